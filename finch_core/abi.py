@@ -1,0 +1,65 @@
+"""How a compiled kernel is called: the contract between tensors, kernels and backends.
+
+A tensor's *record* is a block of 8-byte words (a NumPy ``uint64`` array): its dimensions, then the
+persistent scalars of its levels, then two words a buffer, its address and its capacity in elements.
+Offsets are in words. A kernel is a C function
+
+    int64_t kernel(int64_t *control, P0 p0, P1 p1, ...)
+
+with one parameter per ``Kernel.params`` in order: a record's address (``uint64_t *``) or a scalar
+by value: ``double`` for floats of any width, ``int64_t`` for bools and signed, ``uint64_t`` for
+unsigned integers, two ``double`` (real, imaginary) for complex.
+
+It returns 0 if all went well and no buffer moved, 1 if all went well and some buffer of a record
+was reallocated (its words then hold the new address and capacity), and ``2 + site`` if it failed at
+``site``; ``control[0:3]`` then hold the values of ``Fail`` and ``control[3]`` is 1 if a buffer moved.
+Memory that a kernel allocates is given out by the backend's allocator and freed by it, through
+the compiled kernel's ``adopt``. A kernel never frees or reallocates memory that it did not
+allocate during the same call.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from finch_core.assembly import Kernel
+
+DONE, MOVED, FAILED = 0, 1, 2
+CONTROL_WORDS = 4
+
+
+def words(dtype: np.dtype[Any]) -> int:
+    """Words of a record that a scalar of ``dtype`` takes."""
+    return -(-dtype.itemsize // 8)
+
+
+class CompiledKernel(Protocol):
+    """What a backend makes of a kernel."""
+
+    source: str
+    """The text that was compiled, for ``as_text("source")``."""
+
+    def __call__(self, control: int, *args: Any) -> int:
+        """Run it: addresses of the control block and the records, and scalars by value."""
+
+    def adopt(self, address: int, nbytes: int) -> Any:
+        """An object with the buffer protocol over memory that the kernel allocated, and which
+        frees it when the last user lets go."""
+
+
+class Backend(Protocol):
+    """A backend; entry points of the group ``finch.backends`` name a function that makes one."""
+
+    name: str
+
+    def available(self) -> str:
+        """An empty string if this backend can compile here, else the reason why not."""
+
+    def compile(self, kernel: Kernel, *, key: str = "") -> CompiledKernel:
+        """Compile ``kernel``. ``key`` identifies it across processes (empty: no disk cache).
+        Raises ``BackendError``."""
+
+    def load(self, key: str, params: int) -> CompiledKernel | None:
+        """The kernel of an earlier process with this key, or ``None``."""

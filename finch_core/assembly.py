@@ -1,0 +1,304 @@
+"""Assembly: the small, typed, imperative language that backends translate.
+
+A ``Kernel`` takes *records* (one per tensor, see ``abi``) and scalars, and runs a block of
+statements. Backends do no implicit conversion: ``finch_core.typing_pass`` has put a ``Cast`` where an
+operator's typing rule asks for one, and no type is weak. The interpreter defines what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.errors import FinchError, Span
+from finch_core.expressions import Buffer, Expr, Var
+
+
+class Statement:
+    """A statement; ``expressions`` are those it evaluates itself, ``blocks`` those it contains."""
+
+    __slots__ = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return ()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return ()
+
+    def walk(self) -> Iterator[Statement]:
+        """This statement and all inside it, in program order."""
+        yield self
+        for block in self.blocks:
+            for statement in block.statements:
+                yield from statement.walk()
+
+
+@attrs.frozen
+class Block:
+    """Statements in order; variables it declares end with it."""
+
+    statements: tuple[Statement, ...] = ()
+
+    def walk(self) -> Iterator[Statement]:
+        for statement in self.statements:
+            yield from statement.walk()
+
+    def __bool__(self) -> bool:
+        return bool(self.statements)
+
+
+@attrs.frozen
+class Let(Statement):
+    """Declare ``var`` with a value; only a ``mutable`` one is assigned again."""
+
+    var: Var
+    value: Expr
+    mutable: bool = False
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+
+@attrs.frozen
+class Assign(Statement):
+    var: Var
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+
+@attrs.frozen
+class Store(Statement):
+    """``buffer[index] = value``."""
+
+    buffer: Buffer
+    index: Expr
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.index, self.value)
+
+
+@attrs.frozen
+class For(Statement):
+    """``for var in range(start, stop)``: the bounds are evaluated once.
+
+    ``lanes`` names a reduction over contiguous memory that a backend may compute in several lanes:
+    pairs of the variable and its operator. It is permission, not a duty.
+    """
+
+    var: Var
+    start: Expr
+    stop: Expr
+    body: Block
+    lanes: tuple[tuple[Var, Any], ...] = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.start, self.stop)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body,)
+
+
+@attrs.frozen
+class While(Statement):
+    cond: Expr
+    body: Block
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.cond,)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body,)
+
+
+@attrs.frozen
+class If(Statement):
+    cond: Expr
+    body: Block
+    orelse: Block = Block()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.cond,)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body, self.orelse)
+
+
+@attrs.frozen
+class Break(Statement):
+    """Leave the innermost loop."""
+
+
+@attrs.frozen
+class Grow(Statement):
+    """Give ``buffer`` room for at least ``size`` elements, keeping its contents.
+
+    New room is at least doubled and its contents are undefined. Fails with out of memory.
+    """
+
+    buffer: Buffer
+    size: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.size,)
+
+
+@attrs.frozen
+class Fill(Statement):
+    """``buffer[start:stop] = value``; nothing where ``stop <= start``."""
+
+    buffer: Buffer
+    start: Expr
+    stop: Expr
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.start, self.stop, self.value)
+
+
+@attrs.frozen
+class Move(Statement):
+    """``target[to:to+count] = source[begin:begin+count]``; the two may be one buffer and overlap."""
+
+    target: Buffer
+    to: Expr
+    source: Buffer
+    begin: Expr
+    count: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.to, self.begin, self.count)
+
+
+@attrs.frozen
+class Sort(Statement):
+    """Sort ``buffer[start:stop]`` (integers) ascending."""
+
+    buffer: Buffer
+    start: Expr
+    stop: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.start, self.stop)
+
+
+@attrs.frozen
+class Fail(Statement):
+    """Leave the kernel with error ``site``; up to three int64 ``values`` go into its message."""
+
+    site: int
+    values: tuple[Expr, ...] = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.values
+
+
+@attrs.frozen
+class Return(Statement):
+    """The value of a function."""
+
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+
+@attrs.frozen
+class Comment(Statement):
+    text: str
+
+
+@attrs.frozen(hash=False, eq=False)
+class Function:
+    """A routine that several places call. It fails nothing and grows no buffer.
+
+    Parameters are variables and buffers; functions of one name are the same function.
+    """
+
+    name: str
+    params: tuple[Var | Buffer, ...]
+    dtype: np.dtype[Any]
+    body: Block
+
+
+@attrs.frozen
+class Slot:
+    """One entry of a tensor's record that a kernel uses.
+
+    A scalar takes its dtype's size (rounded up to 8 bytes) at word ``offset``; a buffer takes two
+    words there, its address and its capacity in elements. ``written``: the kernel may change it, so
+    it is stored back when the kernel ends, failed or not.
+    """
+
+    target: Var | Buffer
+    offset: int
+    written: bool = False
+
+
+@attrs.frozen
+class Record:
+    """A parameter: the record of one tensor. ``local`` records belong to the kernel's workspaces."""
+
+    name: str
+    slots: tuple[Slot, ...]
+    local: bool = False
+
+
+@attrs.frozen
+class Argument:
+    """A parameter: a run-time scalar, passed by value."""
+
+    var: Var
+
+
+@attrs.frozen
+class Site:
+    """A place where a kernel may fail: the exception, its message (formatted with the values of
+    ``Fail``), where in the program, and the remedy."""
+
+    error: type[FinchError]
+    message: str
+    span: Span | None = None
+    hint: str = ""
+
+
+OUT_OF_MEMORY = 0
+"""The site that every kernel has: a ``Grow`` that got no memory."""
+
+
+@attrs.frozen(eq=False)
+class Kernel:
+    """A whole kernel. ``sites[0]`` is out of memory."""
+
+    name: str
+    params: tuple[Record | Argument, ...]
+    functions: tuple[Function, ...]
+    body: Block
+    sites: tuple[Site, ...]
+
+    def as_text(self) -> str:
+        from finch_core.assembly_text import kernel_text
+
+        return kernel_text(self)

@@ -1,0 +1,113 @@
+"""Types of expressions: NumPy dtypes, and the weak types of plain Python numbers.
+
+A type is a ``numpy.dtype`` or one of the Python classes ``int``, ``float``, ``complex``, which
+stand for numbers that follow the other operand's width (NEP 50): ``float32 * 2.0`` is float32.
+Tuples have structured dtypes with the fields ``f0``, ``f1``, ...
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Type = np.dtype[Any] | type
+
+BOOL: np.dtype[Any] = np.dtype(np.bool_)
+INTP: np.dtype[Any] = np.dtype(np.intp)
+FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+COMPLEX128: np.dtype[Any] = np.dtype(np.complex128)
+
+_CONCRETE: dict[type, np.dtype[Any]] = {
+    int: np.dtype(np.int64),
+    float: FLOAT64,
+    complex: COMPLEX128,
+}
+_WEAK_BY_KIND: dict[str, type] = {"i": int, "f": float, "c": complex}
+
+SUPPORTED: tuple[np.dtype[Any], ...] = tuple(
+    np.dtype(name)
+    for name in (
+        "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
+        "float32 float64 complex64 complex128"
+    ).split()
+)
+
+
+def is_weak(dtype: Type) -> bool:
+    """Whether ``dtype`` is the type of a plain Python number."""
+    return isinstance(dtype, type)
+
+
+def concrete(dtype: Type) -> np.dtype[Any]:
+    """The NumPy dtype in which a value of this type is computed when nothing else decides."""
+    return _CONCRETE[dtype] if isinstance(dtype, type) else dtype
+
+
+def type_of(value: Any) -> Type:
+    """The type of a Python or NumPy scalar, or of a tuple of them."""
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, np.generic):
+        return value.dtype
+    for weak in (int, float, complex):
+        if isinstance(value, weak):
+            return weak
+    if isinstance(value, tuple):
+        return tuple_dtype(tuple(concrete(type_of(v)) for v in value))
+    raise TypeError(f"a value of type {type(value).__name__} is no scalar")
+
+
+@cache
+def tuple_dtype(fields: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+    """The structured dtype of a tuple, aligned as a C struct is."""
+    return np.dtype([(f"f{k}", dtype) for k, dtype in enumerate(fields)], align=True)
+
+
+def is_tuple(dtype: Type) -> bool:
+    return not isinstance(dtype, type) and dtype.names is not None
+
+
+def tuple_fields(dtype: Type) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of a structured dtype's fields, in order."""
+    fields = concrete(dtype).fields or {}
+    return tuple(fields[name][0] for name in concrete(dtype).names or ())
+
+
+@cache
+def resolve(ufunc: np.ufunc, types: tuple[Type, ...]) -> tuple[np.dtype[Any], Type]:
+    """The dtype in which ``ufunc`` computes on arguments of these types, and its result type.
+
+    The result of weak arguments is weak again, as it is in Python. Raises ``TypeError`` where
+    NumPy has no loop for the types.
+    """
+    resolved = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))
+    loop, result = resolved[0], resolved[ufunc.nin]
+    if all(is_weak(t) for t in types):
+        return loop, _WEAK_BY_KIND.get(result.kind, result)
+    return loop, result
+
+
+@cache
+def promote(types: tuple[Type, ...]) -> Type:
+    """``np.result_type`` of these types, weak when all of them are."""
+    if all(is_weak(t) for t in types):
+        return max(types, key=[int, float, complex].index)
+    if any(is_tuple(t) for t in types):
+        if len({concrete(t) for t in types}) > 1:
+            raise TypeError("tuples of different types do not mix")
+        return types[0]
+    samples = [t(0) if isinstance(t, type) else t for t in types]
+    return np.result_type(*samples)
+
+
+def holds(target: np.dtype[Any], source: Type) -> bool:
+    """Whether a value of type ``source`` may be stored as ``target`` without a written cast."""
+    if is_tuple(target) or is_tuple(source):
+        fields = tuple_fields(target), tuple_fields(source)
+        return len(fields[0]) == len(fields[1]) > 0 and all(map(holds, *fields))
+    order = "biufc"
+    kinds = target.kind, concrete(source).kind
+    ranks = [order.index("i" if kind == "u" else kind) for kind in kinds]
+    return ranks[0] >= ranks[1]

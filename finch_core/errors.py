@@ -1,0 +1,103 @@
+"""The exceptions users see: what is wrong, where (file, line, caret), why, and what would work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+
+@attrs.frozen
+class Source:
+    """The text of a kernel's file that spans point into."""
+
+    filename: str
+    lines: tuple[str, ...] = attrs.field(repr=False)
+    first_line: int = 1
+    """Line number in the file of ``lines[0]``."""
+
+
+@attrs.frozen
+class Span:
+    """A stretch of one source line: 1-based line number in the file, 0-based columns."""
+
+    source: Source = attrs.field(repr=False)
+    line: int
+    column: int
+    end_column: int
+
+    def text(self) -> str:
+        index = self.line - self.source.first_line
+        return self.source.lines[index] if 0 <= index < len(self.source.lines) else ""
+
+    def show(self) -> str:
+        """Three lines: the place, the code, and a caret under the code at fault."""
+        code = self.text().rstrip("\n")
+        indent = len(code) - len(code.lstrip())
+        width = max(1, min(self.end_column, len(code)) - self.column)
+        caret = " " * (self.column - indent) + "^" * width
+        return (
+            f'  File "{self.source.filename}", line {self.line}\n    {code[indent:]}\n    {caret}'
+        )
+
+
+class FinchError(Exception):
+    """Base of all errors raised by Finch.
+
+    ``span`` is the place in the kernel at fault (``None`` where there is no kernel), ``hint`` says
+    what would work.
+    """
+
+    def __init__(self, message: str = "", *, span: Span | None = None, hint: str = "") -> None:
+        self.message, self.span, self.hint = message, span, hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.span is not None:
+            parts.append(self.span.show())
+        if self.hint:
+            parts.append(f"  hint: {self.hint}")
+        return "\n".join(parts)
+
+
+class KernelSyntaxError(FinchError, SyntaxError):
+    """Python that is not part of the language, or a name used wrongly."""
+
+
+class LifecycleError(FinchError, RuntimeError):
+    """A tensor read and updated at once, or memory shared between an output and anything else."""
+
+
+class DimensionMismatch(FinchError, ValueError):
+    """Dimensions that disagree, a wrong number of indices, or an extent that nothing fixes."""
+
+
+class FormatError(FinchError, TypeError):
+    """Something the tensor's format or dtype cannot do."""
+
+
+class OutOfBounds(FinchError, IndexError):
+    """A gather, scatter or element access outside a tensor."""
+
+
+class OutOfMemory(FinchError, MemoryError):
+    """A buffer could not grow."""
+
+
+class IndexOverflow(FinchError, OverflowError):
+    """A count or an index that the format's index or pointer dtype cannot hold."""
+
+
+class BackendError(FinchError, RuntimeError):
+    """No such backend, no compiler, or a compiler that fails."""
+
+
+class PluginError(FinchError, RuntimeError):
+    """A plugin that does not load, lacks a method or claims a taken name."""
+
+
+def quote(names: Any) -> str:
+    """Names for a message: ``'a', 'b' and 'c'``."""
+    shown = [repr(str(name)) for name in names]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

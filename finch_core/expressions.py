@@ -1,0 +1,440 @@
+"""Scalar expressions, shared by programs and assembly.
+
+Assembly uses ``Literal Var Call Cast Load Length Overlaps Invoke``. A program has ``Index``,
+``Name``, ``Access`` and ``Modified`` beside them, until they are lowered away.
+Every node is immutable and hashable. Emitting code reads like what it emits: ``q + 1``, ``i < n``
+and ``a.eq(b)`` build calls (with constants folded).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from finch_core import primitives as prim
+from finch_core.dtypes import BOOL, INTP, Type, concrete, is_weak, type_of
+from finch_core.operators import Operator, literal_value
+
+if TYPE_CHECKING:
+    from finch_core.assembly import Function
+    from finch_core.errors import Span
+
+ExprLike = "Expr | int | float | complex | bool | np.generic"
+
+
+class Expr:
+    """A scalar expression: ``dtype`` is its type, ``children`` its operands."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> Type:
+        raise NotImplementedError
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return ()
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        """This node over other operands."""
+        return self
+
+    def walk(self) -> Iterator[Expr]:
+        """This node and all below it, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def __add__(self, other: Any) -> Expr:
+        return call(prim.add, self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return call(prim.add, other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return call(prim.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return call(prim.sub, other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return call(prim.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return call(prim.mul, other, self)
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return call(prim.floordiv, self, other)
+
+    def __mod__(self, other: Any) -> Expr:
+        return call(prim.mod, self, other)
+
+    def __and__(self, other: Any) -> Expr:
+        return call(prim.bitand, self, other)
+
+    def __or__(self, other: Any) -> Expr:
+        return call(prim.bitor, self, other)
+
+    def __xor__(self, other: Any) -> Expr:
+        return call(prim.bitxor, self, other)
+
+    def __lshift__(self, other: Any) -> Expr:
+        return call(prim.lshift, self, other)
+
+    def __rshift__(self, other: Any) -> Expr:
+        return call(prim.rshift, self, other)
+
+    def __lt__(self, other: Any) -> Expr:
+        return call(prim.lt, self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return call(prim.le, self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return call(prim.gt, self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return call(prim.ge, self, other)
+
+    def eq(self, other: Any) -> Expr:
+        return call(prim.eq, self, other)
+
+    def ne(self, other: Any) -> Expr:
+        return call(prim.ne, self, other)
+
+    def and_(self, other: Any) -> Expr:
+        return call(prim.and_, self, other)
+
+    def or_(self, other: Any) -> Expr:
+        return call(prim.or_, self, other)
+
+    def not_(self) -> Expr:
+        return call(prim.not_, self)
+
+    def min(self, other: Any) -> Expr:
+        return call(prim.minimum_, self, other)
+
+    def max(self, other: Any) -> Expr:
+        return call(prim.maximum_, self, other)
+
+    def cast(self, dtype: np.dtype[Any]) -> Expr:
+        return cast(self, dtype)
+
+
+@attrs.frozen(order=False, eq=False, hash=False)
+class Literal(Expr):
+    """A constant. ``structural`` marks a fill value that no memory stores: ``0 * x`` is 0 for it.
+
+    Equality is by type and bits, so that ``0.0`` and ``-0.0`` differ and NaN equals itself.
+    """
+
+    value: Any
+    type: Type
+    structural: bool = False
+
+    @property
+    def dtype(self) -> Type:
+        return self.type
+
+    def _key(self) -> tuple[Any, ...]:
+        return (literal_value(self.value, self.type).tobytes(), self.type, self.structural)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Literal) and self._key() == other._key())
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+@attrs.frozen(order=False)
+class Var(Expr):
+    """A variable of the assembly, by name."""
+
+    name: str
+    type: Type
+
+    @property
+    def dtype(self) -> Type:
+        return self.type
+
+
+@attrs.frozen(order=False)
+class Buffer:
+    """A block of elements of one dtype, by name; ``growable`` if a kernel may reallocate it."""
+
+    name: str
+    dtype: np.dtype[Any]
+    growable: bool = False
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Call(Expr):
+    """An operator applied to arguments."""
+
+    op: Operator
+    args: tuple[Expr, ...]
+    _dtype: Type | None = attrs.field(default=None, init=False, eq=False, repr=False)
+
+    @property
+    def dtype(self) -> Type:
+        if self._dtype is None:
+            result = self.op.result(*(arg.dtype for arg in self.args))
+            object.__setattr__(self, "_dtype", result)
+            return result
+        return self._dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Call(self.op, children)
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Cast(Expr):
+    """A value converted to another dtype (C's rules; NumPy's ``astype``)."""
+
+    value: Expr
+    type: np.dtype[Any]
+
+    @property
+    def dtype(self) -> Type:
+        return self.type
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return cast(children[0], self.type)
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Load(Expr):
+    """``buffer[index]``."""
+
+    buffer: Buffer
+    index: Expr
+
+    @property
+    def dtype(self) -> Type:
+        return self.buffer.dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index,)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Load(self.buffer, children[0])
+
+
+@attrs.frozen(order=False)
+class Length(Expr):
+    """The number of elements for which a buffer has room."""
+
+    buffer: Buffer
+
+    @property
+    def dtype(self) -> Type:
+        return INTP
+
+
+@attrs.frozen(order=False)
+class Overlaps(Expr):
+    """Whether two buffers share memory."""
+
+    first: Buffer
+    second: Buffer
+
+    @property
+    def dtype(self) -> Type:
+        return BOOL
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Invoke(Expr):
+    """A call of an assembly function; arguments are expressions or buffers, as its parameters."""
+
+    function: Function
+    args: tuple[Expr | Buffer, ...]
+
+    @property
+    def dtype(self) -> Type:
+        return self.function.dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return tuple(arg for arg in self.args if isinstance(arg, Expr))
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        rest = iter(children)
+        return Invoke(
+            self.function,
+            tuple(next(rest) if isinstance(arg, Expr) else arg for arg in self.args),
+        )
+
+
+# -- only in programs -----------------------------------------------------------------------
+
+
+@attrs.frozen(order=False)
+class Index(Expr):
+    """A loop index. Its type is Python's ``int``, so that it follows its operand's width."""
+
+    name: str
+
+    @property
+    def dtype(self) -> Type:
+        return int
+
+
+@attrs.frozen(order=False)
+class Name(Expr):
+    """A name standing alone: a ``let`` variable, or a run-time scalar argument or free name.
+
+    ``type`` is ``None`` until the name is bound.
+    """
+
+    name: str
+    type: Type | None = attrs.field(default=None, eq=False)
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def dtype(self) -> Type:
+        if self.type is None:
+            raise TypeError(f"the name {self.name!r} has no type yet")
+        return self.type
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Modified(Expr):
+    """An index with a modifier: ``~i`` (permissive) or a protocol (follow, walk, gallop)."""
+
+    modifier: str
+    index: Expr
+
+    @property
+    def dtype(self) -> Type:
+        return self.index.dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index,)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Modified(self.modifier, children[0])
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Access(Expr):
+    """``tensor[indices]``. The tensor is a name until it is bound, then a tensor-like object
+    with ``dtype``; the mode is fixed by where the access stands (see ``notation``)."""
+
+    tensor: Any
+    indices: tuple[Expr, ...]
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def dtype(self) -> Type:
+        return self.tensor.dtype  # type: ignore[no-any-return]
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.indices
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Access(self.tensor, children, self.span)
+
+
+# -- building -------------------------------------------------------------------------------
+
+
+def lift(value: Any) -> Expr:
+    """``value`` as an expression; Python and NumPy scalars become literals."""
+    return value if isinstance(value, Expr) else Literal(value, type_of(value))
+
+
+def cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
+    """``value`` as ``dtype``; no node where it has that dtype already."""
+    if isinstance(value, Literal):
+        if value.type == dtype:
+            return value
+        return Literal(literal_value(literal_value(value.value, value.type), dtype), dtype,
+                       value.structural)  # fmt: skip
+    return value if value.dtype == dtype else Cast(value, dtype)
+
+
+def call(op: Operator, *args: Any) -> Expr:
+    """``op`` applied to ``args``, folded when all are literals and where 0 or 1 change nothing.
+
+    Folding here is for integers and bools alone: the simplifier knows when floats may fold.
+    """
+    exprs = tuple(map(lift, args))
+    folded = _fold(op, exprs)
+    return Call(op, exprs) if folded is None else folded
+
+
+def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
+    literals = [a for a in args if isinstance(a, Literal) and concrete(a.type).kind in "biu"]
+    if not literals:
+        return None
+    if len(literals) == len(args):
+        return fold_literals(op, tuple(literals))
+    if len(args) != 2:
+        return None
+    first, second = args
+    if isinstance(second, Literal):
+        value, other = second.value, first
+    else:
+        assert isinstance(first, Literal)
+        value, other = first.value, second
+    kind = concrete(other.dtype).kind
+    if not (is_weak(literals[0].type) or literals[0].type == other.dtype) or kind not in "biu":
+        return None
+    if op is prim.add and value == 0 and kind != "b":
+        return other
+    if op is prim.sub and value == 0 and other is first and kind != "b":
+        return other
+    if op is prim.mul and value == 1 and kind != "b":
+        return other
+    if op is prim.and_ or op is prim.or_:
+        return other if bool(value) == (op is prim.and_) else lift(bool(value))
+    if op in (prim.add, prim.sub) and other is first and isinstance(first, Call):
+        return _merge_constants(op, first, value)
+    return None
+
+
+def _merge_constants(op: Operator, first: Call, value: Any) -> Expr | None:
+    """``(x + 1) - 1`` is ``x``: constants gather at the end of a sum."""
+    if first.op not in (prim.add, prim.sub) or not isinstance(first.args[1], Literal):
+        return None
+    if not is_weak(first.args[1].type):
+        return None
+    inner = first.args[1].value if first.op is prim.add else -first.args[1].value
+    total = inner + (value if op is prim.add else -value)
+    if total < 0:
+        return call(prim.sub, first.args[0], -total)
+    return call(prim.add, first.args[0], total)
+
+
+def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
+    """The value of ``op`` on constants, in the types that its typing rule gives."""
+    wanted, result = op.typing(tuple(a.type for a in args))
+    values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
+    value = op.evaluate(*values)
+    if is_weak(result):
+        value = result(value)
+    else:
+        value = literal_value(value, result)
+    return Literal(value, result, all(a.structural for a in args))
+
+
+def zero_of(dtype: Type) -> Literal:
+    return Literal(0, dtype) if is_weak(dtype) else Literal(concrete(dtype).type(0), dtype)
+
+
+TRUE, FALSE = Literal(np.True_, BOOL), Literal(np.False_, BOOL)

@@ -1,0 +1,176 @@
+"""Operators: what each means on NumPy scalars, and its algebra.
+
+An operator is *primitive* (every backend implements it, on the dtypes its ufunc has) or is
+*defined* by an expression over other operators, so that an operator registered by a plugin works
+on every backend. The simplifier reads the algebra off the operator and knows none by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import Type, concrete, promote, resolve
+
+if TYPE_CHECKING:
+    from finch_core.expressions import Expr
+
+Typing = Callable[[tuple[Type, ...]], tuple[tuple[Type, ...], Type]]
+
+
+@attrs.frozen(eq=False, repr=False)
+class Operator:
+    """A scalar function and its algebra.
+
+    ``evaluate`` is the meaning on NumPy scalars of the dtypes that ``typing`` asks for.
+    ``typing`` maps argument types to the types the arguments are cast to and the result type.
+    ``symbol`` is how it prints in a program (``None``: as a call). ``identity`` and ``annihilator``
+    map a dtype to the value ``e`` with ``op(x, e) == x`` or ``op(x, z) == z`` (``None``: there is
+    none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
+    ``x``, NaN and signed zeros included. ``repeated`` gives ``x`` combined ``n`` times with itself.
+    ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
+    callables that mean this operator inside a kernel.
+    """
+
+    name: str
+    evaluate: Callable[..., Any]
+    typing: Typing
+    symbol: str | None = None
+    commutative: bool = False
+    associative: bool = False
+    idempotent: bool = False
+    identity: Callable[[np.dtype[Any]], Any] | None = None
+    annihilator: Callable[[np.dtype[Any]], Any] | None = None
+    exact_identity: str = "biu"
+    exact_annihilator: str = "biu"
+    repeated: Operator | None = None
+    definition: Callable[..., Expr] | None = None
+    python: tuple[Any, ...] = ()
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> Any:
+        return (operator, (self.name,))
+
+    def result(self, *types: Type) -> Type:
+        """The type of the result; raises ``TypeError`` where the operator is not defined."""
+        return self.typing(types)[1]
+
+
+_BY_NAME: dict[str, Operator] = {}
+_BY_CALLABLE: dict[Any, Operator] = {}
+
+
+def register(op: Operator) -> Operator:
+    """Make an operator known under its name and its Python callables; raises on a taken name."""
+    if _BY_NAME.get(op.name, op) is not op:
+        raise ValueError(f"an operator named {op.name!r} is registered already")
+    _BY_NAME[op.name] = op
+    for function in op.python:
+        _BY_CALLABLE.setdefault(function, op)
+    return op
+
+
+def operator(name: str) -> Operator:
+    """The operator of this name; ``KeyError`` if there is none."""
+    return _BY_NAME[name]
+
+
+def operator_for(function: Any) -> Operator | None:
+    """The operator that a Python callable means, or ``None``."""
+    try:
+        return _BY_CALLABLE.get(function)
+    except TypeError:  # unhashable
+        return None
+
+
+def operators() -> tuple[Operator, ...]:
+    """All registered operators, in order of registration."""
+    return tuple(_BY_NAME.values())
+
+
+# -- typing rules ---------------------------------------------------------------------------
+
+
+def by_ufunc(ufunc: np.ufunc) -> Typing:
+    """Arguments and result as NumPy's type resolution has them."""
+
+    def typing(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+        resolved = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))
+        return resolved[: ufunc.nin], resolve(ufunc, types)[1]
+
+    return typing
+
+
+def by_promotion(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """All arguments in the promoted type, which is the result's too."""
+    common = promote(types)
+    return (common,) * len(types), common
+
+
+def choosing(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """``(condition, a, b)``: the condition is bool, the rest promoted."""
+    common = promote(types[1:])
+    return (np.dtype(bool), *(common,) * (len(types) - 1)), common
+
+
+def predicate(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """Bool from bools."""
+    return (np.dtype(bool),) * len(types), np.dtype(bool)
+
+
+def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """Bool from arguments in their promoted type (tuples too)."""
+    common = promote(types)
+    return (common,) * len(types), np.dtype(bool)
+
+
+# -- values ---------------------------------------------------------------------------------
+
+
+def constant(value: Any) -> Callable[[np.dtype[Any]], Any]:
+    return lambda dtype: dtype.type(value)
+
+
+def largest(dtype: np.dtype[Any]) -> Any:
+    """The identity of ``min``: infinity, or the largest integer, or True; None for complex."""
+    if dtype.kind == "f":
+        return dtype.type(np.inf)
+    if dtype.kind == "b":
+        return np.True_
+    return dtype.type(np.iinfo(dtype).max) if dtype.kind in "iu" else None
+
+
+def smallest(dtype: np.dtype[Any]) -> Any:
+    """The identity of ``max``: minus infinity, or the smallest integer, or False."""
+    if dtype.kind == "f":
+        return dtype.type(-np.inf)
+    if dtype.kind == "b":
+        return np.False_
+    return dtype.type(np.iinfo(dtype).min) if dtype.kind in "iu" else None
+
+
+def ones(dtype: np.dtype[Any]) -> Any:
+    """All bits set: the identity of ``&``."""
+    return np.True_ if dtype.kind == "b" else np.bitwise_not(dtype.type(0))
+
+
+def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    """``value`` as a scalar of ``dtype``, wrapping integers and truncating floats as C casts do."""
+    if dtype.names is not None:
+        return np.array(value, dtype=dtype)[()]
+    with np.errstate(all="ignore"):
+        if isinstance(value, np.generic):
+            return value.astype(dtype)
+        if isinstance(value, int) and dtype.kind in "iu":
+            return np.array(value & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64).astype(dtype)[()]
+        return np.array(value).astype(dtype)[()]
+
+
+def literal_value(value: Any, dtype: Type) -> Any:
+    """``value`` in its concrete dtype."""
+    return cast_value(value, concrete(dtype))

@@ -1,0 +1,238 @@
+"""The primitive operators: the list that every backend implements, with their meaning and algebra.
+
+The meaning is NumPy's on scalars of the argument dtypes: integers wrap, ``//`` and ``%`` floor and
+give 0 for an integer divisor of 0, shifts by the width or more give 0 (or -1 for negative values
+shifted right), floats follow IEEE.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator as py
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from finch_core.dtypes import BOOL, FLOAT64, Type, concrete, tuple_dtype, tuple_fields
+from finch_core.operators import (
+    Operator,
+    by_promotion,
+    by_ufunc,
+    choosing,
+    compared,
+    constant,
+    largest,
+    ones,
+    predicate,
+    register,
+    smallest,
+)
+
+
+def _ufunc(name: str, ufunc: np.ufunc, *python: Any, **algebra: Any) -> Operator:
+    def evaluate(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return ufunc(*args)
+
+    return register(Operator(name, evaluate, by_ufunc(ufunc), python=(ufunc, *python), **algebra))
+
+
+zero, one = constant(0), constant(1)
+
+# -- arithmetic -----------------------------------------------------------------------------
+power = _ufunc("pow", np.power, py.pow, builtins.pow, math.pow, symbol="**")
+mul = _ufunc(
+    "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
+    annihilator=zero, exact_identity="biufc", repeated=power,
+)  # fmt: skip
+add = _ufunc(
+    "add", np.add, py.add, symbol="+", commutative=True, associative=True, identity=zero,
+    repeated=mul,
+)  # fmt: skip
+sub = _ufunc("sub", np.subtract, py.sub, symbol="-", exact_identity="iufc")
+truediv = _ufunc("truediv", np.true_divide, py.truediv, symbol="/")
+floordiv = _ufunc("floordiv", np.floor_divide, py.floordiv, symbol="//")
+mod = _ufunc("mod", np.remainder, py.mod, np.mod, symbol="%")
+fmod = _ufunc("fmod", np.fmod, math.fmod)
+neg = _ufunc("neg", np.negative, py.neg)
+absolute = _ufunc("abs", np.absolute, py.abs, builtins.abs, math.fabs, np.fabs)
+sign = _ufunc("sign", np.sign)
+conjugate = _ufunc("conj", np.conjugate)
+
+
+# ``min`` and ``max`` are Python's (the first argument unless the second is strictly better);
+# ``minimum`` and ``maximum`` are NumPy's, which carry a NaN through.
+def _builtin_min(a: Any, b: Any) -> Any:
+    return b if b < a else a
+
+
+def _builtin_max(a: Any, b: Any) -> Any:
+    return b if b > a else a
+
+
+minimum_ = register(
+    Operator(
+        "min", _builtin_min, by_promotion, commutative=True, associative=True, idempotent=True,
+        identity=largest, annihilator=smallest, exact_identity="biuf", python=(builtins.min,),
+    )  # fmt: skip
+)
+maximum_ = register(
+    Operator(
+        "max", _builtin_max, by_promotion, commutative=True, associative=True, idempotent=True,
+        identity=smallest, annihilator=largest, exact_identity="biuf", python=(builtins.max,),
+    )  # fmt: skip
+)
+minimum = _ufunc(
+    "minimum", np.minimum, commutative=True, associative=True, idempotent=True, identity=largest,
+    annihilator=smallest, exact_identity="biuf",
+)  # fmt: skip
+maximum = _ufunc(
+    "maximum", np.maximum, commutative=True, associative=True, idempotent=True, identity=smallest,
+    annihilator=largest, exact_identity="biuf",
+)  # fmt: skip
+
+# -- bits -----------------------------------------------------------------------------------
+_LOGIC = {"commutative": True, "associative": True, "idempotent": True}
+bitand = _ufunc(
+    "bitand", np.bitwise_and, py.and_, symbol="&", identity=ones, annihilator=zero, **_LOGIC
+)
+bitor = _ufunc(
+    "bitor", np.bitwise_or, py.or_, symbol="|", identity=zero, annihilator=ones, **_LOGIC
+)
+bitxor = _ufunc(
+    "bitxor", np.bitwise_xor, py.xor, symbol="^", commutative=True, associative=True, identity=zero
+)
+invert = _ufunc("invert", np.invert, py.invert)
+lshift = _ufunc("lshift", np.left_shift, py.lshift, symbol="<<")
+rshift = _ufunc("rshift", np.right_shift, py.rshift, symbol=">>")
+popcount = _ufunc("popcount", np.bitwise_count)
+
+
+def _ctz(x: Any) -> Any:
+    value, bits = int(x), x.dtype.itemsize * 8
+    return np.uint8((value & -value).bit_length() - 1 if value else bits)
+
+
+def _to_uint8(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    if concrete(types[0]).kind not in "iu":
+        raise TypeError("ctz counts the trailing zeros of integers")
+    return types, np.dtype(np.uint8)
+
+
+ctz = register(Operator("ctz", _ctz, _to_uint8))
+
+# -- comparison and logic -------------------------------------------------------------------
+
+
+def _compare(name: str, function: Callable[..., Any], ufunc: np.ufunc, symbol: str) -> Operator:
+    def evaluate(a: Any, b: Any) -> Any:
+        return np.bool_(function(a, b))
+
+    return register(
+        Operator(
+            name, evaluate, compared, symbol=symbol, python=(function, ufunc),
+            commutative=name in ("eq", "ne"),
+        )  # fmt: skip
+    )
+
+
+eq = _compare("eq", py.eq, np.equal, "==")
+ne = _compare("ne", py.ne, np.not_equal, "!=")
+lt = _compare("lt", py.lt, np.less, "<")
+le = _compare("le", py.le, np.less_equal, "<=")
+gt = _compare("gt", py.gt, np.greater, ">")
+ge = _compare("ge", py.ge, np.greater_equal, ">=")
+
+# ``and``, ``or`` and ``ifelse`` evaluate their later arguments only where they are needed.
+and_ = register(
+    Operator(
+        "and", lambda a, b: a and b, predicate, symbol="and", identity=constant(True),
+        annihilator=constant(False), python=(np.logical_and,), **_LOGIC,
+    )  # fmt: skip
+)
+or_ = register(
+    Operator(
+        "or", lambda a, b: a or b, predicate, symbol="or", identity=constant(False),
+        annihilator=constant(True), python=(np.logical_or,), **_LOGIC,
+    )  # fmt: skip
+)
+not_ = register(
+    Operator("not", lambda a: np.bool_(not a), predicate, python=(py.not_, np.logical_not))
+)
+ifelse = register(
+    Operator("ifelse", lambda c, a, b: a if c else b, choosing, python=(np.where,))
+)
+
+# -- functions of floats --------------------------------------------------------------------
+_FUNCTIONS = (
+    "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan "
+    "sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint"
+).split()
+_MATH_NAMES = {
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh",
+}  # fmt: skip
+for _name in _FUNCTIONS:
+    _math = getattr(math, _MATH_NAMES.get(_name, _name), None)
+    # math.floor and friends give Python ints: the frontend casts them (see ``rounding``)
+    _python = (_math,) if _math and _name not in ("floor", "ceil", "trunc") else ()
+    _ufunc(_name, getattr(np, _name), *_python)
+arctan2 = _ufunc("arctan2", np.arctan2, math.atan2)
+hypot = _ufunc("hypot", np.hypot, math.hypot)
+copysign = _ufunc("copysign", np.copysign, math.copysign)
+isnan = _ufunc("isnan", np.isnan, math.isnan)
+isinf = _ufunc("isinf", np.isinf, math.isinf)
+isfinite = _ufunc("isfinite", np.isfinite, math.isfinite)
+
+
+# -- complex numbers and tuples -------------------------------------------------------------
+def _part(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    dtype = concrete(types[0])
+    return types, np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else types[0]
+
+
+real = register(Operator("real", lambda z: z.real, _part, python=(np.real,)))
+imag = register(Operator("imag", lambda z: z.imag, _part, python=(np.imag,)))
+
+
+def _tupled(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    fields = tuple(map(concrete, types))
+    return fields, tuple_dtype(fields)
+
+
+def _make_tuple(*values: Any) -> Any:
+    return np.array(tuple(values), dtype=tuple_dtype(tuple(v.dtype for v in values)))[()]
+
+
+make_tuple = register(Operator("tuple", _make_tuple, _tupled))
+
+
+def field(index: int) -> Operator:
+    """The operator that takes field ``index`` of a tuple."""
+    name = f"field{index}"
+    try:
+        from finch_core.operators import operator
+
+        return operator(name)
+    except KeyError:
+        return register(
+            Operator(
+                name,
+                lambda value: value[index],
+                lambda types: (types, tuple_fields(types[0])[index]),
+            )
+        )
+
+
+PRIMITIVES: tuple[str, ...] = (
+    *("pow mul add sub truediv floordiv mod fmod neg abs sign conj min max minimum maximum".split()),
+    *("bitand bitor bitxor invert lshift rshift popcount ctz".split()),
+    *("eq ne lt le gt ge and or not ifelse".split()),
+    *_FUNCTIONS,
+    *("arctan2 hypot copysign isnan isinf isfinite real imag tuple".split()),
+)
+"""Names of the operators that a backend implements, beside ``field0``, ``field1``, ... on tuples."""
+
+__all__ = ["BOOL", "FLOAT64", "PRIMITIVES", "field"]
