@@ -1,0 +1,160 @@
+"""What a plugin must be before the hub takes it: each check raises ``RejectedError`` with the reason."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+import pluggy
+
+from finch_core import hookspecs
+from finch_core.errors import quote
+from finch_core.operators import Operator, operator_for, operators
+
+REGISTERING: Mapping[str, str] = MappingProxyType(
+    {
+        "finch_level_format": "level format",
+        "finch_wrapper": "wrapper",
+        "finch_mask": "mask",
+        "finch_scalar": "scalar",
+        "finch_operators": "operator",
+        "finch_rewrite_rules": "rewrite rule",
+    }
+)
+"""The hooks that return objects, and the kind of object each returns."""
+
+_FIVE = (("declare",), ("assemble",), ("freeze",), ("thaw",), ("unfurl", "unwrap"))
+
+REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        "level format": _FIVE,
+        "wrapper": (("__call__",),),
+        "mask": (("unfurl", "__call__"),),
+        "scalar": (("declare",), ("freeze",), ("thaw",), ("unwrap", "unfurl")),
+        "operator": (("evaluate",), ("typing",)),
+        "rewrite rule": (("__call__", "apply"),),
+    }
+)
+"""The methods that objects of each kind must have; of each group, at least one (paper, Table
+"The five functions that define a level": a leaf has ``unwrap`` in place of ``unfurl``)."""
+
+
+class RejectedError(Exception):
+    """Why a plugin cannot be taken; ``name`` is the name it may not claim, if that is why."""
+
+    def __init__(self, reason: str, name: str = "") -> None:
+        self.name = name
+        super().__init__(reason)
+
+
+@attrs.frozen(eq=False)
+class Contribution:
+    """One object that a plugin registers."""
+
+    kind: str
+    name: str
+    object: Any
+
+
+def manager() -> pluggy.PluginManager:
+    """A pluggy manager that knows the hooks."""
+    made = pluggy.PluginManager(hookspecs.PROJECT)
+    made.add_hookspecs(hookspecs)
+    return made
+
+
+def contributions(plugin: Any) -> tuple[Contribution, ...]:
+    """What ``plugin`` registers. Raises ``RejectedError`` where it breaks the contract."""
+    probe = manager()
+    try:
+        probe.register(plugin)
+    except pluggy.PluginValidationError as error:
+        raise RejectedError(f"a hook has the wrong signature: {_one_line(error)}") from error
+    callers = probe.get_hookcallers(plugin) or []
+    if not callers:
+        raise RejectedError("it registers nothing: no function of it is marked with hookimpl")
+    for caller in callers:
+        _check_hook(caller)
+    found = tuple(c for caller in callers for c in _returned(caller))
+    for item in found:
+        _check_object(item)
+    return found
+
+
+def _check_hook(caller: pluggy.HookCaller) -> None:
+    """Refuse misspelt hooks, and defaults: pluggy before 1.7 would not pass such arguments."""
+    if not caller.has_spec():
+        close = difflib.get_close_matches(caller.name, _known_hooks(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; hooks are {quote(_known_hooks())}"
+        raise RejectedError(f"there is no hook {caller.name!r}{hint}")
+    for impl in caller.get_hookimpls():
+        for parameter in inspect.signature(impl.function).parameters.values():
+            if parameter.default is not parameter.empty:
+                raise RejectedError(
+                    f"a hook has the wrong signature: the parameter {parameter.name!r} of "
+                    f"{caller.name!r} has a default"
+                )
+
+
+def _known_hooks() -> list[str]:
+    return sorted(n for n in vars(hookspecs) if n.startswith(hookspecs.PROJECT + "_"))
+
+
+def _returned(caller: pluggy.HookCaller) -> Iterator[Contribution]:
+    kind = REGISTERING.get(caller.name)
+    if kind is None:
+        return
+    try:
+        results = caller()
+    except Exception as error:
+        raise RejectedError(f"{caller.name}() failed: {describe(error)}") from error
+    for result in results:
+        for item in result if isinstance(result, (list, tuple)) else [result]:
+            yield Contribution(kind, name_of(item), item)
+
+
+def name_of(item: Any) -> str:
+    """The name an object is registered under: its ``name`` if that is a string, or ``__name__``."""
+    for attribute in ("name", "__name__"):
+        name = getattr(item, attribute, None)
+        if isinstance(name, str):
+            return name
+    raise RejectedError(f"{item!r} has no name")
+
+
+def _check_object(item: Contribution) -> None:
+    abstract: set[str] = set(getattr(item.object, "__abstractmethods__", ()))
+    missing = [
+        " or ".join(group)
+        for group in REQUIRED[item.kind]
+        if not any(callable(getattr(item.object, m, None)) and m not in abstract for m in group)
+    ]
+    missing += sorted(abstract - {m for group in REQUIRED[item.kind] for m in group})
+    if missing:
+        methods = "the method" if len(missing) == 1 else "the methods"
+        raise RejectedError(f"the {item.kind} {item.name!r} lacks {methods} {quote(missing)}")
+    if item.kind == "operator":
+        _check_operator(item.object)
+
+
+def _check_operator(op: Operator) -> None:
+    """The registry is shared with the built-in operators, so a clash shows there."""
+    if any(known.name == op.name and known is not op for known in operators()):
+        raise RejectedError(f"the operator {op.name!r} exists already", op.name)
+    for function in op.python:
+        known = operator_for(function)
+        if known is not None and known is not op:
+            raise RejectedError(f"{function!r} already means the operator {known.name!r}", op.name)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line: its class and message."""
+    return f"{type(error).__name__}: {_one_line(error)}".rstrip(": ")

@@ -1,0 +1,355 @@
+"""The plugin hub: finds level formats, scalars, wrappers, masks, operators and rewrite rules.
+
+A plugin is a module (or object) with functions marked ``@hookimpl``, listed in its distribution
+under the entry-point group ``finch.plugins``; the built-in ones enter by the same door. Discovery
+happens at the first ``hub()``, each plugin on its own: one that does not load, or breaks the
+contract, is recorded as a ``Failure`` and stops no other; the failure is raised when its name is
+looked up. A name that two plugins claim is refused, and the error names both.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+import pluggy
+
+from finch_core import operators as registry
+from finch_core.errors import PluginError, quote
+from finch_core.hookspecs import PROJECT
+from finch_core.plugin_checks import (
+    REQUIRED,
+    Contribution,
+    RejectedError,
+    contributions,
+    describe,
+    manager,
+)
+
+GROUP = "finch.plugins"
+"""The entry-point group of plugins."""
+
+DISTRIBUTION = "finch-python"
+"""The distribution that this package is part of."""
+
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks the functions of a plugin that implement hooks."""
+
+
+@attrs.frozen
+class Failure:
+    """Why the plugin or object ``name`` of a distribution is not there."""
+
+    name: str
+    distribution: str
+    version: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name!r} ({self.distribution} {self.version}): {self.reason}"
+
+
+@attrs.frozen(eq=False)
+class Plugin:
+    """A plugin that was taken: where it comes from and what it registers."""
+
+    name: str
+    distribution: str
+    version: str
+    module: Any
+    contributed: tuple[Contribution, ...]
+
+
+@attrs.frozen
+class Entry:
+    """A line of ``Hub.report``; ``failure`` is empty for a plugin that works."""
+
+    name: str
+    distribution: str
+    version: str
+    registers: tuple[str, ...] = ()
+    failure: str = ""
+
+
+class Hub:
+    """The plugins that were found, by kind and name. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._manager = manager()
+        self._plugins: dict[str, Plugin] = {}
+        self._failures: tuple[Failure, ...] = ()
+        self._blocked: frozenset[str] = frozenset()
+        self._by_kind: Mapping[str, Mapping[str, Any]] = {}
+        self.generation = 0
+        """Changes whenever a plugin comes or goes: for caches of what plugins may change."""
+
+    @classmethod
+    def discover(cls, entries: Iterable[metadata.EntryPoint] | None = None) -> Hub:
+        """A hub with all installed plugins (or those of ``entries``).
+
+        Raises ``PluginError`` where there are none at all: the package is not installed.
+        """
+        found = _sorted(metadata.entry_points(group=GROUP) if entries is None else entries)
+        if not found:
+            raise PluginError(
+                f"no plugins are installed, not even those of {DISTRIBUTION} itself",
+                hint="install the package, also to work on it: pip install -e .",
+            )
+        made = cls()
+        for entry in found:
+            made._load(entry)
+        made._refresh()
+        return made
+
+    # -- what is there ----------------------------------------------------------------------
+
+    @property
+    def levels(self) -> Mapping[str, Any]:
+        """Level formats by name."""
+        return self._kind("level format")
+
+    @property
+    def wrappers(self) -> Mapping[str, Any]:
+        """Wrappers by name."""
+        return self._kind("wrapper")
+
+    @property
+    def masks(self) -> Mapping[str, Any]:
+        """Masks by name."""
+        return self._kind("mask")
+
+    @property
+    def scalars(self) -> Mapping[str, Any]:
+        """Kinds of scalars by name."""
+        return self._kind("scalar")
+
+    @property
+    def operators(self) -> tuple[Any, ...]:
+        """Operators that plugins added (``finch_core.operators`` has them all)."""
+        return tuple(self._kind("operator").values())
+
+    @property
+    def rules(self) -> tuple[Any, ...]:
+        """Rewrite rules that plugins added, in order of plugin name."""
+        return tuple(self._kind("rewrite rule").values())
+
+    def level(self, name: str) -> Any:
+        """The level format of this name; raises ``PluginError``."""
+        return self._look_up("level format", name)
+
+    def wrapper(self, name: str) -> Any:
+        """The wrapper of this name; raises ``PluginError``."""
+        return self._look_up("wrapper", name)
+
+    def mask(self, name: str) -> Any:
+        """The mask of this name; raises ``PluginError``."""
+        return self._look_up("mask", name)
+
+    def scalar(self, name: str) -> Any:
+        """The kind of scalar of this name; raises ``PluginError``."""
+        return self._look_up("scalar", name)
+
+    def report(self) -> tuple[Entry, ...]:
+        """All plugins, those that failed too, in order of name."""
+        taken = [
+            Entry(p.name, p.distribution, p.version, tuple(c.name for c in p.contributed))
+            for p in self._plugins.values()
+        ]
+        failed = [Entry(f.name, f.distribution, f.version, (), f.reason) for f in self._failures]
+        return tuple(sorted(taken + failed, key=lambda e: (e.name, e.distribution)))
+
+    def fingerprint(self) -> str:
+        """Plugins and their versions, for keys of caches that outlive the process."""
+        plugins = sorted(self._plugins.values(), key=lambda p: p.name)
+        return ";".join(f"{p.name}={p.distribution} {p.version}" for p in plugins)
+
+    # -- changing it ------------------------------------------------------------------------
+
+    def register(self, module: Any, name: str) -> None:
+        """Add a plugin that is not installed. Raises ``PluginError`` and adds nothing if it
+        breaks the contract or claims a taken name."""
+        with self._lock:
+            failure = self._add(module, name, "(registered by hand)", "0")
+            if failure is not None:
+                raise PluginError(f"the plugin {failure}")
+            self._refresh()
+
+    def unregister(self, name: str) -> None:
+        """Remove a plugin and all it registered. Raises ``PluginError`` if there is none."""
+        with self._lock:
+            if name not in self._plugins:
+                raise PluginError(f"there is no plugin {name!r}", hint=self._installed())
+            plugin = self._plugins.pop(name)
+            self._manager.unregister(plugin.module)
+            for item in plugin.contributed:
+                if item.kind == "operator":
+                    registry.unregister(item.object)
+            self._refresh()
+
+    def block(self, name: str) -> None:
+        """Remove the plugin of this name, if there is one, and take none of this name again."""
+        with self._lock:
+            self._blocked |= {name}
+            self._failures = tuple(f for f in self._failures if f.name != name)
+            if name in self._plugins:
+                self.unregister(name)
+
+    # -- observers --------------------------------------------------------------------------
+
+    def after_stage(self, name: str, stage: str, value: object) -> None:
+        """Tell the plugins that ``stage`` of kernel ``name`` made ``value``."""
+        self._notify("finch_after_stage", name=name, stage=stage, value=value)
+
+    def kernel_built(self, name: str, seconds: dict[str, float], cached: bool) -> None:
+        """Tell the plugins that kernel ``name`` is ready."""
+        self._notify("finch_kernel_built", name=name, seconds=seconds, cached=cached)
+
+    def _notify(self, hook: str, **arguments: Any) -> None:
+        caller = getattr(self._manager.hook, hook)
+        impls = caller.get_hookimpls()
+        if not impls:
+            return
+        try:
+            caller(**arguments)
+        except Exception as error:
+            names = [self._origin(self._plugins[i.plugin_name]) for i in impls]
+            raise PluginError(
+                f"an observer of {hook} failed: {describe(error)}",
+                hint=f"{hook} is observed by {', '.join(names)}",
+            ) from error
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _kind(self, kind: str) -> Mapping[str, Any]:
+        return self._by_kind.get(kind, MappingProxyType({}))
+
+    def _look_up(self, kind: str, name: str) -> Any:
+        failures = [f for f in self._failures if f.name == name]
+        if failures:
+            raise PluginError(f"the plugin {failures[0]}", hint=self._installed(kind))
+        try:
+            return self._kind(kind)[name]
+        except KeyError:
+            raise PluginError(f"there is no {kind} {name!r}", hint=self._installed(kind)) from None
+
+    def _installed(self, kind: str = "") -> str:
+        known = sorted(self._kind(kind) if kind else self._plugins)
+        text = f"installed: {', '.join(known) or 'none'}"
+        if self._failures:
+            text += "; failed: " + "; ".join(map(str, self._failures))
+        return text
+
+    def _load(self, entry: metadata.EntryPoint) -> None:
+        if entry.name in self._blocked:
+            return
+        distribution, version = origin(entry)
+        try:
+            module = entry.load()
+        # a plugin may end the interpreter while it is imported, too
+        except (Exception, SystemExit) as error:
+            reason = f"it does not load: {describe(error)}"
+            failure: Failure | None = Failure(entry.name, distribution, version, reason)
+        else:
+            failure = self._add(module, entry.name, distribution, version)
+        if failure is not None:
+            self._failures += (failure,)
+
+    def _add(self, module: Any, name: str, distribution: str, version: str) -> Failure | None:
+        """Take a plugin whole, or return why not."""
+        try:
+            self._check_name(name, module)
+            found = contributions(module)
+            for item in found:
+                self._check_taken(item, found)
+        except RejectedError as error:
+            return Failure(error.name or name, distribution, version, str(error))
+        for item in found:
+            if item.kind == "operator":
+                registry.register(item.object)
+        self._manager.register(module, name)
+        self._plugins[name] = Plugin(name, distribution, version, module, found)
+        return None
+
+    def _check_name(self, name: str, module: Any) -> None:
+        if name in self._blocked:
+            raise RejectedError("it is blocked")
+        if name in self._plugins:
+            raise RejectedError(f"the plugin name is taken by {self._origin(self._plugins[name])}")
+        for plugin in self._plugins.values():
+            if plugin.module is module:
+                raise RejectedError(f"it is the same module as the plugin {self._origin(plugin)}")
+
+    def _check_taken(self, item: Contribution, found: tuple[Contribution, ...]) -> None:
+        same = [c for c in found if (c.kind, c.name) == (item.kind, item.name)]
+        if len(same) > 1:
+            raise RejectedError(f"it registers the {item.kind} {item.name!r} twice", item.name)
+        for plugin in self._plugins.values():
+            for other in plugin.contributed:
+                if (other.kind, other.name) == (item.kind, item.name):
+                    raise RejectedError(
+                        f"the {item.kind} {item.name!r} is taken by {self._origin(plugin)}",
+                        item.name,
+                    )
+
+    @staticmethod
+    def _origin(plugin: Plugin) -> str:
+        return f"{plugin.name!r} ({plugin.distribution} {plugin.version})"
+
+    def _refresh(self) -> None:
+        """Publish the tables anew: readers hold no lock, so they are replaced, never changed."""
+        tables: dict[str, dict[str, Any]] = {kind: {} for kind in REQUIRED}
+        for plugin in sorted(self._plugins.values(), key=lambda p: p.name):
+            for item in plugin.contributed:
+                tables[item.kind][item.name] = item.object
+        self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
+        self.generation += 1
+
+
+def origin(entry: metadata.EntryPoint) -> tuple[str, str]:
+    """The name and version of the distribution that an entry point comes from."""
+    if entry.dist is None:
+        return "(unknown distribution)", "0"
+    return entry.dist.name, entry.dist.version
+
+
+def _sorted(entries: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:
+    """By name; where two distributions claim one, this distribution first."""
+    return sorted(entries, key=lambda e: (e.name, origin(e)[0] != DISTRIBUTION, origin(e)))
+
+
+_lock = threading.RLock()
+_hub: Hub | None = None
+_building = False
+
+
+def hub() -> Hub:
+    """The hub of this process, with the installed plugins; discovered at the first call.
+
+    Raises ``PluginError`` where no plugin is installed, and in a plugin that asks for the hub
+    while the hub is loading it.
+    """
+    return _hub if _hub is not None else _discover()
+
+
+def _discover() -> Hub:
+    global _hub, _building
+    with _lock:
+        if _building:
+            raise PluginError("a plugin asks for the hub while the hub loads it")
+        if _hub is None:
+            _building = True
+            try:
+                _hub = Hub.discover()
+            finally:
+                _building = False
+        return _hub
+
+
+def required_methods(kind: str) -> str:
+    """The methods that objects of ``kind`` must have, for messages and documents."""
+    return quote(" or ".join(group) for group in REQUIRED[kind])
