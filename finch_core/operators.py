@@ -30,7 +30,8 @@ class Operator:
     ``symbol`` is how it prints in a program (``None``: as a call). ``identity`` and ``annihilator``
     map a dtype to the value ``e`` with ``op(x, e) == x`` or ``op(x, z) == z`` (``None``: there is
     none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
-    ``x``, NaN and signed zeros included. ``repeated`` gives ``x`` combined ``n`` times with itself.
+    ``x``, NaN and signed zeros included; ``structural_annihilator`` tells further values that swallow
+    all others where they are structural fills (infinity in a sum). ``repeated`` gives ``x`` combined ``n`` times with itself.
     ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
     callables that mean this operator inside a kernel.
     """
@@ -44,6 +45,7 @@ class Operator:
     idempotent: bool = False
     identity: Callable[[np.dtype[Any]], Any] | None = None
     annihilator: Callable[[np.dtype[Any]], Any] | None = None
+    structural_annihilator: Callable[[Any], bool] | None = None
     exact_identity: str = "biu"
     exact_annihilator: str = "biu"
     repeated: Operator | None = None
@@ -55,6 +57,10 @@ class Operator:
 
     def __reduce__(self) -> Any:
         return (operator, (self.name,))
+
+    def __call__(self, *args: Any) -> Any:
+        """The operator's meaning on plain values, so that it is a Python function too."""
+        return self.evaluate(*args)
 
     def result(self, *types: Type) -> Type:
         """The type of the result; raises ``TypeError`` where the operator is not defined."""
@@ -73,6 +79,14 @@ def register(op: Operator) -> Operator:
     for function in op.python:
         _BY_CALLABLE.setdefault(function, op)
     return op
+
+
+def unregister(op: Operator) -> None:
+    """Forget an operator and its Python callables."""
+    if _BY_NAME.get(op.name) is op:
+        del _BY_NAME[op.name]
+    for function in [f for f, known in _BY_CALLABLE.items() if known is op]:
+        del _BY_CALLABLE[function]
 
 
 def operator(name: str) -> Operator:

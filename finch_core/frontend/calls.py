@@ -1,0 +1,186 @@
+"""Calls in expressions: operators, casts, rounding, and Python functions, which are inlined."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from finch_core import primitives as prim
+from finch_core.dtypes import concrete
+from finch_core.expressions import Call, Cast, Expr, Literal, cast
+from finch_core.frontend.expressions import ExpressionParser, fold_left
+from finch_core.frontend.names import Scope
+from finch_core.functions import PROTOCOLS, freeze, ifelse, thaw
+from finch_core.operators import Operator, operator_for
+
+_INT = np.dtype(np.int64)
+
+# Python's rounding gives ints, NumPy's keeps the dtype
+ROUNDING: dict[Any, tuple[Operator, np.dtype[Any] | None]] = {
+    builtins.round: (operator_for(np.rint), _INT),  # type: ignore[dict-item]
+    math.floor: (operator_for(np.floor), _INT),  # type: ignore[dict-item]
+    math.ceil: (operator_for(np.ceil), _INT),  # type: ignore[dict-item]
+    math.trunc: (operator_for(np.trunc), _INT),  # type: ignore[dict-item]
+    np.round: (operator_for(np.rint), None),  # type: ignore[dict-item]
+}
+REFUSED: dict[Any, tuple[str, str]] = {
+    builtins.len: ("'len' is not part of the language", "loop over '_', or pass the number"),
+    builtins.sum: ("'sum' is not part of the language", "write the loop: 's[()] += A[i]'"),
+    builtins.print: ("'print' is not part of the language", "print results after the call"),
+    builtins.range: ("'range' is only the extent of a loop", "write 'for i in range(a, b):'"),
+    freeze: ("'freeze' is a statement, not a value", "write 'freeze(A)' on a line of its own"),
+    thaw: ("'thaw' is a statement, not a value", "write 'thaw(A)' on a line of its own"),
+}
+_NARY = (prim.minimum_, prim.maximum_)
+
+
+def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
+    """The expression that a call means."""
+    function = parser.context.object_of(node.func, scope)
+    op = operator_of(function)
+    if op is not None:
+        return _operator_call(parser, node, op, scope)
+    if _in(ROUNDING, function):
+        return _rounding(parser, node, function, scope)
+    dtype = cast_of(function)
+    if dtype is not None:
+        _positional(parser, node, shown(node), 1)
+        return _cast(parser.parse(node.args[0], scope), dtype)
+    if isinstance(function, FunctionType) and not _in(REFUSED, function):
+        _refuse_protocol(parser, node, function)
+        from finch_core.frontend.inlining import inline
+
+        return inline(parser, node, function, scope)
+    _refuse_call(parser, node, function)
+
+
+def operator_of(function: Any) -> Operator | None:
+    """The operator that a Python object means."""
+    if isinstance(function, Operator):
+        return function
+    return prim.ifelse if function is ifelse else operator_for(function)
+
+
+def cast_of(function: Any) -> np.dtype[Any] | None:
+    """The dtype that a Python object casts to when called, or ``None``."""
+    if not isinstance(function, type):
+        return None
+    if function in (int, float, complex):
+        return concrete(function)
+    if function is bool or issubclass(function, np.generic):
+        return np.dtype(function)
+    return None
+
+
+def protocol_of(parser: ExpressionParser, node: ast.Call, scope: Scope) -> str | None:
+    """``follow``, ``walk`` or ``gallop`` where ``node`` calls one of them."""
+    if not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return None
+    function = parser.context.object_of(node.func, scope)
+    if not _in(PROTOCOLS, function):
+        return None
+    _positional(parser, node, shown(node), 1)
+    return PROTOCOLS[function]
+
+
+def shown(node: ast.Call) -> str:
+    """The function of a call as it is written."""
+    return ast.unparse(node.func)
+
+
+def _in(table: dict[Any, Any], function: Any) -> bool:
+    try:
+        return function in table
+    except TypeError:  # unhashable
+        return False
+
+
+def _cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
+    return cast(value, dtype) if isinstance(value, Literal) else Cast(value, dtype)
+
+
+def _rounding(parser: ExpressionParser, node: ast.Call, function: Any, scope: Scope) -> Expr:
+    _positional(parser, node, shown(node), 1)
+    op, dtype = ROUNDING[function]
+    value = Call(op, (parser.parse(node.args[0], scope),))
+    return value if dtype is None else Cast(value, dtype)
+
+
+def _operator_call(parser: ExpressionParser, node: ast.Call, op: Operator, scope: Scope) -> Expr:
+    if node.keywords:
+        _positional(parser, node, shown(node), 0)
+    least, most = arity(op)
+    count = len(node.args)
+    nary = op in _NARY and count > 2
+    if count < least or (count > most and not nary):
+        wanted = f"{least}" if least == most else f"at least {least}"
+        if op in _NARY:
+            wanted = "at least 2"
+        parser.context.refuse(
+            node, f"{shown(node)!r} takes {wanted} argument{'s' * (wanted != '1')}, not {count}"
+        )
+    args = [parser.parse(arg, scope) for arg in node.args]
+    return fold_left(op, args) if nary else Call(op, tuple(args))
+
+
+@cache
+def arity(op: Operator) -> tuple[int, int]:
+    """The least and the largest number of arguments that an operator takes."""
+    for function in op.python:
+        if isinstance(function, np.ufunc):
+            return function.nin, function.nin
+    function = op.python[0] if op.python and isinstance(op.python[0], FunctionType) else op.evaluate
+    kinds = [p.kind for p in inspect.signature(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return max(1, len(kinds) - 1), 1 << 30
+    return len(kinds), len(kinds)
+
+
+def _positional(parser: ExpressionParser, node: ast.Call, name: str, count: int) -> None:
+    if node.keywords:
+        parser.context.refuse(node, f"{name!r} takes no keyword arguments in a kernel")
+    if len(node.args) != count:
+        parser.context.refuse(
+            node, f"{name!r} takes {count} argument{'s' * (count != 1)}, not {len(node.args)}"
+        )
+
+
+def _refuse_protocol(parser: ExpressionParser, node: ast.Call, function: Any) -> None:
+    if _in(PROTOCOLS, function):
+        name = PROTOCOLS[function]
+        parser.context.refuse(
+            node, f"{name!r} stands only in an index", f"write 'A[{name}(i)]'"
+        )  # fmt: skip
+    from finch_core.functions import choose
+
+    if function is choose:
+        parser.context.refuse(
+            node, "'choose(z)' is an operator, not a value", "write 'choose(z)(a, b)'"
+        )
+
+
+def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> Any:
+    name = shown(node)
+    if _in(REFUSED, function):
+        parser.context.refuse(node, *REFUSED[function])
+    if getattr(function, "__finch_local__", False):
+        parser.context.refuse(
+            node, f"{name!r} makes a tensor and is no value", f"write 'w = {name}(...)' on its own"
+        )
+    if not callable(function):
+        parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")
+    kind = "a NumPy function without a loop" if isinstance(function, np.ufunc) else (
+        "a class" if isinstance(function, type) else "not written in Python"
+    )  # fmt: skip
+    parser.context.refuse(
+        node,
+        f"{name!r} cannot be inlined: it is {kind} that the language does not know",
+        "use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator",
+    )

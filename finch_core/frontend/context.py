@@ -1,0 +1,150 @@
+"""What is known while one function is parsed."""
+
+from __future__ import annotations
+
+import ast
+from types import FunctionType, ModuleType
+from typing import Any, NoReturn
+
+import attrs
+import numpy as np
+
+from finch_core.errors import KernelSyntaxError, Span
+from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace
+from finch_core.frontend.source import FunctionSource
+from finch_core.operators import Operator
+
+NUMBERS = (bool, int, float, complex, np.generic)
+
+
+@attrs.define
+class Context:
+    """The function at hand and what its text has used so far.
+
+    ``site`` is the place in the kernel where an inlined function is called (``None`` for the
+    kernel's own text), ``callers`` are the functions being inlined, outermost first.
+    """
+
+    source: FunctionSource
+    subscripted: frozenset[str] = frozenset()
+    free: dict[str, None] = attrs.field(factory=dict)
+    captured: dict[str, Any] = attrs.field(factory=dict)
+    ended: dict[str, Binding] = attrs.field(factory=dict)
+    operators: dict[Any, Operator] = attrs.field(factory=dict)
+    site: Span | None = None
+    callers: tuple[FunctionType, ...] = ()
+
+    def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
+        """Raise ``KernelSyntaxError`` at ``node`` or, when inlining, at the call."""
+        if self.site is None:
+            self.source.refuse(node, message, hint)
+        span = self.source.span(node)
+        where = f'line {span.line} of "{span.source.filename}"'
+        raise KernelSyntaxError(
+            f"{self.source.node.name!r} cannot be inlined: {message} ({where})",
+            span=self.site,
+            hint=hint,
+        )
+
+    def span(self, node: ast.AST) -> Span:
+        return self.source.span(node) if self.site is None else self.site
+
+    def bind(self, node: ast.AST, scope: Scope, name: str, binding: Binding) -> None:
+        """Bind a name in ``scope``; refused where it stands for something already."""
+        earlier = scope.find(name)
+        if earlier is not None:
+            line = "" if earlier.span is None else f" since line {earlier.span.line}"
+            hint = "a name keeps its meaning to the end of its block: use another name"
+            if earlier.kind == binding.kind == "variable":
+                hint = "variables are immutable: use another name, or a Scalar and 's[()] = e'"
+            self.refuse(node, f"{name!r} is {SHOWN[earlier.kind]}{line}", hint)
+        scope.names[name] = binding
+        self.ended[name] = binding
+
+    def find(self, node: ast.AST, scope: Scope, name: str) -> Binding | None:
+        """The binding of a name of this function; refused if its block has ended."""
+        found = scope.find(name)
+        if found is None and name in self.ended:
+            binding = self.ended[name]
+            if binding.kind == "index":
+                self.refuse(node, f"the index {name!r} is used outside its loop")
+            self.refuse(
+                node,
+                f"{SHOWN[binding.kind]} {name!r} is used outside the block that binds it",
+                "bind it before the block, or keep the value in a Scalar",
+            )
+        return found
+
+    def resolve(self, node: ast.AST, name: str) -> Any:
+        """The object that a free name is bound to now."""
+        value = lookup(self.source.function, name)
+        if value is UNBOUND:
+            self.refuse(
+                node,
+                f"the name {name!r} is not bound",
+                "make it a parameter, or define it before the kernel",
+            )
+        return value
+
+    def capture(self, name: str, value: Any) -> None:
+        """Note that the program depends on ``name`` being bound to ``value``."""
+        if self.site is None:
+            self.captured[name] = value
+
+    def object_of(self, node: ast.expr, scope: Scope) -> Any:
+        """The Python object that a callee stands for: a free name or a module's attribute."""
+        if isinstance(node, ast.Name):
+            return self._named(node, scope)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, scope)
+        if isinstance(node, ast.Call):
+            return self.evaluate(node, scope, "a function that is called")
+        self.refuse(node, "this cannot be called", "call a function by its name")
+
+    def _named(self, node: ast.Name, scope: Scope) -> Any:
+        binding = self.find(node, scope, node.id)
+        if binding is not None:
+            hint = "the functions of a kernel are known when it is parsed: use a free name"
+            self.refuse(node, f"{node.id!r} is {SHOWN[binding.kind]}, not a function", hint)
+        value = self.resolve(node, node.id)
+        self.capture(node.id, value)
+        return value
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Any:
+        root: ast.expr = node.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and self.find(root, scope, root.id) is None:
+            owner = self.object_of(node.value, scope)
+            if isinstance(owner, ModuleType):
+                value = getattr(owner, node.attr, UNBOUND)
+                if value is not UNBOUND:
+                    return value
+                self.refuse(node, f"the module {owner.__name__!r} has no {node.attr!r}")
+        self.refuse(
+            node,
+            f"the attribute {node.attr!r} is not part of the language",
+            "only a module's functions and constants, and '.real' and '.imag' of a number",
+        )
+
+    def evaluate(self, node: ast.expr, scope: Scope, what: str) -> Any:
+        """The value now of an expression over free names alone (a format, ``choose(0)``)."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                self._outside(part, scope, what)
+        code = compile(ast.Expression(body=node), self.source.source.filename, "eval")
+        try:
+            return eval(code, namespace(self.source.function))
+        except Exception as error:
+            self.refuse(node, f"{what} cannot be made: {type(error).__name__}: {error}")
+
+    def _outside(self, node: ast.Name, scope: Scope, what: str) -> None:
+        binding = self.find(node, scope, node.id)
+        if binding is not None:
+            self.refuse(
+                node,
+                f"{what} is made when the kernel is parsed, and {node.id!r} is "
+                f"{SHOWN[binding.kind]}",
+                "use constants and names from outside the kernel",
+            )
+        self.capture(node.id, self.resolve(node, node.id))

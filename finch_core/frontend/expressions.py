@@ -1,0 +1,287 @@
+"""Expressions: from Python's syntax tree to the program's scalar expressions."""
+
+from __future__ import annotations
+
+import ast
+from types import ModuleType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core import primitives as prim
+from finch_core.dtypes import type_of
+from finch_core.expressions import Access, Call, Expr, Literal, Modified, Name
+from finch_core.frontend.context import NUMBERS, Context
+from finch_core.frontend.names import SHOWN, Scope
+from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
+from finch_core.functions import Missing, missing
+from finch_core.operators import Operator
+
+BINARY: dict[type[ast.operator], Operator] = {
+    ast.Add: prim.add, ast.Sub: prim.sub, ast.Mult: prim.mul, ast.Div: prim.truediv,
+    ast.FloorDiv: prim.floordiv, ast.Mod: prim.mod, ast.Pow: prim.power, ast.BitAnd: prim.bitand,
+    ast.BitOr: prim.bitor, ast.BitXor: prim.bitxor, ast.LShift: prim.lshift,
+    ast.RShift: prim.rshift,
+}  # fmt: skip
+COMPARE: dict[type[ast.cmpop], Operator] = {
+    ast.Eq: prim.eq, ast.NotEq: prim.ne, ast.Lt: prim.lt, ast.LtE: prim.le, ast.Gt: prim.gt,
+    ast.GtE: prim.ge,
+}  # fmt: skip
+
+
+@attrs.frozen
+class ExpressionParser:
+    """Parses expressions of one function; free names and captured functions go to ``context``."""
+
+    context: Context
+
+    def parse(self, node: ast.expr, scope: Scope) -> Expr:
+        """The expression of ``node``; raises ``KernelSyntaxError``."""
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            message, hint = EXPRESSIONS.get(
+                type(node), (f"{type(node).__name__!r} is not part of the language", "")
+            )
+            self.context.refuse(node, message, hint)
+        result: Expr = handler(self, node, scope)
+        return result
+
+    # -- leaves -----------------------------------------------------------------------------
+
+    def constant(self, node: ast.Constant, scope: Scope) -> Expr:
+        if isinstance(node.value, NUMBERS):
+            return literal(node.value)
+        kind = {str: "a string", bytes: "a string", type(None): "None", type(...): "'...'"}
+        self.context.refuse(
+            node,
+            f"{kind.get(type(node.value), repr(node.value))} is not a value of the language",
+            "write numbers, tuples of numbers, or 'missing'",
+        )
+
+    def name(self, node: ast.Name, scope: Scope) -> Expr:
+        binding = self.context.find(node, scope, node.id)
+        if binding is None:
+            return self.free_name(node)
+        if binding.value is not None:
+            return binding.value
+        if binding.kind == "local" or node.id in self.context.subscripted:
+            self.bare_tensor(node)
+        return Name(node.id, span=self.context.span(node))
+
+    def bare_tensor(self, node: ast.Name) -> Any:
+        self.context.refuse(
+            node,
+            f"{node.id!r} is a tensor, not a number",
+            f"read an element, '{node.id}[i]', or '{node.id}[()]' of a scalar",
+        )
+
+    def free_name(self, node: ast.Name) -> Expr:
+        value = self.context.resolve(node, node.id)
+        if value is missing:
+            return Missing()
+        if isinstance(value, NUMBERS):
+            return self.free_number(node, value)
+        if is_tensor(value):
+            self.bare_tensor(node)
+        if callable(value):
+            self.context.refuse(
+                node, f"{node.id!r} is a function, not a number", f"call it: '{node.id}(x)'"
+            )
+        self.context.refuse(node, f"{node.id!r} is a {type(value).__name__}, not a number")
+
+    def free_number(self, node: ast.Name, value: Any) -> Expr:
+        """A number of the kernel's surroundings: a run-time value, looked up at each call."""
+        self.context.free[node.id] = None
+        return Name(node.id, span=self.context.span(node))
+
+    def attribute(self, node: ast.Attribute, scope: Scope) -> Expr:
+        if node.attr in ("real", "imag") and not self.in_module(node.value, scope):
+            part = prim.real if node.attr == "real" else prim.imag
+            return Call(part, (self.parse(node.value, scope),))
+        value = self.context.object_of(node, scope)
+        owner = self.context.object_of(node.value, scope)
+        if not isinstance(value, NUMBERS):
+            self.context.refuse(
+                node,
+                f"'{ast.unparse(node)}' is a {type(value).__name__}, not a number",
+                "call it, if it is a function" if callable(value) else "",
+            )
+        if owner.__name__.partition(".")[0] not in ("math", "cmath", "numpy"):
+            self.context.refuse(
+                node,
+                f"'{ast.unparse(node)}' is a number of another module",
+                f"bind it to a name beside the kernel: '{node.attr} = {ast.unparse(node)}'",
+            )
+        return literal(value)
+
+    def in_module(self, node: ast.expr, scope: Scope) -> bool:
+        if not isinstance(node, ast.Name) or scope.find(node.id) is not None:
+            return False
+        return isinstance(self.context.resolve(node, node.id), ModuleType)
+
+    # -- operations -------------------------------------------------------------------------
+
+    def binary(self, node: ast.BinOp, scope: Scope) -> Expr:
+        op = self.binary_operator(node, node.op)
+        return Call(op, (self.parse(node.left, scope), self.parse(node.right, scope)))
+
+    def binary_operator(self, node: ast.AST, op: ast.operator) -> Operator:
+        if type(op) not in BINARY:
+            self.context.refuse(node, *OPERATIONS[type(op)])
+        return BINARY[type(op)]
+
+    def unary(self, node: ast.UnaryOp, scope: Scope) -> Expr:
+        operand = self.parse(node.operand, scope)
+        if isinstance(node.op, ast.UAdd):
+            return operand
+        if isinstance(node.op, ast.USub):
+            return negate(operand)
+        return Call(prim.not_ if isinstance(node.op, ast.Not) else prim.invert, (operand,))
+
+    def boolean(self, node: ast.BoolOp, scope: Scope) -> Expr:
+        op = prim.and_ if isinstance(node.op, ast.And) else prim.or_
+        return fold_left(op, [self.parse(value, scope) for value in node.values])
+
+    def compare(self, node: ast.Compare, scope: Scope) -> Expr:
+        for op in node.ops:
+            if type(op) not in COMPARE:
+                self.context.refuse(node, *OPERATIONS[type(op)])
+        terms = [self.parse(term, scope) for term in (node.left, *node.comparators)]
+        links: list[Expr] = [
+            Call(COMPARE[type(op)], (a, b))
+            for op, a, b in zip(node.ops, terms, terms[1:], strict=False)
+        ]
+        return fold_left(prim.and_, links)
+
+    def conditional(self, node: ast.IfExp, scope: Scope) -> Expr:
+        parts = (node.test, node.body, node.orelse)
+        return Call(prim.ifelse, tuple(self.parse(part, scope) for part in parts))
+
+    def tuple(self, node: ast.Tuple, scope: Scope) -> Expr:
+        if not node.elts:
+            self.context.refuse(node, "an empty tuple is not a value of the language")
+        return Call(prim.make_tuple, tuple(self.parse(element, scope) for element in node.elts))
+
+    def call(self, node: ast.Call, scope: Scope) -> Expr:
+        from finch_core.frontend.calls import parse_call
+
+        return parse_call(self, node, scope)
+
+    # -- accesses ---------------------------------------------------------------------------
+
+    def subscript(self, node: ast.Subscript, scope: Scope) -> Expr:
+        if isinstance(node.value, ast.Name):
+            binding = self.context.find(node.value, scope, node.value.id)
+            if binding is None or binding.value is None:
+                return self.access(node, scope)
+        return self.field(node, scope)
+
+    def access(self, node: ast.Subscript, scope: Scope) -> Access:
+        """``A[i, j]``: of a parameter, a local or a free tensor."""
+        name = self.tensor_name(node.value, scope)
+        if isinstance(node.slice, ast.Constant) and node.slice.value is ...:
+            self.context.refuse(
+                node, f"'{name}[...]' declares a tensor and is no value",
+                f"read an element, '{name}[i]'",
+            )  # fmt: skip
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = tuple(self.index(part, scope) for part in parts)
+        return Access(name, indices, self.context.span(node))
+
+    def tensor_name(self, node: ast.expr, scope: Scope) -> str:
+        """The name of a tensor; refused where the name is something else."""
+        if not isinstance(node, ast.Name):
+            self.context.refuse(
+                node, "a tensor is named by a plain name", "bind it to a name beside the kernel"
+            )
+        binding = self.context.find(node, scope, node.id)
+        if binding is not None:
+            if binding.kind in ("index", "variable"):
+                self.context.refuse(node, f"{node.id!r} is {SHOWN[binding.kind]}, not a tensor")
+            return node.id
+        value = self.context.resolve(node, node.id)
+        if not is_tensor(value):
+            shown = f"a {type(value).__name__}"
+            hint = "make it an array with 'np.array'" if isinstance(value, (list, tuple)) else ""
+            self.context.refuse(node, f"{node.id!r} is {shown}, not a tensor", hint)
+        self.context.free[node.id] = None
+        return node.id
+
+    def index(self, node: ast.expr, scope: Scope) -> Expr:
+        """An index: ``~e``, a protocol, or an expression."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+            return Modified("permissive", self.index(node.operand, scope))
+        if isinstance(node, ast.Call):
+            from finch_core.frontend.calls import protocol_of
+
+            protocol = protocol_of(self, node, scope)
+            if protocol is not None:
+                return Modified(protocol, self.index(node.args[0], scope))
+        expr = self.parse(node, scope)
+        if isinstance(expr, Literal) and expr.value < 0:
+            self.context.refuse(
+                node, "a negative index does not count from the end", "indices start at 0"
+            )
+        return expr
+
+    def field(self, node: ast.Subscript, scope: Scope) -> Expr:
+        """``t[0]``: an element of a tuple."""
+        value = self.parse(node.value, scope)
+        if not isinstance(node.slice, ast.Constant) or type(node.slice.value) is not int:
+            self.context.refuse(
+                node, "an element of a tuple is taken by a number, as in 't[0]'",
+                "only a tensor takes indices: bind it to a name beside the kernel",
+            )  # fmt: skip
+        return take_field(value, node.slice.value)
+
+
+_HANDLERS: dict[type[ast.AST], Any] = {
+    ast.Constant: ExpressionParser.constant,
+    ast.Name: ExpressionParser.name,
+    ast.Attribute: ExpressionParser.attribute,
+    ast.BinOp: ExpressionParser.binary,
+    ast.UnaryOp: ExpressionParser.unary,
+    ast.BoolOp: ExpressionParser.boolean,
+    ast.Compare: ExpressionParser.compare,
+    ast.IfExp: ExpressionParser.conditional,
+    ast.Tuple: ExpressionParser.tuple,
+    ast.Call: ExpressionParser.call,
+    ast.Subscript: ExpressionParser.subscript,
+}
+
+
+def literal(value: Any) -> Literal:
+    """A constant; Python numbers stay weak, so that they follow the other operand's width."""
+    kind = type_of(value)
+    return Literal(np.bool_(value) if isinstance(value, bool) else value, kind)
+
+
+def negate(operand: Expr) -> Expr:
+    """``-operand``, folded for a constant."""
+    if isinstance(operand, Literal) and not isinstance(operand.value, (np.generic, tuple)):
+        return Literal(-operand.value, operand.type)
+    return Call(prim.neg, (operand,))
+
+
+def fold_left(op: Operator, terms: list[Expr]) -> Expr:
+    result = terms[0]
+    for term in terms[1:]:
+        result = Call(op, (result, term))
+    return result
+
+
+def take_field(value: Expr, index: int) -> Expr:
+    """Element ``index`` of a tuple."""
+    if isinstance(value, Call) and value.op is prim.make_tuple and index < len(value.args):
+        return value.args[index]
+    return Call(prim.field(index), (value,))
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a Python object can be a tensor of a program: it has a shape and a dtype."""
+    return (
+        hasattr(value, "shape")
+        and hasattr(value, "dtype")
+        and not isinstance(value, (*NUMBERS, type))
+    )

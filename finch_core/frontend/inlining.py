@@ -1,0 +1,266 @@
+"""Inlining: a Python function of scalars becomes the expression it computes.
+
+Its text may have assignments, ``if``/``elif``/``else``, conditional expressions and returns; its
+branches become ``ifelse``. Arguments are put in place of parameters as expressions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+import attrs
+
+from finch_core import primitives as prim
+from finch_core.errors import KernelSyntaxError
+from finch_core.expressions import Call, Expr, Name
+from finch_core.frontend.context import NUMBERS, Context
+from finch_core.frontend.expressions import BINARY, ExpressionParser, literal
+from finch_core.frontend.names import Binding, Scope
+from finch_core.frontend.refusals import STATEMENTS
+from finch_core.frontend.source import read_source
+from finch_core.operators import Operator
+
+Values = Mapping[str, Expr]
+
+
+@attrs.frozen
+class InlineParser(ExpressionParser):
+    """Parses the expressions of a function that is being inlined into ``caller``."""
+
+    caller: Context | None = None
+
+    def free_number(self, node: ast.Name, value: Any) -> Expr:
+        function = self.context.source.function
+        if node.id in function.__code__.co_freevars:
+            return literal(value)  # a closure's value belongs to the function object
+        caller = self.caller
+        if caller is None or not _same_world(caller, function, node.id):
+            self.context.refuse(
+                node, f"it uses the number {node.id!r} of its surroundings",
+                "make it a parameter of the function",
+            )  # fmt: skip
+        caller.free[node.id] = None
+        return Name(node.id, span=self.context.span(node))
+
+    def access(self, node: ast.Subscript, scope: Scope) -> Any:
+        self.context.refuse(
+            node, "it reads a tensor", "pass the element as an argument: 'f(A[i])'"
+        )  # fmt: skip
+
+
+def _same_world(caller: Context, function: FunctionType, name: str) -> bool:
+    """Whether a free name means the same variable in the kernel and in the function."""
+    kernel = caller.source.function
+    return (
+        caller.site is None
+        and kernel.__globals__ is function.__globals__
+        and name not in kernel.__code__.co_varnames
+        and name not in kernel.__code__.co_cellvars
+        and name not in kernel.__code__.co_freevars
+    )
+
+
+def inline(parser: ExpressionParser, node: ast.Call, function: FunctionType, scope: Scope) -> Expr:
+    """The expression that the call ``node`` of ``function`` computes."""
+    context = parser.context
+    if any(isinstance(arg, ast.Starred) for arg in node.args):
+        context.refuse(node, "'*' before a value is not part of the language")
+    args = [parser.parse(arg, scope) for arg in node.args]
+    keywords = {str(k.arg): parser.parse(k.value, scope) for k in node.keywords}
+    root = parser.caller if isinstance(parser, InlineParser) else context
+    return _inline(function, args, keywords, context, node, root)
+
+
+def expression_of(function: Callable[..., Any]) -> Callable[..., Expr]:
+    """A function that builds the expression of a Python function over given arguments.
+
+    Raises ``KernelSyntaxError`` if the function cannot be inlined.
+    """
+    source = read_source(function)
+    names = [arg.arg for arg in source.node.args.args]
+    context = Context(source, callers=(source.function,), site=source.header)
+    template = _Inliner(InlineParser(context)).run_function({n: Name(n) for n in names})
+
+    def build(*args: Expr) -> Expr:
+        return substitute(template, dict(zip(names, args, strict=True)))
+
+    return build
+
+
+def substitute(expr: Expr, values: Values) -> Expr:
+    """``expr`` with expressions in place of names."""
+    if isinstance(expr, Name):
+        return values.get(expr.name, expr)
+    if not expr.children:
+        return expr
+    return expr.rebuild(tuple(substitute(child, values) for child in expr.children))
+
+
+def reduction(context: Context, node: ast.Call, function: FunctionType) -> Operator:
+    """The anonymous operator of a Python function ``f`` in ``A[i] = f(A[i], e)``."""
+    if function not in context.operators:
+        from finch_core.functions import operator_from
+
+        try:
+            definition = expression_of(function)
+        except KernelSyntaxError as error:
+            raise KernelSyntaxError(
+                error.message, span=context.span(node), hint=error.hint
+            ) from None
+        context.operators[function] = operator_from(
+            function.__name__, definition, python=(function,)
+        )
+    return context.operators[function]
+
+
+def _inline(
+    function: FunctionType,
+    args: list[Expr],
+    keywords: dict[str, Expr],
+    context: Context,
+    node: ast.Call,
+    root: Context | None,
+) -> Expr:
+    name = function.__name__
+    if function in context.callers:
+        context.refuse(node, f"{name!r} cannot be inlined: it calls itself", "write it as a loop")
+    try:
+        source = read_source(function)
+    except KernelSyntaxError as error:
+        context.refuse(node, f"{name!r} cannot be inlined: {error.message}", error.hint)
+    site = context.span(node)
+    inner = Context(source, site=site, callers=(*context.callers, function))
+    values = _arguments(function, args, keywords, context, node)
+    return _Inliner(InlineParser(inner, root)).run_function(values)
+
+
+def _arguments(
+    function: FunctionType,
+    args: list[Expr],
+    keywords: dict[str, Expr],
+    context: Context,
+    node: ast.Call,
+) -> dict[str, Expr]:
+    """Each parameter's expression: as Python binds them, a default being a number."""
+    import inspect
+
+    name = function.__name__
+    signature = inspect.signature(function)
+    kinds = {p.kind for p in signature.parameters.values()}
+    if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+        context.refuse(node, f"{name!r} cannot be inlined: it takes any number of arguments")
+    try:
+        bound = signature.bind(*args, **keywords)
+    except TypeError as error:
+        context.refuse(node, f"{name!r} cannot be called so: {error}")
+    bound.apply_defaults()
+    values = {}
+    for parameter, value in bound.arguments.items():
+        if not isinstance(value, (Expr, *NUMBERS)):
+            context.refuse(
+                node, f"{name!r} cannot be inlined: the default of {parameter!r} is no number"
+            )
+        values[parameter] = value if isinstance(value, Expr) else literal(value)
+    return values
+
+
+@attrs.frozen
+class _Inliner:
+    """Runs a function's statements on expressions."""
+
+    parser: InlineParser
+
+    def run_function(self, values: dict[str, Expr]) -> Expr:
+        source = self.parser.context.source
+        result = self.run(source.node.body, values)
+        if not isinstance(result, Expr):
+            self.parser.context.refuse(source.node, "it does not always return a value")
+        return result
+
+    def run(self, body: list[ast.stmt], values: Values) -> Expr | Values:
+        """The returned expression, or the values of the variables at the end."""
+        for position, node in enumerate(body):
+            if isinstance(node, ast.Return):
+                return self.returned(node, values)
+            if isinstance(node, ast.If):
+                rest = body[position + 1 :]
+                if _returns(node):
+                    return self.branches(node, rest, values)
+                values = self.merge(node, values)
+            else:
+                values = self.step(node, values)
+        return values
+
+    def step(self, node: ast.stmt, values: Values) -> Values:
+        """The variables after a statement that is neither a branch nor a return."""
+        if isinstance(node, ast.Pass) or _is_text(node):
+            return values
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            return {**values, self.target(node.targets[0]): self.value(node.value, values)}
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            return {**values, self.target(node.target): self.value(node.value, values)}
+        if isinstance(node, ast.AugAssign) and type(node.op) in BINARY:
+            name = self.target(node.target)
+            left = self.value(ast.copy_location(ast.Name(name, ast.Load()), node.target), values)
+            new = Call(BINARY[type(node.op)], (left, self.value(node.value, values)))
+            return {**values, name: new}
+        self.refuse_statement(node)
+
+    def refuse_statement(self, node: ast.stmt) -> Any:
+        shown = "it has a loop" if isinstance(node, (ast.For, ast.While)) else None
+        message, _ = STATEMENTS.get(type(node), ("it has a statement that is no assignment", ""))
+        self.parser.context.refuse(
+            node, shown or message,
+            "assignments, 'if', conditional expressions and 'return' can be inlined",
+        )  # fmt: skip
+
+    def target(self, node: ast.expr) -> str:
+        if not isinstance(node, ast.Name):
+            self.parser.context.refuse(node, "it assigns to something other than a plain name")
+        return node.id
+
+    def value(self, node: ast.expr, values: Values) -> Expr:
+        names = {name: Binding("variable", None, value) for name, value in values.items()}
+        return self.parser.parse(node, Scope(None, names))
+
+    def returned(self, node: ast.Return, values: Values) -> Expr:
+        if node.value is None:
+            self.parser.context.refuse(node, "it returns nothing")
+        return self.value(node.value, values)
+
+    def branches(self, node: ast.If, rest: list[ast.stmt], values: Values) -> Expr | Values:
+        """A branch that returns: what follows the ``if`` belongs to the other branch."""
+        cond = self.value(node.test, values)
+        results = [self.run([*part, *rest], values) for part in (node.body, node.orelse)]
+        first, second = results
+        if isinstance(first, Expr) and isinstance(second, Expr):
+            return Call(prim.ifelse, (cond, first, second))
+        self.parser.context.refuse(node, "it does not always return a value")
+
+    def merge(self, node: ast.If, values: Values) -> Values:
+        """The variables after an ``if`` without returns: chosen by its condition."""
+        cond = self.value(node.test, values)
+        first, second = self.run(node.body, values), self.run(node.orelse, values)
+        assert not isinstance(first, Expr) and not isinstance(second, Expr)
+        return {
+            name: first[name]
+            if first[name] is second[name]
+            else Call(prim.ifelse, (cond, first[name], second[name]))
+            for name in first
+            if name in second
+        }
+
+
+def _returns(node: ast.stmt) -> bool:
+    return any(isinstance(part, ast.Return) for part in ast.walk(node))
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -1,0 +1,98 @@
+"""A Python function becomes a program: its signature, its body, its last ``return``."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from finch_core.errors import Span
+from finch_core.frontend.context import Context
+from finch_core.frontend.expressions import ExpressionParser
+from finch_core.frontend.names import SHOWN, Binding, Scope
+from finch_core.frontend.source import read_source
+from finch_core.frontend.statements import StatementParser, sequence
+from finch_core.notation import Program
+
+
+def parse(function: Any) -> Program:
+    """The program that a Python function's text means; the function is never run.
+
+    Free names are resolved now to tell functions from numbers and tensors; functions are noted in
+    ``captured``, numbers and tensors in ``free``. Raises ``KernelSyntaxError`` with the place.
+    """
+    source = read_source(function)
+    context = Context(source, subscripted=_subscripted(source.node))
+    params = _parameters(context)
+    scope = Scope(None, {name: Binding("parameter", span) for name, span in params.items()})
+    statements = StatementParser(context, ExpressionParser(context))
+    body, last = _split(source.node.body)
+    parsed = sequence(statements.rest(body, scope))
+    results, single = _results(context, last, scope, statements)
+    spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
+    if last is not None:
+        spans |= {name: context.span(last) for name in results}
+    return Program(
+        name=source.node.name, params=tuple(params), body=parsed,
+        locals=tuple(statements.locals.values()), results=results, single=single,
+        free=tuple(context.free), captured=tuple(context.captured.items()), spans=spans,
+        source=source.source,
+    )  # fmt: skip
+
+
+def _subscripted(node: ast.FunctionDef) -> frozenset[str]:
+    """Names that stand before a subscript somewhere: parameters among them are tensors."""
+    return frozenset(
+        part.value.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
+    )
+
+
+def _parameters(context: Context) -> dict[str, Span]:
+    args = context.source.node.args
+    for extra in (args.vararg, args.kwarg):
+        if extra is not None:
+            context.refuse(extra, "a kernel takes a fixed number of arguments")
+    defaults = [*args.defaults, *(d for d in args.kw_defaults if d is not None)]
+    if defaults:
+        context.refuse(defaults[0], "a parameter of a kernel has no default", "pass the value")
+    if args.kwonlyargs:
+        context.refuse(args.kwonlyargs[0], "a kernel has no keyword-only parameters")
+    return {
+        arg.arg: context.source.span(arg) for arg in (*args.posonlyargs, *args.args)
+    }  # fmt: skip
+
+
+def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Return | None]:
+    """The statements between the docstring and the last ``return``."""
+    first = body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        body = body[1:] if isinstance(first.value.value, str) else body
+    if body and isinstance(body[-1], ast.Return):
+        return body[:-1], body[-1]
+    return body, None
+
+
+def _results(
+    context: Context, node: ast.Return | None, scope: Scope, statements: StatementParser
+) -> tuple[tuple[str, ...], bool]:
+    """The names of a ``return``, and whether there is one without a comma."""
+    if node is None or node.value is None:
+        return (), True
+    values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    names = tuple(_result(context, value, scope, statements) for value in values)
+    return names, not isinstance(node.value, ast.Tuple)
+
+
+def _result(context: Context, node: ast.expr, scope: Scope, statements: StatementParser) -> str:
+    if not isinstance(node, ast.Name):
+        context.refuse(
+            node, "a kernel returns tensors by name", "keep the value in a Scalar: 's[()] = e'"
+        )
+    binding = context.find(node, scope, node.id)
+    if binding is not None and binding.kind in ("index", "variable"):
+        context.refuse(
+            node, f"{node.id!r} is {SHOWN[binding.kind]} and cannot be returned",
+            "keep the value in a Scalar: 's[()] = e', and return 's'",
+        )  # fmt: skip
+    return statements.expressions.tensor_name(node, scope)

@@ -1,0 +1,61 @@
+"""What the language leaves out: a message and a hint for each node of Python's syntax."""
+
+from __future__ import annotations
+
+import ast
+
+_NO_LOOP = "write 'for i in _:' or 'for i in range(a, b):'"
+_NO_NEST = "define it outside the kernel and call it here: it is inlined"
+_NO_LIST = "write the loop: 'for i in _:' with an update inside"
+
+STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.While: ("'while' is not part of the language", _NO_LOOP),
+    ast.Break: ("'break' is not part of the language", "put the rest of the loop under an 'if'"),
+    ast.Continue: ("'continue' is not part of the language", "put the rest under an 'if'"),
+    ast.Try: ("'try' is not part of the language", "errors are raised to the kernel's caller"),
+    ast.TryStar: ("'try' is not part of the language", "errors are raised to the kernel's caller"),
+    ast.With: ("'with' is not part of the language", "open it around the call of the kernel"),
+    ast.AsyncWith: ("'async with' is not part of the language", ""),
+    ast.AsyncFor: ("'async for' is not part of the language", _NO_LOOP),
+    ast.FunctionDef: ("a function cannot be defined inside a kernel", _NO_NEST),
+    ast.AsyncFunctionDef: ("a function cannot be defined inside a kernel", _NO_NEST),
+    ast.ClassDef: ("a class cannot be defined inside a kernel", "define it outside the kernel"),
+    ast.Global: ("'global' is not part of the language", "a free name is read without it"),
+    ast.Nonlocal: ("'nonlocal' is not part of the language", "a free name is read without it"),
+    ast.Import: ("'import' is not part of the language", "import at the top of the file"),
+    ast.ImportFrom: ("'import' is not part of the language", "import at the top of the file"),
+    ast.Delete: ("'del' is not part of the language", "a name ends with its block"),
+    ast.Raise: ("'raise' is not part of the language", "check the result after the call"),
+    ast.Assert: ("'assert' is not part of the language", "check the arguments before the call"),
+    ast.Match: ("'match' is not part of the language", "write 'if', 'elif' and 'else'"),
+    ast.AnnAssign: ("a variable cannot be annotated here", "write 'x = e': its type is e's"),
+}
+
+EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Lambda: ("a lambda cannot be written inside a kernel", _NO_NEST),
+    ast.ListComp: ("a comprehension is not part of the language", _NO_LIST),
+    ast.SetComp: ("a comprehension is not part of the language", _NO_LIST),
+    ast.DictComp: ("a comprehension is not part of the language", _NO_LIST),
+    ast.GeneratorExp: ("a generator is not part of the language", _NO_LIST),
+    ast.List: ("a list is not a value of the language", "write a tuple, '(a, b)'"),
+    ast.Set: ("a set is not a value of the language", "write a tuple, '(a, b)'"),
+    ast.Dict: ("a dict is not a value of the language", "write a tuple, '(a, b)'"),
+    ast.JoinedStr: ("a string is not a value of the language", ""),
+    ast.NamedExpr: ("':=' is not part of the language", "write 'x = e' on a line before"),
+    ast.Await: ("'await' is not part of the language", ""),
+    ast.Yield: ("'yield' is not part of the language", "return the tensors after the loops"),
+    ast.YieldFrom: ("'yield' is not part of the language", "return the tensors after the loops"),
+    ast.Starred: ("'*' before a value is not part of the language", "write the values out"),
+    ast.Slice: (
+        "a slice is not an index of the language",
+        "loop over 'range(a, b)', or take a 'window' of the tensor",
+    ),
+}
+
+OPERATIONS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.MatMult: ("'@' is not part of the language", "write the three loops of the product"),
+    ast.Is: ("'is' is not part of the language", "compare values with '=='"),
+    ast.IsNot: ("'is not' is not part of the language", "compare values with '!='"),
+    ast.In: ("'in' is not part of the language", "compare with '==' joined by 'or'"),
+    ast.NotIn: ("'not in' is not part of the language", "compare with '!=' joined by 'and'"),
+}
