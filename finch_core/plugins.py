@@ -154,6 +154,21 @@ class Hub:
         """The kind of scalar of this name; raises ``PluginError``."""
         return self._look_up("scalar", name)
 
+    def layout(self, layout: str) -> Any:
+        """The level format whose attribute ``layout`` says so: ``dense``, ``compressed`` (sorted
+        coordinates) or ``values`` (the leaf). So the core can make a format without knowing one.
+
+        Raises ``PluginError`` unless there is exactly one.
+        """
+        found = [(n, f) for n, f in self.levels.items() if getattr(f, "layout", "") == layout]
+        if len(found) != 1:
+            claims = f"it is claimed by {quote(n for n, _ in found)}" if found else "there is none"
+            raise PluginError(
+                f"one level format with layout {layout!r} is wanted; {claims}",
+                hint=self._installed("level format"),
+            )
+        return found[0][1]
+
     def report(self) -> tuple[Entry, ...]:
         """All plugins, those that failed too, in order of name."""
         taken = [
