@@ -13,6 +13,7 @@ import pluggy
 
 from finch_core import hookspecs
 from finch_core.errors import quote
+from finch_core.level import Format
 from finch_core.operators import Operator, operator_for, operators
 
 REGISTERING: Mapping[str, str] = MappingProxyType(
@@ -27,20 +28,29 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
 )
 """The hooks that return objects, and the kind of object each returns."""
 
-_FIVE = (("declare",), ("assemble",), ("freeze",), ("thaw",), ("unfurl", "unwrap"))
+_LEVEL = (
+    ("declare",),
+    ("assemble",),
+    ("freeze",),
+    ("thaw",),
+    ("unfurl", "unwrap"),
+    ("sizes",),
+)
 
 REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
-        "level format": _FIVE,
+        "level format": _LEVEL,
         "wrapper": (("__call__",),),
         "mask": (("unfurl", "__call__"),),
-        "scalar": (("declare",), ("freeze",), ("thaw",), ("unwrap", "unfurl")),
+        "scalar": (("__call__",),),
         "operator": (("evaluate",), ("typing",)),
-        "rewrite rule": (("__call__", "apply"),),
+        "rewrite rule": (("apply",),),
     }
 )
 """The methods that objects of each kind must have; of each group, at least one (paper, Table
-"The five functions that define a level": a leaf has ``unwrap`` in place of ``unfurl``)."""
+"The five functions that define a level": a leaf has ``unwrap`` in place of ``unfurl``). What a
+class merely inherits from ``Format`` does not count, and a format with ``thaws = False`` needs no
+``thaw``."""
 
 
 class RejectedError(Exception):
@@ -121,24 +131,33 @@ def name_of(item: Any) -> str:
     """The name an object is registered under: its ``name`` if that is a string, or ``__name__``."""
     for attribute in ("name", "__name__"):
         name = getattr(item, attribute, None)
-        if isinstance(name, str):
+        if isinstance(name, str) and name:
             return name
     raise RejectedError(f"{item!r} has no name")
 
 
 def _check_object(item: Contribution) -> None:
     abstract: set[str] = set(getattr(item.object, "__abstractmethods__", ()))
-    missing = [
-        " or ".join(group)
-        for group in REQUIRED[item.kind]
-        if not any(callable(getattr(item.object, m, None)) and m not in abstract for m in group)
-    ]
-    missing += sorted(abstract - {m for group in REQUIRED[item.kind] for m in group})
+    groups = [g for g in REQUIRED[item.kind] if not _excused(item.object, g)]
+    missing = [" or ".join(g) for g in groups if not any(_has(item.object, m) for m in g)]
+    missing += sorted(abstract - {m for group in groups for m in group})
     if missing:
         methods = "the method" if len(missing) == 1 else "the methods"
         raise RejectedError(f"the {item.kind} {item.name!r} lacks {methods} {quote(missing)}")
     if item.kind == "operator":
         _check_operator(item.object)
+
+
+def _has(item: Any, method: str) -> bool:
+    """Whether ``item`` has a method that is its own, not the placeholder of the base class."""
+    found = getattr(item, method, None)
+    if found is None or method in getattr(item, "__abstractmethods__", ()):
+        return False
+    return callable(found) and found is not getattr(Format, method, None)
+
+
+def _excused(item: Any, group: tuple[str, ...]) -> bool:
+    return group == ("thaw",) and not getattr(item, "thaws", True)
 
 
 def _check_operator(op: Operator) -> None:
