@@ -40,6 +40,11 @@ def is_weak(dtype: Type) -> bool:
     return isinstance(dtype, type)
 
 
+def same(a: Type, b: Type) -> bool:
+    """Whether two types are equal. (NumPy's ``==`` takes ``int`` for ``int64``.)"""
+    return a is b or (is_weak(a) == is_weak(b) and a == b)
+
+
 def concrete(dtype: Type) -> np.dtype[Any]:
     """The NumPy dtype in which a value of this type is computed when nothing else decides."""
     return _CONCRETE[dtype] if isinstance(dtype, type) else dtype

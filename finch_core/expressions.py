@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from finch_core import primitives as prim
-from finch_core.dtypes import BOOL, INTP, Type, concrete, is_weak, type_of
+from finch_core.dtypes import BOOL, INTP, Type, concrete, is_weak, same, type_of
 from finch_core.operators import Operator, literal_value
 
 if TYPE_CHECKING:
@@ -140,7 +140,8 @@ class Literal(Expr):
         return self.type
 
     def _key(self) -> tuple[Any, ...]:
-        return (literal_value(self.value, self.type).tobytes(), self.type, self.structural)
+        bits = literal_value(self.value, self.type).tobytes()
+        return (bits, is_weak(self.type), self.type, self.structural)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Literal) and self._key() == other._key())
@@ -361,11 +362,11 @@ def lift(value: Any) -> Expr:
 def cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
     """``value`` as ``dtype``; no node where it has that dtype already."""
     if isinstance(value, Literal):
-        if value.type == dtype:
+        if same(value.type, dtype):
             return value
         return Literal(literal_value(literal_value(value.value, value.type), dtype), dtype,
                        value.structural)  # fmt: skip
-    return value if value.dtype == dtype else Cast(value, dtype)
+    return value if same(value.dtype, dtype) else Cast(value, dtype)
 
 
 def call(op: Operator, *args: Any) -> Expr:

@@ -49,7 +49,7 @@ missing = MissingType()
 """The value of a permissive read out of bounds."""
 
 
-@attrs.frozen
+@attrs.frozen(order=False)
 class Missing(Expr):
     """``missing`` as an expression; its type is ``MissingType``."""
 
@@ -103,7 +103,7 @@ minby = register(
         definition=_better(prim.lt),
         associative=True,
         idempotent=True,
-    )  # fmt: skip
+    )
 )
 """``minby(a, b)``: the tuple whose first element is smaller, ``a`` on ties."""
 
@@ -115,7 +115,7 @@ maxby = register(
         definition=_better(prim.gt),
         associative=True,
         idempotent=True,
-    )  # fmt: skip
+    )
 )
 """``maxby(a, b)``: the tuple whose first element is larger, ``a`` on ties."""
 
@@ -211,17 +211,17 @@ def operator_from(name: str, definition: Callable[..., Expr], **algebra: Any) ->
         holders = (Var(f"x{k}", t) for k, t in enumerate(types))
         return types, definition(*holders).dtype
 
+    @cache
+    def compiled(types: tuple[Type, ...]) -> Callable[..., Any]:
+        from finch_core.reference_code import function_of
+
+        return function_of(definition, types)
+
     def evaluate(*values: Any) -> Any:
-        return value_of(definition(*(Literal(value, type_of(value)) for value in values)))
+        with np.errstate(all="ignore"):
+            return compiled(tuple(map(type_of, values)))(*values)
 
     return Operator(name, evaluate, typing, definition=definition, **algebra)
-
-
-def value_of(expr: Expr) -> Any:
-    """The NumPy value of an expression without names; a short-circuit evaluates what it needs."""
-    from finch_core.reference import evaluate
-
-    return evaluate(expr)
 
 
 def define_operator(

@@ -45,7 +45,7 @@ class Stmt:
             yield from body.walk()
 
 
-@attrs.frozen
+@attrs.frozen(order=False)
 class Extent(Expr):
     """EXTENT: the half-open range from ``start`` up to ``stop``."""
 
