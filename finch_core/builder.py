@@ -41,15 +41,14 @@ from finch_core.assembly import (
 from finch_core.dtypes import BOOL, INTP, concrete
 from finch_core.expressions import Buffer, Expr, Invoke, Literal, Var, cast, lift
 
-RESERVED = frozenset(
-    (
-        "alignas alignof asm auto bool break case char const constexpr continue default do double "
-        "else enum extern false float for goto if inline int long main nullptr register restrict "
-        "return short signed sizeof static static_assert struct switch thread_local true typedef "
-        "typeof union unsigned void volatile while I NULL NAN INFINITY EOF errno and or not "
-        "ifelse mut range in"
-    ).split()
+_WORDS = (
+    "alignas alignof asm auto bool break case char const constexpr continue default do double "
+    "else enum extern false float for goto if inline int long main nullptr register restrict "
+    "return short signed sizeof static static_assert struct switch thread_local true typedef "
+    "typeof union unsigned void volatile while I NULL NAN INFINITY EOF errno and or not ifelse "
+    "mut range in"
 )
+RESERVED = frozenset(_WORDS.split())
 """Names that mean something in C, or in the text of assembly."""
 
 _NOTHING = Block()

@@ -1,0 +1,315 @@
+"""The reference interpreter: what assembly means."""
+
+import itertools
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from finch_core import primitives as prim
+from finch_core.abi import DONE, FAILED, MOVED
+from finch_core.assembly import Argument, Block, Kernel, Record, Slot
+from finch_core.builder import Builder, Names
+from finch_core.dtypes import SUPPORTED, tuple_dtype
+from finch_core.expressions import Buffer, Call, Cast, Length, Literal, Load, Overlaps, Var, lift
+from finch_core.interpreter import Interpreter, backend
+from finch_core.interpreter_code import _FLOAT, _INT64, AssemblyFault, operator_code, plain, scalar
+from finch_core.operators import operator
+from finch_core.run_block import SITES, kernel_of, run_block
+from finch_core.typing_pass import typed, typed_function
+
+INT, F64, BOOL = np.dtype(np.int64), np.dtype(np.float64), np.dtype(bool)
+X, Y = Buffer("x", F64, True), Buffer("y", F64, True)
+P = Buffer("p", INT)
+N, S = Var("n", INT), Var("s", F64)
+
+
+@pytest.fixture
+def b():
+    return Builder(Names("xyps"), constants=(N,))
+
+
+def at(buffer, index):
+    return Load(buffer, lift(index))
+
+
+def run(b, values, functions=(), backend=None):
+    return run_block(typed(b.finish()), values, functions, backend)
+
+
+def test_it_is_the_backend_called_interpreter():
+    assert backend().name == "interpreter"
+    assert backend().available() == ""
+    assert backend().load("key", 1) is None
+
+
+def test_a_sum_of_products(b):
+    with b.for_("i", 0, N) as i:
+        b.assign(S, S + Load(X, i) * Load(Y, i))
+    status, after = run(b, {N: 3, S: 1.0, X: [1, 2, 3], Y: [4, 5, 6]})
+    assert status == DONE
+    assert after["s"] == 33.0
+
+
+def test_break_leaves_the_innermost_loop(b):
+    with b.for_("i", 0, N) as i, b.while_(True):
+        with b.if_(i.eq(1)):
+            b.store(P, i, 7)
+            b.break_()
+        with b.else_():
+            b.store(P, i, i)
+            b.break_()
+    assert run(b, {N: 3, P: [9, 9, 9]})[1]["p"].tolist() == [0, 7, 2]
+
+
+def test_bounds_of_a_loop_are_evaluated_once(b):
+    n = b.var("m", N)
+    with b.for_("i", 0, n) as i:
+        b.assign(n, n + 1)
+        b.store(P, i, n)
+    assert run(b, {N: 2, P: [0, 0, 0]})[1]["p"].tolist() == [3, 4, 0]
+
+
+def test_and_or_ifelse_are_lazy(b):
+    safe = (N < 2).and_(Load(P, N).eq(1)).or_((N >= 2).and_(True))
+    b.store(P, 0, Call(prim.ifelse, (safe, Literal(5, int), Load(P, N))))
+    assert run(b, {N: 1000, P: [0]})[1]["p"].tolist() == [5]
+
+
+@pytest.mark.parametrize("index", [-1, 3, 2**62])
+def test_a_load_or_store_out_of_bounds_is_a_fault(b, index):
+    b.store(X, 0, Load(X, N))
+    with pytest.raises(AssemblyFault, match=r"x\[n\]: .* outside of 3 elements"):
+        run(b, {N: index, X: [1, 2, 3]})
+    b = Builder(Names())
+    b.store(X, N, 1.0)
+    with pytest.raises(AssemblyFault, match=r"x\[n\] = 1.0"):
+        run(b, {N: index, X: [1, 2, 3]})
+
+
+@pytest.mark.parametrize("emit", ["fill", "sort", "move"])
+def test_ranges_are_checked(b, emit):
+    args = {"fill": (P, 1, N, 5), "sort": (P, 1, N), "move": (P, 1, P, 0, N - 1)}[emit]
+    getattr(b, emit)(*args)
+    block = typed(b.finish())
+    expected = {"fill": [9, 5, 5], "sort": [9, 7, 8], "move": [9, 9, 8]}[emit]
+    assert run_block(block, {N: 3, P: [9, 8, 7]})[1]["p"].tolist() == expected
+    assert run_block(block, {N: 0, P: [9, 8, 7]})[1]["p"].tolist() == [9, 8, 7]
+    with pytest.raises(AssemblyFault, match=f"{emit}.* outside of 3 elements"):
+        run_block(block, {N: 4, P: [9, 8, 7]})
+
+
+def test_growing_keeps_contents_doubles_and_poisons(b):
+    b.grow(X, N)
+    b.assign(S, Cast(Length(X), F64))
+    status, after = run(b, {N: 4, S: 0.0, X: [1, 2, 3]})
+    assert status == MOVED
+    assert after["s"] == len(after["x"]) == 6
+    assert after["x"][:3].tolist() == [1, 2, 3]
+    assert after["x"][3:].tobytes() == b"\xa5" * 24
+
+
+def test_enough_room_does_not_move(b):
+    b.grow(X, N)
+    assert run(b, {N: 3, X: [1, 2, 3]})[0] == DONE
+
+
+def test_growing_from_nothing(b):
+    b.grow(X, N)
+    b.fill(X, 0, N, 2.0)
+    assert run(b, {N: 3, X: []})[1]["x"].tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("fail", [0, 1])
+def test_out_of_memory_leaves_what_was_written(b, fail):
+    b.grow(X, 2)
+    b.store(X, 0, 1.0)
+    b.grow(Y, 2)
+    status, after = run(b, {X: [5.0], Y: [6.0]}, backend=Interpreter(fail_alloc=fail))
+    assert status == FAILED
+    assert after["x"].tolist()[:1] == [[5.0], [1.0]][fail]
+    assert after["y"].tolist() == [6.0]
+    assert after["control"] == [0, 0, 0, fail]
+
+
+def test_memory_that_there_is_not(b):
+    b.grow(X, 2**60)
+    assert run(b, {X: [5.0]})[0] == FAILED
+
+
+def test_a_failure_gives_its_site_and_values(b):
+    b.store(X, 0, 2.0)
+    with b.if_(N > 3):
+        b.fail(1, N, 5)
+    b.store(X, 0, 3.0)
+    status, after = run(b, {N: 4, X: [0.0]})
+    assert (status, after["control"], after["x"].tolist()) == (FAILED + 1, [4, 5, 0, 0], [2.0])
+    b = Builder(Names())
+
+
+def test_functions_take_values_and_buffers(b):
+    a, lo = Buffer("a", INT), Var("lo", INT)
+
+    def first_at_least(fb, a, lo, n):
+        with fb.for_("i", 0, n) as i, fb.if_(Load(a, i) >= lo):
+            fb.ret(i)
+        fb.ret(n)
+
+    find = b.function("find", (a, lo, N), INT, first_at_least)
+    b.assign(S, Cast(b.invoke(find, P, 5, N) + b.invoke(find, P, 9, N) * 10, F64))
+    functions = tuple(map(typed_function, b.functions))
+    assert run(b, {N: 3, S: 0.0, P: [1, 6, 7]}, functions)[1]["s"] == 31
+
+
+def test_overlaps(b):
+    for first, second in ((X, X), (X, Y)):
+        b.assign(S, S * 2 + Overlaps(first, second).cast(F64))
+    assert run(b, {S: 0.0, X: [1.0], Y: [1.0]})[1]["s"] == 2
+
+
+def test_tuples_are_values(b):
+    pair = tuple_dtype((F64, INT))
+    buffer = Buffer("t", pair)
+    old = b.var("old", at(buffer, 0))
+    b.store(buffer, 0, Call(prim.make_tuple, (Literal(5.0, float), N)))
+    b.store(buffer, 1, old)
+    b.assign(S, Call(prim.field(0), (at(buffer, 0),)))
+    _, after = run(b, {N: 7, S: 0.0, buffer: [(1.0, 2), (3.0, 4)]})
+    assert after["t"].tolist() == [(5.0, 7), (1.0, 2)]
+    assert after["s"] == 5
+
+
+@pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
+def test_scalars_and_buffers_of_every_dtype(b, dtype):
+    v, buffer = Var("v", dtype), Buffer("buf", dtype)
+    b.store(buffer, 1, v)
+    b.assign(v, at(buffer, 0))
+    _, after = run(b, {v: 1, buffer: np.array([0, 0], dtype)})
+    assert after["buf"].tolist() == [0, 1]
+    assert after["v"] == 0
+
+
+@pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
+def test_scalars_by_value(dtype):
+    v, buffer = Var("v", dtype), Buffer("buf", dtype)
+    b = Builder(Names())
+    b.store(buffer, 0, v)
+    record = Record("r", (Slot(buffer, 1),))
+    compiled = Interpreter().compile(
+        Kernel("k", (Argument(v), record), (), typed(b.finish()), SITES)
+    )
+    out = np.zeros(1, dtype)
+    words = np.array([0, out.ctypes.data, 1], np.uint64)
+    value = (3.0, 4.0) if dtype.kind == "c" else (1,)
+    assert compiled(0, *value, words.ctypes.data) == DONE
+    assert out[0] == (3 + 4j if dtype.kind == "c" else 1)
+    assert compiled.source.startswith("kernel k(v: ")
+
+
+EDGES = [-(2**63), -(2**62) * 2 + 1, -7, -2, -1, 0, 1, 2, 3, 63, 2**63 - 1]
+
+
+@pytest.mark.parametrize("op", _INT64, ids=str)
+def test_quick_int64_means_what_the_operator_says(op):
+    arity = 1 if op in (prim.neg, prim.invert) else 2
+    for args in itertools.product(EDGES, repeat=arity):
+        expected = plain(op.evaluate(*map(np.int64, args)), op.result(*[INT] * arity))
+        assert operator_code(op, (INT,) * arity)(*args) == expected, args
+
+
+@pytest.mark.parametrize("op", _FLOAT, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_quick_floats_mean_what_the_operator_says(op, dtype):
+    dtype = np.dtype(dtype)
+    values = [dtype.type(v) for v in (0.0, -0.0, 0.1, -3.7, 1e30, np.inf, -np.inf, np.nan)]
+    with np.errstate(all="ignore"):
+        for args in itertools.product(values, repeat=2):
+            got, want = operator_code(op, (dtype, dtype))(*args), op.evaluate(*args)
+            assert got.tobytes() == want.tobytes()
+            assert got.dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["truediv", "lshift", "popcount", "ctz", "sign", "abs"])
+def test_other_operators_are_evaluated_as_they_are(name):
+    op = operator(name)
+    arity = 2 if name in ("truediv", "lshift") else 1
+    dtypes = (F64, F64) if name == "truediv" else (INT,) * arity
+    args = [t.type(5) for t in dtypes]
+    got = operator_code(op, dtypes)(*(plain(a, a.dtype) for a in args))
+    want = op.evaluate(*args)
+    assert scalar(got, op.result(*dtypes)) == want
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "target", "expected"),
+    [
+        (2**63 - 1, INT, "int8", -1),
+        (2**63, np.dtype(np.uint64), "int64", -(2**63)),
+        (-1, INT, "uint64", 2**64 - 1),
+        (3.9, F64, "int64", 3),
+        (5, INT, "bool", True),
+        (True, BOOL, "int64", 1),
+        (2, INT, "complex64", 2),
+    ],
+)
+def test_casts_are_those_of_c(b, value, source, target, expected):
+    buffer, v = Buffer("buf", np.dtype(target)), Var("v", source)
+    b.store(buffer, 0, Cast(v, np.dtype(target)))
+    got = run(b, {v: value, buffer: [0]})[1]["buf"][0]
+    assert got == expected
+
+
+def test_what_nobody_adopts_goes_with_the_next_call(b):
+    b.grow(X, Length(X) + 1)
+    kernel = kernel_of(typed(b.finish()), {X: []})
+    compiled = Interpreter().compile(kernel)
+    first, second = np.zeros(2, np.uint64), np.zeros(2, np.uint64)
+    assert compiled(0, first.ctypes.data) == MOVED
+    kept = np.frombuffer(compiled.adopt(int(first[0]), 8), F64)
+    assert kept.tobytes() == b"\xa5" * 8
+    compiled(0, first.ctypes.data)
+    lost = int(first[0])
+    assert compiled(0, second.ctypes.data) == MOVED
+    if lost != int(second[0]):
+        with pytest.raises(KeyError, match="allocated nothing"):
+            compiled.adopt(lost, 8)
+    assert kept.tobytes() == b"\xa5" * 8
+
+
+def test_calls_from_several_threads_keep_apart(b):
+    with b.for_("i", 0, N) as i:
+        b.grow(X, i + 1)
+        b.store(X, i, i)
+    compiled = Interpreter().compile(kernel_of(typed(b.finish()), {X: [], N: 0}))
+    results = {}
+
+    def work(n):
+        record = np.array([0, 0, n], np.uint64)
+        for _ in range(20):
+            record[:2] = 0
+            compiled(0, record.ctypes.data)
+            room = compiled.adopt(int(record[0]), 8 * int(record[1]))
+            results.setdefault(n, []).append(np.frombuffer(room, F64)[:n].tolist())
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (20, 30, 40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(got == [list(range(n))] * 20 for n, got in results.items())
+    assert len(results) == 3
+
+
+def test_a_million_operations_take_seconds_at_most(b):
+    total = b.var("total", 0)
+    with b.for_("i", 0, 250_000) as i:
+        b.assign(total, total + (i % 7) * 3)
+    b.store(P, 0, total)
+    start = time.perf_counter()
+    assert run(b, {P: [0]})[1]["p"][0] == sum(i % 7 * 3 for i in range(250_000))
+    assert time.perf_counter() - start < 5
+
+
+def test_empty_kernels_run():
+    assert run_block(Block(), {})[0] == DONE
