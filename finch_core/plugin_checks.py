@@ -1,4 +1,4 @@
-"""What a plugin must be before the hub takes it: each check raises ``RejectedError`` with the reason."""
+"""What a plugin must be before the hub takes it: checks raise ``RejectedError`` with the reason."""
 
 from __future__ import annotations
 

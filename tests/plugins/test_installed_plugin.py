@@ -1,0 +1,192 @@
+"""A stranger's distribution, built and installed: it works, or its failure names it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GOOD = """
+from finch_core.plugins import hookimpl
+
+class {name}:
+    def declare(self): ...
+    def assemble(self): ...
+    def freeze(self): ...
+    def thaw(self): ...
+    def unfurl(self): ...
+    def sizes(self): ...
+
+@hookimpl
+def finch_level_format():
+    return {name}
+"""
+
+MODULES = {
+    "stranger_good": GOOD.format(name="Ragged"),
+    "stranger_unimportable": "import a_module_that_is_not_there",
+    "stranger_exits": "raise SystemExit('enough')",
+    "stranger_lacking": GOOD.format(name="Lacking").replace("    def freeze(self): ...\n", ""),
+    "stranger_signature": (
+        "from finch_core.plugins import hookimpl\n\n"
+        "@hookimpl\ndef finch_after_stage(name, stage, text): ...\n"
+    ),
+    "stranger_misspelt": (
+        "from finch_core.plugins import hookimpl\n\n@hookimpl\ndef finch_level_fromat(): ...\n"
+    ),
+    "stranger_clash": GOOD.format(name="Dense"),
+    "stranger_early": "from finch_core.plugins import hub\nhub()",
+    "stranger_entry": GOOD.format(name="Entry"),
+}
+
+PYPROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "strange-formats"
+version = "2.7"
+
+[tool.setuptools]
+py-modules = {modules}
+
+[project.entry-points."finch.plugins"]
+{entries}
+
+[project.entry-points."finch.backends"]
+strange = "stranger_backend:backend"
+broken = "stranger_backend:nothing"
+"""
+
+BACKEND = """
+class Backend:
+    name = "strange"
+    def available(self): return "the moon is not full"
+    def compile(self, kernel, *, key=""): ...
+    def load(self, key, params): ...
+
+backend = Backend
+"""
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip has installed a distribution with good and bad plugins."""
+    source = tmp_path_factory.mktemp("source")
+    target = tmp_path_factory.mktemp("target")
+    entries = [f'{name} = "{name}"' for name in MODULES if name != "stranger_entry"]
+    entries.append('dense = "stranger_entry"')
+    modules = [*MODULES, "stranger_backend"]
+    (source / "pyproject.toml").write_text(
+        PYPROJECT.format(modules=json.dumps(modules), entries="\n".join(entries))
+    )
+    for name, text in (*MODULES.items(), ("stranger_backend", BACKEND)):
+        (source / f"{name}.py").write_text(text)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    command += ["--no-build-isolation", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*command, "--target", str(target), str(source)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def run(site: Path, program: str, **environment: str) -> Any:
+    """What ``program`` prints as JSON, in a process that sees the stranger's distribution."""
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH", "")]))
+    env = {**os.environ, "PYTHONPATH": path, **environment}
+    env = {name: value for name, value in env.items() if value}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=env, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+LOOK_UP = """
+import json
+from finch_core.plugins import hub
+from finch_core.errors import PluginError
+try:
+    hub().level({name!r})
+    print(json.dumps(""))
+except PluginError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+@pytest.fixture(scope="session")
+def report(site: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The hub's report in a process that sees the stranger's distribution, by name and owner."""
+    program = (
+        "import json, attrs; from finch_core.plugins import hub\n"
+        "print(json.dumps([attrs.asdict(e) for e in hub().report()]))"
+    )
+    return {(e["name"], e["distribution"]): e for e in run(site, program)}
+
+
+def test_the_good_plugin_stands_beside_the_built_in_ones(report: Any) -> None:
+    entry = report["stranger_good", "strange-formats"]
+    assert (entry["version"], entry["registers"], entry["failure"]) == ("2.7", ["Ragged"], "")
+    assert report["dense", "finch-python"]["failure"] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("stranger_unimportable", "No module named 'a_module_that_is_not_there'"),
+        ("stranger_exits", "it does not load: SystemExit: enough"),
+        ("stranger_lacking", "the level format 'Lacking' lacks the method 'freeze'"),
+        ("stranger_signature", "a hook has the wrong signature"),
+        ("stranger_misspelt", "did you mean 'finch_level_format'"),
+        ("stranger_early", "a plugin asks for the hub while the hub loads it"),
+        ("Dense", "the level format 'Dense' is taken by 'dense' (finch-python "),
+        ("dense", "the plugin name is taken by 'dense' (finch-python "),
+    ],
+)
+def test_a_bad_plugin_is_reported_and_refused_by_name(
+    site: Path, report: Any, name: str, reason: str
+) -> None:
+    assert reason in report[name, "strange-formats"]["failure"]
+    message = run(site, LOOK_UP.format(name=name))
+    assert f"{name!r} (strange-formats 2.7): " in message
+    assert reason in message
+
+
+def test_an_unknown_name_lists_the_plugins_that_failed(site: Path) -> None:
+    message = run(site, LOOK_UP.format(name="Lacking"))
+    assert "there is no level format 'Lacking'" in message
+    assert "'stranger_lacking' (strange-formats 2.7): the level format 'Lacking' lacks" in message
+
+
+def test_bad_plugins_stop_no_other(report: Any) -> None:
+    ours = [e for (_, owner), e in report.items() if owner == "finch-python"]
+    assert ours
+    assert not [e for e in ours if e["failure"]]
+
+
+def test_a_backend_that_is_named_is_used_or_refused(site: Path) -> None:
+    program = """
+import json
+from finch_core.backends import backend
+from finch_core.errors import BackendError
+def told(*name):
+    try:
+        return backend(*name).name
+    except BackendError as error:
+        return str(error)
+print(json.dumps([told("interpreter"), told("strange"), told("broken"), told("fortran"), told()]))
+"""
+    found, strange, broken, fortran, variable = run(site, program, FINCH_BACKEND="strange")
+    assert found == "interpreter"
+    assert strange == variable
+    assert "the backend 'strange' cannot be used here: the moon is not full" in strange
+    assert "'broken' (strange-formats 2.7) does not load: AttributeError" in broken
+    assert "there is no backend 'fortran'" in fortran
+    assert "'strange' (strange-formats 2.7)" in fortran

@@ -1,0 +1,116 @@
+"""The choice of a backend, on made-up entry points."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from finch_core.backends import GROUP, Backends
+from finch_core.errors import BackendError
+
+LOADED: list[str] = []
+
+
+class Fake:
+    """A backend that is available unless its name ends with ``_broken``."""
+
+    def __init__(self, name: str) -> None:
+        LOADED.append(name)
+        self.name = name
+
+    def available(self) -> str:
+        return "no compiler" if self.name.endswith("_broken") else ""
+
+    def compile(self, kernel, *, key=""): ...
+    def load(self, key, params): ...
+
+
+def c():
+    return Fake("c")
+
+
+def other():
+    return Fake("other")
+
+
+def interpreter():
+    return Fake("interpreter")
+
+
+def c_broken():
+    return Fake("c_broken")
+
+
+def incomplete():
+    return object()
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FINCH_BACKEND", raising=False)
+    LOADED.clear()
+
+
+def installed(**functions: str) -> Backends:
+    import sys
+
+    # the entry points of this very module, which pytest imports under a name of its own
+    sys.modules["backends_under_test"] = sys.modules[__name__]
+    entries = [
+        EntryPoint(name, f"backends_under_test:{function}", GROUP)
+        for name, function in functions.items()
+    ]
+    return Backends(entries)
+
+
+def test_c_is_preferred_and_nothing_else_is_loaded() -> None:
+    made = installed(interpreter="interpreter", c="c", another="other")
+    assert made.choose().backend.name == "c"
+    assert LOADED == ["c"]
+
+
+def test_another_compiled_backend_comes_before_the_interpreter() -> None:
+    made = installed(interpreter="interpreter", c="c_broken", another="other")
+    choice = made.choose()
+    assert choice.backend.name == "other"
+    assert choice.refused == ("the backend 'c' cannot be used here: no compiler",)
+
+
+def test_the_interpreter_is_last() -> None:
+    assert installed(interpreter="interpreter", c="c_broken").choose().backend.name == "interpreter"
+
+
+def test_the_environment_is_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = installed(interpreter="interpreter", c="c")
+    assert made.choose().backend.name == "c"
+    monkeypatch.setenv("FINCH_BACKEND", "interpreter")
+    assert made.choose().backend.name == "interpreter"
+    assert made.choose("c").backend.name == "c"
+
+
+def test_a_named_backend_is_never_replaced() -> None:
+    made = installed(interpreter="interpreter", c="c_broken")
+    with pytest.raises(BackendError, match="'c' cannot be used here: no compiler"):
+        made.choose("c")
+
+
+def test_an_unknown_backend_lists_what_is_installed() -> None:
+    with pytest.raises(BackendError, match="no backend 'd'\n.*installed: 'c' .*'interpreter'"):
+        installed(interpreter="interpreter", c="c").choose("d")
+
+
+def test_a_backend_that_lacks_methods_is_refused() -> None:
+    with pytest.raises(BackendError, match="'c' .* lacks available, compile, load"):
+        installed(c="incomplete").choose("c")
+
+
+def test_a_name_claimed_twice_is_refused() -> None:
+    entries = [EntryPoint("c", f"backends_under_test:{f}", GROUP) for f in ("c", "other")]
+    with pytest.raises(BackendError, match="the backend name 'c' is claimed by"):
+        Backends(entries).choose("c")
+
+
+def test_an_instance_is_made_once() -> None:
+    made = installed(c="c")
+    assert made.choose("c").backend is made.choose("c").backend
