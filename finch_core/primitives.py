@@ -49,7 +49,7 @@ mul = _ufunc(
 )  # fmt: skip
 add = _ufunc(
     "add", np.add, py.add, symbol="+", commutative=True, associative=True, identity=zero,
-    repeated=mul,
+    repeated=mul, structural_annihilator=lambda value: bool(np.isinf(value)),
 )  # fmt: skip
 sub = _ufunc("sub", np.subtract, py.sub, symbol="-", exact_identity="iufc")
 truediv = _ufunc("truediv", np.true_divide, py.truediv, symbol="/")

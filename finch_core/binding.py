@@ -1,0 +1,233 @@
+"""Tensors as the compiler sees them: levels bound to variables, fibers, and constants.
+
+A *tensor-like* is whatever may stand in an access: a ``Fiber`` of a bound level, a ``Constant``
+(the fill of a whole subtensor), a wrapper around another tensor-like, or a mask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import INTP, Type
+from finch_core.errors import FormatError
+from finch_core.expressions import Buffer, Expr, Literal, Var
+from finch_core.level import Format, Mode
+from finch_core.notation import Extent
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.base import Looplet
+    from finch_core.operators import Operator
+
+ZERO, ONE = Literal(0, int), Literal(1, int)
+
+
+class TensorLike:
+    """What an access needs of a tensor. ``dims`` gives the extents (None: no dimension, ``_``)."""
+
+    __slots__ = ()
+
+    @property
+    def ndim(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> Type:
+        raise NotImplementedError
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of what is not stored, a NumPy scalar, or None where that means nothing."""
+        return None
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        raise NotImplementedError
+
+    @property
+    def root(self) -> BoundTensor | None:
+        """The argument or local that this reads or writes in the end; None for a mask."""
+        return None
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        """The looplet over the outermost dimension."""
+        raise NotImplementedError
+
+    def read(self, ctx: Context) -> Expr:
+        """The value of a 0-dimensional tensor-like."""
+        raise NotImplementedError
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        """Emit the update of a 0-dimensional tensor-like."""
+        raise NotImplementedError
+
+
+@attrs.define(eq=False)
+class BoundLevel:
+    """A level of a bound tensor: its format, and the variables that hold its parts.
+
+    ``lvl["ptr"]`` is the buffer or scalar of that name, ``lvl.shape`` the dimension. ``state`` maps
+    the names of variables that live between declare (or thaw) and freeze to those variables.
+    """
+
+    format: Format
+    name: str
+    shape: Expr
+    parts: dict[str, Var | Buffer]
+    child: BoundLevel | None
+    state: dict[str, Var] = attrs.field(factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.parts[name]
+
+    def buffer(self, name: str) -> Buffer:
+        part = self.parts[name]
+        assert isinstance(part, Buffer)
+        return part
+
+    def scalar(self, name: str) -> Var:
+        part = self.parts[name]
+        assert isinstance(part, Var)
+        return part
+
+    def levels(self) -> tuple[BoundLevel, ...]:
+        below = () if self.child is None else self.child.levels()
+        return (self, *below)
+
+    # The five functions, as a parent calls them on its child.
+
+    def declare(self, ctx: Context, init: Expr) -> None:
+        self.format.declare(ctx, self, init)
+
+    def assemble(self, ctx: Context, start: Any, stop: Any) -> None:
+        self.format.assemble(ctx, self, ctx.lift(start), ctx.lift(stop))
+
+    def freeze(self, ctx: Context, stop: Any) -> None:
+        self.format.freeze(ctx, self, ctx.lift(stop))
+
+    def thaw(self, ctx: Context, stop: Any) -> None:
+        self.format.thaw(ctx, self, ctx.lift(stop))
+
+
+@attrs.frozen
+class Fiber(TensorLike):
+    """The fiber at position ``pos`` of a level; ``dirty`` is set when something in it is written."""
+
+    lvl: BoundLevel
+    pos: Expr
+    dirty: Var | None = None
+    tensor: BoundTensor | None = attrs.field(default=None, eq=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.lvl.name
+
+    @property
+    def ndim(self) -> int:
+        return self.lvl.format.ndim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.lvl.format.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.lvl.format.fill_value
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        levels = self.lvl.levels()
+        return tuple(Extent(ZERO, lvl.shape) for lvl in levels if not lvl.format.is_leaf)
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.tensor
+
+    def subfiber(self, pos: Expr, dirty: Var | None = None) -> Fiber:
+        """The child's fiber at ``pos``, marking ``dirty`` (this fiber's own where not given)."""
+        assert self.lvl.child is not None
+        return Fiber(self.lvl.child, pos, dirty or self.dirty, self.tensor)
+
+    def filled(self) -> Constant:
+        """A subtensor of this fiber that holds nothing but fill."""
+        return Constant(Literal(self.fill_value, self.dtype, structural=True), self.ndim - 1)
+
+    def mark(self, ctx: Context) -> None:
+        """Emit that something in this fiber was written."""
+        if self.dirty is not None:
+            ctx.assign(self.dirty, True)
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        return self.lvl.format.unfurl(ctx, self, mode, protocol)
+
+    def read(self, ctx: Context) -> Expr:
+        value = self.lvl.format.unwrap(ctx, self, Mode.READ, None, None)
+        assert value is not None
+        return value
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        self.lvl.format.unwrap(ctx, self, Mode.UPDATE, op, value)
+
+
+@attrs.frozen
+class Constant(TensorLike):
+    """A subtensor that is one value throughout."""
+
+    value: Expr
+    rank: int = 0
+
+    @property
+    def ndim(self) -> int:
+        return self.rank
+
+    @property
+    def dtype(self) -> Type:
+        return self.value.dtype
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.rank
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.looplets import Run
+
+        if mode is Mode.UPDATE:
+            raise FormatError("a constant cannot be updated")
+        return Run(Constant(self.value, self.rank - 1))
+
+    def read(self, ctx: Context) -> Expr:
+        return self.value
+
+
+@attrs.define(eq=False)
+class BoundTensor:
+    """An argument or local: its name in the program, its levels, and where they are in its record."""
+
+    name: str
+    format: Format
+    level: BoundLevel
+    local: bool = False
+
+    @property
+    def fiber(self) -> Fiber:
+        return Fiber(self.level, ZERO, None, self)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def bind_level(format: Format, tensor: str, names: Any, depth: int = 0) -> BoundLevel:
+    """Bind ``format`` and its children: variables named after the tensor, the depth and the part."""
+    child = format.child
+    below = None if child is None else bind_level(child, tensor, names, depth + 1)
+    prefix = tensor if depth == 0 and child is None else f"{tensor}{depth}"
+    parts: dict[str, Var | Buffer] = {}
+    for field in format.fields:
+        name = names.fresh(f"{prefix}_{field.name}")
+        parts[field.name] = (
+            Buffer(name, field.dtype, growable=True) if field.is_buffer else Var(name, field.dtype)
+        )
+    shape: Expr = ZERO if format.is_leaf else Var(names.fresh(f"{tensor}_n{depth}"), INTP)
+    return BoundLevel(format, prefix, shape, parts, below)

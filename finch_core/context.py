@@ -1,0 +1,181 @@
+"""The lowering context: emits assembly, and knows what is known while doing so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from finch_core import primitives as prim
+from finch_core.assembly import OUT_OF_MEMORY, Site
+from finch_core.builder import Builder, Names
+from finch_core.dtypes import concrete
+from finch_core.errors import FinchError, OutOfMemory, Span
+from finch_core.expressions import Call, Expr, Literal, Var, call, lift
+from finch_core.notation import Stmt
+from finch_core.prover import Prover, split
+from finch_core.simplify import Simplifier
+
+
+class Context(Builder):
+    """What formats, wrappers and looplets emit into.
+
+    Beside the emission of ``Builder`` it has the extent prover (``prover``), the simplifier, the
+    sites at which the kernel may fail, and ``cursors``: for each stepper's position variable the
+    index that it is known to stand at (None: unknown).
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        simplifier: Simplifier,
+        *,
+        strict: bool = False,
+        constants: Iterable[Var] = (),
+    ) -> None:
+        super().__init__(names, constants)
+        self.prover = Prover()
+        self.strict = strict
+        self.cursors: dict[Var, Expr | None] = {}
+        self.sites: list[Site] = [
+            Site(OutOfMemory, "memory ran out while a tensor was growing"),
+        ]
+        assert OUT_OF_MEMORY == 0
+        self._simplifier = simplifier
+        self._slots = 0
+
+    # -- expressions --------------------------------------------------------------------
+
+    def lift(self, value: Any) -> Expr:
+        return lift(value)
+
+    def ifelse(self, cond: Any, yes: Any, no: Any) -> Expr:
+        """``yes if cond else no``; only the one that is needed is evaluated."""
+        cond = self.prover.decide(lift(cond))
+        if isinstance(cond, Literal):
+            return lift(yes if cond.value else no)
+        return call(prim.ifelse, cond, yes, no)
+
+    def bind(self, name: str, value: Expr) -> Expr:
+        """``value`` as something cheap to repeat: itself if it is a variable or a variable plus a
+        constant, else a new variable that the prover knows the meaning of."""
+        atom, offset = split(value)
+        if isinstance(atom, (Var, Literal)) and (
+            isinstance(atom, Literal) or self.is_constant(atom)
+        ):
+            return value
+        if isinstance(atom, Var):  # mutable: keep what it is now
+            return self.let(name, atom) + offset
+        var = self.let(name, value)
+        self.prover.define(var, value)
+        return var
+
+    def bind_stop(self, name: str, value: Expr) -> Expr:
+        """``bind`` for the end of a step: named after its last index, where it is that plus one."""
+        if isinstance(value, Call) and value.op is prim.minimum_:
+            parts = [split(arg) for arg in _flatten(value)]
+            offsets = {offset for _, offset in parts}
+            if offsets == {1}:
+                least = parts[0][0]
+                for atom, _ in parts[1:]:
+                    least = least.min(atom)
+                var = self.let(name, least)
+                self.prover.define(var, least)
+                return var + 1
+        return self.bind(f"{name}_stop", value)
+
+    def simplify(self, stmt: Stmt) -> Stmt:
+        return self._simplifier.stmt(stmt)
+
+    def fresh_slot(self) -> int:
+        """A number for a new slot."""
+        self._slots += 1
+        return self._slots
+
+    # -- control ------------------------------------------------------------------------
+
+    def fork(
+        self, cond: Expr, yes: Callable[[], None], no: Callable[[], None] | None = None
+    ) -> None:
+        """Emit ``if cond: yes() else: no()``, each with what the condition implies."""
+        cond = self.prover.decide(cond)
+        if isinstance(cond, Literal):
+            branch = yes if cond.value else no
+            if branch is not None:
+                branch()
+            return
+        before = dict(self.cursors)
+        with self.if_(cond), self.prover.assuming(cond):
+            yes()
+        after, self.cursors = self.cursors, before.copy()
+        if no is not None:
+            with self.else_(), self.prover.assuming(negation(cond)):
+                no()
+        self.cursors = {
+            var: at if var in after and self._same(after[var], at) else None
+            for var, at in self.cursors.items()
+        }
+
+    def _same(self, a: Expr | None, b: Expr | None) -> bool:
+        return a is not None and b is not None and self.prover.equal(a, b)
+
+    def loop_cursors(self, looplets: Iterable[Any]) -> None:
+        """At the edge of a loop nothing is known of the steppers in it."""
+        for looplet in looplets:
+            position = getattr(looplet, "position", None)
+            if position is not None:
+                self.cursors[position] = None
+
+    # -- failing ------------------------------------------------------------------------
+
+    def site(
+        self, error: type[FinchError], message: str, span: Span | None = None, hint: str = ""
+    ) -> int:
+        """The number of a new failure site. ``message`` may contain ``{0}`` to ``{2}``."""
+        self.sites.append(Site(error, message, span, hint))
+        return len(self.sites) - 1
+
+    def require(
+        self,
+        cond: Expr,
+        error: type[FinchError],
+        message: str,
+        *values: Any,
+        span: Span | None = None,
+        hint: str = "",
+    ) -> None:
+        """Fail at run time unless ``cond`` holds; nothing is emitted where that is known."""
+        cond = self.prover.decide(cond)
+        if isinstance(cond, Literal) and cond.value:
+            return
+        with self.if_(negation(cond)):
+            self.fail(self.site(error, message, span, hint), *values)
+        self.prover.know(cond)
+
+    def lower(self, stmt: Stmt) -> None:
+        from finch_core.lowering import lower
+
+        lower(self, stmt)
+
+
+_NEGATIONS = {
+    prim.eq: prim.ne, prim.ne: prim.eq, prim.lt: prim.ge, prim.ge: prim.lt, prim.gt: prim.le,
+    prim.le: prim.gt,
+}  # fmt: skip
+
+
+def negation(cond: Expr) -> Expr:
+    """The opposite of a condition."""
+    if isinstance(cond, Call) and cond.op in _NEGATIONS:
+        if all(concrete(arg.dtype).kind in "iub" for arg in cond.args):
+            return call(_NEGATIONS[cond.op], *cond.args)
+    if isinstance(cond, Call) and cond.op is prim.or_:
+        return negation(cond.args[0]).and_(negation(cond.args[1]))
+    if isinstance(cond, Call) and cond.op is prim.and_:
+        return negation(cond.args[0]).or_(negation(cond.args[1]))
+    return cond.not_()
+
+
+def _flatten(expr: Expr) -> list[Expr]:
+    if isinstance(expr, Call) and expr.op is prim.minimum_:
+        return [leaf for arg in expr.args for leaf in _flatten(arg)]
+    return [expr]

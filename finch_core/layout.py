@@ -1,0 +1,56 @@
+"""Where the parts of a tensor are in its record (see ``abi``)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import attrs
+
+from finch_core.abi import words
+from finch_core.level import Field, Format
+
+
+@attrs.frozen
+class Part:
+    """One field of one level, at word ``offset`` of the record; ``number`` counts the buffers."""
+
+    level: int
+    field: Field
+    offset: int
+    number: int = -1
+
+
+@attrs.frozen
+class Layout:
+    """The record of a format: dimensions first, then scalars, then buffers."""
+
+    levels: tuple[Format, ...]
+    ndim: int
+    scalars: tuple[Part, ...]
+    buffers: tuple[Part, ...]
+    words: int
+
+    def part(self, level: int, name: str) -> Part:
+        """The place of a field; ``KeyError`` if the level has none of that name."""
+        for part in (*self.scalars, *self.buffers):
+            if part.level == level and part.field.name == name:
+                return part
+        raise KeyError(name)
+
+
+@lru_cache(maxsize=4096)
+def layout(format: Format) -> Layout:
+    """The layout of a format's record."""
+    levels = format.levels()
+    offset = ndim = sum(1 for level in levels if not level.is_leaf)
+    fields = [(k, field) for k, level in enumerate(levels) for field in level.fields]
+    scalars, buffers = [], []
+    for k, field in fields:
+        if not field.is_buffer:
+            scalars.append(Part(k, field, offset))
+            offset += words(field.dtype)
+    for k, field in fields:
+        if field.is_buffer:
+            buffers.append(Part(k, field, offset, len(buffers)))
+            offset += 2
+    return Layout(levels, ndim, tuple(scalars), tuple(buffers), max(offset, 1))

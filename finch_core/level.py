@@ -1,0 +1,205 @@
+"""The level interface: five functions by which a format joins the compiler (paper, Table "The five
+functions that define a level"), and what a format says of itself for tensors.
+
+A *level* is a pool of fibers, each named by its *position*; a leaf level holds scalars. A format is
+one immutable object (attrs, frozen, hashable) that names the buffers and scalars of its level and
+emits the code that works on them. The compiler binds those to variables; no method runs on data
+except ``sizes`` and ``validate``, which look at a tensor's arrays from Python.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import Type
+from finch_core.errors import FormatError
+from finch_core.expressions import Expr
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+    from finch_core.looplets.base import Looplet
+    from finch_core.operators import Operator
+
+
+class Mode(enum.Enum):
+    """Whether an access reads a frozen tensor or updates a thawed one."""
+
+    READ = "read"
+    UPDATE = "update"
+
+
+class Order(enum.Enum):
+    """Which updates a level takes, in terms of the loops around a write.
+
+    ``ONCE``: each fiber is visited once, fibers and indices in increasing order. ``ANY``: any index
+    of any assembled fiber, as often as one likes.
+    """
+
+    ONCE = "in order, once"
+    ANY = "in any order"
+
+
+@attrs.frozen
+class Field:
+    """A buffer or a persistent scalar of a level."""
+
+    name: str
+    dtype: np.dtype[Any]
+    role: str
+    """What it holds, for messages and documentation."""
+    is_buffer: bool = True
+    init: Any = 0
+    """A scalar's value in an empty tensor."""
+
+
+class Format:
+    """Base of all level formats.
+
+    Subclasses are attrs-frozen classes with a field ``lvl`` (the child format) unless they are
+    leaves. ``order`` is the update order, ``protocols`` the read protocols beside the default,
+    ``thaws`` whether an assembled and frozen tensor can be updated again.
+    """
+
+    name: ClassVar[str] = ""
+    order: ClassVar[Order] = Order.ANY
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk"})
+    thaws: ClassVar[bool] = True
+    is_leaf: ClassVar[bool] = False
+    stores_fill: ClassVar[bool] = False
+    """Whether every index has a stored value, so that nothing is gained by leaving out fills."""
+
+    # -- what a format says of itself ---------------------------------------------------
+
+    @property
+    def child(self) -> Format | None:
+        return getattr(self, "lvl", None)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The buffers and persistent scalars of this level alone."""
+        return ()
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions from here down."""
+        return 0 if self.child is None else 1 + self.child.ndim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the leaves."""
+        assert self.child is not None
+        return self.child.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of whatever is not stored, as a NumPy scalar of ``dtype``."""
+        assert self.child is not None
+        return self.child.fill_value
+
+    def levels(self) -> tuple[Format, ...]:
+        """This level and all below, outermost first."""
+        below = () if self.child is None else self.child.levels()
+        return (self, *below)
+
+    # -- seen from Python ---------------------------------------------------------------
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        """How many elements of each buffer are in use for ``positions`` fibers of length ``shape``,
+        and the number of positions of the child. ``fields`` maps field names to NumPy arrays (of
+        at least that size) and scalars."""
+        raise NotImplementedError
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        """Raise ``FormatError`` naming the buffer and the position where ``fields`` are malformed.
+        The lengths that ``sizes`` gives have been checked as far as they can be known."""
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        """Make the level empty and ready for updates: no position is assembled afterwards."""
+        raise NotImplementedError
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        """Allocate the fibers at positions ``start`` up to ``stop``, empty. Positions below
+        ``start`` are assembled already."""
+        raise NotImplementedError
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        """End the updates; positions up to ``stop`` are assembled before, and readable after."""
+        raise NotImplementedError
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        """Take up updates again; positions up to ``stop`` are frozen before, assembled after."""
+        raise NotImplementedError
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        """The looplet over one fiber: of subfibers to read, or of subfibers to update."""
+        raise NotImplementedError
+
+    def unwrap(
+        self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
+    ) -> Expr | None:
+        """A leaf's scalar: its value (``READ``), or emit ``leaf = op(leaf, value)`` (``UPDATE``,
+        plain assignment where ``op`` is None) and mark the fiber dirty if it was written."""
+        raise NotImplementedError
+
+
+def check_child(child: Any) -> Format:
+    """``child`` if it is a level format (attrs converter); ``FormatError`` otherwise."""
+    if isinstance(child, type) and issubclass(child, Format):
+        child = child()
+    if not isinstance(child, Format):
+        raise FormatError(
+            f"a level's child must be a level format, not {child!r}",
+            hint="nest formats down to a leaf, as in Dense(SparseList(Element(0.0)))",
+        )
+    return child
+
+
+def integer_dtype(dtype: Any) -> np.dtype[Any]:
+    """``dtype`` as an integer dtype of an index or pointer; ``FormatError`` otherwise."""
+    try:
+        result = np.dtype(dtype)
+    except TypeError:
+        raise FormatError(f"{dtype!r} is no dtype") from None
+    if result.kind not in "iu":
+        raise FormatError(
+            f"indices and pointers are integers, not {result}", hint="np.int32 or np.int64, say"
+        )
+    return result
+
+
+def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
+    """The dtype of a leaf with this fill value, ``dtype`` if given."""
+    from finch_core.dtypes import SUPPORTED, concrete, is_tuple, type_of
+
+    try:
+        found = np.dtype(dtype) if dtype is not None else concrete(type_of(fill))
+    except TypeError as error:
+        raise FormatError(f"{fill!r} is no fill value: {error}") from None
+    if found not in SUPPORTED and not is_tuple(found):
+        raise FormatError(
+            f"tensors of {found} are not supported",
+            hint="bool, (u)int8 to 64, float32/64, complex64/128, or a tuple of these",
+        )
+    return found
+
+
+__all__ = [
+    "Field",
+    "Format",
+    "Mode",
+    "Order",
+    "Type",
+    "check_child",
+    "integer_dtype",
+    "leaf_dtype",
+]

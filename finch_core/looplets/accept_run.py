@@ -1,0 +1,38 @@
+"""AcceptRun: an output that takes a whole run of equal values at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from finch_core.expressions import Expr
+from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+@attrs.frozen
+class AcceptRun(Looplet):
+    """``body(ctx, start, stop)`` takes what is written at all of ``start`` up to ``stop``.
+
+    It is lowered when nothing else varies along the loop; next to a Lookup it takes single indices.
+    """
+
+    body: Callable[[Context, Expr, Expr], Part]
+    precedence: ClassVar[Precedence] = Precedence.ACCEPT_RUN
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        from finch_core.looplets.invariant import lower_invariant
+
+        lower_invariant(ctx, region, frozenset(region.looplets))
+
+    def at(self, ctx: Context, index: Expr) -> Looplet:
+        """A run of one index."""
+        return as_looplet(self.body(ctx, index, index + 1))
+
+    def over(self, ctx: Context, start: Expr, stop: Expr) -> Looplet:
+        return as_looplet(self.body(ctx, start, stop))

@@ -1,0 +1,86 @@
+"""Jumper: a stepper that leads. Of several, the one with the longest stride does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from finch_core.expressions import Expr
+from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.stepper import Stepper, lower_lone, split_tails
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+@attrs.frozen
+class Jumper(Stepper):
+    """As a ``Stepper``, but within the longest stride the others are demoted to steppers, which
+    seek to where it ends. Two of them make a mutual binary search."""
+
+    precedence: ClassVar[Precedence] = Precedence.JUMPER
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        slots = [k for k, looplet in region.looplets.items() if isinstance(looplet, Jumper)]
+        if region.is_point(ctx):
+            region.put(slot, self.demoted()).lower(ctx)
+        elif len(slots) == 1:
+            self.synchronize(ctx, region.start)
+            lower_lone(ctx, region, slot, self)
+        elif not split_tails(ctx, region, slots):
+            _leapfrog(ctx, region, slots)
+
+    def demoted(self) -> Stepper:
+        """The same steps, following."""
+        fields = {a.name: getattr(self, a.name) for a in attrs.fields(Stepper)}
+        return Stepper(**fields)
+
+
+def _leapfrog(ctx: Context, region: Region, slots: list[int]) -> None:
+    """Several jumpers: a loop over the longest strides, in which the shorter ones seek."""
+    jumpers: dict[int, Jumper] = {k: region.looplets[k] for k in slots}  # type: ignore[misc]
+    name = region.index.name
+    for jumper in jumpers.values():
+        jumper.synchronize(ctx, region.start)
+    reached = ctx.var(f"{name}_reached", region.start)
+    with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
+        for jumper in jumpers.values():
+            jumper.seek(ctx, reached)
+            ctx.cursors[jumper.position] = reached
+        stops = {k: j.stop_of(ctx, f"{name}{k}", j.position) for k, j in jumpers.items()}
+        for stop in stops.values():
+            ctx.prover.know_le(reached + 1, stop)
+        longest = ctx.prover.maximum(*stops.values())
+        stop = ctx.bind_stop(name, ctx.prover.minimum(longest, region.stop))
+        ctx.prover.know_le(reached + 1, stop)
+        _leaders(ctx, region.between(reached, stop), list(slots), jumpers, stops)
+        ctx.assign(reached, stop)
+    for jumper in jumpers.values():
+        ctx.cursors[jumper.position] = None
+
+
+def _leaders(
+    ctx: Context,
+    region: Region,
+    slots: list[int],
+    jumpers: dict[int, Jumper],
+    stops: dict[int, Expr],
+) -> None:
+    """Which strides end with the region? Those lead, the others follow."""
+    if not slots:
+        region.lower(ctx)
+        return
+    k, others = slots[0], slots[1:]
+    jumper = jumpers[k]
+
+    def leads() -> None:
+        body = jumper.step(ctx, jumper.position)
+        _leaders(ctx, region.put(k, body), others, jumpers, stops)
+        jumper.advance(ctx, region.stop)
+
+    def follows() -> None:
+        _leaders(ctx, region.put(k, jumper.demoted()), others, jumpers, stops)
+
+    ctx.fork(stops[k].eq(region.stop), leads, follows)

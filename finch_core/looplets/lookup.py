@@ -1,0 +1,50 @@
+"""Lookup: random access, a function of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from finch_core.expressions import Expr
+from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.rewrite import substitute_index
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+@attrs.frozen
+class Lookup(Looplet):
+    """``body(ctx, i)`` is the element at index ``i``. It is lowered last, to a counted loop."""
+
+    body: Callable[[Context, Expr], Part]
+    precedence: ClassVar[Precedence] = Precedence.LOOKUP
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        each_index(ctx, region)
+
+    def at(self, ctx: Context, index: Expr) -> Looplet:
+        """What stands at one index."""
+        return as_looplet(self.body(ctx, index))
+
+
+def each_index(ctx: Context, region: Region) -> None:
+    """Emit the region one index at a time: the paper's rules *Lookup* and *Loop*."""
+    start, stop, name = region.start, region.stop, region.index.name
+    if region.is_point(ctx):
+        at_index(ctx, region, ctx.let(name, start))
+    elif ctx.prover.le(stop, start + 1):
+        ctx.fork(start < stop, lambda: at_index(ctx, region, ctx.let(name, start)))
+    else:
+        with ctx.for_(name, start, stop) as i, ctx.prover.assuming(start <= i, i < stop):
+            at_index(ctx, region, i)
+
+
+def at_index(ctx: Context, region: Region, index: Expr) -> None:
+    """Emit the region at one known index."""
+    body = ctx.simplify(substitute_index(region.body, region.index, index))
+    looplets = {k: looplet.at(ctx, index) for k, looplet in region.looplets.items()}  # type: ignore[attr-defined]
+    attrs.evolve(region, start=index, stop=index + 1, body=body, looplets=looplets).lower(ctx)

@@ -1,0 +1,99 @@
+"""A region: a stretch of one loop, its body, and the looplet of each access along it.
+
+Accesses of the loop's index stand in the body as *slots*, and ``looplets`` says what each slot is
+there. Splitting a loop changes the table, not the body; the body changes when a slot becomes a
+value, and then it is simplified.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core.binding import TensorLike
+from finch_core.dtypes import Type
+from finch_core.expressions import Access, Expr, Index
+from finch_core.looplets.base import Looplet
+from finch_core.notation import Sequential, Stmt
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class Slot(TensorLike):
+    """Stands in an access for whatever the table says."""
+
+    number: int
+    tensor: TensorLike = attrs.field(eq=False, repr=False)
+
+    @property
+    def ndim(self) -> int:
+        return self.tensor.ndim
+
+    @property
+    def dtype(self) -> Type:
+        return self.tensor.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.tensor.fill_value
+
+
+@attrs.frozen
+class Region:
+    """``for index in range(start, stop): body``, where ``looplets`` maps slots to looplets."""
+
+    index: Index
+    start: Expr
+    stop: Expr
+    body: Stmt
+    looplets: dict[int, Looplet]
+
+    def put(self, slot: int, looplet: Looplet) -> Region:
+        """The same region with another looplet in a slot."""
+        return attrs.evolve(self, looplets={**self.looplets, slot: looplet})
+
+    def between(self, start: Expr, stop: Expr) -> Region:
+        return attrs.evolve(self, start=start, stop=stop)
+
+    def is_point(self, ctx: Context) -> bool:
+        """Whether it is known to be one index long."""
+        return ctx.prover.equal(self.start + 1, self.stop)
+
+    def lower(self, ctx: Context) -> None:
+        """Emit this region: the looplet with the highest precedence first."""
+        region = self._used()
+        if is_empty(region.body) or ctx.prover.le(region.stop, region.start):
+            return
+        if not region.looplets:
+            from finch_core.looplets.invariant import lower_invariant
+
+            lower_invariant(ctx, region, frozenset())
+            return
+        slot = max(region.looplets, key=lambda k: (region.looplets[k].precedence, -k))
+        region.looplets[slot].lower(ctx, region, slot)
+
+    def _used(self) -> Region:
+        """Without the slots that the body has lost."""
+        used = slots_in(self.body)
+        if used.issuperset(self.looplets):
+            return self
+        kept = {k: looplet for k, looplet in self.looplets.items() if k in used}
+        return attrs.evolve(self, looplets=kept)
+
+
+def is_empty(stmt: Stmt) -> bool:
+    return isinstance(stmt, Sequential) and not stmt.statements
+
+
+def slots_in(stmt: Stmt) -> frozenset[int]:
+    """The numbers of the slots that a statement accesses."""
+    found = set()
+    for part in stmt.walk():
+        for expr in part.exprs:
+            for node in expr.walk():
+                if isinstance(node, Access) and isinstance(node.tensor, Slot):
+                    found.add(node.tensor.number)
+    return frozenset(found)

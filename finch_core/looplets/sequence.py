@@ -1,0 +1,73 @@
+"""Sequence: a few looplets, one after the other, each up to the end of its phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from finch_core.expressions import Expr
+from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.switch import Switch
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+@attrs.frozen
+class Phase(Looplet):
+    """``body`` from the end of the phase before up to ``stop`` (None: the end of the loop)."""
+
+    stop: Expr | None
+    body: Part
+    precedence: ClassVar[Precedence] = Precedence.PHASE
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        """Clamp the region to the phase; a body aligned to the phase's end knows if it is cut."""
+        body = as_looplet(self.body)
+        if self.stop is None or ctx.prover.equal(self.stop, region.stop):
+            region.put(slot, body).lower(ctx)
+            return
+        stop = ctx.bind(f"{region.index.name}_stop", ctx.prover.minimum(region.stop, self.stop))
+        region = region.between(region.start, stop)
+        if body.truncated() != body and not ctx.prover.equal(stop, self.stop):
+            ctx.fork(
+                stop.eq(self.stop),
+                lambda: region.put(slot, body).lower(ctx),
+                lambda: region.put(slot, body.truncated()).lower(ctx),
+            )
+        else:
+            region.put(slot, body).lower(ctx)
+
+
+@attrs.frozen
+class Sequence(Looplet):
+    """Phases that cover the loop, in order."""
+
+    phases: tuple[Phase, ...]
+    precedence: ClassVar[Precedence] = Precedence.SEQUENCE
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        if region.is_point(ctx):
+            region.put(slot, self._at_point(region)).lower(ctx)
+            return
+        start = region.start
+        for phase in self.phases:
+            phase.lower(ctx, region.between(start, region.stop).put(slot, phase), slot)
+            if phase.stop is None:
+                break
+            end = ctx.prover.minimum(region.stop, phase.stop)
+            start = ctx.bind(f"{region.index.name}_start", ctx.prover.maximum(start, end))
+
+    def _at_point(self, region: Region) -> Looplet:
+        """The phase that a region of one index is in."""
+        result = as_looplet(self.phases[-1].body)
+        for phase in reversed(self.phases[:-1]):
+            assert phase.stop is not None
+            body = as_looplet(phase.body)
+            cut = body.truncated()
+            if cut != body:
+                body = Switch(phase.stop.eq(region.stop), body, cut)
+            result = Switch(region.start < phase.stop, body, result)
+        return result

@@ -1,0 +1,36 @@
+"""Spike: a run, and another value at the region's last index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+@attrs.frozen
+class Spike(Looplet):
+    """``body`` up to the region's last index, and there ``tail``. The region is not empty."""
+
+    body: Part
+    tail: Part
+    precedence: ClassVar[Precedence] = Precedence.SPIKE
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        """Split off the last index, for all spikes of the region at once."""
+        before = after = region
+        for k, looplet in region.looplets.items():
+            if isinstance(looplet, Spike):
+                before = before.put(k, as_looplet(looplet.body))
+                after = after.put(k, as_looplet(looplet.tail))
+        last = region.stop - 1
+        before.between(region.start, last).lower(ctx)
+        after.between(last, region.stop).lower(ctx)
+
+    def truncated(self) -> Looplet:
+        return as_looplet(self.body)

@@ -1,0 +1,224 @@
+"""Stepper: an unbounded number of similar looplets, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from finch_core.expressions import Expr, Var
+from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.run import Run
+from finch_core.looplets.sequence import Phase, Sequence
+from finch_core.looplets.switch import Switch
+from finch_core.prover import split
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+@attrs.frozen
+class Stepper(Looplet):
+    """Steps numbered by the mutable variable ``position``, up to the number ``end``.
+
+    ``stop(q)`` is where step ``q`` ends (its *stride*), ``body(ctx, q)`` what it is up to there;
+    steps start where the one before ends. ``seek(ctx, i)`` moves ``position`` forward to the step
+    that index ``i`` is in. ``tail`` is what follows the last step (None: the loop ends with it).
+    ``bound`` is an index where all steps have ended, ``start`` the index to which ``position`` was
+    set, ``following`` emits the move to the next step where that is not ``position += 1``.
+    """
+
+    position: Var
+    end: Expr
+    stop: Callable[[Expr], Expr]
+    body: Callable[[Context, Expr], Part]
+    seek: Callable[[Context, Expr], None]
+    bound: Expr
+    tail: Part | None
+    start: Expr
+    following: Callable[[Context], None] | None = None
+    precedence: ClassVar[Precedence] = Precedence.STEPPER
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        slots = [k for k, looplet in region.looplets.items() if isinstance(looplet, Stepper)]
+        self.synchronize(ctx, region.start)
+        if region.is_point(ctx):
+            region.put(slot, self._at_point(ctx, region)).lower(ctx)
+        elif len(slots) == 1:
+            lower_lone(ctx, region, slot, self)
+        elif not split_tails(ctx, region, slots):
+            merge(ctx, region, slots)
+
+    # -- state --------------------------------------------------------------------------
+
+    def synchronize(self, ctx: Context, index: Expr) -> None:
+        """Have ``position`` at the step that ``index`` is in."""
+        at = ctx.cursors.get(self.position, self.start)
+        if at is None or not ctx.prover.equal(at, index):
+            self.seek(ctx, index)
+        ctx.cursors[self.position] = index
+
+    def advance(self, ctx: Context, index: Expr) -> None:
+        """Move on to the next step, which starts at ``index``."""
+        if self.following is None:
+            ctx.assign(self.position, self.position + 1)
+        else:
+            self.following(ctx)
+        ctx.cursors[self.position] = index
+
+    def stop_of(self, ctx: Context, name: str, position: Expr) -> Expr:
+        """Where step ``position`` ends, in a variable named after the index."""
+        atom, offset = split(self.stop(position))
+        return ctx.let(name if offset == 1 else f"{name}_stop", atom) + offset
+
+    def step(self, ctx: Context, position: Expr) -> Looplet:
+        return as_looplet(self.body(ctx, position))
+
+    # -- rules --------------------------------------------------------------------------
+
+    def _at_point(self, ctx: Context, region: Region) -> Looplet:
+        """A region of one index: the step there either ends with it or goes on."""
+        body = self.step(ctx, self.position)
+        cut = body.truncated()
+        inside = self.stop(self.position).eq(region.stop)
+        if self.tail is None:
+            return body if cut == body else Switch(inside, body, cut)
+        left, tail = self.position < self.end, as_looplet(self.tail)
+        if cut == body:
+            return Switch(left, body, tail)
+        if cut == tail:
+            return Switch(left.and_(inside), body, tail)
+        return Switch(left, Switch(inside, body, cut), tail)
+
+    def rest(self, ctx: Context) -> Looplet:
+        """What is left where no further step ends: the next step's beginning, or the tail."""
+        cut = self.step(ctx, self.position).truncated()
+        if self.tail is None:
+            return cut
+        tail = as_looplet(self.tail)
+        return tail if cut == tail else Switch(self.position < self.end, cut, tail)
+
+
+def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
+    """One stepper leads the loop: a loop over its steps, and what is left after them."""
+    reached = ctx.var(f"{region.index.name}_reached", region.start)
+    covered = ctx.prover.le(steps.bound, region.stop)
+    counted = covered and steps.following is None
+    ctx.loop_cursors(region.looplets.values())
+    if counted:
+        with ctx.for_(steps.position.name, steps.position, steps.end) as q:
+            _step(ctx, region, slot, steps, q, reached)
+        ctx.assign(steps.position, steps.end)
+    else:
+        more = steps.position < steps.end
+        if not covered:
+            more = more.and_(steps.stop(steps.position) <= region.stop)
+        with ctx.while_(more):
+            _step(ctx, region, slot, steps, steps.position, reached)
+            steps.advance(ctx, reached)
+    ctx.loop_cursors(region.looplets.values())
+    ctx.cursors[steps.position] = region.stop
+    if covered and steps.tail is None:
+        return
+    ctx.cursors[steps.position] = reached
+    rest = as_looplet(steps.tail) if covered and steps.tail is not None else steps.rest(ctx)
+    remaining = region.between(reached, region.stop).put(slot, rest)
+    with ctx.prover.assuming(region.start <= reached):
+        if isinstance(rest, Run):
+            remaining.lower(ctx)
+        else:  # its code may look at the next step, which there need not be
+            ctx.fork(reached < region.stop, lambda: remaining.lower(ctx))
+    ctx.cursors[steps.position] = region.stop if covered else None
+
+
+def _step(
+    ctx: Context, region: Region, slot: int, steps: Stepper, position: Expr, reached: Var
+) -> None:
+    """One whole step of a lone stepper."""
+    stop = steps.stop_of(ctx, region.index.name, position)
+    facts = (region.start <= reached, reached < stop, stop <= region.stop)
+    with ctx.prover.assuming(*facts):
+        region.between(reached, stop).put(slot, steps.step(ctx, position)).lower(ctx)
+    ctx.assign(reached, stop)
+
+
+def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
+    """Part each stepper from its tail, so that within a phase no stepper runs out.
+
+    Gives whether there was one to part; the region has then been emitted.
+    """
+    parted = region
+    for k in slots:
+        steps: Stepper = region.looplets[k]  # type: ignore[assignment]
+        if steps.tail is None:
+            continue
+        steps.synchronize(ctx, region.start)
+        last = ctx.let(
+            f"{region.index.name}_last",
+            ctx.ifelse(steps.position < steps.end, steps.stop(steps.end - 1), region.start),
+        )
+        ctx.prover.know_le(last, ctx.prover.maximum(steps.bound, region.start))
+        ctx.prover.know_le(region.start, last)
+        body = attrs.evolve(steps, tail=None, bound=last)
+        parted = parted.put(k, Sequence((Phase(last, body), Phase(None, as_looplet(steps.tail)))))
+    if parted is region:
+        return False
+    parted.lower(ctx)
+    return True
+
+
+def merge(ctx: Context, region: Region, slots: list[int]) -> None:
+    """Several steppers: a loop over the ends of their steps, whichever comes first."""
+    steps: dict[int, Stepper] = {k: region.looplets[k] for k in slots}  # type: ignore[misc]
+    for stepper in steps.values():
+        stepper.synchronize(ctx, region.start)
+    name = region.index.name
+    reached = ctx.var(f"{name}_reached", region.start)
+    with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
+        stops = {k: s.stop_of(ctx, f"{name}{k}", s.position) for k, s in steps.items()}
+        for k, stop in stops.items():
+            ctx.prover.know_le(reached + 1, stop)
+            ctx.prover.know_le(stop, steps[k].bound)
+        least = ctx.prover.minimum(*stops.values())
+        whole = ctx.prover.le(least, region.stop)
+        stop = ctx.bind_stop(name, least if whole else ctx.prover.minimum(least, region.stop))
+        ctx.prover.know_le(reached + 1, stop)
+        step = region.between(reached, stop)
+        _cases(ctx, step, list(slots), steps, stops, certain=whole)
+        ctx.assign(reached, stop)
+        for stepper in steps.values():
+            ctx.cursors[stepper.position] = reached
+    for stepper in steps.values():
+        ctx.cursors[stepper.position] = region.stop
+
+
+def _cases(
+    ctx: Context,
+    region: Region,
+    slots: list[int],
+    steps: dict[int, Stepper],
+    stops: dict[int, Expr],
+    certain: bool,
+) -> None:
+    """Which steps end with the region? ``certain``: one of those left to ask does."""
+    if not slots:
+        region.lower(ctx)
+        return
+    k, others = slots[0], slots[1:]
+    stepper = steps[k]
+    body = stepper.step(ctx, stepper.position)
+
+    def ends() -> None:
+        _cases(ctx, region.put(k, body), others, steps, stops, certain=False)
+        stepper.advance(ctx, region.stop)
+
+    def goes_on() -> None:
+        _cases(ctx, region.put(k, body.truncated()), others, steps, stops, certain)
+        ctx.cursors[stepper.position] = region.stop
+
+    if certain and not others:
+        ends()
+    else:
+        ctx.fork(stops[k].eq(region.stop), ends, goes_on)

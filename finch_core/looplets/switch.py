@@ -1,0 +1,36 @@
+"""Switch: one of two looplets, by a condition that is the same throughout the region."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from finch_core.expressions import Expr
+from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+@attrs.frozen
+class Switch(Looplet):
+    """``head`` where ``cond`` holds, ``tail`` elsewhere; both cases are lowered under an ``if``."""
+
+    cond: Expr
+    head: Part
+    tail: Part
+    precedence: ClassVar[Precedence] = Precedence.SWITCH
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        ctx.fork(
+            self.cond,
+            lambda: region.put(slot, as_looplet(self.head)).lower(ctx),
+            lambda: region.put(slot, as_looplet(self.tail)).lower(ctx),
+        )
+
+    def truncated(self) -> Looplet:
+        parts = as_looplet(self.head), as_looplet(self.tail)
+        cut = tuple(part.truncated() for part in parts)
+        return self if cut == parts else Switch(self.cond, *cut)

@@ -1,0 +1,155 @@
+"""Recursive lowering: Finch Normal Form to assembly, one statement and one loop at a time (paper,
+Figures "Basic evaluation semantics" and "Looplet evaluation semantics")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core.binding import BoundTensor, TensorLike
+from finch_core.dtypes import concrete
+from finch_core.errors import FormatError
+from finch_core.expressions import Access, Expr, Index, Literal, call
+from finch_core.level import Mode
+from finch_core.looplets.base import Looplet
+from finch_core.looplets.region import Region, Slot
+from finch_core.notation import (
+    Declare,
+    Define,
+    Extent,
+    Freeze,
+    Loop,
+    Sequential,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+)
+from finch_core.rewrite import rewrite, rewrite_expr, substitute_name
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+
+def lower(ctx: Context, stmt: Stmt) -> None:
+    """Emit a statement in Finch Normal Form whose enclosing loops have been lowered."""
+    _LOWERING[type(stmt)](ctx, stmt)
+
+
+def evaluate(ctx: Context, expr: Expr) -> Expr:
+    """An expression without indices, as assembly: what is left of its accesses is read."""
+
+    def rule(node: Expr) -> Expr:
+        if isinstance(node, Access):
+            return _scalar(node).read(ctx)
+        return node
+
+    return rewrite_expr(expr, rule)
+
+
+def _scalar(access: Access) -> TensorLike:
+    tensor: TensorLike = access.tensor
+    assert not access.indices, "an access was not unfurled"
+    return tensor
+
+
+def _sequential(ctx: Context, stmt: Sequential) -> None:
+    for part in stmt.statements:
+        lower(ctx, part)
+
+
+def _update(ctx: Context, stmt: Update) -> None:
+    """Rule *Assign*."""
+    value = evaluate(ctx, stmt.value)
+    _scalar(stmt.target).update(ctx, stmt.op, value)
+
+
+def _define(ctx: Context, stmt: Define) -> None:
+    """Rule *Define*."""
+    value = evaluate(ctx, stmt.value)
+    if not isinstance(value, Literal):
+        value = ctx.let(stmt.name.name, value, concrete(stmt.value.dtype))
+    lower(ctx, ctx.simplify(substitute_name(stmt.body, stmt.name, value)))
+
+
+def _sieve(ctx: Context, stmt: Sieve) -> None:
+    """Rules *SieveTrue* and *SieveFalse*."""
+    cond = as_condition(evaluate(ctx, stmt.cond))
+    ctx.fork(cond, lambda: lower(ctx, stmt.body), lambda: lower(ctx, stmt.orelse))
+
+
+def as_condition(value: Expr) -> Expr:
+    """``value`` as a bool."""
+    return value if concrete(value.dtype).kind == "b" else value.ne(0)
+
+
+def _declare(ctx: Context, stmt: Declare) -> None:
+    """Rule *Declare*: the tensor takes its dimensions and is left empty, in update mode."""
+    tensor: BoundTensor = stmt.tensor
+    levels = [lvl for lvl in tensor.level.levels() if not lvl.format.is_leaf]
+    for lvl, extent in zip(levels, stmt.dims, strict=True):
+        if extent is not None:
+            ctx.assign(lvl.shape, evaluate(ctx, extent.stop))  # type: ignore[arg-type]
+    tensor.level.declare(ctx, stmt.init)
+    tensor.level.assemble(ctx, 0, 1)
+
+
+def _freeze(ctx: Context, stmt: Freeze) -> None:
+    """Rule *Freeze*."""
+    stmt.tensor.level.freeze(ctx, 1)
+
+
+def _thaw(ctx: Context, stmt: Thaw) -> None:
+    """Rule *Thaw*."""
+    stmt.tensor.level.thaw(ctx, 1)
+
+
+def _loop(ctx: Context, stmt: Loop) -> None:
+    """Rule *Unfurl*: every access of the index becomes a slot, and the looplets are lowered."""
+    assert stmt.extent is not None
+    extent = stmt.extent
+    start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
+    stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
+    looplets: dict[int, Looplet] = {}
+    slots: dict[Any, Slot] = {}
+
+    def unfurled(mode: Mode) -> Callable[[Expr], Expr]:
+        def rule(node: Expr) -> Expr:
+            if not isinstance(node, Access) or not node.indices or node.indices[0] != stmt.index:
+                return node
+            if isinstance(node.tensor, Slot):
+                return node
+            key = (node.tensor, mode)
+            if key not in slots:
+                slots[key] = Slot(ctx.fresh_slot(), node.tensor)
+                looplets[slots[key].number] = node.tensor.unfurl(ctx, mode, "")
+            return attrs.evolve(node, tensor=slots[key])
+
+        return rule
+
+    body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
+    Region(stmt.index, start, stop, body, looplets).lower(ctx)
+
+
+_LOWERING: dict[type, Callable[[Context, Any], None]] = {
+    Sequential: _sequential,
+    Update: _update,
+    Define: _define,
+    Sieve: _sieve,
+    Declare: _declare,
+    Freeze: _freeze,
+    Thaw: _thaw,
+    Loop: _loop,
+}
+
+
+def combine(ctx: Context, old: Expr, op: Any, value: Expr) -> Expr:
+    """What an update leaves where ``old`` was."""
+    return value if op is None else call(op, old, value)
+
+
+
+
+__all__ = ["Extent", "FormatError", "as_condition", "combine", "evaluate", "lower"]

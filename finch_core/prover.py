@@ -1,0 +1,240 @@
+"""What the compiler knows of integers: the extent prover.
+
+Facts are differences ``a <= b + c`` between atoms (any expression that is no sum with a constant,
+``min`` or ``max``). ``le`` answers only what follows from them, so ``False`` means "not known".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from finch_core import primitives as prim
+from finch_core.expressions import Call, Cast, Expr, Literal, Var, lift
+
+_ZERO = lift(0)
+_DEPTH = 12
+
+
+def split(expr: Expr) -> tuple[Expr, int]:
+    """``expr`` as an atom plus a constant; a literal's atom is ``0``."""
+    offset = 0
+    while True:
+        if isinstance(expr, Literal):
+            return _ZERO, offset + int(expr.value)
+        if isinstance(expr, Cast) and expr.type.kind in "iu" and expr.type.itemsize == 8:
+            expr = expr.value
+            continue
+        if isinstance(expr, Call) and expr.op in (prim.add, prim.sub):
+            first, second = expr.args
+            if isinstance(second, Literal):
+                value = int(second.value)
+                offset += value if expr.op is prim.add else -value
+                expr = first
+                continue
+            if isinstance(first, Literal) and expr.op is prim.add:
+                offset, expr = offset + int(first.value), second
+                continue
+        return expr, offset
+
+
+class Prover:
+    """A set of facts, extended within ``assuming`` blocks."""
+
+    def __init__(self) -> None:
+        self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
+        self._definitions: dict[Expr, Expr] = {}
+
+    # -- facts --------------------------------------------------------------------------
+
+    def know_le(self, a: Expr, b: Expr) -> None:
+        """``a <= b`` from here on."""
+        (left, low), (right, high) = split(a), split(b)
+        if _is(left, prim.maximum_):
+            for arg in left.args:  # type: ignore[attr-defined]
+                self.know_le(arg + low, b)
+        elif _is(right, prim.minimum_):
+            for arg in right.args:  # type: ignore[attr-defined]
+                self.know_le(a, arg + high)
+        else:
+            self._upper.setdefault(left, []).append((right, high - low))
+
+    def know_equal(self, a: Expr, b: Expr) -> None:
+        self.know_le(a, b)
+        self.know_le(b, a)
+
+    def define(self, var: Expr, value: Expr) -> None:
+        """``var`` stands for ``value``, which may be a ``min`` or ``max``."""
+        self._definitions[var] = value
+
+    def know(self, cond: Expr) -> None:
+        """The integer comparisons that ``cond`` being true implies."""
+        if not isinstance(cond, Call):
+            return
+        if cond.op is prim.and_:
+            for arg in cond.args:
+                self.know(arg)
+        elif len(cond.args) == 2 and all(_integer(arg) for arg in cond.args):
+            a, b = cond.args
+            for op, facts in _IMPLIED.items():
+                if cond.op is op:
+                    for flip, gap in facts:
+                        first, second = (b, a) if flip else (a, b)
+                        self.know_le(first + gap, second)
+
+    @contextmanager
+    def assuming(self, *conds: Expr) -> Iterator[None]:
+        """Facts that hold within the block only."""
+        saved = {atom: list(edges) for atom, edges in self._upper.items()}
+        definitions = dict(self._definitions)
+        for cond in conds:
+            self.know(cond)
+        try:
+            yield
+        finally:
+            self._upper, self._definitions = saved, definitions
+
+    # -- questions ----------------------------------------------------------------------
+
+    def le(self, a: Expr, b: Expr) -> bool:
+        """Whether ``a <= b`` is known."""
+        return self._le(a, b, _DEPTH)
+
+    def lt(self, a: Expr, b: Expr) -> bool:
+        return self.le(a + 1, b)
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        return a == b or (self.le(a, b) and self.le(b, a))
+
+    def _le(self, a: Expr, b: Expr, depth: int) -> bool:
+        (left, low), (right, high) = split(a), split(b)
+        if left == right:
+            return low <= high
+        if depth == 0:
+            return False
+        left, right = self._definitions.get(left, left), self._definitions.get(right, right)
+        if _is(left, prim.maximum_):
+            return all(self._le(x + low, b, depth - 1) for x in left.args)  # type: ignore[attr-defined]
+        if _is(right, prim.minimum_):
+            return all(self._le(a, x + high, depth - 1) for x in right.args)  # type: ignore[attr-defined]
+        if _is(right, prim.maximum_) and any(
+            self._le(a, x + high, depth - 1)
+            for x in right.args  # type: ignore[attr-defined]
+        ):
+            return True
+        if _is(left, prim.minimum_) and any(
+            self._le(x + low, b, depth - 1)
+            for x in left.args  # type: ignore[attr-defined]
+        ):
+            return True
+        return self._reaches(left, right, high - low, depth)
+
+    def _reaches(self, start: Expr, goal: Expr, slack: int, depth: int) -> bool:
+        """Whether ``start <= goal + slack`` follows from a chain of facts."""
+        if isinstance(start, Literal):
+            start = _ZERO
+        goal, extra = split(goal)
+        slack += extra
+        best = {start: 0}
+        frontier = [start]
+        for _ in range(_DEPTH):
+            following = []
+            for atom in frontier:
+                for upper, gap in self._edges(atom):
+                    distance = best[atom] + gap
+                    if distance < best.get(upper, distance + 1):
+                        best[upper] = distance
+                        following.append(upper)
+            if goal in best and best[goal] <= slack:
+                return True
+            frontier = following
+            if not frontier:
+                break
+        return False
+
+    def _edges(self, atom: Expr) -> Iterator[tuple[Expr, int]]:
+        yield from self._upper.get(atom, ())
+        meaning = self._definitions.get(atom)
+        if meaning is not None:
+            value, offset = split(meaning)
+            args = value.args if _is(value, prim.minimum_) else (value,)  # type: ignore[attr-defined]
+            for arg in args:
+                upper, gap = split(arg)
+                yield upper, gap + offset
+
+    # -- simplification -----------------------------------------------------------------
+
+    def minimum(self, *exprs: Expr) -> Expr:
+        """The least of ``exprs``, without those known not to be needed."""
+        kept = _prune(exprs, self.le)
+        result = kept[0]
+        for expr in kept[1:]:
+            result = result.min(expr)
+        return result
+
+    def maximum(self, *exprs: Expr) -> Expr:
+        """The greatest of ``exprs``, without those known not to be needed."""
+        kept = _prune(exprs, lambda a, b: self.le(b, a))
+        result = kept[0]
+        for expr in kept[1:]:
+            result = result.max(expr)
+        return result
+
+    def decide(self, cond: Expr) -> Expr:
+        """``cond`` as a literal where the facts decide it."""
+        if isinstance(cond, Call) and len(cond.args) == 2:
+            if cond.op in (prim.and_, prim.or_):
+                return Call(cond.op, cond.args) if not cond.args else _logic(cond, self.decide)
+            if cond.op in _IMPLIED and all(_integer(arg) for arg in cond.args):
+                return self._compare(cond)
+        return cond
+
+    def _compare(self, cond: Call) -> Expr:
+        a, b = cond.args
+        op = cond.op
+        if op in (prim.gt, prim.ge):
+            a, b, op = b, a, prim.lt if op is prim.gt else prim.le
+        if op is prim.lt or op is prim.le:
+            gap = 1 if op is prim.lt else 0
+            if self.le(a + gap, b):
+                return lift(True)
+            return lift(False) if self.le(b + 1 - gap, a) else cond
+        apart = self.lt(a, b) or self.lt(b, a)
+        if apart or self.equal(a, b):
+            return lift(apart is (op is prim.ne))
+        return cond
+
+
+_IMPLIED = {
+    prim.lt: ((False, 1),),
+    prim.le: ((False, 0),),
+    prim.gt: ((True, 1),),
+    prim.ge: ((True, 0),),
+    prim.eq: ((False, 0), (True, 0)),
+    prim.ne: (),
+}
+
+
+def _logic(cond: Call, decide: object) -> Expr:
+    first, second = (decide(arg) for arg in cond.args)  # type: ignore[operator]
+    return first.and_(second) if cond.op is prim.and_ else first.or_(second)
+
+
+def _is(expr: Expr, op: object) -> bool:
+    return isinstance(expr, Call) and expr.op is op
+
+
+def _integer(expr: Expr) -> bool:
+    from finch_core.dtypes import concrete
+
+    return concrete(expr.dtype).kind in "iu" or (isinstance(expr, Var) and expr.type is int)
+
+
+def _prune(exprs: tuple[Expr, ...], below: object) -> list[Expr]:
+    kept: list[Expr] = []
+    for expr in exprs:
+        if any(below(other, expr) for other in kept):  # type: ignore[operator]
+            continue
+        kept = [other for other in kept if not below(expr, other)]  # type: ignore[operator]
+        kept.append(expr)
+    return kept

@@ -1,0 +1,104 @@
+"""Routines that several formats emit: searching, appending, counting. All in assembly, so that a
+format works on every backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from finch_core.builder import Builder
+from finch_core.dtypes import INTP
+from finch_core.errors import IndexOverflow
+from finch_core.expressions import Buffer, Expr, Load, Var
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel
+    from finch_core.context import Context
+
+
+def search(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Expr:
+    """The first position in ``start`` up to ``stop`` of a sorted buffer whose value is at least
+    ``key`` (``stop`` if there is none), in O(log d) steps for a distance of ``d``."""
+    function = ctx.function(
+        f"search_{buffer.dtype}",
+        (Buffer("a", buffer.dtype), Var("start", INTP), Var("stop", INTP), Var("key", INTP)),
+        INTP,
+        _search,
+    )
+    return ctx.invoke(function, buffer, start, stop, key)
+
+
+def _search(b: Builder, a: Buffer, start: Var, stop: Var, key: Var) -> None:
+    low = b.var("low", start)
+    step = b.var("step", 1)
+    with b.while_((low + step <= stop).and_(Load(a, low + step - 1).cast(INTP) < key)):
+        b.assign(low, low + step)
+        b.assign(step, step * 2)
+    high = b.var("high", (low + step - 1).min(stop))
+    with b.while_(low < high):
+        middle = b.let("middle", low + ((high - low) >> 1))
+        with b.if_(Load(a, middle).cast(INTP) < key):
+            b.assign(low, middle + 1)
+        with b.else_():
+            b.assign(high, middle)
+    b.ret(low)
+
+
+def append_position(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, *buffers: Buffer) -> None:
+    """Have position ``stored`` of the child assembled, and room for it in ``buffers``.
+
+    ``room`` counts the assembled positions; it at least doubles when they run out, so that appending
+    costs O(1) amortised.
+    """
+    assert lvl.child is not None
+    with ctx.if_(stored >= room):
+        more = ctx.let(f"{lvl.name}_more", (room * 2).max(ctx.lift(4)))
+        for buffer in buffers:
+            ctx.grow(buffer, more)
+        lvl.child.assemble(ctx, room, more)
+        ctx.assign(room, more)
+
+
+def accumulate_counts(ctx: Context, ptr: Buffer, stop: Expr, total: Expr) -> None:
+    """Turn the counts in ``ptr[1:stop + 1]`` into the positions where fibers start and end."""
+    width = np.iinfo(ptr.dtype).max
+    if width < np.iinfo(INTP).max:
+        ctx.require(
+            total <= int(width),
+            IndexOverflow,
+            f"{{0}} stored entries are too many for pointers of {ptr.dtype}",
+            total,
+            hint="give the level a wider pointer dtype, pointer=np.int64",
+        )
+    ctx.store(ptr, 0, 0)
+    sum_ = ctx.var(f"{ptr.name}_sum", 0)
+    with ctx.for_("p", 1, stop + 1) as p:
+        ctx.assign(sum_, sum_ + Load(ptr, p).cast(INTP))
+        ctx.store(ptr, p, sum_)
+
+
+def counts_of(ctx: Context, ptr: Buffer, stop: Expr) -> Var:
+    """The inverse of ``accumulate_counts``. Gives the last position that is not empty (or -1)."""
+    before = ctx.var(f"{ptr.name}_before", 0)
+    last = ctx.var(f"{ptr.name}_last", -1)
+    with ctx.for_("p", 1, stop + 1) as p:
+        end = ctx.let(f"{ptr.name}_end", Load(ptr, p), INTP)
+        with ctx.if_(before < end):
+            ctx.assign(last, p - 1)
+        ctx.store(ptr, p, end - before)
+        ctx.assign(before, end)
+    return last
+
+
+def check_index_width(ctx: Context, lvl: BoundLevel, dtype: np.dtype[Any]) -> None:
+    """Fail unless every index of the level's dimension fits ``dtype``."""
+    largest = int(np.iinfo(dtype).max)
+    if largest < np.iinfo(INTP).max:
+        ctx.require(
+            lvl.shape <= largest,
+            IndexOverflow,
+            f"a dimension of {{0}} is too long for indices of {dtype}",
+            lvl.shape,
+            hint="give the level a wider index dtype, index=np.int64",
+        )

@@ -1,0 +1,303 @@
+"""Tensors: a format, a shape, and the buffers of its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import DimensionMismatch, FormatError, LifecycleError, OutOfBounds
+from finch_core.layout import Layout, Part, layout
+from finch_core.level import Format
+
+
+class Tensor:
+    """A tensor of some format.
+
+    ``Tensor(fmt)`` is empty with every dimension 0, ``Tensor(fmt, shape)`` holds the fill value
+    throughout, ``Tensor(fmt, data)`` converts a NumPy array, a SciPy sparse array, another tensor or
+    nested lists.
+
+    Kernels find the tensor through its *record* (see ``abi``), which Python and compiled code share:
+    dimensions and scalars are read from it.
+    """
+
+    __slots__ = ("__weakref__", "_arrays", "_layout", "_memory", "_record", "address", "format")
+    __finch_local__ = True
+    __array_priority__ = 1000
+    format: Format
+    address: int
+    _layout: Layout
+    _record: np.ndarray[Any, np.dtype[np.uint64]]
+    _arrays: list[np.ndarray[Any, Any]]
+    _memory: tuple[tuple[int, int], ...]
+
+    def __init__(self, format: Format, data: Any = None, /) -> None:
+        if isinstance(format, type) and issubclass(format, Format):
+            format = format()
+        if not isinstance(format, Format):
+            raise FormatError(
+                f"the first argument of Tensor is a level format, not {type(format).__name__}",
+                hint="Tensor(Dense(SparseList(Element(0.0))), data), or asarray(data)",
+            )
+        self._setup(format)
+        if data is None:
+            self.fill((0,) * format.ndim)
+        elif _is_shape(data, format.ndim):
+            self.fill(tuple(int(n) for n in data))
+        else:
+            from finch_core.convert import convert_into
+
+            convert_into(self, data)
+
+    # -- making -------------------------------------------------------------------------
+
+    def _setup(self, format: Format) -> None:
+        self.format = format
+        self._layout = layout(format)
+        self._record = np.zeros(self._layout.words, np.uint64)
+        self.address = self._record.ctypes.data
+        self._arrays = [np.empty(0, part.field.dtype) for part in self._layout.buffers]
+        self._memory = ()
+        for part in self._layout.scalars:
+            self._set_scalar(part, part.field.init)
+
+    @classmethod
+    def _bare(cls, format: Format) -> Tensor:
+        """A tensor whose buffers are still to be set."""
+        self = cls.__new__(cls)
+        self._setup(format)
+        return self
+
+    @classmethod
+    def from_buffers(
+        cls, format: Format, shape: tuple[int, ...], buffers: Mapping[str, Any]
+    ) -> Tensor:
+        """A tensor over existing arrays, which are checked and used without a copy.
+
+        ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's name;
+        or the name alone where only one level has it) to one-dimensional contiguous arrays of the
+        field's dtype. Raises ``FormatError`` naming the buffer and the position at fault.
+        """
+        from finch_core.validation import take_buffers, validate
+
+        self = cls._bare(format)
+        shape = checked_shape(shape, format.ndim)
+        taken = take_buffers(self._layout, dict(buffers))
+        self._record[: len(shape)] = shape
+        for part in self._layout.scalars:
+            key = (part.level, part.field.name)
+            if key in taken:
+                self._set_scalar(part, taken[key])
+        for part in self._layout.buffers:
+            self._set_array(part, taken[part.level, part.field.name])
+        self._note_memory()
+        validate(self)
+        return self
+
+    def fill(self, shape: tuple[int, ...]) -> None:
+        """Make this hold the fill value throughout, with the given shape, in fresh buffers."""
+        from finch_core.convert import empty_into
+
+        empty_into(self, checked_shape(shape, self.ndim))
+
+    # -- what it is ---------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        return self._layout.ndim
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self._record[: self._layout.ndim].tolist())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the values."""
+        return self.format.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of whatever is not stored."""
+        return self.format.fill_value
+
+    @property
+    def nstored(self) -> int:
+        """The number of leaf values that are stored."""
+        positions = 1
+        for level in self._levels():
+            if level[0].is_leaf:
+                return positions
+            positions = level[3]
+        return positions
+
+    @property
+    def buffers(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The parts in use of all buffers, as views, by ``"<depth>_<name>"``."""
+        result = {}
+        for k, (_, _, sizes, _) in enumerate(self._levels()):
+            for name, size in sizes.items():
+                part = self._layout.part(k, name)
+                result[f"{k}_{name}"] = self._arrays[part.number][:size]
+        return result
+
+    @property
+    def value(self) -> Any:
+        """The value of a 0-dimensional tensor, as a Python scalar (a tuple for structured dtypes)."""
+        if self.ndim:
+            raise DimensionMismatch(
+                f"a tensor with {self.ndim} dimensions has no single value",
+                hint="A[i, j] reads one element",
+            )
+        return self[()].item()
+
+    def _levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
+        """Each level with its number of positions, its buffers' sizes and its child's positions."""
+        positions, dims = 1, iter(self.shape)
+        for k, level in enumerate(self._layout.levels):
+            shape = 0 if level.is_leaf else next(dims)
+            sizes, below = level.sizes(positions, shape, self._fields(k))
+            yield level, positions, sizes, below
+            positions = below
+
+    def _fields(self, k: int) -> dict[str, Any]:
+        """The arrays (whole) and scalars of level ``k``, by name."""
+        found: dict[str, Any] = {}
+        for part in self._layout.buffers:
+            if part.level == k:
+                found[part.field.name] = self._arrays[part.number]
+        for part in self._layout.scalars:
+            if part.level == k:
+                found[part.field.name] = self._scalar(part)
+        return found
+
+    # -- the record ---------------------------------------------------------------------
+
+    def _scalar(self, part: Part) -> Any:
+        raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
+        return raw.view(part.field.dtype)[0]
+
+    def _set_scalar(self, part: Part, value: Any) -> None:
+        raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
+        raw.view(part.field.dtype)[0] = value
+
+    def _set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
+        self._arrays[part.number] = array
+        self._record[part.offset] = array.ctypes.data
+        self._record[part.offset + 1] = array.size
+
+    def _note_memory(self) -> None:
+        """Remember where the buffers are, to notice memory that is shared."""
+        spans = ((a.ctypes.data, a.ctypes.data + a.nbytes) for a in self._arrays if a.nbytes)
+        self._memory = tuple(spans)
+
+    def _adopt_moved(self, kernel: Any) -> None:
+        """Take over the buffers that a kernel has reallocated."""
+        for part in self._layout.buffers:
+            address = int(self._record[part.offset])
+            if address != self._arrays[part.number].ctypes.data:
+                dtype = part.field.dtype
+                size = int(self._record[part.offset + 1])
+                memory = kernel.adopt(address, size * dtype.itemsize)
+                self._arrays[part.number] = np.frombuffer(memory, dtype, size)
+        self._note_memory()
+
+    # -- conversions --------------------------------------------------------------------
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A dense array of the same values (new memory, except where it is stored like that)."""
+        from finch_core.convert import to_numpy
+
+        return to_numpy(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.to_numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def to_scipy(self) -> Any:
+        """A SciPy sparse array: CSR where this is stored so (sharing memory), else COO."""
+        from finch_core.scipy_arrays import to_scipy
+
+        return to_scipy(self)
+
+    def to(self, format: Format) -> Tensor:
+        """This tensor in another format."""
+        return Tensor(format, self)
+
+    def copy(self) -> Tensor:
+        """A tensor of the same format with memory of its own."""
+        other = Tensor._bare(self.format)
+        other._record[:] = self._record
+        for part in other._layout.buffers:
+            other._set_array(part, self._arrays[part.number].copy())
+        other._note_memory()
+        return other
+
+    def __getitem__(self, index: Any) -> Any:
+        """One element, by one integer a dimension; negative ones count from the end."""
+        from finch_core.convert import element
+
+        return element(self, checked_index(index, self.shape))
+
+    def __repr__(self) -> str:
+        from finch_core.describe import describe
+
+        return describe(self)
+
+
+def _is_shape(data: Any, ndim: int) -> bool:
+    """Whether ``data`` is meant as a shape: a tuple of as many integers as there are dimensions."""
+    return (
+        isinstance(data, tuple)
+        and len(data) == ndim
+        and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data)
+    )
+
+
+def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
+    """``shape`` as a tuple of ``ndim`` non-negative ints; ``DimensionMismatch`` otherwise."""
+    shape = tuple(int(n) for n in shape)
+    if len(shape) != ndim:
+        raise DimensionMismatch(
+            f"a shape of {len(shape)} dimensions for a format of {ndim}",
+            hint="nest one level a dimension, ending in a leaf",
+        )
+    if any(n < 0 for n in shape):
+        raise DimensionMismatch(f"a dimension cannot be negative: {shape}")
+    return shape
+
+
+def checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """``index`` as a tuple of indices within ``shape``."""
+    indices = index if isinstance(index, tuple) else (index,)
+    if len(indices) != len(shape):
+        raise DimensionMismatch(
+            f"{len(indices)} indices for a tensor of {len(shape)} dimensions",
+            hint="element access takes one integer a dimension",
+        )
+    result = []
+    for k, (i, n) in enumerate(zip(indices, shape, strict=True)):
+        if not isinstance(i, (int, np.integer)) or isinstance(i, bool):
+            raise FormatError(
+                f"element access takes integers, not {type(i).__name__}",
+                hint="to_numpy() gives an array that can be sliced",
+            )
+        if not -n <= i < n:
+            raise OutOfBounds(f"index {i} is out of bounds for dimension {k} of size {n}")
+        result.append(int(i) % n)
+    return tuple(result)
+
+
+def from_coordinates(
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
+) -> Tensor:
+    """A tensor from one array of indices a dimension and an array of values. Duplicates add up."""
+    from finch_core.convert import from_coordinates as build
+
+    return build(format, shape, coords, values)
+
+
+__all__ = ["LifecycleError", "Tensor", "checked_shape", "from_coordinates"]

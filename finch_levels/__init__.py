@@ -1,0 +1,10 @@
+"""The level formats, leaves and scalars of the paper (Table "The main level formats supported by
+Finch"). Each is a plugin of its own, found through the same entry points that strangers use."""
+
+from finch_levels.dense import Dense
+from finch_levels.element import Element
+from finch_levels.pattern import Pattern
+from finch_levels.scalar import Scalar
+from finch_levels.sparse_list import SparseList
+
+__all__ = ["Dense", "Element", "Pattern", "Scalar", "SparseList"]

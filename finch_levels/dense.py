@@ -1,0 +1,60 @@
+"""Dense: every index has a subfiber, at position ``p * shape + i`` (paper, Table "The main level
+formats supported by Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from finch_core.level import Format, Mode, Order, check_child
+from finch_core.looplets import Looplet, Lookup
+from finch_core.plugins import hookimpl
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+    from finch_core.expressions import Expr
+
+
+@attrs.frozen
+class Dense(Format):
+    """A level that stores every subfiber: ``fiber(l, p)[i]`` is ``fiber(l.lvl, p * shape + i)``."""
+
+    lvl: Format = attrs.field(converter=check_child)
+
+    name: ClassVar[str] = "Dense"
+    order: ClassVar[Order] = Order.ANY
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
+    stores_fill: ClassVar[bool] = True
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        return {}, positions * shape
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        assert lvl.child is not None
+        lvl.child.assemble(ctx, start * lvl.shape, stop * lvl.shape)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        lvl.child.freeze(ctx, stop * lvl.shape)
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        lvl.child.thaw(ctx, stop * lvl.shape)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        base = fiber.pos * fiber.lvl.shape
+        return Lookup(lambda ctx, i: fiber.subfiber(base + i))
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return Dense

@@ -1,0 +1,94 @@
+"""Element: a leaf that stores one value at each position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.expressions import Expr, Literal, Load, call
+from finch_core.level import Field, Format, Mode, Order, leaf_dtype
+from finch_core.operators import cast_value
+from finch_core.plugins import hookimpl
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+@attrs.frozen(eq=False)
+class Element(Format):
+    """A leaf with a value at each position; what is not stored is ``fill``.
+
+    ``Element(fill, dtype=None)``: the dtype is the fill's where none is given. A tuple as fill makes
+    a structured dtype.
+    """
+
+    fill: Any = 0.0
+    type: np.dtype[Any] = attrs.field(default=None, alias="dtype")
+
+    name: ClassVar[str] = "Element"
+    order: ClassVar[Order] = Order.ANY
+    is_leaf: ClassVar[bool] = True
+
+    def __attrs_post_init__(self) -> None:
+        dtype = leaf_dtype(self.fill, self.type)
+        object.__setattr__(self, "type", dtype)
+        object.__setattr__(self, "fill", cast_value(self.fill, dtype))
+
+    def _key(self) -> tuple[Any, ...]:
+        return (type(self), self.type, self.fill.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Element) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.type
+
+    @property
+    def fill_value(self) -> Any:
+        return self.fill
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (Field("val", self.type, "the value at each position"),)
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        return {"val": positions}, 0
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        pass
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        ctx.grow(lvl.buffer("val"), stop)
+        ctx.fill(lvl.buffer("val"), start, stop, Literal(self.fill, self.type))
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        pass
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        pass
+
+    def unwrap(
+        self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
+    ) -> Expr | None:
+        stored = Load(fiber.lvl.buffer("val"), fiber.pos)
+        if mode is Mode.READ or value is None:
+            return stored
+        ctx.store(stored.buffer, stored.index, value if op is None else call(op, stored, value))
+        fiber.mark(ctx)
+        return None
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return Element

@@ -1,0 +1,90 @@
+"""Pattern: a leaf that stores nothing; what is stored is True, all else False."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core import primitives as prim
+from finch_core.dtypes import BOOL
+from finch_core.errors import FormatError
+from finch_core.expressions import TRUE, Expr
+from finch_core.level import Field, Format, Mode, Order
+from finch_core.plugins import hookimpl
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+def _only_false(instance: object, attribute: object, fill: Any) -> None:
+    if not isinstance(fill, (bool, np.bool_)) or fill:
+        raise FormatError(
+            f"Pattern stores True where something is stored: its fill is False, not {fill!r}",
+            hint="Element(fill) takes any fill value",
+        )
+
+
+@attrs.frozen
+class Pattern(Format):
+    """A leaf without values: True at each stored position, False elsewhere."""
+
+    fill: bool = attrs.field(default=False, validator=_only_false)
+
+    name: ClassVar[str] = "Pattern"
+    order: ClassVar[Order] = Order.ANY
+    is_leaf: ClassVar[bool] = True
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return BOOL
+
+    @property
+    def fill_value(self) -> Any:
+        return np.False_
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return ()
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        return {}, 0
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        pass
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        pass
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        pass
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        pass
+
+    def unwrap(
+        self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
+    ) -> Expr | None:
+        if mode is Mode.READ or value is None:
+            return TRUE
+        if op not in _SETTING:
+            raise FormatError(
+                f"a Pattern cannot be updated by {op}: it can only become True",
+                hint="use =, |= or max, or an Element(False) leaf",
+            )
+        ctx.fork(value, lambda: fiber.mark(ctx))
+        return None
+
+
+_SETTING = (None, prim.bitor, prim.or_, prim.maximum, prim.maximum_)
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return Pattern

@@ -1,0 +1,97 @@
+"""Scalar: a 0-dimensional tensor, kept in a register while a kernel runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.expressions import Expr, call
+from finch_core.level import Field, Format, Mode, Order, leaf_dtype
+from finch_core.operators import cast_value
+from finch_core.plugins import hookimpl
+from finch_core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+@attrs.frozen(eq=False)
+class ScalarLeaf(Format):
+    """One value, without a buffer."""
+
+    fill: Any = 0.0
+    type: np.dtype[Any] = attrs.field(default=None, alias="dtype")
+
+    name: ClassVar[str] = "Scalar"
+    order: ClassVar[Order] = Order.ANY
+    is_leaf: ClassVar[bool] = True
+
+    def __attrs_post_init__(self) -> None:
+        dtype = leaf_dtype(self.fill, self.type)
+        object.__setattr__(self, "type", dtype)
+        object.__setattr__(self, "fill", cast_value(self.fill, dtype))
+
+    def _key(self) -> tuple[Any, ...]:
+        return (type(self), self.type, self.fill.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ScalarLeaf) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.type
+
+    @property
+    def fill_value(self) -> Any:
+        return self.fill
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (Field("val", self.type, "the value", is_buffer=False, init=self.fill),)
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        return {}, 0
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        ctx.assign(lvl.scalar("val"), init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        pass
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        pass
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        pass
+
+    def unwrap(
+        self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
+    ) -> Expr | None:
+        val = fiber.lvl.scalar("val")
+        if mode is Mode.READ or value is None:
+            return val
+        ctx.assign(val, value if op is None else call(op, val, value))
+        return None
+
+
+def Scalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format's name
+    """A 0-dimensional tensor that starts as ``fill``; ``.value`` reads it."""
+    return Tensor(ScalarLeaf(fill, dtype=dtype))
+
+
+Scalar.__finch_local__ = True  # type: ignore[attr-defined]
+
+
+@hookimpl
+def finch_scalar() -> type[Format]:
+    return ScalarLeaf

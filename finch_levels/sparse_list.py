@@ -1,0 +1,203 @@
+"""SparseList: the indices of the stored subfibers of each fiber, in order (CSR, CSC, CSF)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import INTP
+from finch_core.errors import FormatError
+from finch_core.expressions import Expr, Load
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import (
+    Jumper,
+    Lookup,
+    Looplet,
+    Part,
+    Run,
+    Spike,
+    Stepper,
+    Switch,
+    Thunk,
+)
+from finch_core.plugins import hookimpl
+from finch_core.routines import (
+    accumulate_counts,
+    append_position,
+    check_index_width,
+    counts_of,
+    search,
+)
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class SparseList(Format):
+    """A level that stores some subfibers: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``,
+    at the indices ``idx[q]``, in increasing order.
+
+    ``index`` and ``pointer`` are the dtypes of ``idx`` and ``ptr``. Reads walk, gallop or follow;
+    writes append in order.
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+
+    name: ClassVar[str] = "SparseList"
+    order: ClassVar[Order] = Order.ONCE
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (
+            Field("ptr", self.pointer, "where each fiber starts"),
+            Field("idx", self.index, "the index of each stored subfiber"),
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        stored = int(fields["ptr"][positions])
+        return {"ptr": positions + 1, "idx": stored}, stored
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_indices, check_pointers
+
+        check_pointers("ptr", fields["ptr"], positions)
+        check_indices("idx", fields["idx"], fields["ptr"], shape)
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        lvl.state["stored"] = ctx.var(f"{lvl.name}_stored", 0)
+        lvl.state["room"] = ctx.var(f"{lvl.name}_room", 0)
+        lvl.state.pop("last", None)
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        ptr = lvl.buffer("ptr")
+        ctx.grow(ptr, stop + 1)
+        ctx.fill(ptr, start + 1, stop + 1, 0)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        accumulate_counts(ctx, lvl.buffer("ptr"), stop, lvl.state["stored"])
+        lvl.child.freeze(ctx, lvl.state["stored"])
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        ptr = lvl.buffer("ptr")
+        stored = ctx.var(f"{lvl.name}_stored", Load(ptr, stop), INTP)
+        lvl.state["stored"] = stored
+        lvl.state["room"] = ctx.var(f"{lvl.name}_room", stored)
+        lvl.state["last"] = counts_of(ctx, ptr, stop)
+        lvl.child.thaw(ctx, stored)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _append(ctx, fiber))
+        if protocol == "follow":
+            return Thunk(lambda ctx: _follow(ctx, fiber))
+        kind = Jumper if protocol == "gallop" else Stepper
+        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+
+
+def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
+    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
+    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
+    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+
+
+def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
+    """Step from stored index to stored index."""
+    idx = fiber.lvl.buffer("idx")
+    start, stop = _bounds(ctx, fiber)
+    q = ctx.var(f"{fiber.lvl.name}_p", start)
+    fill = fiber.filled()
+
+    def seek(ctx: Context, i: Expr) -> None:
+        with ctx.if_((q < stop).and_(Load(idx, q).cast(INTP) < i)):
+            ctx.assign(q, search(ctx, idx, q, stop, i))
+
+    yield kind(
+        position=q,
+        end=stop,
+        stop=lambda q: Load(idx, q).cast(INTP) + 1,
+        body=lambda ctx, q: Spike(fill, fiber.subfiber(q)),
+        seek=seek,
+        bound=fiber.lvl.shape,
+        tail=Run(fill),
+        start=ctx.lift(0),
+    )
+
+
+def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Look each index up by binary search."""
+    idx = fiber.lvl.buffer("idx")
+    start, stop = _bounds(ctx, fiber)
+
+    def lookup(ctx: Context, i: Expr) -> Part:
+        q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, idx, start, stop, i))
+        found = (q < stop).and_(Load(idx, q).cast(INTP).eq(i))
+        return Switch(found, fiber.subfiber(q), fiber.filled())
+
+    yield Lookup(lookup)
+
+
+def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Append a subfiber for each index at which something is written."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    stored, room, idx = lvl.state["stored"], lvl.state["room"], lvl.buffer("idx")
+    first = ctx.let(f"{name}_first", stored)
+
+    last = lvl.state.get("last")
+    begun = ctx.lift(0) if last is None else ctx.let(f"{name}_begun", _count(lvl, fiber))
+
+    def at(ctx: Context, i: Expr) -> Iterator[Part]:
+        if last is not None:
+            _require_append(ctx, fiber, last, begun, i)
+        append_position(ctx, lvl, stored, room, idx)
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield fiber.subfiber(stored, dirty)
+        with ctx.if_(dirty):
+            ctx.store(idx, stored, i)
+            ctx.assign(stored, stored + 1)
+            fiber.mark(ctx)
+
+    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+    ctx.store(lvl.buffer("ptr"), fiber.pos + 1, begun + stored - first)
+
+
+def _count(lvl: BoundLevel, fiber: Fiber) -> Expr:
+    return Load(lvl.buffer("ptr"), fiber.pos + 1).cast(INTP)
+
+
+def _require_append(ctx: Context, fiber: Fiber, last: Expr, begun: Expr, i: Expr) -> None:
+    """After a thaw, what is written must come after all that is stored already."""
+    stored, idx = fiber.lvl.state["stored"], fiber.lvl.buffer("idx")
+    inside = fiber.pos.eq(last).and_(begun > 0)
+    behind = inside.and_(Load(idx, stored - 1).cast(INTP) >= i)
+    with ctx.if_((fiber.pos < last).or_(behind)):
+        site = ctx.site(
+            FormatError,
+            "index {0} of a thawed SparseList is not after all that it stores",
+            hint="append in order, or use SparseHash, which takes writes in any order",
+        )
+        ctx.fail(site, i)
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparseList
+
+
+__all__ = ["FormatError", "SparseList"]
