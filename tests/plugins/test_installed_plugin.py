@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -44,24 +45,13 @@ MODULES = {
     "stranger_entry": GOOD.format(name="Entry"),
 }
 
-PYPROJECT = """
-[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "strange-formats"
-version = "2.7"
-
-[tool.setuptools]
-py-modules = {modules}
-
-[project.entry-points."finch.plugins"]
+ENTRY_POINTS = """
+[finch.plugins]
 {entries}
 
-[project.entry-points."finch.backends"]
-strange = "stranger_backend:backend"
-broken = "stranger_backend:nothing"
+[finch.backends]
+strange = stranger_backend:backend
+broken = stranger_backend:nothing
 """
 
 BACKEND = """
@@ -75,24 +65,33 @@ backend = Backend
 """
 
 
+def wheel(folder: Path) -> Path:
+    """A wheel of the stranger's distribution, made without any build tool."""
+    entries = [f"{name} = {name}" for name in MODULES if name != "stranger_entry"]
+    entries.append("dense = stranger_entry")
+    info = "strange_formats-2.7.dist-info"
+    files = {f"{name}.py": text for name, text in MODULES.items()}
+    files["stranger_backend.py"] = BACKEND
+    files[f"{info}/METADATA"] = "Metadata-Version: 2.1\nName: strange-formats\nVersion: 2.7\n"
+    files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{info}/entry_points.txt"] = ENTRY_POINTS.format(entries="\n".join(entries))
+    record = f"{info}/RECORD"
+    files[record] = "".join(f"{name},,\n" for name in (*files, record))
+    path = folder / "strange_formats-2.7-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which pip has installed a distribution with good and bad plugins."""
-    source = tmp_path_factory.mktemp("source")
     target = tmp_path_factory.mktemp("target")
-    entries = [f'{name} = "{name}"' for name in MODULES if name != "stranger_entry"]
-    entries.append('dense = "stranger_entry"')
-    modules = [*MODULES, "stranger_backend"]
-    (source / "pyproject.toml").write_text(
-        PYPROJECT.format(modules=json.dumps(modules), entries="\n".join(entries))
-    )
-    for name, text in (*MODULES.items(), ("stranger_backend", BACKEND)):
-        (source / f"{name}.py").write_text(text)
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    command += ["--no-build-isolation", "--disable-pip-version-check"]
-    done = subprocess.run(
-        [*command, "--target", str(target), str(source)], capture_output=True, text=True
-    )
+    command += ["--disable-pip-version-check", "--target", str(target)]
+    built = wheel(tmp_path_factory.mktemp("wheel"))
+    done = subprocess.run([*command, str(built)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return target
 
