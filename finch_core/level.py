@@ -67,6 +67,9 @@ class Format:
     """
 
     name: ClassVar[str] = ""
+    layout: ClassVar[str] = ""
+    """The plain storage that this is, by which the core finds a format where it has to make one
+    (files, foreign arrays): ``dense``, ``compressed`` (sorted coordinates), ``values`` (the leaf)."""
     order: ClassVar[Order] = Order.ANY
     protocols: ClassVar[frozenset[str]] = frozenset({"walk"})
     thaws: ClassVar[bool] = True

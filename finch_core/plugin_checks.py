@@ -42,7 +42,7 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "level format": _LEVEL,
         "wrapper": (("__call__",),),
         "mask": (("unfurl", "__call__"),),
-        "scalar": (("__call__",),),
+        "scalar": _LEVEL,
         "operator": (("evaluate",), ("typing",)),
         "rewrite rule": (("apply",),),
     }

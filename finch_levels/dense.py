@@ -25,6 +25,7 @@ class Dense(Format):
     lvl: Format = attrs.field(converter=check_child)
 
     name: ClassVar[str] = "Dense"
+    layout: ClassVar[str] = "dense"
     order: ClassVar[Order] = Order.ANY
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     stores_fill: ClassVar[bool] = True

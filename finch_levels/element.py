@@ -31,6 +31,7 @@ class Element(Format):
     type: np.dtype[Any] = attrs.field(default=None, alias="dtype")
 
     name: ClassVar[str] = "Element"
+    layout: ClassVar[str] = "values"
     order: ClassVar[Order] = Order.ANY
     is_leaf: ClassVar[bool] = True
 

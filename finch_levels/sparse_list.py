@@ -51,6 +51,7 @@ class SparseList(Format):
     pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseList"
+    layout: ClassVar[str] = "compressed"
     order: ClassVar[Order] = Order.ONCE
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
