@@ -64,6 +64,10 @@ class FinchError(Exception):
 class KernelSyntaxError(FinchError, SyntaxError):
     """Python that is not part of the language, or a name used wrongly."""
 
+    def __init__(self, message: str = "", *, span: Span | None = None, hint: str = "") -> None:
+        super().__init__(message, span=span, hint=hint)
+        self.msg = str(self)  # tracebacks of syntax errors print ``msg`` alone
+
 
 class LifecycleError(FinchError, RuntimeError):
     """A tensor read and updated at once, or memory shared between an output and anything else."""

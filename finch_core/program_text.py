@@ -203,7 +203,7 @@ def _extent(node: Extent) -> tuple[str, int]:
 
 
 def _cast(node: Cast) -> tuple[str, int]:
-    name = "bool_" if concrete(node.type).kind == "b" else node.type.name
+    name = "bool_" if concrete(node.type).kind == "b" else concrete(node.type).name
     return f"np.{name}({expression_text(node.value)})", _ATOM
 
 
@@ -234,13 +234,12 @@ def _infix(op: Operator, symbol: str, args: tuple[Expr, ...]) -> tuple[str, int]
 
 
 def _function(op: Operator) -> str:
-    for function in op.python:
-        if getattr(builtins, getattr(function, "__name__", ""), None) is function:
-            return str(function.__name__)
-    for function in op.python:
-        name = getattr(function, "__name__", "")
-        if name and getattr(np, name, None) is function:
-            return f"np.{name}"
+    """The Python function that means ``op``: a builtin, else NumPy's, else the operator's name."""
+    names = {function: str(getattr(function, "__name__", "")) for function in op.python}
+    for module, prefix in ((builtins, ""), (np, "np.")):
+        for function, name in names.items():
+            if name and getattr(module, name, None) is function:
+                return prefix + name
     return op.name
 
 

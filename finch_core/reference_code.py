@@ -214,6 +214,7 @@ def strip(index: Expr) -> Expr:
 
 
 def is_permissive(index: Expr) -> bool:
+    """Whether one of an index's modifiers is ``~``."""
     return isinstance(index, Modified) and (
         index.modifier == "permissive" or is_permissive(index.index)
     )

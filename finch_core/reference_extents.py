@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from finch_core import primitives as prim
-from finch_core.errors import DimensionMismatch, Span
+from finch_core.errors import DimensionMismatch
 from finch_core.expressions import Access, Call, Expr, Index, Modified, Name
 from finch_core.notation import Declare, Loop, Program, Stmt, Update
 
@@ -34,10 +34,13 @@ class Extents:
     declares: dict[int, list[int | None]] = attrs.field(factory=dict)
     sizes: dict[str, list[int | None]] = attrs.field(factory=dict)
     """Sizes as far as they are known at this point of the walk."""
+    settled: set[str] = attrs.field(factory=set)
+    """Tensors that no write resizes here: not declared, or locals with a shape."""
 
     def find(self, program: Program) -> None:
         """Walk the program once; raises ``DimensionMismatch``."""
         self.sizes = {name: list(shape) for name, shape in self.shapes.items()}
+        self.settled = set(self.shapes)
         self.walk(program.body, {})
         for node in program.body.walk():
             if isinstance(node, Declare):
@@ -60,6 +63,8 @@ class Extents:
         name = str(node.tensor)
         own = self.shapes[name]
         sizes: list[int | None] = list(own) if name in self.fixed else [None] * len(own)
+        if name not in self.fixed:
+            self.settled.discard(name)
         self.sizes[name] = self.declares[id(node)] = sizes
 
     def range(self, node: Loop) -> Range:
@@ -101,13 +106,12 @@ class Extents:
 
     def grow(self, target: Access, indices: dict[str, Range]) -> None:
         """Size a declared tensor to the loops of its write indices."""
-        sizes = self.known_sizes(target, True)
+        name, sizes = str(target.tensor), self.known_sizes(target, True)
         for dim, expr in enumerate(target.indices):
             shifted = self.shifted(expr)
             stop = indices.get(shifted[0], (None, None))[1] if shifted else None
-            if shifted is None or stop is None or sizes[dim] is not None:
-                continue
-            sizes[dim] = stop + shifted[1]
+            if shifted is not None and stop is not None and name not in self.settled:
+                sizes[dim] = max(sizes[dim] or 0, stop + shifted[1])
 
     def shifted(self, expr: Expr) -> tuple[str, int] | None:
         """``(i, c)`` for an index ``i + c`` with a known ``c``; a permissive one says nothing."""
@@ -142,8 +146,3 @@ def accesses(node: Stmt) -> Iterator[Access]:
         for part in expr.walk():
             if isinstance(part, Access):
                 yield part
-
-
-def place(span: Span | None) -> str:
-    """A span's line for a message."""
-    return "" if span is None else f" (line {span.line})"

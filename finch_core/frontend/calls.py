@@ -6,9 +6,10 @@ import ast
 import builtins
 import inspect
 import math
+from collections.abc import Callable
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,17 +19,17 @@ from finch_core.expressions import Call, Cast, Expr, Literal, cast
 from finch_core.frontend.expressions import ExpressionParser, fold_left
 from finch_core.frontend.names import Scope
 from finch_core.functions import PROTOCOLS, freeze, ifelse, thaw
-from finch_core.operators import Operator, operator_for
+from finch_core.operators import Operator, operator, operator_for
 
 _INT = np.dtype(np.int64)
 
 # Python's rounding gives ints, NumPy's keeps the dtype
 ROUNDING: dict[Any, tuple[Operator, np.dtype[Any] | None]] = {
-    builtins.round: (operator_for(np.rint), _INT),  # type: ignore[dict-item]
-    math.floor: (operator_for(np.floor), _INT),  # type: ignore[dict-item]
-    math.ceil: (operator_for(np.ceil), _INT),  # type: ignore[dict-item]
-    math.trunc: (operator_for(np.trunc), _INT),  # type: ignore[dict-item]
-    np.round: (operator_for(np.rint), None),  # type: ignore[dict-item]
+    builtins.round: (operator("rint"), _INT),
+    math.floor: (operator("floor"), _INT),
+    math.ceil: (operator("ceil"), _INT),
+    math.trunc: (operator("trunc"), _INT),
+    np.round: (operator("rint"), None),
 }
 REFUSED: dict[Any, tuple[str, str]] = {
     builtins.len: ("'len' is not part of the language", "loop over '_', or pass the number"),
@@ -38,12 +39,50 @@ REFUSED: dict[Any, tuple[str, str]] = {
     freeze: ("'freeze' is a statement, not a value", "write 'freeze(A)' on a line of its own"),
     thaw: ("'thaw' is a statement, not a value", "write 'thaw(A)' on a line of its own"),
 }
+
 _NARY = (prim.minimum_, prim.maximum_)
+
+
+def _log(x: Expr, *base: Expr) -> Expr:
+    log = operator("log")
+    return Call(prim.truediv, (Call(log, (x,)), *(Call(log, (b,)) for b in base)))
+
+
+def _clip(x: Expr, low: Expr, high: Expr) -> Expr:
+    return Call(prim.minimum, (Call(prim.maximum, (x, low)), high))
+
+
+def _divmod(a: Expr, b: Expr) -> Expr:
+    parts = (Call(prim.floordiv, (a, b)), Call(prim.mod, (a, b)))
+    return Call(prim.make_tuple, parts)
+
+
+def _scaled(factor: float) -> Callable[[Expr], Expr]:
+    return lambda x: Call(prim.mul, (x, Literal(factor, float)))
+
+
+REWRITTEN: dict[tuple[Any, int], Callable[..., Expr]] = {
+    (np.square, 1): lambda x: Call(prim.mul, (x, x)),
+    (np.positive, 1): lambda x: x,
+    (np.clip, 3): _clip,
+    (builtins.divmod, 2): _divmod,
+    (math.log, 2): _log,
+    (math.degrees, 1): _scaled(180 / math.pi),
+    (np.degrees, 1): _scaled(180 / math.pi),
+    (np.rad2deg, 1): _scaled(180 / math.pi),
+    (math.radians, 1): _scaled(math.pi / 180),
+    (np.radians, 1): _scaled(math.pi / 180),
+    (np.deg2rad, 1): _scaled(math.pi / 180),
+}
+"""Functions that stand for an expression over operators, by their number of arguments."""
 
 
 def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
     """The expression that a call means."""
     function = parser.context.object_of(node.func, scope)
+    if not node.keywords and _in(REWRITTEN, (function, len(node.args))):
+        args = [parser.parse(arg, scope) for arg in node.args]
+        return REWRITTEN[function, len(args)](*args)
     op = operator_of(function)
     if op is not None:
         return _operator_call(parser, node, op, scope)
@@ -166,7 +205,7 @@ def _refuse_protocol(parser: ExpressionParser, node: ast.Call, function: Any) ->
         )
 
 
-def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> Any:
+def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoReturn:
     name = shown(node)
     if _in(REFUSED, function):
         parser.context.refuse(node, *REFUSED[function])

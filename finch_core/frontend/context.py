@@ -33,6 +33,8 @@ class Context:
     operators: dict[Any, Operator] = attrs.field(factory=dict)
     site: Span | None = None
     callers: tuple[FunctionType, ...] = ()
+    numbers: set[str] = attrs.field(factory=set)
+    """Parameters that are used as numbers."""
 
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
         """Raise ``KernelSyntaxError`` at ``node`` or, when inlining, at the call."""
@@ -58,6 +60,12 @@ class Context:
             if earlier.kind == binding.kind == "variable":
                 hint = "variables are immutable: use another name, or a Scalar and 's[()] = e'"
             self.refuse(node, f"{name!r} is {SHOWN[earlier.kind]}{line}", hint)
+        if name in self.free:
+            self.refuse(
+                node,
+                f"{name!r} is used before as a name from outside the kernel",
+                "a name keeps its meaning: use another name",
+            )
         scope.names[name] = binding
         self.ended[name] = binding
 

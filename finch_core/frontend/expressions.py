@@ -67,6 +67,7 @@ class ExpressionParser:
             return binding.value
         if binding.kind == "local" or node.id in self.context.subscripted:
             self.bare_tensor(node)
+        self.context.numbers.add(node.id)
         return Name(node.id, span=self.context.span(node))
 
     def bare_tensor(self, node: ast.Name) -> Any:
@@ -173,7 +174,7 @@ class ExpressionParser:
     def subscript(self, node: ast.Subscript, scope: Scope) -> Expr:
         if isinstance(node.value, ast.Name):
             binding = self.context.find(node.value, scope, node.value.id)
-            if binding is None or binding.value is None:
+            if binding is None or binding.value is None or binding.kind == "index":
                 return self.access(node, scope)
         return self.field(node, scope)
 
@@ -265,6 +266,7 @@ def negate(operand: Expr) -> Expr:
 
 
 def fold_left(op: Operator, terms: list[Expr]) -> Expr:
+    """``((a op b) op c) ...``."""
     result = terms[0]
     for term in terms[1:]:
         result = Call(op, (result, term))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import attrs
 
@@ -68,6 +68,8 @@ def inline(parser: ExpressionParser, node: ast.Call, function: FunctionType, sco
     context = parser.context
     if any(isinstance(arg, ast.Starred) for arg in node.args):
         context.refuse(node, "'*' before a value is not part of the language")
+    if any(keyword.arg is None for keyword in node.keywords):
+        context.refuse(node, "'**' before a value is not part of the language")
     args = [parser.parse(arg, scope) for arg in node.args]
     keywords = {str(k.arg): parser.parse(k.value, scope) for k in node.keywords}
     root = parser.caller if isinstance(parser, InlineParser) else context
@@ -209,7 +211,7 @@ class _Inliner:
             return {**values, name: new}
         self.refuse_statement(node)
 
-    def refuse_statement(self, node: ast.stmt) -> Any:
+    def refuse_statement(self, node: ast.stmt) -> NoReturn:
         shown = "it has a loop" if isinstance(node, (ast.For, ast.While)) else None
         message, _ = STATEMENTS.get(type(node), ("it has a statement that is no assignment", ""))
         self.parser.context.refuse(
@@ -244,7 +246,8 @@ class _Inliner:
         """The variables after an ``if`` without returns: chosen by its condition."""
         cond = self.value(node.test, values)
         first, second = self.run(node.body, values), self.run(node.orelse, values)
-        assert not isinstance(first, Expr) and not isinstance(second, Expr)
+        assert not isinstance(first, Expr)
+        assert not isinstance(second, Expr)
         return {
             name: first[name]
             if first[name] is second[name]

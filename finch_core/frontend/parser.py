@@ -90,9 +90,11 @@ def _result(context: Context, node: ast.expr, scope: Scope, statements: Statemen
             node, "a kernel returns tensors by name", "keep the value in a Scalar: 's[()] = e'"
         )
     binding = context.find(node, scope, node.id)
-    if binding is not None and binding.kind in ("index", "variable"):
+    number = node.id in context.numbers
+    if binding is not None and (number or binding.kind in ("index", "variable")):
+        shown = "a number" if number else SHOWN[binding.kind]
         context.refuse(
-            node, f"{node.id!r} is {SHOWN[binding.kind]} and cannot be returned",
+            node, f"{node.id!r} is {shown} and cannot be returned",
             "keep the value in a Scalar: 's[()] = e', and return 's'",
         )  # fmt: skip
     return statements.expressions.tensor_name(node, scope)

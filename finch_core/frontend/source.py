@@ -18,7 +18,7 @@ from finch_core.errors import KernelSyntaxError, Source, Span
 class FunctionSource:
     """A function, its definition's syntax tree, and the text that spans point into."""
 
-    function: FunctionType
+    function: Any
     node: ast.FunctionDef
     source: Source
     offset: int

@@ -108,12 +108,14 @@ class StatementParser:
         if isinstance(over, (ast.Name, ast.Attribute)):
             if scope_free(over, scope) and self.context.object_of(over, scope) is WHOLE:
                 return None
-        elif isinstance(over, ast.Call):
-            if self.context.object_of(over.func, scope) is builtins.range:
-                return self.range(over, scope)
+        elif isinstance(over, ast.Call) and self.calls_range(over, scope):
+            return self.range(over, scope)
         self.context.refuse(
             over, "a loop runs over '_' or a 'range'", "write 'for i in _:' or 'range(a, b)'"
         )
+
+    def calls_range(self, node: ast.Call, scope: Scope) -> bool:
+        return self.context.object_of(node.func, scope) is builtins.range
 
     def range(self, node: ast.Call, scope: Scope) -> Extent:
         if len(node.args) == 3:
@@ -208,10 +210,10 @@ class StatementParser:
         return self.update(node, access, self.expressions.parse(node.value, scope))
 
     def update(self, node: ast.stmt, target: Access, value: Expr) -> list[Stmt]:
-        """``A[i] = op(A[i], a)`` is an update with ``op``; ``A[i] + a + b`` is one after another."""
+        """``A[i] = op(A[i], a)`` is an update with ``op``, ``A[i] + a + b`` is two of them."""
         terms: list[Expr] = []
         rest, op = value, value.op if isinstance(value, Call) else None
-        while isinstance(rest, Call) and rest.op is op and len(rest.args) == 2 and rest != target:
+        while isinstance(rest, Call) and rest.op is op and len(rest.args) == 2:
             rest, term = rest.args
             terms.insert(0, term)
         span = self.context.span(node)
@@ -302,6 +304,7 @@ def scope_free(node: ast.expr, scope: Scope) -> bool:
 
 
 def is_whole(node: ast.Subscript) -> bool:
+    """Whether ``node`` is ``A[...]``."""
     return isinstance(node.slice, ast.Constant) and node.slice.value is ...
 
 
