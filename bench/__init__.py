@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m bench spmv`` and ``python -m bench compile``."""

@@ -1,0 +1,100 @@
+"""What is paid around a kernel: importing, compiling, a second process, and a warm call."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bench.harness import compare
+
+PROGRAM = """
+import time
+start = time.perf_counter()
+import numpy as np
+numpy_loaded = time.perf_counter()
+from finch_core import Tensor, asarray
+from finch_levels import Dense, Element, SparseList
+imported = time.perf_counter()
+from bench.tiny import spmv
+A = Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
+y = Tensor(Dense(Element(0.0)))
+made = time.perf_counter()
+spmv(y, A, np.ones(3))
+done = time.perf_counter()
+print(numpy_loaded - start, imported - numpy_loaded, made - imported, done - made, done - imported)
+"""
+
+PARTS = (
+    "import numpy",
+    "import finch",
+    "make tensors",
+    "first call",
+    "first result after import",
+)
+
+
+def process(cache: str) -> dict[str, float]:
+    """Milliseconds by part of a fresh process whose disk cache is in the folder ``cache``."""
+    env = {**os.environ, "FINCH_CACHE_DIR": cache, "XDG_CACHE_HOME": cache}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=env, check=True
+    )
+    seconds = map(float, done.stdout.split())
+    return {part: s * 1e3 for part, s in zip(PARTS, seconds, strict=True)}
+
+
+def processes(repeats: int) -> list[dict[str, Any]]:
+    """Minimum milliseconds of a process without and with the kernel on disk."""
+    cold, warm, rows = [], [], []
+    for _repeat in range(repeats):
+        with tempfile.TemporaryDirectory() as cache:
+            cold.append(process(cache))
+            warm.append(process(cache))
+    for name, runs in (("nothing on disk", cold), ("kernel on disk", warm)):
+        least = {part: min(run[part] for run in runs) for part in PARTS}
+        rows.append({"process (ms)": name, **least})
+    return rows
+
+
+def cold_compile() -> list[dict[str, Any]]:
+    """Milliseconds of compiling one kernel with nothing cached: the Python part, and the rest."""
+    from bench.tiny import arguments, fresh_spmv
+
+    lowered, lowering = _timed(lambda: fresh_spmv().lower(*arguments()))
+    _text, source = _timed(lambda: lowered.as_text("source"))
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["FINCH_CACHE_DIR"] = cache
+        _compiled, compiling = _timed(lowered.compile)
+    python = (lowering + source) * 1e3
+    return [{"cold compile (ms)": "spmv", "python": python, "compiler": compiling * 1e3}]
+
+
+def _timed(function: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    result = function()
+    return result, time.perf_counter() - start
+
+
+def warm_call() -> list[dict[str, Any]]:
+    """Microseconds of a call with three tensors of size 1, beside SciPy's and a Python call."""
+    import scipy.sparse
+
+    from bench.tiny import arguments, spmv
+
+    y, A, x = arguments(1)
+    spmv(y, A, x)
+    theirs, vector = scipy.sparse.csr_array(np.eye(1)), np.ones(1)
+    timing = compare({"finch": lambda: spmv(y, A, x), "scipy": lambda: theirs @ vector}, 0.5)
+    return [{"warm call (us)": "spmv 1 x 1", **{n: t.seconds * 1e6 for n, t in timing.items()}}]
+
+
+def run(repeats: int) -> list[list[dict[str, Any]]]:
+    """All tables of this benchmark."""
+    return [processes(repeats), cold_compile(), warm_call()]
