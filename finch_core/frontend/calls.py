@@ -215,11 +215,11 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
         )
     if not callable(function):
         parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")
-    kind = "a NumPy function without a loop" if isinstance(function, np.ufunc) else (
-        "a class" if isinstance(function, type) else "not written in Python"
-    )  # fmt: skip
+    kind = "a function that is not written in Python"
+    if isinstance(function, (np.ufunc, type)):
+        kind = f"a {'class' if isinstance(function, type) else 'ufunc'} that no operator stands for"
     parser.context.refuse(
         node,
-        f"{name!r} cannot be inlined: it is {kind} that the language does not know",
+        f"{name!r} cannot be inlined: it is {kind}",
         "use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator",
     )

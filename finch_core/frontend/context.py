@@ -11,6 +11,7 @@ import numpy as np
 
 from finch_core.errors import KernelSyntaxError, Span
 from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace
+from finch_core.frontend.refusals import EXPRESSIONS
 from finch_core.frontend.source import FunctionSource
 from finch_core.operators import Operator
 
@@ -59,7 +60,7 @@ class Context:
             hint = "a name keeps its meaning to the end of its block: use another name"
             if earlier.kind == binding.kind == "variable":
                 hint = "variables are immutable: use another name, or a Scalar and 's[()] = e'"
-            self.refuse(node, f"{name!r} is {SHOWN[earlier.kind]}{line}", hint)
+            self.refuse(node, f"{name!r} is bound already: {SHOWN[earlier.kind]}{line}", hint)
         if name in self.free:
             self.refuse(
                 node,
@@ -76,9 +77,10 @@ class Context:
             binding = self.ended[name]
             if binding.kind == "index":
                 self.refuse(node, f"the index {name!r} is used outside its loop")
+            shown = "tensor" if binding.kind == "local" else binding.kind
             self.refuse(
                 node,
-                f"{SHOWN[binding.kind]} {name!r} is used outside the block that binds it",
+                f"the {shown} {name!r} is used outside the block that binds it",
                 "bind it before the block, or keep the value in a Scalar",
             )
         return found
@@ -107,7 +109,8 @@ class Context:
             return self._attribute(node, scope)
         if isinstance(node, ast.Call):
             return self.evaluate(node, scope, "a function that is called")
-        self.refuse(node, "this cannot be called", "call a function by its name")
+        message, hint = EXPRESSIONS.get(type(node), ("this cannot be called", ""))
+        self.refuse(node, message, hint or "call a function by its name")
 
     def _named(self, node: ast.Name, scope: Scope) -> Any:
         binding = self.find(node, scope, node.id)

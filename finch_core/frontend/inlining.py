@@ -128,7 +128,8 @@ def _inline(
 ) -> Expr:
     name = function.__name__
     if function in context.callers:
-        context.refuse(node, f"{name!r} cannot be inlined: it calls itself", "write it as a loop")
+        calls = "itself" if function is context.callers[-1] else f"{name!r}, which calls it"
+        context.refuse(node, f"it calls {calls}", "write a loop in the kernel")
     try:
         source = read_source(function)
     except KernelSyntaxError as error:

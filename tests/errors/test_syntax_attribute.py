@@ -1,0 +1,23 @@
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_attribute():
+    def kernel(y, A):
+        for i in _:
+            y[i] = A.shape[0]
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+the attribute 'shape' is not part of the language
+  File "FILE", line 10
+    y[i] = A.shape[0]
+           ^^^^^^^
+  hint: only a module's functions and constants, and '.real' and '.imag' of a number"""
+    )

@@ -1,0 +1,23 @@
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_bare_tensor():
+    def kernel(y, A):
+        for i in _:
+            y[i] = A[i] + A
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+'A' is a tensor, not a number
+  File "FILE", line 10
+    y[i] = A[i] + A
+                  ^
+  hint: read an element, 'A[i]', or 'A[()]' of a scalar"""
+    )

@@ -1,0 +1,23 @@
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_chained_assignment():
+    def kernel(y, A):
+        for i in _:
+            a = b = A[i]
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+one assignment has one target
+  File "FILE", line 10
+    a = b = A[i]
+        ^
+  hint: write one line for each"""
+    )

@@ -1,0 +1,23 @@
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_inline_builtin():
+    def kernel(y, A):
+        for i in _:
+            y[i] = hash(A[i])
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+'hash' cannot be inlined: it is a function that is not written in Python
+  File "FILE", line 10
+    y[i] = hash(A[i])
+           ^^^^^^^^^^
+  hint: use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator"""
+    )

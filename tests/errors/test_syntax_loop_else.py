@@ -1,0 +1,25 @@
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_loop_else():
+    def kernel(y, A):
+        for i in _:
+            y[i] = A[i]
+        else:
+            y[0] = 1
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+'else' of a loop is not part of the language
+  File "FILE", line 12
+    y[0] = 1
+    ^^^^^^^^
+  hint: write it after the loop"""
+    )

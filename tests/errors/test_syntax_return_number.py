@@ -1,0 +1,23 @@
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_return_number():
+    def kernel(y, n):
+        y[0] = n
+        return n
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+'n' is a number and cannot be returned
+  File "FILE", line 10
+    return n
+           ^
+  hint: keep the value in a Scalar: 's[()] = e', and return 's'"""
+    )

@@ -1,0 +1,23 @@
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_unbound():
+    def kernel(y, A):
+        for i in _:
+            y[i] = A[i] + beta
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+the name 'beta' is not bound
+  File "FILE", line 10
+    y[i] = A[i] + beta
+                  ^^^^
+  hint: make it a parameter, or define it before the kernel"""
+    )

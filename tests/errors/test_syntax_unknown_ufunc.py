@@ -1,0 +1,24 @@
+import numpy as np
+import pytest
+
+from finch_core.errors import KernelSyntaxError
+from finch_core.frontend import parse
+
+
+def test_unknown_ufunc():
+    def kernel(y, A):
+        for i in _:
+            y[i] = np.gcd(A[i], 2)
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    assert (
+        message
+        == """\
+'np.gcd' cannot be inlined: it is a ufunc that no operator stands for
+  File "FILE", line 11
+    y[i] = np.gcd(A[i], 2)
+           ^^^^^^^^^^^^^^^
+  hint: use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator"""
+    )
