@@ -155,6 +155,21 @@ def test_an_unknown_name_lists_what_is_installed() -> None:
         made.wrapper("shuffle")
 
 
+def test_scalars_and_rules_are_taken() -> None:
+    made = Hub()
+    leaf = level("Counter")
+    rule = types.SimpleNamespace(name="halve", apply=lambda call: None)
+    made.register(plugin(finch_scalar=lambda: leaf, finch_rewrite_rules=lambda: [rule]), "both")
+    assert made.scalar("Counter") is leaf
+    assert made.rules == (rule,)
+
+
+def test_a_rule_needs_apply() -> None:
+    rule = types.SimpleNamespace(name="halve")
+    with pytest.raises(PluginError, match="the rewrite rule 'halve' lacks the method 'apply'"):
+        Hub().register(plugin(finch_rewrite_rules=lambda: rule), "rule")
+
+
 def test_operators_come_and_go_with_their_plugin() -> None:
     import attrs
 

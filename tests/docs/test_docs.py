@@ -1,0 +1,67 @@
+"""The code in the documents runs, and so does the example."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def pages_with_code() -> list[str]:
+    return [str(p.relative_to(ROOT)) for p in PAGES if BLOCK.search(p.read_text())]
+
+
+@pytest.mark.parametrize("page", pages_with_code())
+def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
+    """The blocks of a page are one program: a file, since kernels are read from their source."""
+    text = (ROOT / page).read_text()
+    script = tmp_path / "page.py"
+    # blank lines in place of the prose, so that line numbers are those of the page
+    lines = [""] * (text.count("\n") + 1)
+    for block in BLOCK.finditer(text):
+        first = text.count("\n", 0, block.start(1))
+        code = block[1].splitlines()
+        lines[first : first + len(code)] = code
+    script.write_text("\n".join(lines))
+    run(str(script))
+
+
+def test_the_readme_has_code() -> None:
+    assert "README.md" in pages_with_code()
+
+
+MATRIX = "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n2 1 1\n2 3 4\n3 2 .5\n"
+
+
+def test_the_example_runs_on_a_matrix_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "small.mtx"
+    path.write_text(MATRIX)
+    printed = run(str(ROOT / "docs/examples/spmv.py"), str(path))
+    assert "3 x 3, 4 stored values" in printed
+    assert "the result agrees with SciPy's" in printed
+    assert "backend '" in printed
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in [*PAGES, ROOT / "CHANGELOG.md"]
+        for target in re.findall(r"\]\(([^):#]+)\)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *command], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,52 @@
+"""Names in ``__all__`` resolve, packages are typed, hooks are documented."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from finch_core import hookspecs
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
+HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("finch_"))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_names_in_all_resolve(package: str) -> None:
+    module = importlib.import_module(package)
+    assert module.__all__
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_are_marked_as_typed(package: str) -> None:
+    assert (ROOT / package / "py.typed").exists()
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_is_documented_with_its_arguments(hook: str) -> None:
+    arguments = ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
+    assert f"### `{hook}({arguments})`\n" in (ROOT / "docs/hooks.md").read_text()
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_hook_has_a_test(hook: str) -> None:
+    text = "".join(p.read_text() for p in (ROOT / "tests/plugins").glob("test_*.py"))
+    assert re.search(rf"\b{hook}\b", text)
+
+
+def test_no_document_describes_a_hook_that_is_not_there() -> None:
+    described = re.findall(r"^### `(\w+)\(", (ROOT / "docs/hooks.md").read_text(), re.MULTILINE)
+    assert sorted(described) == HOOKS
+
+
+def test_every_room_of_the_core_is_on_the_floor_plan() -> None:
+    plan = (ROOT / "docs/floorplan.md").read_text()
+    folders = [p.name for p in (ROOT / "finch_core").iterdir() if (p / "__init__.py").exists()]
+    assert folders
+    assert [name for name in folders if f"`finch_core/{name}`" not in plan] == []
