@@ -13,12 +13,10 @@ def test_annotated_variable():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a variable cannot be annotated here
   File "FILE", line 10
     x: float = A[i]
     ^^^^^^^^^^^^^^^
   hint: write 'x = e': its type is e's"""
-    )
+    assert message == expected

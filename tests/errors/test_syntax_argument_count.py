@@ -13,11 +13,9 @@ def test_argument_count():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'np.sqrt' takes 1 argument, not 2
   File "FILE", line 11
     y[i] = np.sqrt(A[i], 2)
            ^^^^^^^^^^^^^^^^"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_assert():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'assert' is not part of the language
   File "FILE", line 10
     assert A[i] > 0
     ^^^^^^^^^^^^^^^
   hint: check the arguments before the call"""
-    )
+    assert message == expected

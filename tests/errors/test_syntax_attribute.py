@@ -12,12 +12,10 @@ def test_attribute():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 the attribute 'shape' is not part of the language
   File "FILE", line 10
     y[i] = A.shape[0]
            ^^^^^^^
   hint: only a module's functions and constants, and '.real' and '.imag' of a number"""
-    )
+    assert message == expected

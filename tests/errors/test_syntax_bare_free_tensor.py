@@ -15,12 +15,10 @@ def test_bare_free_tensor():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'B' is a tensor, not a number
   File "FILE", line 13
     y[i] = B
            ^
   hint: read an element, 'B[i]', or 'B[()]' of a scalar"""
-    )
+    assert message == expected

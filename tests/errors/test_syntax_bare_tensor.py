@@ -12,12 +12,10 @@ def test_bare_tensor():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'A' is a tensor, not a number
   File "FILE", line 10
     y[i] = A[i] + A
                   ^
   hint: read an element, 'A[i]', or 'A[()]' of a scalar"""
-    )
+    assert message == expected

@@ -14,12 +14,10 @@ def test_bound_twice():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'x' is bound already: a variable since line 10
   File "FILE", line 11
     x = 2 * x
     ^
   hint: variables are immutable: use another name, or a Scalar and 's[()] = e'"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_break():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'break' is not part of the language
   File "FILE", line 11
     break
     ^^^^^
   hint: put the rest of the loop under an 'if'"""
-    )
+    assert message == expected

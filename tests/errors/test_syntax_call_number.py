@@ -14,11 +14,9 @@ def test_call_number():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'alpha' is a float, not a function
   File "FILE", line 12
     y[i] = alpha(A[i])
            ^^^^^^^^^^^"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_call_parameter():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'f' is a parameter, not a function
   File "FILE", line 10
     y[i] = f(A[i])
            ^
   hint: the functions of a kernel are known when it is parsed: use a free name"""
-    )
+    assert message == expected

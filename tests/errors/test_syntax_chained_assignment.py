@@ -12,12 +12,10 @@ def test_chained_assignment():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 one assignment has one target
   File "FILE", line 10
     a = b = A[i]
         ^
   hint: write one line for each"""
-    )
+    assert message == expected

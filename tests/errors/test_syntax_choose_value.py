@@ -13,12 +13,10 @@ def test_choose_value():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'choose(z)' is an operator, not a value
   File "FILE", line 11
     y[i] = choose(0)
            ^^^^^^^^^
   hint: write 'choose(z)(a, b)'"""
-    )
+    assert message == expected

@@ -14,12 +14,10 @@ def test_class():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a class cannot be defined inside a kernel
   File "FILE", line 11
     class C:
     ^^^^^^^^
   hint: define it outside the kernel"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_class_called():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'str' cannot be inlined: it is a class that no operator stands for
   File "FILE", line 10
     y[i] = str(A[i])
            ^^^^^^^^^
   hint: use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator"""
-    )
+    assert message == expected

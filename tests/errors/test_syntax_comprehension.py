@@ -12,12 +12,10 @@ def test_comprehension():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a comprehension is not part of the language
   File "FILE", line 10
     y[i] = [a + 1 for a in A]
            ^^^^^^^^^^^^^^^^^^
   hint: write the loop: 'for i in _:' with an update inside"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_continue():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'continue' is not part of the language
   File "FILE", line 11
     continue
     ^^^^^^^^
   hint: put the rest under an 'if'"""
-    )
+    assert message == expected

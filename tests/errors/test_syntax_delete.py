@@ -12,12 +12,10 @@ def test_delete():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'del' is not part of the language
   File "FILE", line 10
     del y
     ^^^^^
   hint: a name ends with its block"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_early_return():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'return' stands only at the end of a kernel
   File "FILE", line 10
     return y
     ^^^^^^^^
   hint: put the rest under an 'if'"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_ellipsis_read():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'A[...]' declares a tensor and is no value
   File "FILE", line 10
     y[i] = A[...]
            ^^^^^^
   hint: read an element, 'A[i]'"""
-    )
+    assert message == expected

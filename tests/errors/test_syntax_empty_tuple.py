@@ -12,11 +12,9 @@ def test_empty_tuple():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 an empty tuple is not a value of the language
   File "FILE", line 10
     y[i] = ()
            ^^"""
-    )
+    assert message == expected

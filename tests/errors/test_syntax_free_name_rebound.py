@@ -16,12 +16,10 @@ def test_free_name_rebound():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'alpha' is used before as a name from outside the kernel
   File "FILE", line 14
     alpha = 1
     ^^^^^
   hint: a name keeps its meaning: use another name"""
-    )
+    assert message == expected

@@ -13,11 +13,9 @@ def test_freeze_arguments():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'freeze' takes one tensor
   File "FILE", line 10
     freeze(y, A)
     ^^^^^^^^^^^^"""
-    )
+    assert message == expected

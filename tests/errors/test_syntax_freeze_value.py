@@ -13,12 +13,10 @@ def test_freeze_value():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'freeze' is a statement, not a value
   File "FILE", line 11
     y[i] = freeze(A)
            ^^^^^^^^^
   hint: write 'freeze(A)' on a line of its own"""
-    )
+    assert message == expected

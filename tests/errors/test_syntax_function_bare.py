@@ -16,12 +16,10 @@ def test_function_bare():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'double' is a function, not a number
   File "FILE", line 14
     y[i] = double + A[i]
            ^^^^^^
   hint: call it: 'double(x)'"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_global():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'global' is not part of the language
   File "FILE", line 10
     global g
     ^^^^^^^^
   hint: a free name is read without it"""
-    )
+    assert message == expected

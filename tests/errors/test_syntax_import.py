@@ -14,12 +14,10 @@ def test_import():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'import' is not part of the language
   File "FILE", line 10
     import math
     ^^^^^^^^^^^
   hint: import at the top of the file"""
-    )
+    assert message == expected

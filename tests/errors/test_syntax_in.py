@@ -12,12 +12,10 @@ def test_in():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'in' is not part of the language
   File "FILE", line 10
     y[i] = A[i] in (1, 2)
            ^^^^^^^^^^^^^^
   hint: compare with '==' joined by 'or'"""
-    )
+    assert message == expected

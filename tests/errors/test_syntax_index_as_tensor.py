@@ -12,11 +12,9 @@ def test_index_as_tensor():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'i' is a loop index, not a tensor
   File "FILE", line 10
     y[i] = i[0]
            ^"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_index_assigned():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'i' is bound already: a loop index since line 9
   File "FILE", line 10
     i = 0
     ^
   hint: a name keeps its meaning to the end of its block: use another name"""
-    )
+    assert message == expected

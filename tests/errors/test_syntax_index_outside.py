@@ -13,11 +13,9 @@ def test_index_outside():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 the index 'i' is used outside its loop
   File "FILE", line 11
     y[i] = 0
       ^"""
-    )
+    assert message == expected

@@ -16,11 +16,9 @@ def test_inline_arguments():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'double' cannot be called so: too many positional arguments
   File "FILE", line 14
     y[i] = double(A[i], 2)
            ^^^^^^^^^^^^^^^"""
-    )
+    assert message == expected

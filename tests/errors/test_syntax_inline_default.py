@@ -16,11 +16,9 @@ def test_inline_default():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'scale' cannot be inlined: the default of 'factor' is no number
   File "FILE", line 14
     y[i] = scale(A[i])
            ^^^^^^^^^^^"""
-    )
+    assert message == expected

@@ -14,12 +14,10 @@ def test_inline_lambda():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 '<lambda>' cannot be inlined: a lambda cannot be parsed
   File "FILE", line 12
     y[i] = double(A[i])
            ^^^^^^^^^^^^
   hint: write the function with 'def'"""
-    )
+    assert message == expected

@@ -17,11 +17,9 @@ def test_inline_no_return():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'sign' cannot be inlined: it does not always return a value (line 8 of "FILE")
   File "FILE", line 15
     y[i] = sign(A[i])
            ^^^^^^^^^^"""
-    )
+    assert message == expected

@@ -16,12 +16,10 @@ def test_inline_recursion():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'factorial' cannot be inlined: it calls itself (line 8 of "FILE")
   File "FILE", line 14
     y[i] = factorial(A[i])
            ^^^^^^^^^^^^^^^
   hint: write a loop in the kernel"""
-    )
+    assert message == expected

@@ -16,11 +16,9 @@ def test_inline_returns_nothing():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'nothing' cannot be inlined: it returns nothing (line 8 of "FILE")
   File "FILE", line 14
     y[i] = nothing(A[i])
            ^^^^^^^^^^^^^"""
-    )
+    assert message == expected

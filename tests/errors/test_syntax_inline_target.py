@@ -17,11 +17,9 @@ def test_inline_target():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'f' cannot be inlined: it assigns to something other than a plain name (line 8 of "FILE")
   File "FILE", line 15
     y[i] = f(A[i])
            ^^^^^^^"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_is():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'is' is not part of the language
   File "FILE", line 10
     y[i] = A[i] is A[0]
            ^^^^^^^^^^^^
   hint: compare values with '=='"""
-    )
+    assert message == expected

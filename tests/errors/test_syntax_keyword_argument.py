@@ -12,11 +12,9 @@ def test_keyword_argument():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'round' takes no keyword arguments in a kernel
   File "FILE", line 10
     y[i] = round(A[i], ndigits=2)
            ^^^^^^^^^^^^^^^^^^^^^^"""
-    )
+    assert message == expected

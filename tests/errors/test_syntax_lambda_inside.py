@@ -12,12 +12,10 @@ def test_lambda_inside():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a lambda cannot be written inside a kernel
   File "FILE", line 10
     y[i] = (lambda x: x)(A[i])
             ^^^^^^^^^^^
   hint: define it outside the kernel and call it here: it is inlined"""
-    )
+    assert message == expected

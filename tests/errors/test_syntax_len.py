@@ -12,12 +12,10 @@ def test_len():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'len' is not part of the language
   File "FILE", line 10
     y[i] = len(A)
            ^^^^^^
   hint: loop over '_', or pass the number"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_list():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a list is not a value of the language
   File "FILE", line 10
     y[i] = [A[i], 1]
            ^^^^^^^^^
   hint: write a tuple, '(a, b)'"""
-    )
+    assert message == expected

@@ -14,12 +14,10 @@ def test_list_as_tensor():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'B' is a list, not a tensor
   File "FILE", line 12
     y[i] = B[i]
            ^
   hint: make it an array with 'np.array'"""
-    )
+    assert message == expected

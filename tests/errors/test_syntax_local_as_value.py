@@ -18,12 +18,10 @@ def test_local_as_value():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'Maker' makes a tensor and is no value
   File "FILE", line 16
     y[0] = Maker(1)
            ^^^^^^^^
   hint: write 'w = Maker(...)' on its own"""
-    )
+    assert message == expected

@@ -19,12 +19,10 @@ def test_local_bare():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'w' is a tensor, not a number
   File "FILE", line 17
     y[0] = w
            ^
   hint: read an element, 'w[i]', or 'w[()]' of a scalar"""
-    )
+    assert message == expected

@@ -19,11 +19,9 @@ def test_local_fails():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a tensor of a kernel cannot be made: ZeroDivisionError: division by zero
   File "FILE", line 16
     w = Maker(0)
         ^^^^^^^^"""
-    )
+    assert message == expected

@@ -23,12 +23,10 @@ def test_local_twice():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'w' is a tensor of this kernel already
   File "FILE", line 20
     w = Maker(1)
     ^
   hint: use another name"""
-    )
+    assert message == expected

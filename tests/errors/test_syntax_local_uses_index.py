@@ -20,12 +20,10 @@ def test_local_uses_index():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a tensor of a kernel is made when the kernel is parsed, and 'i' is a loop index
   File "FILE", line 17
     w = Maker(i)
               ^
   hint: use constants and names from outside the kernel"""
-    )
+    assert message == expected

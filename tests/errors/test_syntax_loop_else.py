@@ -14,12 +14,10 @@ def test_loop_else():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'else' of a loop is not part of the language
   File "FILE", line 12
     y[0] = 1
     ^^^^^^^^
   hint: write it after the loop"""
-    )
+    assert message == expected

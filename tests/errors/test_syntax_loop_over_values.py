@@ -12,12 +12,10 @@ def test_loop_over_values():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a loop runs over '_' or a 'range'
   File "FILE", line 9
     for a in A:
              ^
   hint: write 'for i in _:' or 'range(a, b)'"""
-    )
+    assert message == expected

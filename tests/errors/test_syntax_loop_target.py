@@ -12,11 +12,9 @@ def test_loop_target():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a loop index is a plain name
   File "FILE", line 9
     for y[0] in _:
         ^^^^"""
-    )
+    assert message == expected

@@ -14,12 +14,10 @@ def test_match():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'match' is not part of the language
   File "FILE", line 10
     match A[i]:
     ^^^^^^^^^^^
   hint: write 'if', 'elif' and 'else'"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_matmul():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 '@' is not part of the language
   File "FILE", line 10
     y[i] = A[i] @ A[i]
            ^^^^^^^^^^^
   hint: write the three loops of the product"""
-    )
+    assert message == expected

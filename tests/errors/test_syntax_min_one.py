@@ -12,11 +12,9 @@ def test_min_one():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'min' takes at least 2 arguments, not 1
   File "FILE", line 10
     y[i] = min(A[i])
            ^^^^^^^^^"""
-    )
+    assert message == expected

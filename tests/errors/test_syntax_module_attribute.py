@@ -14,11 +14,9 @@ def test_module_attribute():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 the module 'math' has no 'sqroot'
   File "FILE", line 12
     y[i] = math.sqroot(A[i])
            ^^^^^^^^^^^"""
-    )
+    assert message == expected

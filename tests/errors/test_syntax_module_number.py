@@ -14,12 +14,10 @@ def test_module_number():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'sys.maxsize' is a number of another module
   File "FILE", line 12
     y[i] = A[i] * sys.maxsize
                   ^^^^^^^^^^^
   hint: bind it to a name beside the kernel: 'maxsize = sys.maxsize'"""
-    )
+    assert message == expected

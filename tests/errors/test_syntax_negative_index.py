@@ -12,12 +12,10 @@ def test_negative_index():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a negative index does not count from the end
   File "FILE", line 10
     y[i] = A[-1]
              ^^
   hint: indices start at 0"""
-    )
+    assert message == expected

@@ -16,12 +16,10 @@ def test_nested_function():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a function cannot be defined inside a kernel
   File "FILE", line 11
     def g(x):
     ^^^^^^^^^
   hint: define it outside the kernel and call it here: it is inlined"""
-    )
+    assert message == expected

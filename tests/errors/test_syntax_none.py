@@ -12,12 +12,10 @@ def test_none():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 None is not a value of the language
   File "FILE", line 10
     y[i] = None
            ^^^^
   hint: write numbers, tuples of numbers, or 'missing'"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_parameter_rebound():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'A' is bound already: a parameter since line 8
   File "FILE", line 10
     A = 1
     ^
   hint: a name keeps its meaning to the end of its block: use another name"""
-    )
+    assert message == expected

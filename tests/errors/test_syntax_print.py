@@ -12,12 +12,10 @@ def test_print():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'print' is not part of the language
   File "FILE", line 10
     print(A[i])
     ^^^^^^^^^^^
   hint: print results after the call"""
-    )
+    assert message == expected

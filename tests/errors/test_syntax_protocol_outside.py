@@ -13,12 +13,10 @@ def test_protocol_outside():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'follow' stands only in an index
   File "FILE", line 11
     y[i] = follow(i) + A[i]
            ^^^^^^^^^
   hint: write 'A[follow(i)]'"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_raise():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'raise' is not part of the language
   File "FILE", line 10
     raise ValueError
     ^^^^^^^^^^^^^^^^
   hint: check the result after the call"""
-    )
+    assert message == expected

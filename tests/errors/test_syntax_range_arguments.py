@@ -12,11 +12,9 @@ def test_range_arguments():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'range' takes a start and a stop, or a stop alone
   File "FILE", line 9
     for i in range():
              ^^^^^^^"""
-    )
+    assert message == expected

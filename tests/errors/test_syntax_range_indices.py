@@ -12,12 +12,10 @@ def test_range_indices():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a range has one index
   File "FILE", line 9
     for i, j in range(n):
                 ^^^^^^^^
   hint: nest the loops: one 'for' for each index"""
-    )
+    assert message == expected

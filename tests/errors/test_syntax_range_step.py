@@ -12,12 +12,10 @@ def test_range_step():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a range has no step
   File "FILE", line 9
     for i in range(0, n, 2):
                          ^
   hint: loop over the number of steps and compute the index: 'A[2 * i]'"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_range_value():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'range' is only the extent of a loop
   File "FILE", line 10
     y[i] = range(3)
            ^^^^^^^^
   hint: write 'for i in range(a, b):'"""
-    )
+    assert message == expected

@@ -18,12 +18,10 @@ def test_reduction_free_number():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'scaled' cannot be inlined: it uses the number 'alpha' of its surroundings (line 10 of "FILE")
   File "FILE", line 16
     y[i] = scaled(y[i], A[i])
            ^^^^^^^^^^^^^^^^^^
   hint: make it a parameter of the function"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_return_expression():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a kernel returns tensors by name
   File "FILE", line 11
     return y[0]
            ^^^^
   hint: keep the value in a Scalar: 's[()] = e'"""
-    )
+    assert message == expected

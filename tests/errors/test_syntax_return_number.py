@@ -12,12 +12,10 @@ def test_return_number():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'n' is a number and cannot be returned
   File "FILE", line 10
     return n
            ^
   hint: keep the value in a Scalar: 's[()] = e', and return 's'"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_return_variable():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'x' is a variable and cannot be returned
   File "FILE", line 11
     return x
            ^
   hint: keep the value in a Scalar: 's[()] = e', and return 's'"""
-    )
+    assert message == expected

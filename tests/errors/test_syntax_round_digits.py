@@ -12,11 +12,9 @@ def test_round_digits():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'round' takes 1 argument, not 2
   File "FILE", line 10
     y[i] = round(A[i], 2)
            ^^^^^^^^^^^^^^"""
-    )
+    assert message == expected

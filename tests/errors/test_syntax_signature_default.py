@@ -11,12 +11,10 @@ def test_signature_default():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a parameter of a kernel has no default
   File "FILE", line 8
     def kernel(y, n=3):
                     ^
   hint: pass the value"""
-    )
+    assert message == expected

@@ -11,11 +11,9 @@ def test_signature_keyword_only():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a kernel has no keyword-only parameters
   File "FILE", line 8
     def kernel(y, *, n):
                      ^"""
-    )
+    assert message == expected

@@ -11,11 +11,9 @@ def test_signature_varargs():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a kernel takes a fixed number of arguments
   File "FILE", line 8
     def kernel(y, *rest):
                    ^^^^"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_string():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a string is not a value of the language
   File "FILE", line 10
     y[i] = "zero"
            ^^^^^^
   hint: write numbers, tuples of numbers, or 'missing'"""
-    )
+    assert message == expected

@@ -15,12 +15,10 @@ def test_try():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'try' is not part of the language
   File "FILE", line 10
     try:
     ^^^^
   hint: errors are raised to the kernel's caller"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_tuple_element():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 an element of a tuple is taken by a number, as in 't[0]'
   File "FILE", line 10
     y[i] = (A[i], 1)[i]
            ^^^^^^^^^^^^
   hint: only a tensor takes indices: bind it to a name beside the kernel"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_tuple_target():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 the target of an assignment is a name or an access
   File "FILE", line 10
     a, b = A[i], 1
     ^^^^
   hint: write one line for each: 'x = t[0]'"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_unbound():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 the name 'beta' is not bound
   File "FILE", line 10
     y[i] = A[i] + beta
                   ^^^^
   hint: make it a parameter, or define it before the kernel"""
-    )
+    assert message == expected

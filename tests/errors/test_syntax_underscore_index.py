@@ -12,12 +12,10 @@ def test_underscore_index():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 '_' is an extent and no index
   File "FILE", line 9
     for _ in range(3):
         ^
   hint: give the index a name, used or not"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_value_alone():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 a value by itself has no effect
   File "FILE", line 10
     A[i] + 1
     ^^^^^^^^
   hint: assign it: 'A[i] = e' or 'x = e'"""
-    )
+    assert message == expected

@@ -14,12 +14,10 @@ def test_variable_outside():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 the variable 'x' is used outside the block that binds it
   File "FILE", line 12
     y[0] = x
            ^
   hint: bind it before the block, or keep the value in a Scalar"""
-    )
+    assert message == expected

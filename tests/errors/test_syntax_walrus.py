@@ -12,12 +12,10 @@ def test_walrus():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 ':=' is not part of the language
   File "FILE", line 10
     y[i] = (x := A[i])
             ^^^^^^^^^
   hint: write 'x = e' on a line before"""
-    )
+    assert message == expected

@@ -13,12 +13,10 @@ def test_while():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'while' is not part of the language
   File "FILE", line 10
     while A[i] < 3:
     ^^^^^^^^^^^^^^^
   hint: write 'for i in _:' or 'for i in range(a, b):'"""
-    )
+    assert message == expected

@@ -12,12 +12,10 @@ def test_whole_update():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 an update changes one element
   File "FILE", line 10
     y[...] += 1
     ^^^^^^
   hint: write 'A[i] += e' in a loop"""
-    )
+    assert message == expected

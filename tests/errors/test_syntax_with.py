@@ -13,12 +13,10 @@ def test_with():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'with' is not part of the language
   File "FILE", line 10
     with open("x"):
     ^^^^^^^^^^^^^^^
   hint: open it around the call of the kernel"""
-    )
+    assert message == expected

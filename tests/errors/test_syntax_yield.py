@@ -12,12 +12,10 @@ def test_yield():
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
-    assert (
-        message
-        == """\
+    expected = """\
 'yield' is not part of the language
   File "FILE", line 10
     y[i] = yield A[i]
            ^^^^^^^^^^
   hint: return the tensors after the loops"""
-    )
+    assert message == expected
