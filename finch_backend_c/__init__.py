@@ -1,0 +1,15 @@
+"""The C backend: assembly to a typed C tree, compiled by the system's compiler (ARCHITECTURE)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from finch_core.abi import Backend
+
+
+def backend() -> Backend:
+    """The backend named ``c``: the entry point of the group ``finch.backends``."""
+    from finch_backend_c.backend import CBackend
+
+    return CBackend()

@@ -1,0 +1,90 @@
+"""What a kernel does with its buffers and variables: which it writes, grows, measures, assigns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import attrs
+
+from finch_core import assembly as asm
+from finch_core.expressions import Buffer, Expr, Invoke, Length, Overlaps, Var
+
+Params = tuple[Var | Buffer, ...]
+
+
+@attrs.frozen(eq=False)
+class Usage:
+    """The uses in a block. ``functions`` are looked into where they are invoked."""
+
+    body: asm.Block
+
+    @cached_property
+    def statements(self) -> tuple[asm.Statement, ...]:
+        return tuple(self.body.walk())
+
+    @cached_property
+    def expressions(self) -> tuple[Expr, ...]:
+        return tuple(e for s in self.statements for top in s.expressions for e in top.walk())
+
+    @cached_property
+    def assigned(self) -> frozenset[str]:
+        """Names of variables that are assigned to."""
+        return frozenset(s.var.name for s in self.statements if isinstance(s, asm.Assign))
+
+    @cached_property
+    def grown(self) -> frozenset[str]:
+        """Names of buffers that may be reallocated."""
+        return frozenset(s.buffer.name for s in self.statements if isinstance(s, asm.Grow))
+
+    @cached_property
+    def stored(self) -> frozenset[str]:
+        """Names of buffers whose elements are written, by invoked functions too."""
+        direct = {b.name for s in self.statements for b in _written(s)}
+        return frozenset(direct | {b.name for b in self._passed("stored")})
+
+    @cached_property
+    def measured(self) -> frozenset[str]:
+        """Names of buffers whose capacity is asked for."""
+        names = set(self.grown)
+        for e in self.expressions:
+            if isinstance(e, Length):
+                names.add(e.buffer.name)
+            elif isinstance(e, Overlaps):
+                names |= {e.first.name, e.second.name}
+        return frozenset(names | {b.name for b in self._passed("measured")})
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """Names of variables and buffers that occur."""
+        names: set[str] = set(self.assigned | self.stored | self.measured)
+        for s in self.statements:
+            if isinstance(s, asm.Move):
+                names.add(s.source.name)
+        for e in self.expressions:
+            names |= {item.name for item in _mentioned(e)}
+        return frozenset(names)
+
+    def _passed(self, property: str) -> Iterator[Buffer]:
+        """Buffers handed to functions that do this with their parameter."""
+        for e in self.expressions:
+            if isinstance(e, Invoke):
+                names = getattr(Usage(e.function.body), property)
+                for param, arg in zip(e.function.params, e.args, strict=True):
+                    if isinstance(arg, Buffer) and param.name in names:
+                        yield arg
+
+
+def _written(statement: asm.Statement) -> tuple[Buffer, ...]:
+    if isinstance(statement, asm.Store | asm.Fill | asm.Sort):
+        return (statement.buffer,)
+    return (statement.target,) if isinstance(statement, asm.Move) else ()
+
+
+def _mentioned(e: Expr) -> Iterable[Var | Buffer]:
+    if isinstance(e, Var):
+        return (e,)
+    if isinstance(e, Invoke):
+        return (arg for arg in e.args if isinstance(arg, Buffer))
+    buffer = getattr(e, "buffer", None)
+    return () if buffer is None else (buffer,)

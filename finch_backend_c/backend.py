@@ -1,0 +1,87 @@
+"""The backend object: translate, compile, keep, load."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from finch_backend_c import cache, loader, toolchain
+from finch_core.errors import BackendError
+
+if TYPE_CHECKING:
+    from finch_core.assembly import Kernel
+
+
+@attrs.define
+class CBackend:
+    """Kernels in C, compiled by the system's compiler and kept on disk.
+
+    ``flags`` are appended to the compiler's; ``fail_alloc`` makes the allocation of that number
+    fail (counted from 1 when a kernel is loaded): both are for tests.
+    """
+
+    flags: tuple[str, ...] = ()
+    fail_alloc: int = 0
+    name: str = attrs.field(default="c", init=False)
+
+    def available(self) -> str:
+        """An empty string if there is a C compiler, else what was looked for."""
+        try:
+            toolchain.find()
+        except BackendError as error:
+            return error.message
+        return ""
+
+    def compile(self, kernel: Kernel, *, key: str = "") -> loader.CKernel:
+        """Compile a kernel; raises ``BackendError`` with the compiler's own words."""
+        from finch_backend_c.entry import signature, translate
+
+        source, letters = translate(kernel, fail_alloc=self.fail_alloc), signature(kernel)
+        compiler = toolchain.find()
+        library = self._build(compiler, source)
+        if key:
+            kept = cache.store(self._entry(compiler, key), library, source, letters)
+            if kept is not None:
+                return loader.load(str(kept.library), source, letters)
+        with tempfile.TemporaryDirectory(prefix="finch-") as folder:
+            path = Path(folder, "kernel.so")
+            path.write_bytes(library)
+            return loader.load(str(path), source, letters)
+
+    def load(self, key: str, params: int) -> loader.CKernel | None:
+        """The kernel that an earlier process compiled under this key, by the same compiler with
+        the same flags; ``None`` if there is none, or it does not take ``params`` parameters."""
+        try:
+            entry = cache.load(self._entry(toolchain.find(), key))
+            if entry is None or len(entry.signature) < params:
+                return None
+            return loader.load(str(entry.library), entry.source, entry.signature)
+        except (BackendError, OSError, AttributeError):
+            return None
+
+    def _extra(self) -> tuple[str, ...]:
+        return (*toolchain.extra_flags(), *self.flags)
+
+    def _entry(self, compiler: toolchain.Compiler, key: str) -> str:
+        flags = (*toolchain.BASE_FLAGS, *toolchain.OPTIONAL_FLAGS, *self._extra())
+        return cache.name(key, compiler.identity, *flags, str(self.fail_alloc))
+
+    def _build(self, compiler: toolchain.Compiler, source: str) -> bytes:
+        """The library, with as many of the optional flags as the compiler takes."""
+        known = cache.name("flags", compiler.identity)
+        optional = cache.recall(known)
+        first = toolchain.OPTIONAL_FLAGS if optional is None else tuple(optional)
+        flags = (*toolchain.BASE_FLAGS, *first, *self._extra())
+        outcome = toolchain.run(compiler, flags, source)
+        if outcome.library is None and optional is None:
+            taken = toolchain.accepted(compiler)
+            if taken != first:
+                cache.remember(known, taken)
+                flags = (*toolchain.BASE_FLAGS, *taken, *self._extra())
+                outcome = toolchain.run(compiler, flags, source)
+        if outcome.library is None:
+            raise toolchain.refused(compiler, flags, outcome.said)
+        return outcome.library

@@ -1,0 +1,286 @@
+"""From assembly to C: one method a node.
+
+The names of methods follow the classes of ``finch_core.assembly`` and ``expressions``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finch_backend_c import ctree as c
+from finch_backend_c.analysis import Usage
+from finch_backend_c.operators import Value, cast, constant, operate
+from finch_backend_c.scope import Scope
+from finch_backend_c.spelling import ctype, suffix
+from finch_core import assembly as asm
+from finch_core import expressions as ir
+from finch_core.dtypes import INTP, Type, concrete
+from finch_core.operators import Operator, literal_value
+from finch_core.primitives import PRIMITIVES
+
+_COMPOUND = frozenset("+-*/&|^")
+_COMMUTATIVE = frozenset("+*&|^")
+_LANES = {"add": "+", "mul": "*"}
+_PRIMITIVES = frozenset(PRIMITIVES)
+
+Typed = tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]
+
+
+class Emitter:
+    """Translates the statements of one kernel or function.
+
+    ``scope`` names things, ``functions`` are the C names of the assembly's functions. The outcome
+    of a kernel is left to ``fail`` and ``out``, which ``entry`` sets up.
+    """
+
+    def __init__(self, scope: Scope, functions: dict[str, str], usage: Usage) -> None:
+        self.scope, self.functions, self.usage = scope, functions, usage
+        self.dtypes: set[np.dtype[Any]] = set()
+        self.cleanup = False
+        self._loop_names: dict[str, str] = {}
+        self._typings: dict[tuple[Operator, tuple[Type, ...]], Typed] = {}
+
+    # -- expressions --------------------------------------------------------------------------
+
+    def value(self, e: ir.Expr) -> Value:
+        """An expression, with its C type if that is not its dtype's."""
+        value: Value = getattr(self, "_value_" + type(e).__name__.lower())(e)
+        if value.dtype.names is not None:
+            self.dtypes.add(value.dtype)
+        return value
+
+    def node(self, e: ir.Expr) -> c.Expr:
+        """An expression where C converts it to the type that is wanted: an index, a store."""
+        return self.value(e).node
+
+    def buffer(self, buffer: ir.Buffer) -> c.Name:
+        """The address of a buffer."""
+        if buffer.dtype.names is not None:
+            self.dtypes.add(buffer.dtype)
+        return c.Name(self.scope.buffer(buffer.name))
+
+    def capacity(self, buffer: ir.Buffer) -> c.Name:
+        return c.Name(self.buffer(buffer).text + "_cap")
+
+    def element(self, buffer: ir.Buffer, index: ir.Expr) -> c.Subscript:
+        return c.Subscript(self.buffer(buffer), self.node(index))
+
+    def past(self, buffer: ir.Buffer, index: ir.Expr) -> c.Expr:
+        """The address of an element."""
+        if isinstance(index, ir.Literal) and index.value == 0:
+            return self.buffer(buffer)
+        return c.Binary("+", self.buffer(buffer), self.node(index))
+
+    def _value_literal(self, e: ir.Literal) -> Value:
+        return constant(literal_value(e.value, e.type), concrete(e.type))
+
+    def _value_var(self, e: ir.Var) -> Value:
+        return Value(c.Name(self.scope.variable(e.name)), concrete(e.type))
+
+    def _value_load(self, e: ir.Load) -> Value:
+        return Value(self.element(e.buffer, e.index), e.buffer.dtype)
+
+    def _value_cast(self, e: ir.Cast) -> Value:
+        return cast(self.value(e.value), e.type)
+
+    def _value_length(self, e: ir.Length) -> Value:
+        return Value(self.capacity(e.buffer), INTP)
+
+    def _value_overlaps(self, e: ir.Overlaps) -> Value:
+        ends = [
+            part
+            for b in (e.first, e.second)
+            for part in (self.buffer(b), c.Binary("+", self.buffer(b), self.capacity(b)))
+        ]
+        return Value(c.Call("overlap", tuple(ends)), np.dtype(bool))
+
+    def _value_invoke(self, e: ir.Invoke) -> Value:
+        measured = Usage(e.function.body).measured
+        args: list[c.Expr] = []
+        for param, arg in zip(e.function.params, e.args, strict=True):
+            if isinstance(arg, ir.Buffer):
+                args.append(self.buffer(arg))
+                args += [self.capacity(arg)] if param.name in measured else []
+            else:
+                assert isinstance(param, ir.Var), "a scalar goes to a variable"
+                args.append(self._cast(arg, concrete(param.type)).node)
+        return Value(c.Call(self.functions[e.function.name], tuple(args)), e.function.dtype)
+
+    def _value_call(self, e: ir.Call) -> Value:
+        op = e.op
+        if op.definition is not None and op.name not in _PRIMITIVES:
+            return cast(self.value(op.definition(*e.args)), concrete(e.dtype))
+        wanted, result = self._typing(op, tuple(arg.dtype for arg in e.args))
+        args = (self._cast(a, t) for a, t in zip(e.args, wanted, strict=True))
+        return operate(op.name, tuple(args), result)
+
+    def _cast(self, e: ir.Expr, dtype: np.dtype[Any]) -> Value:
+        """An expression as ``dtype``; a constant is spelt in it."""
+        return (
+            self.value(ir.cast(e, dtype))
+            if isinstance(e, ir.Literal)
+            else cast(self.value(e), dtype)
+        )
+
+    def _typing(self, op: Operator, types: tuple[Type, ...]) -> Typed:
+        if (op, types) not in self._typings:
+            wanted, result = op.typing(types)
+            self._typings[op, types] = tuple(map(concrete, wanted)), concrete(result)
+        return self._typings[op, types]
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def block(self, block: asm.Block) -> c.Block:
+        """The statements of a block, each of which may take several in C."""
+        return c.Block(tuple(s for statement in block.statements for s in self.emit(statement)))
+
+    def emit(self, statement: asm.Statement) -> tuple[c.Stmt, ...]:
+        emitted: tuple[c.Stmt, ...] = getattr(self, "_emit_" + type(statement).__name__.lower())(
+            statement
+        )
+        return emitted
+
+    def _emit_let(self, s: asm.Let) -> tuple[c.Stmt, ...]:
+        dtype = concrete(s.var.type)
+        value = self._cast(s.value, dtype)
+        prefix = "" if s.mutable else "const "
+        return (c.Declare(prefix + ctype(dtype), self.scope.variable(s.var.name), value.node),)
+
+    def _emit_assign(self, s: asm.Assign) -> tuple[c.Stmt, ...]:
+        return (self._update(self.value(s.var), s.value),)
+
+    def _emit_store(self, s: asm.Store) -> tuple[c.Stmt, ...]:
+        target = Value(self.element(s.buffer, s.index), s.buffer.dtype)
+        return (self._update(target, s.value),)
+
+    def _update(self, target: Value, e: ir.Expr) -> c.Stmt:
+        """``target = value``, shorter where the value is the target combined with something."""
+        node = self._cast(e, target.dtype).node
+        inner = node.operand if isinstance(node, c.Cast) and _cut(node, target) else node
+        if not isinstance(inner, c.Binary) or inner.op not in _COMPOUND or e.dtype != target.dtype:
+            return c.Assign(target.node, node)
+        if inner.left == target.node:
+            if inner.op == "+" and inner.right == c.Number("1") and target.dtype.kind in "iu":
+                return c.Increment(target.node)
+            return c.Assign(target.node, inner.right, inner.op + "=")
+        if inner.right == target.node and inner.op in _COMMUTATIVE:
+            return c.Assign(target.node, inner.left, inner.op + "=")
+        return c.Assign(target.node, node)
+
+    def _emit_for(self, s: asm.For) -> tuple[c.Stmt, ...]:
+        return self._loop(s, self.scope.variable(s.var.name), self.block(s.body))
+
+    def _loop(self, s: asm.For, name: str, body: c.Block) -> tuple[c.Stmt, ...]:
+        """A counted loop. A bound that may change or cost is evaluated once, in a variable."""
+        type, pragma = ctype(concrete(s.var.type)), self._pragma(s)
+        start, stop = self.node(s.start), self.node(s.stop)
+        if self._settled(s.stop, s):
+            return (c.For(type, name, start, stop, body, pragma=pragma),)
+        if pragma or name in _names(stop):
+            bound = self.scope.fresh(name + "_stop")
+            held = c.Declare(f"const {type}", bound, stop)
+            return (held, c.For(type, name, start, c.Name(bound), body, pragma=pragma))
+        return (c.For(type, name, start, stop, body, bound=self._loop_name(name + "_stop")),)
+
+    def _loop_name(self, wanted: str) -> str:
+        """A name for what only a loop's head and own body see, so that loops may share it."""
+        if wanted not in self._loop_names:
+            self._loop_names[wanted] = self.scope.fresh(wanted)
+        return self._loop_names[wanted]
+
+    def _settled(self, stop: ir.Expr, loop: asm.For) -> bool:
+        """Whether a bound is cheap, and the same however often it is evaluated."""
+        if isinstance(stop, ir.Call) and stop.op.name in ("add", "sub"):
+            return all(self._settled(a, loop) and not a.children for a in stop.args)
+        if isinstance(stop, ir.Var):
+            changed = Usage(loop.body).assigned | {loop.var.name}
+            return stop.name not in changed
+        return isinstance(stop, ir.Literal)
+
+    def _pragma(self, s: asm.For) -> str:
+        """The permission to sum in several lanes, in words that compilers know."""
+        plain = (asm.Let, asm.Assign, asm.Store, asm.Comment)
+        if not s.lanes or not all(isinstance(inner, plain) for inner in s.body.walk()):
+            return ""
+        clauses = []
+        for var, op in s.lanes:
+            symbol = _LANES.get(getattr(op, "name", op))
+            if symbol is None or concrete(var.type).kind not in "iuf":
+                return ""
+            clauses.append(f"reduction({symbol}:{self.scope.variable(var.name)})")
+        return " ".join(["omp simd", *clauses])
+
+    def _emit_while(self, s: asm.While) -> tuple[c.Stmt, ...]:
+        return (c.While(self.node(s.cond), self.block(s.body)),)
+
+    def _emit_if(self, s: asm.If) -> tuple[c.Stmt, ...]:
+        return (c.If(self.node(s.cond), self.block(s.body), self.block(s.orelse)),)
+
+    def _emit_break(self, s: asm.Break) -> tuple[c.Stmt, ...]:
+        return (c.Break(),)
+
+    def _emit_comment(self, s: asm.Comment) -> tuple[c.Stmt, ...]:
+        return (c.Comment(s.text),)
+
+    def _emit_return(self, s: asm.Return) -> tuple[c.Stmt, ...]:
+        return (c.Return(self.node(s.value)),)
+
+    def _emit_grow(self, s: asm.Grow) -> tuple[c.Stmt, ...]:
+        return (c.Evaluate(c.Call("GROW", (self.buffer(s.buffer), self.node(s.size)))),)
+
+    def _emit_fill(self, s: asm.Fill) -> tuple[c.Stmt, ...]:
+        before: list[c.Stmt] = []
+        value = self._cast(s.value, s.buffer.dtype).node
+        if not isinstance(s.value, ir.Literal | ir.Var):
+            held = self.scope.fresh("filling")
+            before.append(c.Declare(f"const {ctype(s.buffer.dtype)}", held, value))
+            value = c.Name(held)
+        name = self._loop_name("k")
+        body = c.Block((c.Assign(c.Subscript(self.buffer(s.buffer), c.Name(name)), value),))
+        loop = asm.For(ir.Var(name, INTP), s.start, s.stop, asm.Block())
+        return (*before, *self._loop(loop, name, body))
+
+    def _emit_move(self, s: asm.Move) -> tuple[c.Stmt, ...]:
+        count = self.value(s.count).exact().node
+        size = c.Binary("*", count, c.Call("sizeof", (c.Unary("*", self.buffer(s.target)),)))
+        args = self.past(s.target, s.to), self.past(s.source, s.begin), size
+        move = c.Evaluate(c.Call("memmove", args))
+        return (c.If(c.Binary(">", count, c.Number("0")), c.Block((move,))),)
+
+    def _emit_sort(self, s: asm.Sort) -> tuple[c.Stmt, ...]:
+        count = self.node(s.stop)
+        if not (isinstance(s.start, ir.Literal) and s.start.value == 0):
+            count = c.Binary("-", count, self.node(s.start))
+        function = f"sort_{suffix(s.buffer.dtype)}"
+        return (c.Evaluate(c.Call(function, (self.past(s.buffer, s.start), count))),)
+
+    def _emit_fail(self, s: asm.Fail) -> tuple[c.Stmt, ...]:
+        control = c.Name("control")
+        values = tuple(
+            c.Assign(c.Subscript(control, c.Number(str(k))), self.node(v))
+            for k, v in enumerate(s.values)
+        )
+        code = c.Number(str(2 + s.site))
+        if self.cleanup:
+            return (*values, c.Assign(c.Name("status"), code), c.Goto("done"))
+        return (*values, c.Assign(c.Subscript(control, c.Number("3")), c.Number("0")),
+                c.Return(code))  # fmt: skip
+
+
+def _cut(node: c.Cast, target: Value) -> bool:
+    """Whether a cast only cuts the result to the target's width, as a store does."""
+    return target.dtype.kind in "iu" and node.type == ctype(target.dtype)
+
+
+def _names(node: c.Expr) -> set[str]:
+    """The variables in an expression."""
+    if isinstance(node, c.Name):
+        return {node.text}
+    found: set[str] = set()
+    for slot in node.__attrs_attrs__:  # type: ignore[attr-defined]
+        part = getattr(node, slot.name)
+        for child in part if isinstance(part, tuple) else (part,):
+            found |= _names(child) if isinstance(child, c.Expr) else set()
+    return found

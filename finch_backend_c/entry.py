@@ -1,0 +1,310 @@
+"""A whole translation unit: preamble, structs, helpers, functions, and the kernel itself.
+
+The kernel's prologue loads what it uses of each record into local variables; its epilogue stores
+back what it may have changed, whichever way the kernel ends (see ``finch_core.abi``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_backend_c import ctree as c
+from finch_backend_c import helpers
+from finch_backend_c.analysis import Usage
+from finch_backend_c.emitter import Emitter
+from finch_backend_c.operators import Value, cast
+from finch_backend_c.printer import function as print_function
+from finch_backend_c.scope import Scope
+from finch_backend_c.spelling import ctype, is_math, struct, structs
+from finch_core import assembly as asm
+from finch_core.dtypes import concrete
+from finch_core.expressions import Buffer, Var
+
+SYMBOL = "finch_kernel"
+_WORD = {"i": "int64_t", "b": "int64_t", "u": "uint64_t", "f": "double"}
+_UINT64, _INT64 = np.dtype(np.uint64), np.dtype(np.int64)
+
+
+def signature(kernel: asm.Kernel) -> str:
+    """A letter for each C parameter: ``r`` a record, ``f`` a double, ``i`` and ``u`` integers."""
+    return "".join(_letters(param) for param in kernel.params)
+
+
+def _letters(param: asm.Record | asm.Argument) -> str:
+    if isinstance(param, asm.Record):
+        return "r"
+    kind = concrete(param.var.type).kind
+    return {"c": "ff", "b": "i"}.get(kind, kind)
+
+
+# -- the kernel -------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class Entry:
+    """The pieces of one kernel while it is put together."""
+
+    kernel: asm.Kernel
+    emitter: Emitter
+    usage: Usage
+
+    @property
+    def scope(self) -> Scope:
+        return self.emitter.scope
+
+    def slots(self) -> Iterator[tuple[str, asm.Slot]]:
+        """The slots of all records, with the record's C name."""
+        for param in self.kernel.params:
+            if isinstance(param, asm.Record):
+                for slot in param.slots:
+                    yield self.scope.variable(param.name), slot
+
+    def grown(self) -> list[str]:
+        """The C names of the buffers that may move."""
+        return [
+            self.scope.buffer(slot.target.name)
+            for _, slot in self.slots()
+            if isinstance(slot.target, Buffer) and slot.target.name in self.usage.grown
+        ]
+
+    # -- prologue -----------------------------------------------------------------------------
+
+    def parameters(self) -> tuple[str, ...]:
+        params = ["int64_t *control"]
+        for param in self.kernel.params:
+            if isinstance(param, asm.Record):
+                params.append(f"uint64_t *{self.scope.variable(param.name)}")
+            else:
+                params += self._scalar_parameter(param.var)
+        return tuple(params)
+
+    def _passed(self, var: Var) -> bool:
+        """Whether a scalar arrives in its own type."""
+        return ctype(concrete(var.type)) in _WORD.values()
+
+    def _scalar_parameter(self, var: Var) -> list[str]:
+        name, kind = self.scope.variable(var.name), concrete(var.type).kind
+        if kind == "c":
+            return [f"double {name}_re", f"double {name}_im"]
+        return [f"{_WORD[kind]} {name}" + ("" if self._passed(var) else "_arg")]
+
+    def prologue(self) -> Iterator[c.Stmt]:
+        for param in self.kernel.params:
+            if isinstance(param, asm.Argument) and not self._passed(param.var):
+                yield self._narrowed(param.var)
+        for record, slot in self.slots():
+            if isinstance(slot.target, Buffer):
+                yield from self._load_buffer(record, slot, slot.target)
+            elif slot.written or slot.target.name in self.usage.used:
+                yield from self._load_scalar(record, slot, slot.target)
+
+    def _narrowed(self, var: Var) -> c.Stmt:
+        dtype, name = concrete(var.type), self.scope.variable(var.name)
+        if dtype.kind == "c":
+            pair = c.Name(f"{name}_re"), c.Name(f"{name}_im")
+            value = Value(c.Call("__builtin_complex", pair), np.dtype(np.complex128))
+        else:
+            wide = np.dtype(np.float64) if dtype.kind == "f" else _INT64
+            value = Value(c.Name(f"{name}_arg"), _UINT64 if dtype.kind == "u" else wide)
+        node = cast(value, dtype).node
+        return c.Declare(f"const {ctype(dtype)}", name, node)
+
+    def _load_buffer(self, record: str, slot: asm.Slot, buffer: Buffer) -> Iterator[c.Stmt]:
+        name, type = self.emitter.buffer(buffer).text, ctype(buffer.dtype)
+        grown = buffer.name in self.usage.grown
+        if buffer.name in self.usage.used:
+            const = "" if buffer.name in self.usage.stored | self.usage.grown else "const "
+            fixed = "" if grown else "const "
+            address = c.Cast(f"{const}{type} *", _word(record, slot.offset))
+            yield c.Declare(f"{const}{type} *restrict {fixed}".rstrip(), name, address)
+        if buffer.name in self.usage.measured:
+            capacity = c.Cast("int64_t", _word(record, slot.offset + 1))
+            yield c.Declare("int64_t" if grown else "const int64_t", f"{name}_cap", capacity)
+        if grown:
+            yield c.Declare("bool", f"{name}_own", c.Name("false"))
+
+    def _load_scalar(self, record: str, slot: asm.Slot, var: Var) -> Iterator[c.Stmt]:
+        dtype, name = concrete(var.type), self.scope.variable(var.name)
+        const = "const " if var.name not in self.usage.assigned else ""
+        if dtype in (_INT64, _UINT64):
+            word = Value(_word(record, slot.offset), _UINT64)
+            yield c.Declare(const + ctype(dtype), name, cast(word, dtype).node)
+            return
+        yield c.Declare(ctype(dtype), name)
+        yield _copy(c.Unary("&", c.Name(name)), _address(record, slot.offset), name)
+
+    # -- epilogue -----------------------------------------------------------------------------
+
+    def stores(self) -> Iterator[c.Stmt]:
+        """What goes back into the records."""
+        for record, slot in self.slots():
+            if isinstance(slot.target, Buffer):
+                if slot.target.name in self.usage.grown:
+                    yield from self._store_buffer(record, slot, slot.target)
+            elif slot.written and slot.target.name in self.usage.assigned:
+                yield self._store_scalar(record, slot, slot.target)
+
+    def _store_buffer(self, record: str, slot: asm.Slot, buffer: Buffer) -> Iterator[c.Stmt]:
+        name = self.scope.buffer(buffer.name)
+        yield c.Assign(_word(record, slot.offset), c.Cast("uintptr_t", c.Name(name)))
+        yield c.Assign(_word(record, slot.offset + 1), c.Cast("uint64_t", c.Name(f"{name}_cap")))
+
+    def _store_scalar(self, record: str, slot: asm.Slot, var: Var) -> c.Stmt:
+        dtype, name = concrete(var.type), c.Name(self.scope.variable(var.name))
+        if dtype in (_INT64, _UINT64):
+            return c.Assign(_word(record, slot.offset), cast(Value(name, dtype), _UINT64).node)
+        return _copy(_address(record, slot.offset), c.Unary("&", name), name.text)
+
+    def function(self) -> c.Function:
+        """The kernel: prologue, body, epilogue."""
+        stores, grown = tuple(self.stores()), self.grown()
+        leaves = bool(grown) or any(isinstance(s, asm.Fail) for s in self.usage.statements)
+        self.emitter.cleanup = leaves and bool(stores)
+        prologue = tuple(self.prologue())
+        body = self.emitter.block(self.kernel.body).statements
+        if self.emitter.cleanup:
+            status = c.Declare("int64_t", "status", c.Number("0"))
+            parts = (*prologue, status, *body, *_ending(stores, grown))
+        else:
+            parts = (*prologue, *body, *stores, c.Return(c.Number("0")))
+        return c.Function("int64_t", SYMBOL, self.parameters(), c.Block(parts))
+
+
+def _ending(stores: tuple[c.Stmt, ...], grown: list[str]) -> Iterator[c.Stmt]:
+    """Every way out: records are brought up to date, and the outcome is told."""
+    status, moved = c.Name("status"), c.Name("moved")
+    told = c.Subscript(c.Name("control"), c.Number("3"))
+    if grown:
+        yield from (c.Goto("done"), c.Label("out_of_memory"), c.Assign(status, c.Number("2")))
+    yield c.Label("done")
+    yield from stores
+    if not grown:
+        yield from (c.Assign(told, c.Number("0")), c.Return(status))
+        return
+    own: list[c.Expr] = [c.Name(f"{name}_own") for name in grown]
+    flag = reduce(lambda a, b: c.Binary("||", a, b), own)
+    yield c.Declare("const bool", "moved", flag)
+    yield from (c.Assign(told, moved), c.Return(c.Ternary(status, status, moved)))
+
+
+def _word(record: str, offset: int) -> c.Expr:
+    return c.Subscript(c.Name(record), c.Number(str(offset)))
+
+
+def _address(record: str, offset: int) -> c.Expr:
+    return c.Binary("+", c.Name(record), c.Number(str(offset)))
+
+
+def _copy(to: c.Expr, source: c.Expr, sized: str) -> c.Stmt:
+    """A scalar between a record and a variable: a record's words have no other type."""
+    return c.Evaluate(c.Call("__builtin_memcpy", (to, source, c.Call("sizeof", (c.Name(sized),)))))
+
+
+# -- functions --------------------------------------------------------------------------------
+
+
+def _function(
+    function: asm.Function, functions: dict[str, str], scope: Scope
+) -> tuple[c.Function, Emitter]:
+    usage = Usage(function.body)
+    emitter = Emitter(Scope(scope), functions, usage)
+    params: list[str] = []
+    for param in function.params:
+        if isinstance(param, Buffer):
+            const = "" if param.name in usage.stored else "const "
+            name = emitter.buffer(param).text
+            params.append(f"{const}{ctype(param.dtype)} *{name}")
+            params += [f"int64_t {name}_cap"] if param.name in usage.measured else []
+        else:
+            name = emitter.scope.variable(param.name)
+            params.append(f"{ctype(concrete(param.type))} {name}")
+    body = emitter.block(function.body)
+    result = "static " + ctype(function.dtype)
+    return c.Function(result, functions[function.name], tuple(params), body), emitter
+
+
+# -- the unit ---------------------------------------------------------------------------------
+
+_GROW = """\
+// Room for twice as much, or for `count` if that is more; memory of the caller's is left to it.
+__attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *capacity,
+                                                  int64_t count, int64_t size)
+{
+    int64_t wanted, bytes;
+    if (__builtin_mul_overflow(*capacity, 2, &wanted) || wanted < count)
+        wanted = count;
+    if (__builtin_mul_overflow(wanted, size, &bytes)$fail)
+        return 0;
+    void *const block = own ? realloc(old, (size_t)bytes) : malloc((size_t)bytes);
+    if (block && !own && *capacity > 0)
+        __builtin_memcpy(block, old, (size_t)(*capacity * size));
+    if (block)
+        *capacity = wanted;
+    return block;
+}
+
+#define GROW(buffer, count)                                                                 \\
+    do {                                                                                    \\
+        const int64_t count_ = count;                                                       \\
+        if (count_ > buffer##_cap) {                                                        \\
+            int64_t cap_ = buffer##_cap;                                                    \\
+            void *const block_ = grow(buffer, buffer##_own, &cap_, count_, sizeof *buffer); \\
+            if (!block_)                                                                    \\
+                goto out_of_memory;                                                         \\
+            buffer = block_, buffer##_cap = cap_, buffer##_own = true;                      \\
+        }                                                                                   \\
+    } while (0)
+"""
+_ALLOCATORS = "void *malloc(size_t);\nvoid *realloc(void *, size_t);\n"
+
+
+def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
+    """Headers, prototypes, structs and helpers: those that the text needs, and no more."""
+    definitions = helpers.needed(text)
+    whole = "\n".join([*definitions, text])
+    grows = re.search(r"\bGROW\(", text) is not None
+    called = helpers.called(whole)
+    sized = grows or "memmove" in called
+    parts = ["#include <stdbool.h>\n#include <stdint.h>\n" + "#include <stddef.h>\n" * sized]
+    prototypes = [_prototype(name) for name in sorted(called) if is_math(name)]
+    prototypes += ["void *memmove(void *, const void *, size_t);\n"] * ("memmove" in called)
+    parts += ["".join(prototypes) + (_ALLOCATORS if grows else "")]
+    nested = dict.fromkeys(s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype))
+    parts += [struct(dtype) for dtype in nested]
+    if grows:
+        failing = f"static int64_t allocations = {fail_alloc};\n\n" if fail_alloc else ""
+        parts.append(failing + _GROW.replace("$fail", " || --allocations == 0" if failing else ""))
+    return "\n".join(part for part in (*parts, *definitions) if part)
+
+
+def _prototype(name: str) -> str:
+    """The declaration of a function of the math library; its header would cost compile time."""
+    type = "float" if name.endswith("f") else "double"
+    if name.startswith("c") and is_math(name[1:]):
+        type += " _Complex"
+    binary = name.rstrip("f") in ("pow", "cpow", "atan2", "hypot", "copysign", "fmod")
+    return f"{type} {name}({', '.join([type] * (1 + binary))});\n"
+
+
+def translate(kernel: asm.Kernel, *, fail_alloc: int = 0) -> str:
+    """The C text of a kernel.
+
+    ``fail_alloc`` (for tests of the out-of-memory exit) makes the allocation of that number fail,
+    counted from 1 when the kernel is loaded.
+    """
+    scope = Scope()
+    functions = {f.name: scope.fresh(f.name) for f in kernel.functions}
+    emitted = [_function(f, functions, scope) for f in kernel.functions]
+    usage = Usage(kernel.body)
+    emitter = Emitter(Scope(scope), functions, usage)
+    entry = Entry(kernel, emitter, usage).function()
+    texts = [print_function(f) for f, _ in emitted] + [print_function(entry)]
+    dtypes = emitter.dtypes.union(*(e.dtypes for _, e in emitted))
+    text = "\n".join(texts)
+    return _preamble(text, dtypes, fail_alloc) + "\n" + text

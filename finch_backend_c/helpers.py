@@ -1,0 +1,363 @@
+"""The functions that a kernel's text may call: what C lacks, or leaves undefined.
+
+Each is written once per kind of dtype and stands in a kernel only if the kernel calls it. In the
+texts ``$T`` is the C type, ``$S`` its suffix, ``$U`` the unsigned type of its width, ``$R`` and
+``$r`` type and suffix of a complex number's parts, ``$m`` the ending of the math library's
+functions, ``$N`` the width in bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from finch_backend_c.spelling import SUFFIXES, ctype, suffix
+
+
+def _two(body: str) -> str:
+    return f"($T a, $T b)\n{{\n{body}\n}}"
+
+
+def _one(body: str, result: str = "$T") -> str:
+    return f"{result}|($T a)\n{{\n{body}\n}}"
+
+
+_ANY = {
+    "min": _two("    return b < a ? b : a;"),
+    "max": _two("    return b > a ? b : a;"),
+}
+_INTEGER = {
+    **_ANY,
+    "minimum": _two("    return b < a ? b : a;"),
+    "maximum": _two("    return b > a ? b : a;"),
+    "ctz": _one("    return a ? (uint8_t)__builtin_ctzll((uint64_t)a) : $N;", "uint8_t"),
+}
+_SIGNED = {
+    **_INTEGER,
+    "floordiv": _two("""\
+    if (b == 0)
+        return 0;
+    if (b == -1)  // the lowest number has no opposite
+        return ($T)-a;
+    return ($T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));"""),
+    "mod": _two("""\
+    if (b == 0 || b == -1)
+        return 0;
+    const $T r = ($T)(a % b);
+    return ($T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);"""),
+    "fmod": _two("    return ($T)(b == 0 || b == -1 ? 0 : a % b);"),
+    "pow": _two("""\
+    if (b < 0)
+        return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+    $T r = 1;
+    for (; b > 0; b >>= 1) {
+        if (b & 1)
+            r = ($T)(r * a);
+        a = ($T)(a * a);
+    }
+    return r;"""),
+    "lshift": _two("    return ($U)b < $N ? ($T)(($U)a << b) : 0;"),
+    "rshift": _two("    return ($U)b < $N ? ($T)(a >> b) : a < 0 ? -1 : 0;"),
+    "popcount": _one(
+        "    return (uint8_t)__builtin_popcountll(($U)(a < 0 ? -($U)a : ($U)a));", "uint8_t"
+    ),
+    "abs": _one("    return ($T)(a < 0 ? -a : a);"),
+    "sign": _one("    return (a > 0) - (a < 0);"),
+}
+_UNSIGNED = {
+    **_INTEGER,
+    "floordiv": _two("    return b ? ($T)(a / b) : 0;"),
+    "mod": _two("    return b ? ($T)(a % b) : 0;"),
+    "fmod": _two("    return b ? ($T)(a % b) : 0;"),
+    "pow": _SIGNED["pow"].replace(
+        "    if (b < 0)\n        return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;\n", ""
+    ),
+    "lshift": _two("    return b < $N ? ($T)(a << b) : 0;"),
+    "rshift": _two("    return b < $N ? ($T)(a >> b) : 0;"),
+    "popcount": _one("    return (uint8_t)__builtin_popcountll(a);", "uint8_t"),
+    "sign": _one("    return a > 0;"),
+}
+
+
+def _to(wide: str, low: str, high: str, missed: str) -> str:
+    """A conversion to an integer: defined, as x86 does it, where the number does not fit."""
+    return f"    return ($target)(a > {low} && a < {high} ? ({wide})a : {missed});"
+
+
+_TO_I32 = _to("int32_t", "-2147483649.0", "2147483648.0", "INT32_MIN")
+_TO_I64 = (
+    "    return ($target)(a >= -0x1p63 && a < 0x1p63 ? (int64_t)a : INT64_MIN);"
+)  # fmt: skip
+_REAL = {
+    **_ANY,
+    "minimum": _two("    return a < b || a != a ? a : b;"),
+    "maximum": _two("    return a > b || a != a ? a : b;"),
+    "floordiv": _two("""\
+    if (b == 0)
+        return a / b;
+    const $T r = fmod$m(a, b);
+    const $T q = (a - r) / b - (r != 0 && (b < 0) != (r < 0) ? 1 : 0);
+    if (q == 0)
+        return copysign$m(0, a / b);
+    const $T whole = floor$m(q);
+    return q - whole > ($T)0.5 ? whole + 1 : whole;"""),
+    "mod": _two("""\
+    const $T r = fmod$m(a, b);
+    if (b == 0)
+        return r;
+    if (r == 0)
+        return copysign$m(0, b);
+    return (b < 0) != (r < 0) ? r + b : r;"""),
+    "sign": _one("    return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a;"),
+    "isnan": _one("    return a != a;", "bool"),
+    "isinf": _one("    return fabs$m(a) == __builtin_inf$m();", "bool"),
+    "isfinite": _one("    return fabs$m(a) < __builtin_inf$m();", "bool"),
+    "i8": _one(_TO_I32, "int8_t"),
+    "i16": _one(_TO_I32, "int16_t"),
+    "i32": _one(_TO_I32, "int32_t"),
+    "i64": _one(_TO_I64, "int64_t"),
+    "u8": _one(_TO_I32, "uint8_t"),
+    "u16": _one(_TO_I32, "uint16_t"),
+    "u32": _one(_TO_I64, "uint32_t"),
+    "u64": _one(
+        "    const uint64_t top = 1ull << 63;\n"
+        "    return a < 0x1p63 ? (uint64_t)i64_$S(a) : (uint64_t)i64_$S(a - ($T)0x1p63) ^ top;",
+        "uint64_t",
+    ),
+}
+_PARTS = """\
+    const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+"""
+_PART = "    const $R x = __real__ a, y = __imag__ a;\n"
+_COMPLEX = {
+    # the textbook product, without C's recovery of infinities
+    "mul": _two(_PARTS + "    return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);"),
+    # Smith's division
+    "truediv": _two(
+        _PARTS
+        + """\
+    if (fabs$m(br) >= fabs$m(bi)) {
+        if (br == 0 && bi == 0)
+            return __builtin_complex(ar / fabs$m(br), ai / fabs$m(br));
+        const $R ratio = bi / br, scale = 1 / (br + bi * ratio);
+        return __builtin_complex((ar + ai * ratio) * scale, (ai - ar * ratio) * scale);
+    }
+    const $R ratio = br / bi, scale = 1 / (bi + br * ratio);
+    return __builtin_complex((ar * ratio + ai) * scale, (ai * ratio - ar) * scale);"""
+    ),
+    "pow": _two(
+        _PARTS
+        + """\
+    if (br == 0 && bi == 0)
+        return 1;
+    if (ar == 0 && ai == 0)
+        return br > 0 ? 0 : __builtin_complex(__builtin_nan$m(""), __builtin_nan$m(""));
+    if (bi != 0 || !(fabs$m(br) < 100) || br != (int)br)
+        return cpow$m(a, b);
+    $T r = 1, square = a;
+    const int n = (int)br;
+    if (n == 1)
+        return a;
+    if (n == 2)
+        return mul_$S(a, a);
+    if (n == 3)
+        return mul_$S(a, mul_$S(a, a));
+    for (int k = n < 0 ? -n : n; k; k >>= 1) {
+        if (k & 1)
+            r = mul_$S(r, square);
+        square = mul_$S(square, square);
+    }
+    return n < 0 ? truediv_$S(1, r) : r;"""
+    ),
+    "lt": "bool|" + _two(_PARTS + "    return ar == br ? ai < bi : ar < br;"),
+    "le": "bool|" + _two(_PARTS + "    return ar == br ? ai <= bi : ar < br;"),
+    "min": _two("    return lt_$S(b, a) ? b : a;"),
+    "max": _two("    return lt_$S(a, b) ? b : a;"),
+    "minimum": _two(
+        _PARTS
+        + """\
+    const bool first = (ar < br && ai == ai && bi == bi) || (ar == br && ai <= bi);
+    return first || ar != ar || ai != ai ? a : b;"""
+    ),
+    "maximum": _two(
+        _PARTS
+        + """\
+    const bool first = (ar > br && ai == ai && bi == bi) || (ar == br && ai >= bi);
+    return first || ar != ar || ai != ai ? a : b;"""
+    ),
+    "abs": _one("    return hypot$m(__real__ a, __imag__ a);", "$R"),
+    "sign": _one(
+        _PART
+        + """\
+    const $R size = hypot$m(x, y), nan = __builtin_nan$m("");
+    if (size != size)
+        return __builtin_complex(nan, nan);
+    if (size < __builtin_inf$m())
+        return size == 0 ? 0 : __builtin_complex(x / size, y / size);
+    if (isinf_$r(x) && isinf_$r(y))
+        return __builtin_complex(nan, nan);
+    return isinf_$r(x) ? __builtin_complex(copysign$m(1, x), ($R)0)
+                       : __builtin_complex(($R)0, copysign$m(1, y));"""
+    ),
+    "rint": _one(_PART + "    return __builtin_complex(rint$m(x), rint$m(y));"),
+    "isnan": _one(_PART + "    return x != x || y != y;", "bool"),
+    "isinf": _one(_PART + "    return isinf_$r(x) || isinf_$r(y);", "bool"),
+    "isfinite": _one(_PART + "    return isfinite_$r(x) && isfinite_$r(y);", "bool"),
+    "log2": _one("    return clog$m(a) * ($R)1.442695040888963407359924681001892137;"),
+    "log10": _one("    return clog$m(a) * ($R)0.434294481903251827651128918916605082;"),
+    "exp2": _one("    return cexp$m(a * ($R)0.693147180559945309417232121458176568);"),
+    "expm1": _one(
+        _PART
+        + """\
+    const $R half = sin$m(y / 2);
+    return __builtin_complex(expm1$m(x) * cos$m(y) - 2 * half * half, exp$m(x) * sin$m(y));"""
+    ),
+    "log1p": _one(
+        _PART + "    return __builtin_complex(log$m(hypot$m(x + 1, y)), atan2$m(y, x + 1));"
+    ),
+}
+_FAMILIES: dict[str, dict[str, str]] = {
+    "b": _ANY,
+    "i": _SIGNED,
+    "u": _UNSIGNED,
+    "f": _REAL,
+    "c": _COMPLEX,
+}
+
+_SORT = """\
+static void sift_$S($T *a, int64_t root, int64_t n)
+{
+    const $T value = a[root];
+    for (int64_t child; (child = 2 * root + 1) < n; root = child) {
+        if (child + 1 < n && a[child] < a[child + 1])
+            child++;
+        if (a[child] <= value)
+            break;
+        a[root] = a[child];
+    }
+    a[root] = value;
+}
+
+// Quicksort, which turns to heapsort where it would degrade; short stretches by insertion.
+static void sort_within_$S($T *a, int64_t n, int depth)
+{
+    while (n > 16) {
+        if (depth-- == 0) {
+            for (int64_t k = n / 2; k-- > 0;)
+                sift_$S(a, k, n);
+            while (n-- > 1) {
+                const $T largest = a[0];
+                a[0] = a[n];
+                a[n] = largest;
+                sift_$S(a, 0, n);
+            }
+            return;
+        }
+        const $T x = a[0], y = a[n / 2], z = a[n - 1];
+        const $T pivot = x < y ? (y < z ? y : x < z ? z : x) : (x < z ? x : y < z ? z : y);
+        int64_t low = 0, high = n - 1;
+        while (low <= high) {
+            while (a[low] < pivot)
+                low++;
+            while (pivot < a[high])
+                high--;
+            if (low <= high) {
+                const $T held = a[low];
+                a[low++] = a[high];
+                a[high--] = held;
+            }
+        }
+        sort_within_$S(a, high + 1, depth);
+        a += low;
+        n -= low;
+    }
+    for (int64_t k = 1; k < n; k++) {
+        const $T held = a[k];
+        int64_t to = k;
+        for (; to > 0 && held < a[to - 1]; to--)
+            a[to] = a[to - 1];
+        a[to] = held;
+    }
+}
+
+static void sort_$S($T *a, int64_t n)
+{
+    int64_t sorted = 1;
+    while (sorted < n && a[sorted - 1] <= a[sorted])
+        sorted++;
+    if (sorted < n)
+        sort_within_$S(a, n, 128 - 2 * __builtin_clzll((uint64_t)n));
+}
+"""
+OVERLAP = """\
+static inline bool overlap(const void *a, const void *a_stop, const void *b, const void *b_stop)
+{
+    const uintptr_t low = (uintptr_t)(a < b ? b : a);
+    return low < (uintptr_t)a_stop && low < (uintptr_t)b_stop;
+}
+"""
+
+_FUNCTION = re.compile(r"\b([a-z][a-z0-9_]*)\(")
+_HELPER = re.compile(rf"^([a-z0-9]+)_({'|'.join(SUFFIXES)})$")
+
+
+@cache
+def helper(name: str) -> str | None:
+    """The definition of the helper of this name (``mod_i64``), or ``None`` if there is none."""
+    if name == "overlap":
+        return OVERLAP
+    match = _HELPER.match(name)
+    if match is None:
+        return None
+    dtype = SUFFIXES[match[2]]
+    if match[1] == "sort":
+        return Template(_SORT).substitute(_fields(dtype))
+    text = _FAMILIES[dtype.kind].get(match[1])
+    if text is None:
+        return None
+    result, bar, rest = text.partition("|($T")
+    head, body = (result, "($T" + rest) if bar else ("$T", text)
+    return Template(f"static inline {head} {name}{body}\n").substitute(
+        _fields(dtype), target=Template(head).substitute(_fields(dtype))
+    )
+
+
+def _fields(dtype: np.dtype[Any]) -> dict[str, str]:
+    part = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+    return {
+        "T": ctype(dtype),
+        "S": suffix(dtype),
+        "U": f"uint{8 * dtype.itemsize}_t",
+        "N": str(8 * dtype.itemsize),
+        "R": ctype(part),
+        "r": suffix(part),
+        "m": "f" if part.itemsize == 4 else "",
+    }
+
+
+def has(name: str) -> bool:
+    """Whether there is a helper of this name."""
+    return helper(name) is not None
+
+
+def called(text: str) -> tuple[str, ...]:
+    """The names of functions called in a text, in order."""
+    return tuple(dict.fromkeys(_FUNCTION.findall(text)))
+
+
+def needed(text: str) -> tuple[str, ...]:
+    """Definitions of the helpers that ``text`` calls, each after those that it calls itself."""
+    return tuple(dict.fromkeys(_needed(text, "")))
+
+
+def _needed(text: str, itself: str) -> Iterator[str]:
+    for name in called(text):
+        definition = helper(name) if name != itself else None
+        if definition is not None:
+            yield from _needed(definition, name)
+            yield definition

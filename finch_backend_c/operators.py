@@ -1,0 +1,309 @@
+"""What each primitive operator is in C, on each dtype: an operator, a function, or a helper.
+
+A ``Value`` is a C expression of the right value. Its C type is its dtype's, or (``narrow``) an
+integer type of fewer bits that holds the same value, as ``A_idx[q]`` of ``int32`` stands for an
+``int64`` index; C widens it wherever the other operand or the target is wide, and ``exact`` asks
+for a cast elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_backend_c import ctree as c
+from finch_backend_c.helpers import has
+from finch_backend_c.spelling import ctype, literal, suffix
+from finch_core.dtypes import is_tuple, tuple_fields
+
+DType = np.dtype[Any]
+FLOAT32: DType = np.dtype(np.float32)
+
+
+@attrs.frozen
+class Value:
+    """A C expression, its dtype, and whether its C type may be a narrower integer type."""
+
+    node: c.Expr
+    dtype: DType
+    narrow: bool = False
+
+    def exact(self) -> Value:
+        """The value in its dtype's own C type."""
+        if not self.narrow:
+            return self
+        return Value(c.Cast(ctype(self.dtype), self.node), self.dtype)
+
+
+def constant(value: Any, dtype: DType) -> Value:
+    """A literal; C reads a plain integer as an ``int`` or a ``long``."""
+    return Value(literal(value, dtype), dtype, dtype.kind in "iu")
+
+
+def unify(a: Value, b: Value) -> tuple[Value, Value]:
+    """Two operands of which at least one has its dtype's own type, so that C widens the other."""
+    if not (a.narrow and b.narrow):
+        return a, b
+    return (a, b.exact()) if isinstance(a.node, c.Number) else (a.exact(), b)
+
+
+# -- casts ------------------------------------------------------------------------------------
+
+
+def cast(value: Value, to: DType) -> Value:
+    """``value`` as ``to``: by C where C defines it, implicitly where that is widening."""
+    source = value.dtype
+    if source == to:
+        return value
+    if is_tuple(to):
+        return _cast_tuple(value, to)
+    if to.kind in "iu" and source.kind in "iu":
+        return _cast_integer(value, to)
+    if to.kind in "iu" and source.kind in "fc":
+        part = real(value)
+        part = cast(part, FLOAT32) if part.dtype.itemsize == 2 else part
+        return Value(c.Call(f"{suffix(to)}_{suffix(part.dtype)}", (part.node,)), to)
+    if source.kind == "c" and to.kind == "f":
+        return cast(real(value), to)
+    return Value(c.Cast(ctype(to), value.node), to)
+
+
+def _cast_integer(value: Value, to: DType) -> Value:
+    if np.can_cast(value.dtype, to):
+        return Value(value.node, to, narrow=True)
+    return Value(c.Cast(ctype(to), value.node), to)
+
+
+def _cast_tuple(value: Value, to: DType) -> Value:
+    fields = tuple_fields(value.dtype)
+    parts = (field(value, k) for k in range(len(fields)))
+    casts = (cast(part, t).node for part, t in zip(parts, tuple_fields(to), strict=True))
+    return Value(c.Compound(ctype(to), tuple(casts)), to)
+
+
+def field(value: Value, index: int) -> Value:
+    """A field of a tuple."""
+    node = value.node
+    if isinstance(node, c.Compound):
+        dtype = tuple_fields(value.dtype)[index]
+        return Value(node.items[index], dtype, narrow=dtype.kind in "iu").exact()
+    return Value(c.Member(node, f"f{index}"), tuple_fields(value.dtype)[index])
+
+
+def real(value: Value) -> Value:
+    """The real part."""
+    return _part("__real__", value)
+
+
+def _part(op: str, value: Value) -> Value:
+    if value.dtype.kind != "c":
+        return value if op == "__real__" else constant(0, value.dtype)
+    return Value(c.Unary(op, value.node), np.dtype(f"f{value.dtype.itemsize // 2}"))
+
+
+# -- operators --------------------------------------------------------------------------------
+
+Args = tuple[Value, ...]
+Builder = Callable[[str, Args, DType], Value]
+
+
+def _rounded(node: c.Expr, dtype: DType) -> Value:
+    """An integer narrower than ``int`` is cut to its width after arithmetic."""
+    small = dtype.kind in "iu" and dtype.itemsize < 4
+    return Value(c.Cast(ctype(dtype), node) if small else node, dtype)
+
+
+def _arithmetic(symbol: str, on_bool: str = "") -> Builder:
+    def build(name: str, args: Args, result: DType) -> Value:
+        if result.kind == "c" and symbol in "*/":
+            return _function(name, args, result)
+        left, right = unify(*args)
+        op = on_bool if result.kind == "b" else symbol
+        return _rounded(c.Binary(op, left.node, right.node), result)
+
+    return build
+
+
+def _shift(symbol: str) -> Builder:
+    def build(name: str, args: Args, result: DType) -> Value:
+        value, by = args
+        if isinstance(by.node, c.Number) and 0 <= int(by.node.text) < 8 * result.itemsize:
+            return _rounded(c.Binary(symbol, value.exact().node, by.node), result)
+        return _function(name, args, result)
+
+    return build
+
+
+def _division(symbol: str) -> Builder:
+    """Unsigned numbers by a constant need no function."""
+
+    def build(name: str, args: Args, result: DType) -> Value:
+        divisor = args[1].node
+        if result.kind == "u" and isinstance(divisor, c.Number) and divisor.text != "0":
+            return _rounded(c.Binary(symbol, args[0].exact().node, divisor), result)
+        return _function(name, args, result)
+
+    return build
+
+
+def _comparison(symbol: str) -> Builder:
+    def build(name: str, args: Args, result: DType) -> Value:
+        dtype = args[0].dtype
+        if is_tuple(dtype):
+            return _compare_tuples(name, args)
+        if dtype.kind == "c" and name not in ("eq", "ne"):
+            swapped = args[::-1] if name in ("gt", "ge") else args
+            return _function({"gt": "lt", "ge": "le"}.get(name, name), swapped, result)
+        left, right = unify(*args)
+        return Value(c.Binary(symbol, left.node, right.node), result)
+
+    return build
+
+
+def _compare_tuples(name: str, args: Args) -> Value:
+    joined: Value | None = None
+    for k in range(len(tuple_fields(args[0].dtype))):
+        pair = field(args[0], k), field(args[1], k)
+        one = operate(name, pair, np.dtype(bool))
+        op = "&&" if name == "eq" else "||"
+        joined = one if joined is None else Value(c.Binary(op, joined.node, one.node), one.dtype)
+    assert joined is not None, "a tuple has fields"
+    return joined
+
+
+def _logic(symbol: str) -> Builder:
+    def build(name: str, args: Args, result: DType) -> Value:
+        node = args[0].node
+        for arg in args[1:]:
+            node = c.Binary(symbol, node, arg.node)
+        return Value(node, result)
+
+    return build
+
+
+def _ifelse(name: str, args: Args, result: DType) -> Value:
+    cond, then, orelse = args
+    if isinstance(then.node, c.Number) and isinstance(orelse.node, c.Number):
+        return Value(c.Ternary(cond.node, then.node, orelse.node), result, result.kind in "iu")
+    then, orelse = unify(then, orelse)
+    return Value(c.Ternary(cond.node, then.node, orelse.node), result)
+
+
+def _unary(symbol: str) -> Builder:
+    def build(name: str, args: Args, result: DType) -> Value:
+        return _rounded(c.Unary(symbol, args[0].exact().node), result)
+
+    return build
+
+
+def _invert(name: str, args: Args, result: DType) -> Value:
+    if result.kind == "b":
+        return Value(c.Unary("!", args[0].node), result)
+    return _unary("~")(name, args, result)
+
+
+def _function(name: str, args: Args, result: DType) -> Value:
+    """A helper of that name for the arguments' dtype, else the math library's function."""
+    dtype = args[0].dtype
+    nodes = tuple(arg.node for arg in args)
+    if has(f"{name}_{suffix(dtype)}"):
+        return Value(c.Call(f"{name}_{suffix(dtype)}", nodes), result)
+    base = _LIBRARY.get(name, name)
+    prefix = "c" if dtype.kind == "c" else ""
+    kind = "f" if dtype in (FLOAT32, np.dtype(np.complex64)) else ""
+    return Value(c.Call(f"{prefix}{base}{kind}", nodes), result)
+
+
+def _rounding(name: str, args: Args, result: DType) -> Value:
+    """``floor``, ``abs`` and the like change nothing where there is nothing to round."""
+    return args[0] if result.kind in "bu" else _function(name, args, result)
+
+
+def _whole(name: str, args: Args, result: DType) -> Value:
+    return args[0] if result.kind in "biu" else _function(name, args, result)
+
+
+def _nan(name: str, args: Args, result: DType) -> Value:
+    if args[0].dtype.kind in "biu":
+        return Value(c.Name("true" if name == "isfinite" else "false"), result)
+    return _function(name, args, result)
+
+
+def _conj(name: str, args: Args, result: DType) -> Value:
+    return _unary("~")(name, args, result) if result.kind == "c" else args[0]
+
+
+def _tuple(name: str, args: Args, result: DType) -> Value:
+    return Value(c.Compound(ctype(result), tuple(arg.node for arg in args)), result)
+
+
+def _variadic(name: str, args: Args, result: DType) -> Value:
+    value = args[0]
+    for arg in args[1:]:
+        value = _function(name, (value, arg), result)
+    return value
+
+
+_LIBRARY = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "arctan2": "atan2",
+    "abs": "fabs",
+}
+_BUILDERS: dict[str, Builder] = {
+    "add": _arithmetic("+", "|"),
+    "sub": _arithmetic("-"),
+    "mul": _arithmetic("*", "&"),
+    "truediv": _arithmetic("/"),
+    "bitand": _arithmetic("&", "&"),
+    "bitor": _arithmetic("|", "|"),
+    "bitxor": _arithmetic("^", "^"),
+    "floordiv": _division("/"),
+    "mod": _division("%"),
+    "lshift": _shift("<<"),
+    "rshift": _shift(">>"),
+    "neg": _unary("-"),
+    "invert": _invert,
+    "not": lambda name, args, result: Value(c.Unary("!", args[0].node), result),
+    "and": _logic("&&"),
+    "or": _logic("||"),
+    "ifelse": _ifelse,
+    "abs": _rounding,
+    "floor": _whole,
+    "ceil": _whole,
+    "trunc": _whole,
+    "isnan": _nan,
+    "isinf": _nan,
+    "isfinite": _nan,
+    "conj": _conj,
+    "real": lambda name, args, result: _part("__real__", args[0]),
+    "imag": lambda name, args, result: _part("__imag__", args[0]),
+    "tuple": _tuple,
+    "min": _variadic,
+    "max": _variadic,
+    "eq": _comparison("=="),
+    "ne": _comparison("!="),
+    "lt": _comparison("<"),
+    "le": _comparison("<="),
+    "gt": _comparison(">"),
+    "ge": _comparison(">="),
+}
+
+
+def operate(name: str, args: Args, result: DType) -> Value:
+    """The operator of that name on arguments in the dtypes that its typing rule asks for."""
+    if any(arg.dtype.name == "float16" for arg in args) and name != "ifelse":
+        # half precision is only stored: it is computed in single precision, as NumPy does
+        wide = tuple(cast(a, FLOAT32) if a.dtype.kind == "f" else a for a in args)
+        via = FLOAT32 if result.kind == "f" else result
+        return cast(operate(name, wide, via), result)
+    if name.startswith("field"):
+        return field(args[0], int(name[5:]))
+    return _BUILDERS.get(name, _function)(name, args, result)

@@ -1,0 +1,224 @@
+"""C text from the tree: one precedence table, and no parenthesis that it does not ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from finch_backend_c import ctree as c
+
+WIDTH = 100
+INDENT = "    "
+
+POSTFIX, UNARY, TERNARY, LOWEST = 15, 14, 3, 0
+BINARY: dict[str, int] = {
+    **dict.fromkeys(("*", "/", "%"), 13),
+    **dict.fromkeys(("+", "-"), 12),
+    **dict.fromkeys(("<<", ">>"), 11),
+    **dict.fromkeys(("<", "<=", ">", ">="), 10),
+    **dict.fromkeys(("==", "!="), 9),
+    "&": 8,
+    "^": 7,
+    "|": 6,
+    "&&": 5,
+    "||": 4,
+}
+"""How tightly each binary operator binds (C11 6.5.5 to 6.5.14); all associate to the left."""
+
+
+# -- expressions ------------------------------------------------------------------------------
+
+
+def expression(node: c.Expr, least: int = LOWEST) -> str:
+    """``node`` as C, in parentheses if it binds less tightly than ``least``."""
+    text, binds = _EXPRESSIONS[type(node)](node)
+    return text if binds >= least else f"({text})"
+
+
+def _arguments(nodes: tuple[c.Expr, ...]) -> str:
+    return ", ".join(expression(node) for node in nodes)
+
+
+def _number(node: c.Number) -> tuple[str, int]:
+    return node.text, UNARY if node.text.startswith("-") else POSTFIX
+
+
+def _unary(node: c.Unary) -> tuple[str, int]:
+    operand = expression(node.operand, UNARY)
+    if operand.startswith(node.op):  # - -x must not become --x
+        operand = f"({operand})"
+    space = " " if node.op[-1].isalnum() or node.op.endswith("_") else ""
+    return f"{node.op}{space}{operand}", UNARY
+
+
+def _binary(node: c.Binary) -> tuple[str, int]:
+    binds = BINARY[node.op]
+    left, right = expression(node.left, binds), expression(node.right, binds + 1)
+    return f"{left} {node.op} {right}", binds
+
+
+def _ternary(node: c.Ternary) -> tuple[str, int]:
+    cond, orelse = expression(node.cond, TERNARY + 1), expression(node.orelse, TERNARY)
+    return f"{cond} ? {expression(node.then)} : {orelse}", TERNARY
+
+
+def _compound(node: c.Compound) -> tuple[str, int]:
+    return f"({node.type}){{{_arguments(node.items)}}}", POSTFIX
+
+
+_EXPRESSIONS: dict[type, Any] = {
+    c.Name: lambda node: (node.text, POSTFIX),
+    c.Number: _number,
+    c.Unary: _unary,
+    c.Binary: _binary,
+    c.Ternary: _ternary,
+    c.Subscript: lambda node: (
+        f"{expression(node.base, POSTFIX)}[{expression(node.index)}]",
+        POSTFIX,
+    ),
+    c.Member: lambda node: (f"{expression(node.base, POSTFIX)}.{node.field}", POSTFIX),
+    c.Call: lambda node: (f"{node.function}({_arguments(node.args)})", POSTFIX),
+    c.Cast: lambda node: (f"({node.type}){expression(node.operand, UNARY)}", UNARY),
+    c.Compound: _compound,
+}
+
+
+# -- statements -------------------------------------------------------------------------------
+
+
+def declaration(type: str, name: str) -> str:
+    """``int64_t n`` and ``double *x``: a pointer's star stands with the name."""
+    return f"{type}{name}" if type.endswith("*") else f"{type} {name}"
+
+
+def _declare(node: c.Declare) -> str:
+    value = "" if node.value is None else f" = {expression(node.value)}"
+    return f"{declaration(node.type, node.name)}{value};"
+
+
+_SIMPLE: dict[type, Any] = {
+    c.Assign: lambda node: f"{expression(node.target)} {node.op} {expression(node.value)};",
+    c.Increment: lambda node: f"{expression(node.target, POSTFIX)}++;",
+    c.Evaluate: lambda node: f"{expression(node.value)};",
+    c.Goto: lambda node: f"goto {node.label};",
+    c.Return: lambda node: f"return {expression(node.value)};",
+    c.Break: lambda node: "break;",
+}
+"""Statements of one line that may stand as a body without braces."""
+
+
+def _for_head(node: c.For) -> str:
+    limit = expression(node.limit)
+    shown = expression(node.limit, BINARY["<"] + 1)
+    start = f"{declaration(node.type, node.name)} = {expression(node.start)}"
+    if node.bound:
+        start, shown = f"{start}, {node.bound} = {limit}", node.bound
+    return f"for ({start}; {node.name} < {shown}; {node.name}++)"
+
+
+def _bare(body: c.Block) -> str | None:
+    """The text of a body that needs no braces, or ``None``."""
+    if len(body.statements) != 1 or type(body.statements[0]) not in _SIMPLE:
+        return None
+    return str(_SIMPLE[type(body.statements[0])](body.statements[0]))
+
+
+def _is_loop(body: c.Block) -> bool:
+    """Whether a body is a counted loop and nothing else, which needs no braces in another."""
+    first = body.statements[0] if len(body.statements) == 1 else None
+    return isinstance(first, c.For) and not first.pragma
+
+
+def _headed(head: str, body: c.Block, depth: int, tail: str = "") -> Iterator[str]:
+    """A head and its body: on one line where it fits, or in braces."""
+    pad, bare = INDENT * depth, _bare(body)
+    if bare is not None and not tail:
+        if len(pad) + len(head) + 1 + len(bare) <= WIDTH:
+            yield f"{pad}{head} {bare}"
+        else:
+            yield f"{pad}{head}"
+            yield f"{pad}{INDENT}{bare}"
+        return
+    if head.startswith("for") and _is_loop(body):
+        yield f"{pad}{head}"
+        yield from block(body, depth + 1)
+        return
+    yield f"{pad}{head} {{"
+    yield from block(body, depth + 1)
+    yield f"{pad}}}{tail}"
+
+
+def _for(node: c.For, depth: int) -> Iterator[str]:
+    if node.pragma:
+        yield f"{INDENT * depth}#pragma {node.pragma}"
+    yield from _headed(_for_head(node), node.body, depth)
+
+
+def _while(node: c.While, depth: int) -> Iterator[str]:
+    return _headed(f"while ({expression(node.cond)})", node.body, depth)
+
+
+def _if(node: c.If, depth: int, head: str = "") -> Iterator[str]:
+    head = f"{head}if ({expression(node.cond)})"
+    if not node.orelse.statements:
+        yield from _headed(head, node.body, depth)
+        return
+    only = node.orelse.statements[0] if len(node.orelse.statements) == 1 else None
+    yield from _headed(head, node.body, depth, " else" if isinstance(only, c.If) else " else {")
+    if isinstance(only, c.If):
+        yield from _if(only, depth)
+        return
+    yield from block(node.orelse, depth + 1)
+    yield INDENT * depth + "}"
+
+
+def _joined(lines: Iterator[str]) -> Iterator[str]:
+    """``} else`` and the ``if`` on the line after it as one line."""
+    held = ""
+    for line in lines:
+        if line.endswith("} else"):
+            held = line
+        elif held:
+            yield f"{held} {line.lstrip()}"
+            held = ""
+        else:
+            yield line
+
+
+_COMPOUND: dict[type, Any] = {
+    c.For: _for,
+    c.While: _while,
+    c.If: lambda node, depth: _joined(_if(node, depth)),
+    c.Declare: lambda node, depth: iter([INDENT * depth + _declare(node)]),
+    c.Label: lambda node, depth: iter([f"{node.name}:"]),
+    c.Comment: lambda node, depth: iter(
+        [f"{INDENT * depth}// {line}".replace("\\", "/") for line in node.text.splitlines()]
+    ),
+}
+
+
+def statement(node: c.Stmt, depth: int) -> Iterator[str]:
+    """The lines of a statement at an indentation of ``depth``."""
+    if type(node) in _SIMPLE:
+        yield INDENT * depth + _SIMPLE[type(node)](node)
+    else:
+        yield from _COMPOUND[type(node)](node, depth)
+
+
+def block(node: c.Block, depth: int) -> Iterator[str]:
+    """The lines of the statements of a block."""
+    for child in node.statements:
+        yield from statement(child, depth)
+
+
+def _signature(node: c.Function) -> str:
+    one_line = f"{declaration(node.result, node.name)}({', '.join(node.params)})"
+    if len(one_line) <= WIDTH:
+        return one_line
+    head = f"{declaration(node.result, node.name)}("
+    return head + (",\n" + " " * len(head)).join(node.params) + ")"
+
+
+def function(node: c.Function) -> str:
+    """A definition."""
+    return "\n".join([_signature(node), "{", *block(node.body, 1), "}", ""])

@@ -1,0 +1,152 @@
+"""The C compiler: which one, with which flags, and what it says when it fails."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+import attrs
+
+from finch_core.errors import BackendError
+
+BASE_FLAGS = ("-O3", "-std=gnu11", "-fPIC", "-shared", "-fwrapv", "-ffp-contract=off")
+"""Flags that the meaning of kernels rests on: integers wrap, and ``a * b + c`` rounds twice."""
+OPTIONAL_FLAGS = ("-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
+"""Flags for speed, each left out where the compiler refuses it."""
+_TIMEOUT = 600
+
+
+@attrs.frozen
+class Compiler:
+    """A command that compiles C, and the file by whose date and size a new version shows."""
+
+    command: tuple[str, ...]
+    file: str
+
+    @cached_property
+    def identity(self) -> str:
+        """What a compiled kernel depends on beside its text and flags, found without running it:
+        the compiler's file and the processor."""
+        status = os.stat(self.file)
+        return "\n".join(
+            [*self.command, str(status.st_mtime_ns), str(status.st_size), _processor()]
+        )
+
+
+def _processor() -> str:
+    """What ``-march=native`` depends on. A cache may be shared by machines that differ."""
+    try:
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:
+            first = file.read(4096).partition(b"\n\n")[0].decode(errors="replace")
+    except OSError:
+        return f"{platform.machine()} {platform.node()}"
+    steady = ("model name", "flags", "Features", "CPU implementer", "CPU part")
+    return "\n".join(line for line in first.splitlines() if line.startswith(steady))
+
+
+# -- discovery --------------------------------------------------------------------------------
+
+
+def find() -> Compiler:
+    """The compiler that ``CC`` names, or ``cc``, ``gcc``, ``clang`` on the path, or the package
+    ``ziglang``. Raises ``BackendError`` naming all that was tried."""
+    tried = []
+    for label, command in _candidates():
+        file = shutil.which(command[0])
+        if file is not None:
+            return Compiler((file, *command[1:]), os.path.realpath(file))
+        tried.append(label)
+        if label.startswith("CC="):
+            break
+    else:
+        zig = find_spec("ziglang")
+        if zig is not None and zig.origin is not None:
+            return Compiler((sys.executable, "-m", "ziglang", "cc"), zig.origin)
+        tried.append("the package ziglang")
+    raise BackendError(
+        f"no C compiler was found; tried {', '.join(tried)}",
+        hint="install gcc or clang, or `pip install ziglang`, or set CC to a compiler's path",
+    )
+
+
+def _candidates() -> Iterator[tuple[str, list[str]]]:
+    named = shlex.split(os.environ.get("CC", ""))
+    if named:
+        yield f"CC={shlex.join(named)}", named
+    for name in ("cc", "gcc", "clang"):
+        yield name, [name]
+
+
+def extra_flags() -> tuple[str, ...]:
+    """The flags that ``FINCH_CFLAGS`` appends."""
+    return tuple(shlex.split(os.environ.get("FINCH_CFLAGS", "")))
+
+
+# -- running ----------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Outcome:
+    """Of a run of the compiler: the library it wrote, or nothing and its words."""
+
+    library: bytes | None
+    said: str
+
+
+def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
+    """Compile ``source`` in a directory of its own, which does not outlive the call."""
+    with tempfile.TemporaryDirectory(prefix="finch-") as folder:
+        text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
+        text.write_text(source)
+        command = [*compiler.command, *flags, text.name, "-o", library.name, "-lm"]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=_TIMEOUT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return Outcome(None, str(error))
+        if done.returncode != 0 or not library.is_file():
+            return Outcome(None, done.stdout.strip() or f"exit status {done.returncode}")
+        return Outcome(library.read_bytes(), done.stdout)
+
+
+def accepted(compiler: Compiler) -> tuple[str, ...]:
+    """The optional flags that the compiler takes."""
+    trial = "int finch_trial(void) { return 0; }\n"
+    return tuple(
+        flag
+        for flag in OPTIONAL_FLAGS
+        if run(compiler, (*BASE_FLAGS, flag), trial).library is not None
+    )
+
+
+def refused(compiler: Compiler, flags: tuple[str, ...], said: str) -> BackendError:
+    """The error for a compiler that fails, with its own words."""
+    command = shlex.join([*compiler.command, *flags])
+    return BackendError(
+        f"the C compiler failed: {command}\n{_indented(said)}",
+        hint="set CC to another compiler, or check FINCH_CFLAGS if you set it",
+    )
+
+
+def _indented(text: str, most: int = 40) -> str:
+    lines = text.splitlines()
+    shown = lines[:most] + [f"({len(lines) - most} more lines)"] * (len(lines) > most)
+    return "\n".join(f"    {line}" for line in shown)
