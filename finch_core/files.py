@@ -70,7 +70,7 @@ def write(path: PathLike, tensor: Any) -> None:
     ``.npz`` coordinates, or the array where everything is stored. The file is replaced only once
     it is complete. Raises ``FormatError`` where the ending or the tensor does not fit.
     """
-    from finch_core.tensor import asarray
+    from finch_core import asarray
 
     path = Path(path)
     text = _by_ending(WRITERS, path)(asarray(tensor))
@@ -165,7 +165,10 @@ def _frostt(path: Path) -> Content:
 
 
 def _npy(path: Path) -> Content:
-    return _numpy(path)
+    found = _numpy(path)
+    if isinstance(found, dict):
+        raise FormatError(f"{path.name} is an .npz file, to judge by what is in it")
+    return found
 
 
 def _npz(path: Path) -> Content:
@@ -179,14 +182,17 @@ def _npz(path: Path) -> Content:
         return _scipy_npz(path)
     if len(arrays) != 1:
         raise FormatError(f"{path.name} holds {len(arrays)} arrays: {quote(sorted(arrays))}")
-    return next(iter(arrays.values()))
+    (only,) = arrays.values()
+    return only
 
 
-def _numpy(path: Path) -> Any:
+def _numpy(path: Path) -> Array | dict[str, Array]:
     try:
         with path.open("rb") as file:
             loaded = np.load(file, allow_pickle=False)
-            return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
+            # an .npz file is read lazily, so its arrays are taken out while it is open
+            found: Array | dict[str, Array] = loaded
+            return found if isinstance(loaded, np.ndarray) else dict(loaded)
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise FormatError(f"{path.name} is not a NumPy file: {error}") from error
 
@@ -240,10 +246,10 @@ READERS: Mapping[str, Callable[[Path], Content]] = MappingProxyType(
 def content_of(tensor: Tensor) -> Content:
     """The array where everything is stored, else the coordinates of what differs from the fill."""
     array = tensor.to_numpy()
-    if tensor.nstored >= array.size:
+    if tensor.nstored >= array.size or array.dtype.names is not None:
         return array
     fill = tensor.fill_value
-    coords = np.nonzero((array != fill) & ~((array != array) & (fill != fill)))
+    coords = np.nonzero(array != fill if fill == fill else ~np.isnan(array))
     return Coordinates(array.shape, coords, array[coords], fill)
 
 
