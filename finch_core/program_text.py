@@ -229,7 +229,7 @@ def _infix(op: Operator, symbol: str, args: tuple[Expr, ...]) -> tuple[str, int]
     level = PRECEDENCE[symbol]
     # comparisons do not nest without parentheses (they would chain), and ** groups to the right
     left = level + (symbol == "**" or level == PRECEDENCE["=="])
-    right = level if symbol == "**" else level + 1
+    right = PRECEDENCE["unary"] if symbol == "**" else level + 1
     return f"{_wrapped(args[0], left)} {symbol} {_wrapped(args[1], right)}", level
 
 

@@ -13,7 +13,7 @@ from finch_core import primitives as prim
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import Context
-from finch_core.frontend.expressions import ExpressionParser, literal
+from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
 from finch_core.frontend.inlining import reduction
 from finch_core.frontend.names import SHOWN, Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
@@ -274,10 +274,22 @@ class StatementParser:
         made = self.context.evaluate(node.value, scope, "a tensor of a kernel")
         span = self.context.span(target)
         self.context.bind(target, scope, target.id, Binding("local", span))
-        fixed = isinstance(node.value, ast.Call) and len(node.value.args) > 1
-        shape = tuple(made.shape) if fixed else None
+        self.refuse_data(node.value, scope)
+        shape = tuple(made.shape) if any(made.shape) else None
         self.locals[target.id] = Local(target.id, made.format, shape, span)
         return Declare(target.id, fill(made.fill_value), span=self.context.span(node))
+
+    def refuse_data(self, node: ast.expr, scope: Scope) -> None:
+        """Refuse ``Tensor(fmt, array)``: a local starts empty wherever it is made."""
+        assert isinstance(node, ast.Call)
+        for arg in node.args[1:]:
+            given = self.context.evaluate(arg, scope, "a tensor of a kernel")
+            if is_tensor(given) or isinstance(given, list):
+                self.context.refuse(
+                    arg,
+                    "a tensor of a kernel starts empty: it takes a format and a shape",
+                    "make it outside the kernel, and pass it or use its name",
+                )
 
 
 _HANDLERS: dict[type[ast.AST], Any] = {
