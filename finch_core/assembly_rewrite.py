@@ -5,14 +5,17 @@ Unchanged means the identical object, here as in every pass that is built on thi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import attrs
 
+from finch_core import primitives as prim
 from finch_core.assembly import (
     Assign,
     Block,
+    Break,
     Fail,
     Fill,
     For,
@@ -26,7 +29,7 @@ from finch_core.assembly import (
     Store,
     While,
 )
-from finch_core.expressions import Buffer, Expr, Invoke, Load, Var
+from finch_core.expressions import Buffer, Call, Expr, Invoke, Length, Load, Overlaps, Var
 
 _EXPRESSIONS: dict[type[Statement], tuple[str, ...]] = {
     Let: ("value",),
@@ -109,60 +112,103 @@ class Substitution:
         return with_blocks(statement, tuple(map(self.block, statement.blocks)))
 
 
-# -- what a statement touches ---------------------------------------------------------------
+# -- what assembly touches: names of variables and buffers, which are all different --------------
 
 
-def nodes(statement: Statement) -> Iterator[Expr]:
-    """All expressions in ``statement`` and what it contains."""
-    for inner in statement.walk():
-        for expr in inner.expressions:
-            yield from expr.walk()
-
-
-def changed_buffers(statement: Statement) -> set[str]:
-    """Names of the buffers that ``statement`` itself changes, its blocks left aside."""
-    if isinstance(statement, (Store, Grow, Fill, Sort)):
-        names = {statement.buffer.name}
-    elif isinstance(statement, Move):
-        names = {statement.target.name}
-    else:
-        names = set()
-    for expr in statement.expressions:
-        names |= invoked_buffers(expr)
+def read_names(expr: Expr) -> set[str]:
+    """Names of the variables and buffers on which the value of ``expr`` depends."""
+    names: set[str] = set()
+    for node in expr.walk():
+        if isinstance(node, Var):
+            names.add(node.name)
+        elif isinstance(node, (Load, Length)):
+            names.add(node.buffer.name)
+        elif isinstance(node, Overlaps):
+            names |= {node.first.name, node.second.name}
+        elif isinstance(node, Invoke):
+            names |= {arg.name for arg in node.args if isinstance(arg, Buffer)}
     return names
 
 
-def invoked_buffers(expr: Expr) -> set[str]:
-    """Names of the buffers handed to functions in ``expr``, which may change them."""
+def stored_by(expr: Expr) -> set[str]:
+    """Names of the buffers that functions called in ``expr`` store to."""
     return {
         arg.name
         for node in expr.walk()
         if isinstance(node, Invoke)
-        for arg in node.args
-        if isinstance(arg, Buffer)
+        for arg, param in zip(node.args, node.function.params, strict=True)
+        if isinstance(arg, Buffer) and param.name in changed_names(*node.function.body.statements)
     }
 
 
-def changed_variables(statement: Statement) -> set[str]:
-    """Names of the variables that ``statement`` itself declares or assigns."""
-    return {statement.var.name} if isinstance(statement, (Let, Assign, For)) else set()
+def changed_names(*statements: Statement) -> set[str]:
+    """Names of the variables and buffers that ``statements`` declare, assign or store to."""
+    names: set[str] = set()
+    for top in statements:
+        for statement in top.walk():
+            names |= own_changes(statement)
+            for expr in statement.expressions:
+                names |= stored_by(expr)
+    return names
 
 
-def variables(expr: Expr) -> set[str]:
-    """Names of the variables that ``expr`` reads."""
-    return {node.name for node in expr.walk() if isinstance(node, Var)}
-
-
-def loaded_buffers(expr: Expr) -> set[str]:
-    """Names of the buffers that ``expr`` loads from."""
-    return {node.buffer.name for node in expr.walk() if isinstance(node, Load)}
+def own_changes(statement: Statement) -> set[str]:
+    """What ``statement`` itself changes: its blocks and the functions it calls left aside."""
+    if isinstance(statement, (Let, Assign, For)):
+        return {statement.var.name}
+    if isinstance(statement, (Store, Grow, Fill, Sort)):
+        return {statement.buffer.name}
+    return {statement.target.name} if isinstance(statement, Move) else set()
 
 
 def names_in(block: Block) -> set[str]:
     """All names of variables and buffers in ``block``."""
-    names: set[str] = set()
+    names = changed_names(*block.statements)
     for statement in block.walk():
-        names |= changed_variables(statement) | changed_buffers(statement)
         for expr in statement.expressions:
-            names |= variables(expr) | loaded_buffers(expr)
+            names |= read_names(expr)
+        if isinstance(statement, Move):
+            names.add(statement.source.name)
     return names
+
+
+def redeclared_names(block: Block) -> frozenset[str]:
+    """Names that several scopes in ``block`` declare, each for itself."""
+    counts = Counter(s.var.name for s in block.walk() if isinstance(s, (Let, For)))
+    return frozenset(name for name, count in counts.items() if count > 1)
+
+
+# -- what is certain to happen --------------------------------------------------------------
+
+
+def leaves(statement: Statement) -> bool:
+    """Whether ``statement`` may leave the block that it stands in."""
+    if isinstance(statement, (For, While)):
+        return any(isinstance(inner, (Fail, Return)) for inner in statement.walk())
+    return isinstance(statement, (Break, Fail, Return)) or any(
+        leaves(inner) for block in statement.blocks for inner in block.statements
+    )
+
+
+def certain(statements: Iterable[Statement]) -> Iterator[Expr]:
+    """Parts of expressions, the whole before its parts, that are evaluated whenever control gets
+    to ``statements``; a store counts as the load of its place."""
+    for statement in statements:
+        if isinstance(statement, Store):
+            yield Load(statement.buffer, statement.index)
+        for expr in statement.expressions:
+            yield from certain_parts(expr)
+        if leaves(statement):
+            return
+
+
+def certain_parts(expr: Expr) -> Iterator[Expr]:
+    """The parts of ``expr`` that are evaluated whenever it is: not those that may be skipped."""
+    yield expr
+    for child in expr.children[:1] if is_lazy(expr) else expr.children:
+        yield from certain_parts(child)
+
+
+def is_lazy(expr: Expr) -> bool:
+    """Whether ``expr`` may not evaluate its arguments after the first."""
+    return isinstance(expr, Call) and expr.op in (prim.and_, prim.or_, prim.ifelse)

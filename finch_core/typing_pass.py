@@ -15,6 +15,7 @@ import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.assembly import (
+    Argument,
     Assign,
     Block,
     Fill,
@@ -23,6 +24,7 @@ from finch_core.assembly import (
     If,
     Kernel,
     Let,
+    Record,
     Return,
     Statement,
     Store,
@@ -44,21 +46,38 @@ DType = np.dtype[Any]
 _LAZY = (prim.and_, prim.or_, prim.ifelse)
 
 
-def typed(block: Block, returns: DType | None = None) -> Block:
-    """``block`` with all types written out; ``returns`` is the dtype of ``Return`` values."""
-    return _Typing(block, returns).block(block)
+def typed(block: Block, returns: DType | None = None, names: Names | None = None) -> Block:
+    """``block`` with all types written out; ``returns`` is the dtype of ``Return`` values.
+
+    New variables are named by ``names``, or differently from all names in ``block``.
+    """
+    return _Typing(block, returns, names).block(block)
 
 
 def typed_function(function: Function) -> Function:
     """``function`` with a typed body."""
-    body = typed(function.body, function.dtype)
+    names = Names({param.name for param in function.params} | names_in(function.body))
+    body = typed(function.body, function.dtype, names)
     return function if body is function.body else attrs.evolve(function, body=body)
 
 
 def typed_kernel(kernel: Kernel) -> Kernel:
     """``kernel`` with its body and functions typed."""
     functions = tuple(map(typed_function, kernel.functions))
-    return attrs.evolve(kernel, body=typed(kernel.body), functions=functions)
+    names = Names(kernel_names(kernel))
+    return attrs.evolve(kernel, body=typed(kernel.body, names=names), functions=functions)
+
+
+def kernel_names(kernel: Kernel) -> set[str]:
+    """All names of a kernel's parameters and body."""
+    names = names_in(kernel.body)
+    for param in kernel.params:
+        if isinstance(param, Argument):
+            names.add(param.var.name)
+        else:
+            assert isinstance(param, Record)
+            names |= {slot.target.name for slot in param.slots}
+    return names
 
 
 def converted(value: Expr, dtype: DType) -> Expr:
@@ -79,10 +98,10 @@ class _Typing:
     where an expression may not be evaluated at all, or is evaluated more than once.
     """
 
-    def __init__(self, whole: Block, returns: DType | None) -> None:
+    def __init__(self, whole: Block, returns: DType | None, names: Names | None) -> None:
         self.returns = returns
         self._whole = whole
-        self._names: Names | None = None
+        self._names = names
         self._lets: list[Statement] | None = None
         self._memo: dict[int, tuple[Expr, Expr]] = {}  # by identity; holds the key alive
         self._defined: dict[int, tuple[Expr, bool]] = {}
