@@ -72,7 +72,8 @@ def cold_compile() -> list[dict[str, Any]]:
     """Milliseconds of compiling one kernel with nothing cached: the Python part, and the rest."""
     from bench.tiny import arguments, fresh_spmv
 
-    lowered, lowering = _timed(lambda: fresh_spmv().lower(*arguments()))
+    tensors = arguments()
+    lowered, lowering = _timed(lambda: fresh_spmv().lower(*tensors))
     _text, source = _timed(lambda: lowered.as_text("source"))
     _compiled, compiling = _timed(lowered.compile)
     python = (lowering + source) * 1e3
