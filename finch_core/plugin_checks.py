@@ -40,8 +40,8 @@ _LEVEL = (
 REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
         "level format": _LEVEL,
-        "wrapper": (("__call__",),),
-        "mask": (("unfurl", "__call__"),),
+        "wrapper": (("match_access", "__call__"),),
+        "mask": (("match_condition", "unfurl", "__call__"),),
         "scalar": _LEVEL,
         "operator": (("evaluate",), ("typing",)),
         "rewrite rule": (("apply",),),

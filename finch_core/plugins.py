@@ -9,6 +9,7 @@ looked up. A name that two plugins claim is refused, and the error names both.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Mapping
 from importlib import metadata
@@ -35,6 +36,9 @@ GROUP = "finch.plugins"
 
 DISTRIBUTION = "finch-python"
 """The distribution that this package is part of."""
+
+BY_HAND = "(registered by hand)"
+"""Stands for the distribution of plugins that are not installed."""
 
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Marks the functions of a plugin that implement hooks."""
@@ -85,6 +89,7 @@ class Hub:
         self._failures: tuple[Failure, ...] = ()
         self._blocked: frozenset[str] = frozenset()
         self._by_kind: Mapping[str, Mapping[str, Any]] = {}
+        self._nonce = os.urandom(8).hex()
         self.generation = 0
         """Changes whenever a plugin comes or goes: for caches of what plugins may change."""
 
@@ -179,9 +184,16 @@ class Hub:
         return tuple(sorted(taken + failed, key=lambda e: (e.name, e.distribution)))
 
     def fingerprint(self) -> str:
-        """Plugins and their versions, for keys of caches that outlive the process."""
+        """Plugins and their versions, for keys of caches that outlive the process.
+
+        A plugin that was registered by hand has no version that vouches for its code, so with one
+        that contributes anything the fingerprint is that of no other process.
+        """
         plugins = sorted(self._plugins.values(), key=lambda p: p.name)
-        return ";".join(f"{p.name}={p.distribution} {p.version}" for p in plugins)
+        known = [f"{p.name}={p.distribution} {p.version}" for p in plugins]
+        if any(p.distribution == BY_HAND and p.contributed for p in plugins):
+            known.append(f"{self._nonce} {self.generation}")
+        return ";".join(known)
 
     # -- changing it ------------------------------------------------------------------------
 
@@ -189,7 +201,7 @@ class Hub:
         """Add a plugin that is not installed. Raises ``PluginError`` and adds nothing if it
         breaks the contract or claims a taken name."""
         with self._lock:
-            failure = self._add(module, name, "(registered by hand)", "0")
+            failure = self._add(module, name, BY_HAND, "0")
             if failure is not None:
                 raise PluginError(f"the plugin {failure}")
             self._refresh()

@@ -53,6 +53,17 @@ def test_a_hook_may_return_several_objects() -> None:
     assert sorted(made.levels) == ["A", "B"]
 
 
+def test_code_without_a_version_shares_no_cache_with_other_processes() -> None:
+    one, other = Hub(), Hub()
+    assert one.fingerprint() == other.fingerprint()
+    for made in (one, other):
+        made.register(plugin(finch_after_stage=lambda stage: None), "observer")
+    assert one.fingerprint() == other.fingerprint()
+    for made in (one, other):
+        made.register(plugin(finch_level_format=lambda: level("A")), "a")
+    assert one.fingerprint() != other.fingerprint()
+
+
 def test_unregistering_removes_everything_and_is_told_by_the_generation() -> None:
     made = Hub()
     made.register(plugin(finch_level_format=lambda: level("A")), "a")
