@@ -8,7 +8,7 @@ write it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -19,34 +19,51 @@ from finch_core.expressions import Access, Call, Expr, Index, Modified, Name
 from finch_core.notation import Declare, Loop, Program, Stmt, Update
 
 Range = tuple[int | None, int | None]
+Sizes = list[int | None]
 
 
 @attrs.define
 class Extents:
     """What is found: ranges of inferred loops and sizes of declared tensors, by ``id`` of the
-    statement. ``shapes`` are the tensors' own sizes, ``scalars`` the known run-time numbers."""
+    statement. ``shapes`` are the tensors' own sizes, ``scalars`` the known run-time numbers.
+
+    The program is walked until nothing new is learnt: a loop may get its range from an output that
+    only a later loop sizes. What is still open then keeps its own size.
+    """
 
     shapes: dict[str, tuple[int, ...]]
     scalars: dict[str, Any]
     fixed: frozenset[str] = frozenset()
     """Locals made with a shape."""
     loops: dict[int, tuple[int, int]] = attrs.field(factory=dict)
-    declares: dict[int, list[int | None]] = attrs.field(factory=dict)
-    sizes: dict[str, list[int | None]] = attrs.field(factory=dict)
+    declares: dict[int, Sizes] = attrs.field(factory=dict)
+    sizes: dict[str, Sizes] = attrs.field(factory=dict)
     """Sizes as far as they are known at this point of the walk."""
     settled: set[str] = attrs.field(factory=set)
     """Tensors that no write resizes here: not declared, or locals with a shape."""
+    strict: bool = False
+    """Whether this is the last walk, in which every loop must get one range."""
 
     def find(self, program: Program) -> None:
-        """Walk the program once; raises ``DimensionMismatch``."""
+        """Fill ``loops`` and ``declares``; raises ``DimensionMismatch``."""
+        before = None
+        while before != (before := self.round(program)):
+            pass
+        declares = [node for node in program.body.walk() if isinstance(node, Declare)]
+        for node in declares:
+            self.keep_own(self.declares[id(node)], str(node.tensor))
+        self.strict = True
+        self.round(program)
+
+    def round(self, program: Program) -> tuple[Any, ...]:
+        """Walk the program once; gives a copy of what is known."""
         self.sizes = {name: list(shape) for name, shape in self.shapes.items()}
         self.settled = set(self.shapes)
         self.walk(program.body, {})
-        for node in program.body.walk():
-            if isinstance(node, Declare):
-                sizes = self.declares[id(node)]
-                own = self.shapes[str(node.tensor)]
-                sizes[:] = [o if s is None else s for s, o in zip(sizes, own, strict=True)]
+        return dict(self.loops), {key: tuple(sizes) for key, sizes in self.declares.items()}
+
+    def keep_own(self, sizes: Sizes, name: str) -> None:
+        sizes[:] = [o if s is None else s for s, o in zip(sizes, self.shapes[name], strict=True)]
 
     def walk(self, node: Stmt, indices: dict[str, Range]) -> None:
         if isinstance(node, Declare):
@@ -61,52 +78,57 @@ class Extents:
 
     def declare(self, node: Declare) -> None:
         name = str(node.tensor)
-        own = self.shapes[name]
-        sizes: list[int | None] = list(own) if name in self.fixed else [None] * len(own)
+        self.sizes[name] = self.declared(node)
         if name not in self.fixed:
             self.settled.discard(name)
-        self.sizes[name] = self.declares[id(node)] = sizes
+
+    def declared(self, node: Declare) -> Sizes:
+        """The sizes of a declaration as far as they are known."""
+        name = str(node.tensor)
+        own = self.shapes[name]
+        start: Sizes = list(own) if name in self.fixed else [None] * len(own)
+        return self.declares.setdefault(id(node), start)
 
     def range(self, node: Loop) -> Range:
         if node.extent is not None:
             return self.known(node.extent.start), self.known(node.extent.stop)
         found = sorted(set(self.constraints(node)))
-        if len(found) != 1:
+        if self.strict and len(found) != 1:
             what = f"ranges {found}" if found else "no range"
             raise DimensionMismatch(f"the index {node.index.name!r} has {what}", span=node.span)
-        self.loops[id(node)] = found[0]
-        return found[0]
+        if not found:
+            return None, None
+        self.loops[id(node)] = found[-1]
+        return found[-1]
 
     def constraints(self, loop: Loop) -> Iterator[tuple[int, int]]:
         """The ranges that the accesses below ``loop`` give its index."""
-        nodes = list(loop.body.walk())
-        inside = {str(node.tensor) for node in nodes if isinstance(node, Declare)}
-        for node in nodes:
+        inside: dict[str, Sizes] = {}
+        for node in loop.body.walk():
+            if isinstance(node, Declare):
+                inside[str(node.tensor)] = self.declared(node)
             for access in accesses(node):
-                if str(access.tensor) in inside:
-                    continue
-                is_target = isinstance(node, Update) and access is node.target
-                for size, expr in zip(self.known_sizes(access, is_target), access.indices,
-                                      strict=True):  # fmt: skip
+                sizes = self.sizes_of(access, inside)
+                for size, expr in zip(sizes, access.indices, strict=True):
                     shifted = self.shifted(expr)
                     if shifted and shifted[0] == loop.index.name and size is not None:
                         yield -shifted[1], size - shifted[1]
 
-    def known_sizes(self, access: Access, is_target: bool) -> list[int | None]:
-        """The sizes of an accessed tensor; one that is read has its own where no write fixed it."""
+    def sizes_of(self, access: Access, inside: Mapping[str, Sizes]) -> Sizes:
+        """The sizes of an accessed tensor, by ``inside`` first; raises where the number of indices
+        is another."""
         name = str(access.tensor)
-        sizes, own = self.sizes[name], self.shapes[name]
-        if len(access.indices) != len(own):
+        sizes = inside[name] if name in inside else self.sizes[name]
+        if len(access.indices) != len(sizes):
             raise DimensionMismatch(
-                f"{name!r} has {len(own)} dimensions, not {len(access.indices)}", span=access.span
+                f"{name!r} has {len(sizes)} dimensions, not {len(access.indices)}",
+                span=access.span,
             )
-        if is_target:
-            return sizes
-        return [o if s is None else s for s, o in zip(sizes, own, strict=True)]
+        return sizes
 
     def grow(self, target: Access, indices: dict[str, Range]) -> None:
         """Size a declared tensor to the loops of its write indices."""
-        name, sizes = str(target.tensor), self.known_sizes(target, True)
+        name, sizes = str(target.tensor), self.sizes_of(target, self.sizes)
         for dim, expr in enumerate(target.indices):
             shifted = self.shifted(expr)
             stop = indices.get(shifted[0], (None, None))[1] if shifted else None

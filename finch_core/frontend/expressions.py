@@ -50,6 +50,8 @@ class ExpressionParser:
     # -- leaves -----------------------------------------------------------------------------
 
     def constant(self, node: ast.Constant, scope: Scope) -> Expr:
+        if isinstance(node.value, int) and not -(2**63) <= node.value < 2**64:
+            self.context.refuse(node, "an integer of more than 64 bits is not a value")
         if isinstance(node.value, NUMBERS):
             return literal(node.value)
         kind = {str: "a string", bytes: "a string", type(None): "None", type(...): "'...'"}

@@ -106,24 +106,20 @@ def test_an_update_with_missing_is_refused():
 
 def test_a_shift_moves_the_extent():
     def kernel(y, x):
+        for i in _:
+            y[i - 2] = x[i - 2]
+
+    np.testing.assert_array_equal(call(kernel, y=np.zeros(3), x=np.arange(3.0))["y"], [0, 1, 2])
+
+
+def test_an_index_below_zero_is_refused():
+    def kernel(y, x):
         y[...] = 0
         for i in _:
             y[i] = x[i + 2]
 
-    np.testing.assert_array_equal(run_shift(kernel), [2, 3, 4])
-
-
-def run_shift(kernel):
-    """``x[i + 2]`` alone has ``i`` start at -2: a range says where it starts here."""
-
-    def ranged(y, x):
-        y[...] = 0
-        for i in range(3):
-            y[i] = x[i + 2]
-
-    with pytest.raises(OutOfBounds):
+    with pytest.raises(DimensionMismatch, match="the index 'i' has ranges"):
         call(kernel, y=np.zeros(0), x=np.arange(5.0))
-    return call(ranged, y=np.zeros(0), x=np.arange(5.0))["y"]
 
 
 def test_a_convolution_reads_sums_of_indices():
@@ -315,12 +311,42 @@ def test_rounding_gives_integers_as_in_python():
 
 def test_an_extent_that_nothing_fixes():
     def kernel(y):
+        for i in _:
+            y[()] += i
+
+    with pytest.raises(DimensionMismatch, match="the index 'i' has no range"):
+        call(kernel, y=np.zeros(()))
+
+
+def test_a_declared_output_that_nothing_sizes_keeps_its_own():
+    def kernel(y):
+        y[...] = 0
+        for i in _:
+            y[i] = i
+
+    np.testing.assert_array_equal(call(kernel, y=np.ones(3))["y"], [0, 1, 2])
+
+
+def test_a_later_loop_sizes_an_output_for_an_earlier_one():
+    def kernel(y, x):
         y[...] = 0
         for i in _:
             y[i] = 1
+        for i in _:
+            y[i] += x[i]
 
-    with pytest.raises(DimensionMismatch, match="the index 'i' has no range"):
-        call(kernel, y=np.zeros(3))
+    np.testing.assert_array_equal(call(kernel, y=np.zeros(0), x=np.arange(3))["y"], [1, 2, 3])
+
+
+def test_ranges_size_an_output_to_the_longest():
+    def kernel(y):
+        y[...] = 7
+        for i in range(1, 2):
+            y[i] = 1
+        for i in range(3):
+            y[i + 1] += 2
+
+    np.testing.assert_array_equal(call(kernel, y=np.zeros(0))["y"], [7, 3, 9, 9])
 
 
 def test_dimensions_that_disagree():
