@@ -54,6 +54,8 @@ def promote(block: Block, names: Names) -> Block:
 class _Promotion:
     def __init__(self, names: Names) -> None:
         self._names = names
+        self._active: set[Load] = set()
+        """Places that live in a variable here: all that is left are stores on the way out."""
 
     def block(self, block: Block, places: Places) -> Block:
         done: list[Statement] = []
@@ -70,7 +72,7 @@ class _Promotion:
         if isinstance(statement, (For, While)):
             for place in _candidates(statement):
                 guard = _guard(statement, place, later, places)
-                if guard is not None:
+                if guard is not None and place not in self._active:
                     return self._promoted(statement, place, guard, later, places)
         return (self._inner(statement, places),)
 
@@ -90,7 +92,10 @@ class _Promotion:
         back = Store(place.buffer, place.index, register)
         body = _in_register(loop, place, register, back)
         # what else the loop updates is promoted around it
-        around = (Let(register, place, mutable=True), *self.statement(body, later, places), back)
+        self._active.add(place)
+        inner = self.statement(body, later, places)
+        self._active.remove(place)
+        around = (Let(register, place, mutable=True), *inner, back)
         return around if isinstance(guard, bool) else (If(guard, Block(around)),)
 
 
