@@ -46,6 +46,9 @@ class Coordinates:
 Content = Coordinates | Array
 """What a file holds: coordinates with values, or an array."""
 
+GENERAL = "general"
+"""The symmetry that matrices are written with: looking for one takes longer than writing."""
+
 
 def read(path: PathLike) -> Tensor:
     """The tensor in a file.
@@ -73,7 +76,7 @@ def write(path: PathLike, tensor: Any) -> None:
     from finch_core import asarray
 
     path = Path(path)
-    text = _by_ending(WRITERS, path)(asarray(tensor))
+    text = _by_ending(WRITERS, path)(content_of(asarray(tensor)))
     if path.suffix == ".gz":
         text = gzip.compress(text, mtime=0)
     aside = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -244,42 +247,70 @@ READERS: Mapping[str, Callable[[Path], Content]] = MappingProxyType(
 
 
 def content_of(tensor: Tensor) -> Content:
-    """The array where everything is stored, else the coordinates of what differs from the fill."""
-    array = tensor.to_numpy()
-    if tensor.nstored >= array.size or array.dtype.names is not None:
-        return array
-    fill = tensor.fill_value
-    coords = np.nonzero(array != fill if fill == fill else ~np.isnan(array))
-    return Coordinates(array.shape, coords, array[coords], fill)
+    """The array where every value is stored, else the coordinates of the stored values."""
+    levels = tensor.format.levels()
+    if all(level.stores_fill or level.is_leaf for level in levels):
+        return tensor.to_numpy()
+    return listed(tensor)
 
 
-def _write_matrix(tensor: Tensor) -> bytes:
+def listed(tensor: Tensor) -> Coordinates:
+    """The stored values with their coordinates, in order; no dense array is made on the way."""
+    from finch_core.plugins import hub
+
+    fmt = hub().layout("values")(tensor.fill_value, tensor.dtype)
+    for _ in tensor.shape:
+        fmt = hub().layout("compressed")(fmt)
+    buffers = tensor.to(fmt).buffers
+    coords: list[Array] = []
+    for depth in range(tensor.ndim):
+        # each index of the levels above stands for all entries of its fiber
+        counts = np.diff(buffers[f"{depth}_ptr"])
+        coords = [np.repeat(index, counts) for index in coords]
+        coords.append(buffers[f"{depth}_idx"])
+    values = buffers[f"{tensor.ndim}_val"]
+    return Coordinates(tensor.shape, tuple(coords), values, tensor.fill_value)
+
+
+def _array_of(content: Content) -> Array:
+    if not isinstance(content, Coordinates):
+        return content
+    array = np.full(content.shape, content.fill, content.values.dtype)
+    array[content.coords] = content.values
+    return array
+
+
+def _write_matrix(content: Content) -> bytes:
     from scipy.io import mmwrite
     from scipy.sparse import coo_array
 
-    if tensor.ndim != 2:
-        raise FormatError(f"a Matrix Market matrix has 2 dimensions, the tensor {tensor.ndim}")
-    content = _zero_filled(tensor)
+    if len(content.shape) != 2:
+        raise FormatError(
+            f"a Matrix Market matrix has 2 dimensions, the tensor {len(content.shape)}",
+            hint="a .ttx file takes tensors",
+        )
+    _check_zero_filled(content)
     file = io.BytesIO()
     if isinstance(content, Coordinates):
-        content = coo_array((content.values, content.coords), shape=content.shape)
-    mmwrite(file, content, symmetry="general")
+        mmwrite(file, coo_array((content.values, content.coords), content.shape), symmetry=GENERAL)
+    else:
+        mmwrite(file, content, symmetry=GENERAL)
     return file.getvalue()
 
 
-def _write_market(tensor: Tensor) -> bytes:
+def _write_market(content: Content) -> bytes:
     from finch_core import coordinate_files
 
-    content = _zero_filled(tensor)
+    _check_zero_filled(content)
     if isinstance(content, Coordinates):
         return coordinate_files.market_text(content)
     return coordinate_files.market_array_text(content)
 
 
-def _write_frostt(tensor: Tensor) -> bytes:
+def _write_frostt(content: Content) -> bytes:
     from finch_core import coordinate_files
 
-    content = _zero_filled(tensor)
+    _check_zero_filled(content)
     if not isinstance(content, Coordinates):
         coords = tuple(index.ravel() for index in np.indices(content.shape))
         content = Coordinates(content.shape, coords, content.ravel())
@@ -288,20 +319,20 @@ def _write_frostt(tensor: Tensor) -> bytes:
     return coordinate_files.frostt_text(content)
 
 
-def _write_npy(tensor: Tensor) -> bytes:
+def _write_npy(content: Content) -> bytes:
     file = io.BytesIO()
-    np.save(file, tensor.to_numpy(), allow_pickle=False)
+    np.save(file, _array_of(content), allow_pickle=False)
     return file.getvalue()
 
 
-def _write_npz(tensor: Tensor) -> bytes:
-    content, file = content_of(tensor), io.BytesIO()
+def _write_npz(content: Content) -> bytes:
+    file = io.BytesIO()
     if not isinstance(content, Coordinates):
         np.savez_compressed(file, array=content)
     else:
         np.savez_compressed(
             file,
-            coords=np.stack(content.coords) if content.coords else np.zeros((0, 0), np.intp),
+            coords=np.stack(content.coords),
             data=content.values,
             shape=np.array(content.shape, np.intp),
             fill_value=np.array(content.fill, content.values.dtype),
@@ -309,17 +340,18 @@ def _write_npz(tensor: Tensor) -> bytes:
     return file.getvalue()
 
 
-def _zero_filled(tensor: Tensor) -> Content:
-    content = content_of(tensor)
+def _check_zero_filled(content: Content) -> None:
+    values = content.values if isinstance(content, Coordinates) else content
+    if values.dtype.names is not None:
+        raise FormatError("the file format holds numbers, the tensor tuples")
     if isinstance(content, Coordinates) and content.fill != 0:
         raise FormatError(
             f"the file format has fill value 0, the tensor {content.fill!r}",
             hint="write an .npz file, which keeps the fill value",
         )
-    return content
 
 
-WRITERS: Mapping[str, Callable[[Any], bytes]] = MappingProxyType(
+WRITERS: Mapping[str, Callable[[Content], bytes]] = MappingProxyType(
     {
         ".mtx": _write_matrix,
         ".mtx.gz": _write_matrix,
