@@ -215,7 +215,7 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
         )
     if not callable(function):
         parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")
-    kind = "a function that is not written in Python"
+    kind = f"a {type(function).__name__}, not a function written in Python"
     if isinstance(function, (np.ufunc, type)):
         kind = f"a {'class' if isinstance(function, type) else 'ufunc'} that no operator stands for"
     parser.context.refuse(

@@ -13,7 +13,7 @@ def test_inline_builtin():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'hash' cannot be inlined: it is a function that is not written in Python
+'hash' cannot be inlined: it is a builtin_function_or_method, not a function written in Python
   File "FILE", line 10
     y[i] = hash(A[i])
            ^^^^^^^^^^
