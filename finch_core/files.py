@@ -89,20 +89,19 @@ def write(path: PathLike, tensor: Any) -> None:
 
 def tensor_of(content: Content) -> Tensor:
     """A tensor in the format that suits what a file holds."""
+    from finch_core.convert import coordinate_format, dense_format
     from finch_core.plugins import hub
     from finch_core.tensor import Tensor, from_coordinates
 
-    dense, sparse, leaf = (hub().layout(name) for name in ("dense", "compressed", "values"))
     if not isinstance(content, Coordinates):
-        fmt = leaf(content.dtype.type(0))
-        for _ in content.shape:
-            fmt = dense(fmt)
-        return Tensor(fmt, content)
-    fmt = leaf(content.values.dtype.type(content.fill))
-    for depth in reversed(range(len(content.shape))):
-        # a matrix has rows, most of which are not empty
-        rows = depth == 0 and len(content.shape) == 2
-        fmt = (dense if rows else sparse)(fmt)
+        fill = content.dtype.type(0)
+        return Tensor(dense_format(content.ndim, fill), content)
+    fill, ndim = content.values.dtype.type(content.fill), len(content.shape)
+    # a matrix has rows, most of which are not empty
+    rows = ndim == 2
+    fmt = coordinate_format(1 if rows else ndim, fill)
+    if rows:
+        fmt = hub().layout("dense")(fmt)
     return from_coordinates(fmt, content.shape, list(content.coords), content.values)
 
 
@@ -246,30 +245,18 @@ READERS: Mapping[str, Callable[[Path], Content]] = MappingProxyType(
 # -- writing --------------------------------------------------------------------------------
 
 
-def content_of(tensor: Tensor) -> Content:
+def content_of(tensor: Any) -> Content:
     """The array where every value is stored, else the coordinates of the stored values."""
-    levels = tensor.format.levels()
-    if all(level.stores_fill or level.is_leaf for level in levels):
+    from finch_core.convert import stored_coordinates, to_coordinates
+    from finch_core.tensor import Tensor
+
+    if not isinstance(tensor, Tensor):
+        shape, coords, values = to_coordinates(tensor)
+    elif all(level.stores_fill or level.is_leaf for level in tensor.format.levels()):
         return tensor.to_numpy()
-    return listed(tensor)
-
-
-def listed(tensor: Tensor) -> Coordinates:
-    """The stored values with their coordinates, in order; no dense array is made on the way."""
-    from finch_core.plugins import hub
-
-    fmt = hub().layout("values")(tensor.fill_value, tensor.dtype)
-    for _ in tensor.shape:
-        fmt = hub().layout("compressed")(fmt)
-    buffers = tensor.to(fmt).buffers
-    coords: list[Array] = []
-    for depth in range(tensor.ndim):
-        # each index of the levels above stands for all entries of its fiber
-        counts = np.diff(buffers[f"{depth}_ptr"])
-        coords = [np.repeat(index, counts) for index in coords]
-        coords.append(buffers[f"{depth}_idx"])
-    values = buffers[f"{tensor.ndim}_val"]
-    return Coordinates(tensor.shape, tuple(coords), values, tensor.fill_value)
+    else:
+        shape, coords, values = stored_coordinates(tensor)
+    return Coordinates(shape, tuple(coords), values, tensor.fill_value)
 
 
 def _array_of(content: Content) -> Array:
