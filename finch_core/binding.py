@@ -122,7 +122,7 @@ class Fiber(TensorLike):
     tensor: BoundTensor | None = attrs.field(default=None, eq=False, repr=False)
 
     def __str__(self) -> str:
-        return self.lvl.name
+        return str(self.tensor)
 
     @property
     def ndim(self) -> int:
@@ -209,6 +209,8 @@ class BoundTensor:
     format: Format
     level: BoundLevel
     local: bool = False
+    fixed: bool = False
+    """Whether its memory is not ours to resize."""
 
     @property
     def fiber(self) -> Fiber:

@@ -402,6 +402,8 @@ def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
         return other
     if op is prim.mul and value == 1 and kind != "b":
         return other
+    if op is prim.mul and value == 0:
+        return literals[0]
     if op is prim.and_ or op is prim.or_:
         return other if bool(value) == (op is prim.and_) else lift(bool(value))
     if op in (prim.add, prim.sub) and other is first and isinstance(first, Call):

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.errors import DimensionMismatch, FormatError, LifecycleError, OutOfBounds
+from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.layout import Layout, Part, layout
 from finch_core.level import Format
+from finch_core.signatures import TensorSignature, tensor_signature
 
 
 class Tensor:
@@ -23,10 +24,13 @@ class Tensor:
     dimensions and scalars are read from it.
     """
 
-    __slots__ = ("__weakref__", "_arrays", "_layout", "_memory", "_record", "address", "format")
+    __slots__ = (
+        "__weakref__", "_arrays", "_layout", "_memory", "_record", "address", "format", "signature",
+    )  # fmt: skip
     __finch_local__ = True
     __array_priority__ = 1000
     format: Format
+    signature: TensorSignature
     address: int
     _layout: Layout
     _record: np.ndarray[Any, np.dtype[np.uint64]]
@@ -55,6 +59,7 @@ class Tensor:
 
     def _setup(self, format: Format) -> None:
         self.format = format
+        self.signature = tensor_signature(format)
         self._layout = layout(format)
         self._record = np.zeros(self._layout.words, np.uint64)
         self.address = self._record.ctypes.data
@@ -171,6 +176,10 @@ class Tensor:
             if part.level == k:
                 found[part.field.name] = self._scalar(part)
         return found
+
+    def words(self) -> tuple[int]:
+        """How a kernel is given this tensor: the address of its record."""
+        return (self.address,)
 
     # -- the record ---------------------------------------------------------------------
 
@@ -298,6 +307,3 @@ def from_coordinates(
     from finch_core.convert import from_coordinates as build
 
     return build(format, shape, coords, values)
-
-
-__all__ = ["LifecycleError", "Tensor", "checked_shape", "from_coordinates"]

@@ -108,9 +108,8 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
     counted = covered and steps.following is None
     ctx.loop_cursors(region.looplets.values())
     if counted:
-        with ctx.for_(steps.position.name, steps.position, steps.end) as q:
+        with ctx.for_("q", steps.position, steps.end) as q:
             _step(ctx, region, slot, steps, q, reached)
-        ctx.assign(steps.position, steps.end)
     else:
         more = steps.position < steps.end
         if not covered:

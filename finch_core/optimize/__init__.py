@@ -22,6 +22,7 @@ Pass = Callable[[Block, Names], Block]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("flags", flags),
+    ("dead", dead),
     ("promote", promote),
     ("invariant", invariant),
     ("dead", dead),

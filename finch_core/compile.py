@@ -1,0 +1,314 @@
+"""From a program and signatures to a compiled kernel: the pipeline."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from finch_core import assembly as asm
+from finch_core.abi import CompiledKernel
+from finch_core.assembly_rewrite import names_in
+from finch_core.binding import BoundTensor, TensorLike
+from finch_core.builder import Names
+from finch_core.context import Context
+from finch_core.errors import DimensionMismatch
+from finch_core.expressions import Literal, Var
+from finch_core.layout import layout
+from finch_core.notation import Local, Program, Stmt
+from finch_core.passes import PASSES, Check, Unit
+from finch_core.plugins import hub
+from finch_core.program_text import program_text
+from finch_core.signatures import Signature, bind, describe, tensor_signature
+from finch_core.simplify import RULES, Rule, Simplifier
+
+STAGES = ("program", "normalized", "assembly", "source")
+
+
+@attrs.frozen
+class Options:
+    """How a kernel is compiled. ``disabled`` names assembly passes to leave out (for tests)."""
+
+    strict: bool = False
+    backend: str | None = None
+    rules: tuple[Rule, ...] = ()
+    disabled: frozenset[str] = frozenset()
+
+    def key(self) -> str:
+        rules = [rule.name for rule in self.rules]
+        return f"strict={self.strict} rules={rules} disabled={sorted(self.disabled)}"
+
+
+@attrs.frozen
+class Argument:
+    """A parameter, free name or local of the program, bound."""
+
+    tensor: BoundTensor | None
+    scalars: tuple[Var, ...]
+
+
+@attrs.define(eq=False)
+class Lowered:
+    """A program specialised to signatures. Stages are made when they are asked for."""
+
+    program: Program
+    signatures: tuple[Signature, ...]
+    options: Options
+    backend: Any
+    seconds: dict[str, float] = attrs.field(factory=dict)
+    _compiled: CompiledKernel | None = None
+    cached: bool = False
+
+    def as_text(self, stage: str) -> str:
+        """The text of a stage: ``"program"`` as it was written, ``"normalized"`` in Finch Normal
+        Form, ``"assembly"``, or the backend's ``"source"``."""
+        if stage == "program":
+            return program_text(self.program)
+        if stage == "normalized":
+            return program_text(attrs.evolve(self.program, body=self.normal, locals=()))
+        if stage == "assembly":
+            return self.kernel.as_text()
+        if stage == "source":
+            return self.compile().source
+        raise ValueError(f"there is no stage {stage!r}; there are {', '.join(STAGES)}")
+
+    @property
+    def normal(self) -> Stmt:
+        """The program's body in Finch Normal Form."""
+        return self._normalized[0]
+
+    @cached_property
+    def _normalized(self) -> tuple[Stmt, Unit, tuple[Argument, ...]]:
+        with self._timed("normalize"):
+            return normalize(self.program, self.signatures, self.options)
+
+    @cached_property
+    def kernel(self) -> asm.Kernel:
+        """The assembly."""
+        stmt, unit, arguments = self._normalized
+        with self._timed("lower"):
+            return lower_kernel(stmt, unit, arguments, self.options)
+
+    def compile(self) -> CompiledKernel:
+        """The compiled kernel; compiles it, or finds it on disk, if that has not happened."""
+        if self._compiled is None:
+            self._compiled = self._load() or self._build()
+        return self._compiled
+
+    def _load(self) -> CompiledKernel | None:
+        with self._timed("load"):
+            found: CompiledKernel | None = self.backend.load(self.key, 0)
+        self.cached = found is not None
+        return found
+
+    def _build(self) -> CompiledKernel:
+        kernel = self.kernel
+        with self._timed("compile"):
+            compiled: CompiledKernel = self.backend.compile(kernel, key=self.key)
+        return compiled
+
+    @cached_property
+    def key(self) -> str:
+        """What identifies the kernel across processes."""
+        parts = (
+            program_key(self.program),
+            *map(describe, self.signatures),
+            self.options.key(),
+            hub().fingerprint(),
+        )
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def _timed(self, stage: str) -> _Timer:
+        return _Timer(self.seconds, stage)
+
+
+@attrs.define
+class _Timer:
+    seconds: dict[str, float]
+    stage: str
+    started: float = 0.0
+
+    def __enter__(self) -> None:
+        self.started = time.perf_counter()
+
+    def __exit__(self, *exc: object) -> None:
+        self.seconds[self.stage] = time.perf_counter() - self.started
+
+
+def program_key(program: Program) -> str:
+    """A text that tells programs apart: all but where they were written."""
+    definitions = []
+    for part in program.body.walk():
+        ops = [part.op] if getattr(part, "op", None) is not None else []  # type: ignore[attr-defined]
+        for expr in part.exprs:
+            ops += [node.op for node in expr.walk() if hasattr(node, "op")]
+        definitions += [_definition(op) for op in ops if op.definition is not None]
+    shown = (program.params, program.free, program.results, program.body)
+    locals_ = [(local.name, local.format, local.shape) for local in program.locals]
+    return f"{shown!r} {locals_!r} {sorted(set(definitions))!r}"
+
+
+def _definition(op: Any) -> str:
+    for count in (2, 1, 3, 4):
+        try:
+            return f"{op.name}: {op.definition(*(Var(f'a{k}', float) for k in range(count)))!r}"
+        except (TypeError, ValueError, IndexError):
+            continue
+    return str(op.name)
+
+
+# -- normalization --------------------------------------------------------------------------
+
+
+def normalize(
+    program: Program, signatures: tuple[Signature, ...], options: Options
+) -> tuple[Stmt, Unit, tuple[Argument, ...]]:
+    """Bind the program's names and run the passes."""
+    names = Names(("control",))
+    tensors: dict[str, BoundTensor] = {}
+    seen: dict[str, TensorLike] = {}
+    scalars: dict[str, Var] = {}
+    arguments = []
+    for name, signature in zip((*program.params, *program.free), signatures, strict=True):
+        tensor, tensor_like, vars_ = bind(signature, name, names)
+        if tensor_like is None:
+            scalars[name] = vars_[0]
+        else:
+            seen[name] = tensor_like
+            if tensor is not None:
+                tensors[name] = tensor
+        arguments.append(Argument(tensor, vars_))
+    for local in program.locals:
+        tensor, tensor_like, _ = bind(tensor_signature(local.format), local.name, names)
+        assert tensor is not None and tensor_like is not None
+        tensor.local = True
+        tensors[local.name], seen[local.name] = tensor, tensor_like
+        arguments.append(Argument(tensor, ()))
+    found = hub()
+    simplifier = Simplifier((*RULES, *found.rules, *options.rules))
+    unit = Unit(program, names, tensors, seen, scalars, options.strict, hub=found)
+    unit.simplifier = simplifier
+    stmt = program.body
+    for pass_ in PASSES:
+        stmt = pass_(stmt, unit)
+    return simplifier.stmt(stmt), unit, tuple(arguments)
+
+
+# -- lowering -------------------------------------------------------------------------------
+
+
+def lower_kernel(
+    stmt: Stmt, unit: Unit, arguments: tuple[Argument, ...], options: Options
+) -> asm.Kernel:
+    """Emit the assembly of a normalised program, typed and optimised."""
+    from finch_core.optimize import optimize_kernel
+    from finch_core.typing_pass import typed_kernel
+
+    constants = [var for argument in arguments for var in argument.scalars]
+    ctx = Context(unit.names, unit.simplifier, strict=options.strict, constants=constants)
+    _facts(ctx, unit)
+    _locals(ctx, arguments)
+    for check in unit.checks:
+        _emit_check(ctx, check)
+    for var, before in unit.snapshots.items():
+        ctx.emit(asm.Let(before, var))
+        ctx.constant(before)
+    ctx.lower(stmt)
+    body = ctx.finish()
+    params = tuple(_params(arguments))
+    kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
+    kernel = optimize_kernel(typed_kernel(kernel), options.disabled)
+    return attrs.evolve(kernel, params=tuple(_used(kernel)))
+
+
+def _facts(ctx: Context, unit: Unit) -> None:
+    """No dimension is negative; those that the program does not change are constants."""
+    changing = unit.changing
+    for tensor in unit.tensors.values():
+        for level in tensor.level.levels():
+            if isinstance(level.shape, Var):
+                ctx.prover.know_le(Literal(0, int), level.shape)
+                if level.shape not in changing:
+                    ctx.constant(level.shape)
+    for before in unit.snapshots.values():
+        ctx.prover.know_le(Literal(0, int), before)
+
+
+def _locals(ctx: Context, arguments: tuple[Argument, ...]) -> None:
+    """Locals without buffers and dimensions are variables of the kernel."""
+    for argument in arguments:
+        if argument.tensor is not None and _in_registers(argument.tensor):
+            for level in argument.tensor.level.levels():
+                for field in level.format.fields:
+                    init = Literal(field.init, field.dtype)
+                    ctx.emit(asm.Let(level.scalar(field.name), init, mutable=True))
+
+
+def _in_registers(tensor: BoundTensor) -> bool:
+    parts = layout(tensor.format)
+    return tensor.local and not parts.buffers and not parts.ndim
+
+
+def _emit_check(ctx: Context, check: Check) -> None:
+    first, second = check.first, check.second
+    cond = first.eq(second) if check.relation == "==" else first <= second
+    ctx.require(cond, DimensionMismatch, check.message, first, second, span=check.span)
+
+
+def _params(arguments: tuple[Argument, ...]) -> Iterator[asm.Record | asm.Argument]:
+    for argument in arguments:
+        if argument.tensor is not None and not _in_registers(argument.tensor):
+            yield _record(argument.tensor)
+        for var in argument.scalars:
+            yield asm.Argument(attrs.evolve(var, type=_concrete(var)))
+
+
+def _concrete(var: Var) -> Any:
+    from finch_core.dtypes import concrete
+
+    return concrete(var.type)
+
+
+def _record(tensor: BoundTensor) -> asm.Record:
+    place = layout(tensor.format)
+    levels = tensor.level.levels()
+    dims = [lvl.shape for lvl in levels if not lvl.format.is_leaf]
+    slots = [asm.Slot(dim, k) for k, dim in enumerate(dims) if isinstance(dim, Var)]
+    for part in (*place.scalars, *place.buffers):
+        slots.append(asm.Slot(levels[part.level].parts[part.field.name], part.offset))
+    return asm.Record(tensor.name, tuple(slots), tensor.local)
+
+
+def _used(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
+    """The parameters with only the slots that the body uses, marked where it changes them."""
+    used = names_in(kernel.body)
+    written = {
+        s.var.name if isinstance(s, asm.Assign) else s.buffer.name
+        for s in kernel.body.walk()
+        if isinstance(s, (asm.Assign, asm.Grow))
+    }
+    for param in kernel.params:
+        if isinstance(param, asm.Record):
+            slots = tuple(
+                attrs.evolve(slot, written=slot.target.name in written)
+                for slot in param.slots
+                if slot.target.name in used
+            )
+            param = attrs.evolve(param, slots=slots)
+        yield param
+
+
+def local_records(program: Program) -> tuple[Local, ...]:
+    """The locals that need a record: a kernel takes one after its arguments."""
+    return tuple(
+        local
+        for local in program.locals
+        if layout(local.format).buffers or layout(local.format).ndim
+    )
+
+
+__all__ = ["STAGES", "Lowered", "Options", "local_records", "normalize"]

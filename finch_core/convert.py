@@ -1,0 +1,266 @@
+"""Conversions: from one format to another by compiled kernels, and to and from NumPy."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from finch_core import primitives as prim
+from finch_core.backends import LAST
+from finch_core.compile import Options
+from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.level import Format
+from finch_core.notation import Declare, Loop, Program, Sequential, Sieve, Stmt, Update
+from finch_core.plugins import hub
+from finch_core.signatures import tensor_signature
+from finch_core.tensor import Tensor, checked_shape
+
+SMALL = 4096
+"""Tensors of at most so many indices are made empty without compiling anything."""
+
+_templates: dict[Format, Tensor] = {}
+_lock = threading.Lock()
+
+
+def dense_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
+    """The format of a NumPy array of ``ndim`` dimensions."""
+    format: Format = hub().layout("values")(fill, dtype)
+    for _ in range(ndim):
+        format = hub().layout("dense")(format)
+    return format
+
+
+def coordinate_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
+    """The format of sorted coordinates: compressed in every dimension."""
+    format: Format = hub().layout("values")(fill, dtype)
+    for _ in range(ndim):
+        format = hub().layout("compressed")(format)
+    return format
+
+
+def asarray(data: Any) -> Any:
+    """``data`` as a tensor, in the format that needs no copy.
+
+    NumPy arrays become dense, SciPy's CSR and CSC ``Dense(SparseList(Element()))`` (CSC under a
+    swizzle); tensors are returned as they are.
+    """
+    if hasattr(data, "signature"):
+        return data
+    if hasattr(data, "tocoo"):
+        from finch_core.scipy_arrays import from_scipy
+
+        return from_scipy(data)
+    return from_array(np.asarray(data))
+
+
+def from_array(array: np.ndarray[Any, Any]) -> Tensor:
+    """A dense tensor over a NumPy array's memory (over a copy, where it is not C-contiguous)."""
+    format = _array_format(array.ndim, array.dtype)
+    flat = np.ascontiguousarray(array).reshape(-1)
+    tensor = Tensor._bare(format)
+    tensor._record[: array.ndim] = array.shape
+    (part,) = tensor._layout.buffers
+    tensor._set_array(part, flat)
+    tensor._note_memory()
+    tensor.signature = tensor_signature(format, fixed=True)
+    return tensor
+
+
+@lru_cache(maxsize=256)
+def _array_format(ndim: int, dtype: np.dtype[Any]) -> Format:
+    return dense_format(ndim, np.zeros((), dtype)[()], dtype)
+
+
+# -- empty tensors --------------------------------------------------------------------------
+
+
+def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
+    """Make ``tensor`` hold the fill value throughout."""
+    if any(shape):
+        small = int(np.prod([n + 1 for n in shape])) <= SMALL
+        _declare(tensor, shape, Options(backend=LAST if small else None))
+        return
+    with _lock:
+        template = _templates.get(tensor.format)
+    if template is None:
+        template = Tensor._bare(tensor.format)
+        _declare(template, shape, Options(backend=LAST))
+        with _lock:
+            _templates[tensor.format] = template
+    _take(tensor, template)
+
+
+def _take(tensor: Tensor, template: Tensor) -> None:
+    """Copy ``template``, of the same format, into ``tensor``."""
+    tensor._record[:] = template._record
+    for part in tensor._layout.buffers:
+        tensor._set_array(part, template._arrays[part.number].copy())
+    tensor._note_memory()
+
+
+def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
+    """Run a program that declares ``tensor`` and nothing else."""
+    tensor._record[: len(shape)] = shape
+    fill = Literal(tensor.fill_value, tensor.dtype)
+    program = Program("empty", ("out",), Declare("out", fill))
+    _kernel(program, options)(tensor)
+
+
+# -- kernels made here ----------------------------------------------------------------------
+
+_kernels: dict[Any, Any] = {}
+
+
+def _kernel(program: Program, options: Options) -> Any:
+    from finch_core.kernel import Kernel
+
+    key = (program.name, program.params, program.body, options)
+    kernel = _kernels.get(key)
+    if kernel is None:
+        kernel = _kernels.setdefault(key, Kernel.of_program(program, options))
+    return kernel
+
+
+def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
+    """``out[...] = fill; for i, j in _: if data[i, j] != fill: out[i, j] = data[i, j]``."""
+    indices = tuple(Index(f"i{k}") for k in range(ndim))
+    value: Expr = Access("data", indices)
+    body: Stmt = Update(Access("out", indices), None, value)
+    if sieve:
+        body = Sieve(Call(prim.ne, (value, Literal(fill, dtype))), body)
+    for index in reversed(indices):
+        body = Loop(index, None, body)
+    return Program("convert", ("out", "data"), Sequential((Declare("out", Literal(fill, dtype)), body)))
+
+
+def convert_into(out: Tensor, data: Any) -> None:
+    """Fill ``out`` with the values of ``data``: a tensor, NumPy or SciPy array, or nested lists."""
+    source = asarray(data)
+    if source.ndim != out.ndim:
+        raise DimensionMismatch(
+            f"data of {source.ndim} dimensions for a format of {out.ndim}",
+            hint="nest one level a dimension, ending in a leaf",
+        )
+    if not in_order(source):
+        shape, coords, values = to_coordinates(source)
+        fill = source.fill_value
+        source = from_sorted(shape, *_sorted(shape, coords, values), fill)
+    sieve = not all(level.stores_fill or level.is_leaf for level in out.format.levels())
+    program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
+    out._record[: out.ndim] = source.shape
+    if out.ndim == 0 and sieve is False:
+        program = _copy_program(0, False, out.fill_value, out.dtype)
+    _kernel(program, Options())(out, source)
+
+
+def in_order(source: Any) -> bool:
+    """Whether a tensor-like can be read in the order of its indices without searching."""
+    return isinstance(source, Tensor)
+
+
+def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
+    """The shape, the indices (an array a dimension) and the values of what ``source`` stores."""
+    shape, coords, values = source.coordinates()
+    return shape, list(coords), values
+
+
+def stored_coordinates(tensor: Tensor) -> tuple[tuple[int, ...], list[Any], Any]:
+    """The shape, indices and values of all that differs from the fill, in order."""
+    compressed = tensor.to(coordinate_format(tensor.ndim, tensor.fill_value, tensor.dtype))
+    buffers = compressed.buffers
+    coords: list[Any] = []
+    for k in range(tensor.ndim):
+        counts = np.diff(buffers[f"{k}_ptr"])
+        coords = [np.repeat(c, counts) for c in coords]
+        coords.append(buffers[f"{k}_idx"])
+    return tensor.shape, coords, buffers[f"{tensor.ndim}_val"]
+
+
+# -- coordinates ----------------------------------------------------------------------------
+
+
+def from_coordinates(
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
+) -> Tensor:
+    """A tensor of ``format`` from one array of indices a dimension and one of values.
+
+    Duplicates add up. Raises ``FormatError`` for an index outside ``shape``.
+    """
+    shape = checked_shape(shape, format.ndim)
+    arrays = [np.asarray(c, np.intp) for c in coords]
+    for k, (array, n) in enumerate(zip(arrays, shape, strict=True)):
+        if array.size and not (0 <= array.min() and array.max() < n):
+            bad = int(np.flatnonzero((array < 0) | (array >= n))[0])
+            raise FormatError(
+                f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
+            )
+    taken = _sorted(shape, arrays, np.asarray(values))
+    source = from_sorted(shape, *taken, format.fill_value)
+    return source if source.format == format else Tensor(format, source)
+
+
+def _sorted(shape: tuple[int, ...], coords: list[Any], values: Any) -> tuple[list[Any], Any]:
+    """Coordinates in order, duplicates added up."""
+    if not coords:
+        return coords, values
+    order = np.lexsort(coords[::-1])
+    coords, values = [c[order] for c in coords], values[order]
+    new = np.ones(len(values), bool)
+    if len(values):
+        new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
+    if not new.all():
+        starts = np.flatnonzero(new)
+        ufunc = np.logical_or if values.dtype == bool else np.add
+        values = ufunc.reduceat(values, starts).astype(values.dtype)
+        coords = [c[starts] for c in coords]
+    return coords, values
+
+
+def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
+    """A tensor compressed in every dimension, from coordinates in order without duplicates."""
+    buffers: dict[str, Any] = {f"{len(shape)}_val": np.ascontiguousarray(values)}
+    new = np.zeros(len(values), bool)
+    parents = np.zeros(len(values), np.intp)
+    count = 1
+    for k, coord in enumerate(coords):
+        if len(values):
+            new[0] = True
+            new[1:] |= coord[1:] != coord[:-1]
+        starts = np.flatnonzero(new)
+        pointers = np.zeros(count + 1, np.intp)
+        np.cumsum(np.bincount(parents[starts], minlength=count), out=pointers[1:])
+        buffers[f"{k}_ptr"] = pointers
+        buffers[f"{k}_idx"] = np.ascontiguousarray(coord[starts], np.intp)
+        parents = np.cumsum(new) - 1
+        count = len(starts)
+    format = coordinate_format(len(shape), fill, values.dtype)
+    return Tensor.from_buffers(format, shape, buffers)
+
+
+# -- to NumPy -------------------------------------------------------------------------------
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The dense array; over the tensor's own memory where it is stored like that."""
+    levels = tensor.format.levels()
+    layouts = [getattr(level, "layout", "") for level in levels]
+    if layouts != ["dense"] * tensor.ndim + ["values"]:
+        tensor = Tensor(dense_format(tensor.ndim, tensor.fill_value, tensor.dtype), tensor)
+    (values,) = tensor.buffers.values()
+    return values.reshape(tensor.shape)
+
+
+def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
+    """One element of a tensor, as a NumPy scalar."""
+    names = tuple(f"i{k}" for k in range(tensor.ndim))
+    value = Access("data", tuple(Name(name) for name in names))
+    program = Program("element", ("out", "data", *names), Update(Access("out", ()), None, value))
+    out = np.zeros((), tensor.dtype)
+    _kernel(program, Options(backend=LAST))(out, tensor, *index)
+    return out[()]
+
+

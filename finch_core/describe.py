@@ -1,0 +1,40 @@
+"""The ``repr`` of a tensor: its level tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from finch_core.tensor import Tensor
+
+
+def describe(tensor: Tensor) -> str:
+    """Shape and dtype, then a line a level with its counts and bytes."""
+    if tensor.ndim == 0:
+        head = f"Tensor of {tensor.dtype}, value {tensor[()]}"
+    else:
+        shape = " x ".join(map(str, tensor.shape))
+        head = f"Tensor {shape} of {tensor.dtype}, {tensor.nstored:,} stored, fill {_fill(tensor)}"
+    lines = [head]
+    buffers = tensor.buffers
+    dims = iter(tensor.shape)
+    for k, (level, positions, sizes, _) in enumerate(tensor._levels()):
+        nbytes = sum(buffers[f"{k}_{name}"].nbytes for name in sizes)
+        indent = "   " * k + ("└─ " if k else "")
+        size = "" if level.is_leaf else f"[{next(dims)}]"
+        count = f"{positions:,} {'value' if level.is_leaf else 'fiber'}{'s' * (positions != 1)}"
+        parts = ", ".join(f"{n} {b.dtype}[{len(b):,}]" for n, b in _own(buffers, k))
+        lines.append(f"{indent}{level.name}{size}: {count}{_suffix(parts, nbytes)}")
+    return "\n".join(lines)
+
+
+def _own(buffers: dict[str, Any], k: int) -> list[tuple[str, Any]]:
+    return [(key.split("_", 1)[1], b) for key, b in buffers.items() if key.startswith(f"{k}_")]
+
+
+def _suffix(parts: str, nbytes: int) -> str:
+    return f", {parts}, {nbytes:,} bytes" if parts else ""
+
+
+def _fill(tensor: Tensor) -> Any:
+    return tensor.fill_value.item()

@@ -1,0 +1,372 @@
+"""Kernels: Python functions that are parsed, specialised to their arguments, compiled and run."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, overload
+
+
+import numpy as np
+
+from finch_core import backends
+from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
+from finch_core.compile import Lowered, Options, local_records
+from finch_core.errors import FinchError, KernelSyntaxError, LifecycleError
+from finch_core.notation import Declare, Program, Update
+from finch_core.signatures import Signature, TensorSignature
+from finch_core.simplify import Rule
+from finch_core.tensor import Tensor
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> Kernel: ...
+@overload
+def kernel(
+    *, strict: bool = ..., backend: str | None = ..., rules: Iterable[Rule] = ...
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    strict: bool = False,
+    backend: str | None = None,
+    rules: Iterable[Rule] = (),
+) -> Any:
+    """Turn a Python function into a Finch program (LANGUAGE, "Kernels").
+
+    ``strict`` keeps the order of floating-point reductions as the loops have it, bit for bit.
+    ``backend`` names the backend to use; without it ``FINCH_BACKEND`` does, and else the best one
+    that is installed is taken. ``rules`` are added to the simplifier's.
+
+    The body is parsed when the kernel is first used, and never run. Raises ``KernelSyntaxError``
+    then for what is not part of the language.
+    """
+    options = Options(strict=strict, backend=backend, rules=tuple(rules))
+    if function is None:
+        return lambda f: Kernel(f, options)
+    return Kernel(function, options)
+
+
+
+
+class Kernel:
+    """A function of tensors and numbers; calling it compiles what is new and runs it."""
+
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._options = options
+        self._entries: dict[tuple[Any, ...], Entry] = {}
+        self._lock = threading.Lock()
+        self._program: Program | None = None
+
+    @classmethod
+    def of_program(cls, program: Program, options: Options) -> Kernel:
+        """A kernel of a program that was made otherwise than by parsing a function."""
+
+        def made() -> None:
+            """Stands for the program."""
+
+        made.__name__ = made.__qualname__ = program.name
+        self = cls(made, options)
+        self._program = program
+        return self
+
+    @property
+    def program(self) -> Program:
+        """The parsed program."""
+        if self._program is None:
+            from finch_core.frontend import parse
+
+            with self._lock:
+                if self._program is None:
+                    self._program = parse(self._function)
+        return self._program
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            try:
+                entry = self._entries[tuple([arg.signature for arg in args])]
+            except (KeyError, AttributeError):
+                pass
+            else:
+                return entry.run(args)
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general way: numbers, arrays and free names among the arguments."""
+        given, values = self._bind(args, kwargs)
+        entry = self._entry(tuple(value.signature for value in values))
+        result = entry.run(tuple(values))
+        return _give_back(result, given, values)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """The arguments and free names, as given and as values with a signature."""
+        from finch_core.arguments import as_argument
+
+        program = self.program
+        given = [*_ordered(program, args, kwargs), *self._free_values(program)]
+        written = _written(program)
+        names = (*program.params, *program.free)
+        values = [
+            as_argument(v, n, n in written, program) for n, v in zip(names, given, strict=True)
+        ]
+        return given, values
+
+    def _free_values(self, program: Program) -> list[Any]:
+        if not program.free:
+            return []
+        from finch_core.frontend.names import lookup
+
+        return [lookup(self._function, name) for name in program.free]  # type: ignore[arg-type]
+
+    def _entry(self, signatures: tuple[Signature, ...]) -> Entry:
+        entry = self._entries.get(signatures)
+        if entry is None:
+            self._check_captured()
+            with self._lock:
+                entry = self._entries.get(signatures)
+                if entry is None:
+                    entry = Entry(self._lowered(signatures))
+                    self._entries[signatures] = entry
+        return entry
+
+    def _check_captured(self) -> None:
+        """Functions that the program inlined must be what they were."""
+        program = self.program
+        from finch_core.frontend.names import lookup
+
+        for name, function in program.captured:
+            if lookup(self._function, name) is not function:  # type: ignore[arg-type]
+                raise KernelSyntaxError(
+                    f"{name} has been rebound since the kernel {program.name} was parsed",
+                    hint="define the kernel again after rebinding a function that it calls",
+                )
+
+    def _lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
+        backend = backends.backend(self._options.backend)
+        return Lowered(self.program, signatures, self._options, backend)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The kernel specialised to these arguments, without running it.
+
+        The result has ``as_text(stage)`` for the stages ``"program"``, ``"normalized"``,
+        ``"assembly"`` and ``"source"``, and ``compile()``.
+        """
+        _, values = self._bind(args, kwargs)
+        return self._entry(tuple(value.signature for value in values)).lowered
+
+    def reference(self, *args: Any, **kwargs: Any) -> Any:
+        """What the program means on dense NumPy arrays: the same results, as arrays, slowly.
+
+        The arguments are left as they are.
+        """
+        from finch_core.reference import run
+
+        program = self.program
+        given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
+        free = dict(zip(program.free, self._free_values(program), strict=True))
+        found = run(program, given, free)
+        results = tuple(found[name] for name in program.results)
+        if not results:
+            return found
+        return results[0] if program.single else results
+
+    def stats(self) -> dict[str, Any]:
+        """How often it was called, for how many signatures it was made, how many of those were
+        found on disk, and the seconds each stage took."""
+        entries = list(self._entries.values())
+        seconds: dict[str, float] = {}
+        for entry in entries:
+            for stage, value in entry.lowered.seconds.items():
+                seconds[stage] = seconds.get(stage, 0.0) + value
+        return {
+            "calls": sum(entry.calls for entry in entries),
+            "signatures": len(entries),
+            "from_disk": sum(entry.lowered.cached for entry in entries),
+            "seconds": seconds,
+        }
+
+    def __repr__(self) -> str:
+        return f"<kernel {self._function.__qualname__}>"
+
+
+class Entry:
+    """A kernel for one tuple of signatures: compiled, and how to call it."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+        self.calls = 0
+        program = lowered.program
+        compiled = lowered.compile()
+        self._compiled: CompiledKernel = compiled
+        self._function: Any = getattr(compiled, "function", compiled)
+        self._local_records = local_records(program)
+        self._pool: list[list[Tensor]] = []
+        names = (*program.params, *program.free)
+        self._simple = not self._local_records and all(
+            isinstance(s, TensorSignature) for s in lowered.signatures
+        )
+        written = _written(program)
+        self._outputs = tuple(k for k, name in enumerate(names) if name in written)
+        self._declared = _declared(program)
+        self._names = names
+        self._results = _result_plan(program)
+        self._single = program.single
+        self._checked: Any = None
+        self._threads = threading.local()
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        """Run on arguments that have these signatures."""
+        self.calls += 1
+        memory = [value._memory for value in values]
+        if memory != self._checked:
+            self._check_memory(values, memory)
+        locals_ = self._locals() if self._local_records else ()
+        if self._simple:
+            call_args = [value.address for value in values]
+        else:
+            call_args = [word for value in values for word in value.words()]
+            call_args += [tensor.address for tensor in locals_]
+        try:
+            control = self._threads.address
+        except AttributeError:
+            control = self._control()
+        code = self._function(control, *call_args)
+        if code != DONE:
+            self._settle(code, values, locals_)
+        if self._local_records:
+            self._release(list(locals_))
+        if self._single and self._results:
+            kind, k = self._results[0]
+            return values[k] if kind else locals_[k]
+        return self._gather(values, locals_)
+
+    def _gather(self, values: tuple[Any, ...], locals_: Any) -> Any:
+        if not self._results:
+            return None
+        return tuple(values[k] if kind else locals_[k] for kind, k in self._results)
+
+    def _control(self) -> int:
+        block = np.zeros(CONTROL_WORDS, np.int64)
+        self._threads.block, self._threads.address = block, block.ctypes.data
+        address: int = self._threads.address
+        return address
+
+    # -- memory -------------------------------------------------------------------------
+
+    def _check_memory(self, values: tuple[Any, ...], memory: list[Any]) -> None:
+        """Refuse an output that shares memory with anything else."""
+        for k in self._outputs:
+            for other, value in enumerate(values):
+                if other == k or not _shared(values[k], value):
+                    continue
+                raise LifecycleError(
+                    f"{self._names[k]} is written, and shares memory with {self._names[other]}",
+                    span=self.lowered.program.spans.get(self._names[k]),
+                    hint="pass a copy, A.copy()",
+                )
+        self._checked = memory
+
+    def _locals(self) -> list[Tensor]:
+        try:
+            return self._pool.pop()
+        except IndexError:
+            return [Tensor(loc.format, loc.shape) for loc in self._local_records]
+
+    def _release(self, locals_: list[Tensor]) -> None:
+        """Keep workspaces for the next call, unless they were given away."""
+        if all(kind for kind, _ in self._results):
+            self._pool.append(locals_)
+
+    def _settle(self, code: int, values: tuple[Any, ...], locals_: Any) -> None:
+        """What a kernel that did more than return leaves to do."""
+        failed = code >= FAILED
+        moved = code == MOVED or (failed and int(self._threads.block[3]) != 0)
+        if moved:
+            for value in (*(values[k] for k in self._outputs), *locals_):
+                value._adopt_moved(self._compiled)
+            self._checked = None
+        if failed:
+            numbers = [int(v) for v in self._threads.block[:3]]
+            for k in self._outputs:
+                if self._names[k] in self._declared:
+                    _reset(values[k])
+            raise self._error(code - FAILED, numbers)
+
+    def _error(self, number: int, values: list[int]) -> FinchError:
+        site = self.lowered.kernel.sites[number]
+        return site.error(site.message.format(*values), span=site.span, hint=site.hint)
+
+
+def _reset(value: Any) -> None:
+    """Leave an output empty, but valid, after its kernel failed."""
+    if not value.signature.fixed if isinstance(value.signature, TensorSignature) else False:
+        value.fill(value.shape)
+
+
+def _shared(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    return any(
+        start < other_stop and other_start < stop
+        for start, stop in a._memory
+        for other_start, other_stop in b._memory
+    )
+
+
+def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments in the order of the parameters; ``TypeError`` as Python would raise it."""
+    names = program.params
+    if len(args) > len(names):
+        raise TypeError(f"{program.name}() takes {len(names)} arguments, {len(args)} were given")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{program.name}() has no parameter {name!r}")
+        if name in given:
+            raise TypeError(f"{program.name}() got {name!r} twice")
+        given[name] = value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise TypeError(f"{program.name}() lacks the argument {missing[0]!r}")
+    return [given[name] for name in names]
+
+
+def _written(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program writes."""
+    found = set()
+    for part in program.body.walk():
+        if isinstance(part, Update):
+            found.add(part.target.tensor)
+        elif isinstance(part, Declare):
+            found.add(part.tensor)
+    return frozenset(found)
+
+
+def _declared(program: Program) -> frozenset[str]:
+    return frozenset(p.tensor for p in program.body.walk() if isinstance(p, Declare))
+
+
+def _result_plan(program: Program) -> tuple[tuple[bool, int], ...]:
+    """For each result: whether it is an argument, and which."""
+    names = (*program.params, *program.free)
+    records = [local.name for local in local_records(program)]
+    return tuple(
+        (True, names.index(name)) if name in names else (False, records.index(name))
+        for name in program.results
+    )
+
+
+def _give_back(result: Any, given: list[Any], values: list[Any]) -> Any:
+    """What was passed for what was made of it: an array that was written comes back itself."""
+    if isinstance(result, tuple):
+        return tuple(_give_back(part, given, values) for part in result)
+    for original, value in zip(given, values, strict=True):
+        if result is value:
+            return original
+    return result
+
+

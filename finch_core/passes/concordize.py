@@ -1,0 +1,122 @@
+"""Concordization: every access meets its indices in the order of the loops (paper, Figure
+"Examples of concordization").
+
+    for i, j in _:                     for i, j in _:
+        s[()] += A[j, i]       ->          for i_2 in range(i, i + 1):
+                                               s[()] += A[j, i_2]
+        y[I[i]] += 1           ->          for i_3 in range(I[i], I[i] + 1):
+                                               y[i_3] += 1
+
+An index that is no loop's, or a loop's that is further out than that of the index before it (or than
+the declaration of the tensor), gets a loop of a single iteration around the statement.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from finch_core.binding import BoundTensor
+from finch_core.builder import Names
+from finch_core.dtypes import INTP
+from finch_core.expressions import Access, Expr, Index, cast
+from finch_core.notation import Declare, Define, Extent, Loop, Sequential, Stmt
+from finch_core.passes.unit import Unit
+
+
+def concordize(stmt: Stmt, unit: Unit) -> Stmt:
+    """Insert the loops that make every access of ``stmt`` concordant."""
+    taken = {part.index.name for part in stmt.walk() if isinstance(part, Loop)}
+    return _Concordizer(Names(taken)).stmt(stmt, {}, {})
+
+
+Depths = dict[Index, int]
+Floors = dict[BoundTensor, int]
+
+
+@attrs.define
+class _Units:
+    """The single-iteration loops around one statement, outermost first."""
+
+    depths: Depths
+    floors: Floors
+    names: Names
+    loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
+
+    def depth(self, index: Expr) -> int:
+        """How deep an index's loop is; -1 for what is no index."""
+        if not isinstance(index, Index):
+            return -1
+        if index in self.depths:
+            return self.depths[index]
+        return next(d for unit, _, d in self.loops if unit == index)
+
+    def index_for(self, value: Expr, above: int) -> tuple[Index, int]:
+        """A single-iteration loop's index that equals ``value``, deeper than ``above``."""
+        for unit, same, depth in self.loops:
+            if same == value and depth > above:
+                return unit, depth
+        base = value.name if isinstance(value, Index) else "at"
+        unit = Index(self.names.fresh(base))
+        depth = len(self.depths) + len(self.loops)
+        self.loops.append((unit, value, depth))
+        return unit, depth
+
+    def access(self, node: Access) -> Access:
+        """An access whose indices are those of loops, each deeper than the one before."""
+        root = node.tensor.root
+        above = self.floors.get(root, -1) if root is not None else -1
+        indices = []
+        for index in node.indices:
+            depth = self.depth(index)
+            if depth <= above:
+                index, depth = self.index_for(index, above)
+            indices.append(index)
+            above = depth
+        same = tuple(indices) == node.indices
+        return node if same else attrs.evolve(node, indices=tuple(indices))
+
+    def expr(self, expr: Expr) -> Expr:
+        """All accesses of an expression, those inside indices first."""
+        children = expr.children
+        changed = tuple(self.expr(child) for child in children)
+        if any(a is not b for a, b in zip(changed, children, strict=True)):
+            expr = expr.rebuild(changed)
+        return self.access(expr) if isinstance(expr, Access) else expr
+
+    def around(self, stmt: Stmt) -> Stmt:
+        for index, value, _ in reversed(self.loops):
+            start = value if isinstance(value, Index) else cast(value, INTP)
+            stmt = Loop(index, Extent(start, start + 1), stmt, span=stmt.span)
+        return stmt
+
+
+class _Concordizer:
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def stmt(self, stmt: Stmt, depths: Depths, floors: Floors) -> Stmt:
+        if isinstance(stmt, Sequential):
+            here = dict(floors)
+            for part in _block(stmt):
+                if isinstance(part, Declare):
+                    here[part.tensor] = len(depths) - 1
+            return stmt.rebuild((), tuple(self.stmt(part, depths, here) for part in stmt.bodies))
+        units = _Units(depths, floors, self.names)
+        exprs = stmt.exprs if isinstance(stmt, Declare) else tuple(map(units.expr, stmt.exprs))
+        inner = {**depths, **{unit: depth for unit, _, depth in units.loops}}
+        if isinstance(stmt, Loop):
+            inner[stmt.index] = len(inner)
+        bodies = tuple(self.stmt(body, inner, floors) for body in stmt.bodies)
+        return units.around(stmt.rebuild(exprs, bodies))
+
+
+def _block(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements of a block, those that follow a ``let`` included."""
+    found: list[Stmt] = []
+    for part in stmt.bodies if isinstance(stmt, Sequential) else (stmt,):
+        found.append(part)
+        if isinstance(part, Define):
+            found.extend(_block(part.body))
+    return tuple(found)
+
+

@@ -1,0 +1,196 @@
+"""Dimensionalization: every loop and every declaration gets an extent (paper, "Dimensionalization
+Rules").
+
+    C[...] = 0                               C[...] = 0            # 3 x 5
+    for i in range(0, 3):                    for i in range(0, 3):
+        for j in _:                              for j in range(0, 5):
+            for k in _:                  ->          for k in range(0, 4):
+                C[i, j] += A[i, k] * B[k, j]             C[i, j] += A[i, k] * B[k, j]
+
+The extent of an index is the *meet* of the dimensions that it indexes in reads and in updates of
+tensors that were not declared; the dimension of a declared tensor is that of the indices with which
+it is written. Indices and dimensions that must agree form a class with one extent; where several
+are known they are compared before the program runs. A range that the program writes out must lie
+within the dimensions that it indexes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from finch_core.binding import ZERO, BoundTensor
+from finch_core.errors import DimensionMismatch, Span
+from finch_core.expressions import Access, Expr, Index, Load
+from finch_core.notation import Declare, Extent, Loop, Stmt
+from finch_core.passes.unit import Check, Unit
+
+
+@attrs.define(eq=False)
+class _Dim:
+    """A class of equal dimensions: the extents known for it, and what it can fall back on.
+
+    ``own`` are the present dimensions of tensors that are declared with this dimension.
+    """
+
+    parent: _Dim | None = None
+    known: list[tuple[Extent, Span | None, str]] = attrs.field(factory=list)
+    ranges: list[Extent] = attrs.field(factory=list)
+    own: list[Extent] = attrs.field(factory=list)
+    extent: Extent | None = None
+
+    def find(self) -> _Dim:
+        return self if self.parent is None else self.parent.find()
+
+    def join(self, other: _Dim) -> None:
+        a, b = self.find(), other.find()
+        if a is not b:
+            b.parent = a
+            a.known += b.known
+            a.ranges += b.ranges
+            a.own += b.own
+
+
+def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
+    """Give every loop and declaration of ``stmt`` its extent; adds to ``unit.checks``."""
+    pass_ = _Dimensionalizer(unit)
+    pass_.collect(stmt)
+    return pass_.resolve(stmt)
+
+
+class _Dimensionalizer:
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.indices: dict[Index, _Dim] = {}
+        self.explicit: dict[Index, Extent] = {}
+        self.declared: dict[BoundTensor, list[_Dim]] = {}
+        self.declarations: dict[int, list[_Dim]] = {}
+
+    # -- gathering ----------------------------------------------------------------------
+
+    def collect(self, stmt: Stmt) -> None:
+        if isinstance(stmt, Loop):
+            if stmt.extent is None:
+                self.indices[stmt.index] = _Dim()
+            else:
+                self.explicit[stmt.index] = stmt.extent
+        if isinstance(stmt, Declare):
+            self.declare(stmt)
+        for expr in stmt.exprs:
+            for node in expr.walk():
+                if isinstance(node, Access):
+                    self.access(node)
+        for body in stmt.bodies:
+            self.collect(body)
+
+    def declare(self, stmt: Declare) -> None:
+        present = [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
+        if stmt.tensor.fixed:
+            names = (f"dimension {k} of {stmt.tensor}" for k in range(len(present)))
+            dims = [_Dim(known=[(e, stmt.span, n)]) for e, n in zip(present, names, strict=True)]
+        else:
+            dims = [_Dim(own=[extent]) for extent in present]
+        self.declared[stmt.tensor] = self.declarations[id(stmt)] = dims
+
+    def access(self, node: Access) -> None:
+        dims = self.dims_of(node)
+        for k, (index, dim) in enumerate(zip(node.indices, dims, strict=True)):
+            if dim is None or not isinstance(index, Index):
+                continue
+            if index in self.indices:
+                self.indices[index].join(dim)
+            elif index in self.explicit:
+                self.within(self.explicit[index], dim, node, k)
+
+    def dims_of(self, node: Access) -> list[_Dim | None]:
+        """The dimension classes of an access: of the tensor's declaration, or what it has now."""
+        root = node.tensor.root
+        extents = node.tensor.dims
+        if root is None or root not in self.declared:
+            return [self.known(extent, k, node) for k, extent in enumerate(extents)]
+        own = {e.stop: d for e, d in zip(root.fiber.dims, self.declared[root], strict=True)}
+        return [None if e is None else own.get(e.stop) for e in extents]
+
+    def known(self, extent: Extent | None, k: int, node: Access) -> _Dim | None:
+        """The class of a dimension as it is before the program runs."""
+        if extent is None:
+            return None
+        extent = Extent(self.unit.present(extent.start), self.unit.present(extent.stop))
+        return _Dim(known=[(extent, node.span, f"dimension {k} of {node.tensor}")])
+
+    def within(self, extent: Extent, dim: _Dim, node: Access, k: int) -> None:
+        """A written-out range: it fixes a declared tensor's dimension, and must fit any other."""
+        if dim.own and not dim.known:
+            dim.find().ranges.append(extent)
+            return
+        for known, _, _ in dim.known:
+            message = f"range({{0}}, ...) is not within dimension {k} of {node.tensor}, of size {{1}}"
+            for first, second in ((known.start, extent.start), (extent.stop, known.stop)):
+                if self.evaluable(first) and self.evaluable(second):
+                    self.unit.checks.append(Check(first, second, message, node.span, "<="))
+
+    # -- solving ------------------------------------------------------------------------
+
+    def resolve(self, stmt: Stmt) -> Stmt:
+        bodies = tuple(self.resolve(body) for body in stmt.bodies)
+        if isinstance(stmt, Loop):
+            return attrs.evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0])
+        if isinstance(stmt, Declare):
+            dims = tuple(self.tensor_extent(d, stmt) for d in self.declarations[id(stmt)])
+            return attrs.evolve(stmt, dims=dims)
+        return stmt.rebuild(stmt.exprs, bodies)
+
+    def loop_extent(self, stmt: Loop) -> Extent:
+        if stmt.extent is not None:
+            return stmt.extent
+        extent = self.solve(self.indices[stmt.index])
+        if extent is None:
+            raise DimensionMismatch(
+                f"nothing fixes the extent of {stmt.index.name}",
+                span=stmt.span,
+                hint=f"write it out, as in: for {stmt.index.name} in range(0, n)",
+            )
+        return extent
+
+    def tensor_extent(self, dim: _Dim, stmt: Declare) -> Extent:
+        extent = self.solve(dim)
+        assert extent is not None
+        return extent
+
+    def solve(self, dim: _Dim) -> Extent | None:
+        dim = dim.find()
+        if dim.extent is None:
+            dim.extent = self.meet(dim)
+        return dim.extent
+
+    def meet(self, dim: _Dim) -> Extent | None:
+        if dim.known:
+            first, _, what = dim.known[0]
+            for other, span, which in dim.known[1:]:
+                if other != first:
+                    message = f"{what} is {{0}}, but {which} is {{1}}"
+                    self.unit.checks.append(Check(first.stop, other.stop, message, span))
+            for extent in dim.ranges:
+                message = f"the range ends at {{0}}, but {what} is {{1}}"
+                if self.evaluable(extent.stop):
+                    self.unit.checks.append(Check(extent.stop, first.stop, message, None, "<="))
+            return first
+        stops = [extent.stop for extent in dim.ranges if self.evaluable(extent.stop)]
+        if stops and len(stops) == len(dim.ranges):
+            largest = stops[0]
+            for stop in stops[1:]:
+                largest = stop if stop == largest else largest.max(stop)
+            return Extent(ZERO, largest)
+        return dim.own[0] if dim.own else None
+
+    def evaluable(self, expr: Expr) -> bool:
+        """Whether an extent is known before the program runs: it has no index and reads nothing."""
+        return not any(isinstance(n, (Index, Access, Load)) or _bound(n) for n in expr.walk())
+
+
+def _bound(node: Expr) -> bool:
+    from finch_core.expressions import Name
+
+    return isinstance(node, Name)
+

@@ -1,0 +1,254 @@
+"""Life cycle automation: freeze and thaw are inserted where tensors change mode (paper, Figure
+"Life cycle automation").
+
+    y[...] = 0                    y[...] = 0
+    for i in _:                   for i in _:
+        y[i] += x[i]                  y[i] += x[i]
+    for i in _:           ->      freeze(y)
+        s[()] += y[i]             thaw(s)
+                                  for i in _:
+                                      s[()] += y[i]
+                                  freeze(s)
+
+A tensor changes mode only in the block that declares it (or that freezes or thaws it in so many
+words), and otherwise in the outermost block. What is left in update mode is frozen at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from finch_core.binding import BoundTensor
+from finch_core.errors import FormatError, LifecycleError, Span
+from finch_core.expressions import Access, Expr, Index
+from finch_core.level import Mode
+from finch_core.notation import (
+    Declare,
+    Define,
+    Freeze,
+    Loop,
+    Sequential,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+)
+from finch_core.passes.unit import Unit
+
+
+def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
+    """Insert the freezes and thaws of ``stmt``, and mark updates of what is still fill."""
+    return _Block(None).run(stmt)
+
+
+@attrs.frozen
+class _Uses:
+    """What a statement does to tensors of blocks around it, and where first."""
+
+    reads: dict[BoundTensor, Span | None]
+    updates: dict[BoundTensor, Span | None]
+
+
+class _Block:
+    """One block: the modes of the tensors that change mode in it.
+
+    ``own`` are those tensors; None in the outermost block, where all do.
+    """
+
+    def __init__(self, own: frozenset[BoundTensor] | None) -> None:
+        self.own = own
+        self.modes: dict[BoundTensor, Mode] = {}
+        self.untouched: set[BoundTensor] = set()
+        """Declared, and nothing written since."""
+
+    def run(self, stmt: Stmt) -> Stmt:
+        return _nest(list(self.items(stmt)) + [Freeze(t) for t in self.updated()])
+
+    def updated(self) -> list[BoundTensor]:
+        return [t for t, mode in self.modes.items() if mode is Mode.UPDATE]
+
+    def items(self, stmt: Stmt) -> Iterator[Stmt]:
+        for item in _flatten(stmt):
+            yield from self.item(item)
+
+    def item(self, stmt: Stmt) -> Iterator[Stmt]:
+        if isinstance(stmt, Declare):
+            if self.mode(stmt.tensor) is Mode.UPDATE:
+                yield Freeze(stmt.tensor, span=stmt.span)
+            self.modes[stmt.tensor] = Mode.UPDATE
+            self.untouched.add(stmt.tensor)
+            yield stmt
+        elif isinstance(stmt, (Freeze, Thaw)):
+            yield self.written_out(stmt)
+        else:
+            uses = _uses(stmt)
+            yield from self.changes(uses, stmt)
+            fresh = frozenset(self.untouched)
+            self.untouched -= set(uses.updates)
+            yield _inner(stmt, fresh)
+
+    def mode(self, tensor: BoundTensor) -> Mode:
+        return self.modes.get(tensor, Mode.READ)
+
+    def written_out(self, stmt: Freeze | Thaw) -> Stmt:
+        wanted = Mode.UPDATE if isinstance(stmt, Freeze) else Mode.READ
+        if self.mode(stmt.tensor) is not wanted:
+            doing = "frozen" if isinstance(stmt, Freeze) else "thawed"
+            raise LifecycleError(
+                f"{stmt.tensor} is {doing} already",
+                span=stmt.span,
+                hint="freeze and thaw are inserted where they are needed; leave this one out",
+            )
+        if isinstance(stmt, Thaw):
+            _check_thaw(stmt.tensor, stmt.span)
+        self.modes[stmt.tensor] = Mode.READ if isinstance(stmt, Freeze) else Mode.UPDATE
+        return stmt
+
+    def changes(self, uses: _Uses, stmt: Stmt) -> Iterator[Stmt]:
+        """The changes of mode before a statement."""
+        for tensor, span in uses.updates.items():
+            if tensor in uses.reads:
+                raise LifecycleError(
+                    f"{tensor} is read and updated within one statement",
+                    span=uses.reads[tensor] or span,
+                    hint="write to another tensor, or split the loop in two",
+                )
+            if self.owns(tensor) and self.mode(tensor) is Mode.READ:
+                _check_thaw(tensor, span)
+                self.modes[tensor] = Mode.UPDATE
+                yield Thaw(tensor, span=stmt.span)
+        for tensor in uses.reads:
+            if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
+                self.modes[tensor] = Mode.READ
+                yield Freeze(tensor, span=stmt.span)
+        for tensor in _declared_inside(stmt):
+            if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
+                self.modes[tensor] = Mode.READ
+                yield Freeze(tensor, span=stmt.span)
+
+    def owns(self, tensor: BoundTensor) -> bool:
+        return self.own is None or tensor in self.own
+
+
+def _check_thaw(tensor: BoundTensor, span: Span | None) -> None:
+    for level in tensor.format.levels():
+        if not level.thaws:
+            raise FormatError(
+                f"{tensor} cannot be updated again once it is frozen: "
+                f"a {level.name} cannot continue",
+                span=span,
+                hint=f"declare it, {tensor}[...] = fill, and write all of it in one go, or use a "
+                "format that takes writes in any order",
+            )
+
+
+# -- blocks -------------------------------------------------------------------------------------
+
+
+def _flatten(stmt: Stmt) -> Iterator[Stmt]:
+    """The statements of a block in order; a ``let`` comes without the rest that it binds in."""
+    if isinstance(stmt, Sequential):
+        for part in stmt.statements:
+            yield from _flatten(part)
+    elif isinstance(stmt, Define):
+        yield attrs.evolve(stmt, body=Sequential())
+        yield from _flatten(stmt.body)
+    else:
+        yield stmt
+
+
+def _nest(items: list[Stmt]) -> Stmt:
+    """The inverse of ``_flatten``."""
+    done: list[Stmt] = []
+    for k, item in enumerate(items):
+        if isinstance(item, Define):
+            done.append(attrs.evolve(item, body=_nest(items[k + 1 :])))
+            break
+        done.append(item)
+    return done[0] if len(done) == 1 else Sequential(tuple(done))
+
+
+def _owned(stmt: Stmt) -> frozenset[BoundTensor]:
+    """The tensors that change mode in so many words directly in a block."""
+    return frozenset(
+        item.tensor for item in _flatten(stmt) if isinstance(item, (Declare, Freeze, Thaw))
+    )
+
+
+def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
+    found = [p.tensor for p in stmt.walk() if isinstance(p, (Declare, Freeze, Thaw))]
+    return list(dict.fromkeys(found))
+
+
+def _inner(stmt: Stmt, fresh: frozenset[BoundTensor]) -> Stmt:
+    """A statement with the life cycles of the blocks inside it settled, and its updates marked."""
+    singles = _single_updates(stmt, fresh)
+    return _settle(stmt, singles, ())
+
+
+def _settle(stmt: Stmt, singles: frozenset[BoundTensor], loops: tuple[Index, ...]) -> Stmt:
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        once = root in singles and set(loops) <= set(stmt.target.indices)
+        return attrs.evolve(stmt, fresh=True) if once else stmt
+    if isinstance(stmt, Loop):
+        loops = (*loops, stmt.index)
+    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, loops) for body in stmt.bodies))
+
+
+def _body(stmt: Stmt, singles: frozenset[BoundTensor], loops: tuple[Index, ...]) -> Stmt:
+    own = _owned(stmt)
+    if own:
+        return _Block(own).run(stmt)
+    if isinstance(stmt, Sequential):
+        return stmt.rebuild((), tuple(_settle(part, singles, loops) for part in stmt.bodies))
+    return _settle(stmt, singles, loops)
+
+
+def _single_updates(stmt: Stmt, fresh: frozenset[BoundTensor]) -> frozenset[BoundTensor]:
+    """Those of ``fresh`` that at most one update of ``stmt`` can reach in one iteration."""
+    return frozenset(tensor for tensor in fresh if _updates_of(stmt, tensor) == 1)
+
+
+def _updates_of(stmt: Stmt, tensor: BoundTensor) -> int:
+    """How many updates of a tensor one pass through ``stmt`` makes at most."""
+    if isinstance(stmt, Update):
+        return int(stmt.target.tensor.root is tensor)
+    counts = [_updates_of(body, tensor) for body in stmt.bodies]
+    return max(counts, default=0) if isinstance(stmt, Sieve) else sum(counts)
+
+
+# -- uses ---------------------------------------------------------------------------------------
+
+
+def _uses(stmt: Stmt) -> _Uses:
+    uses = _Uses({}, {})
+    _gather(stmt, uses, frozenset())
+    return uses
+
+
+def _gather(stmt: Stmt, uses: _Uses, own: frozenset[BoundTensor]) -> None:
+    """Add the uses of ``stmt``, but for tensors that change mode inside it."""
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        if root is not None and root not in own:
+            uses.updates.setdefault(root, stmt.target.span or stmt.span)
+        for index in stmt.target.indices:
+            _reads(index, uses, own, stmt.span)
+        _reads(stmt.value, uses, own, stmt.span)
+    elif not isinstance(stmt, (Declare, Freeze, Thaw)):
+        for expr in stmt.exprs:
+            _reads(expr, uses, own, stmt.span)
+    for body in stmt.bodies:
+        inside = own | _owned(body) if not isinstance(stmt, Sequential) else own
+        _gather(body, uses, inside)
+
+
+def _reads(expr: Expr, uses: _Uses, own: frozenset[BoundTensor], span: Span | None) -> None:
+    for node in expr.walk():
+        if isinstance(node, Access):
+            root = node.tensor.root
+            if root is not None and root not in own:
+                uses.reads.setdefault(root, node.span or span)

@@ -1,0 +1,101 @@
+"""Which writes a format can take is declared, and decided here from the loops around each write.
+
+A level whose order is *once* wants each fiber visited once, in order: from the declaration to the
+loop of its index there are the loops of the access's own indices, in order, and no others; and one
+loop writes each fiber.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from finch_core.binding import BoundTensor
+from finch_core.errors import FormatError, Span, quote
+from finch_core.expressions import Index
+from finch_core.level import Order
+from finch_core.notation import Declare, Loop, Sequential, Stmt, Thaw, Update
+from finch_core.passes.unit import Unit
+
+
+@attrs.frozen
+class _Write:
+    update: Update
+    loops: tuple[Loop, ...]
+    """The loops between the tensor's declaration (or thaw) and the update, outermost first."""
+
+
+def orders(stmt: Stmt, unit: Unit) -> Stmt:
+    """Refuse the writes that a format cannot take; gives ``stmt`` unchanged."""
+    phases: dict[tuple[BoundTensor, int], list[_Write]] = {}
+    _gather(stmt, (), {}, phases, [0])
+    for (tensor, _), writes in phases.items():
+        for write in writes:
+            _check(tensor, write, unit)
+        _check_single(tensor, writes, unit)
+    return stmt
+
+
+def _gather(
+    stmt: Stmt,
+    loops: tuple[Loop, ...],
+    starts: dict[BoundTensor, tuple[int, int]],
+    phases: dict[tuple[BoundTensor, int], list[_Write]],
+    counter: list[int],
+) -> None:
+    """Collect the writes of each phase of updates; ``starts`` says how deep each phase began."""
+    if isinstance(stmt, (Declare, Thaw)):
+        counter[0] += 1
+        starts[stmt.tensor] = (len(loops), counter[0])
+    if isinstance(stmt, Update):
+        tensor = stmt.target.tensor.root
+        if tensor is not None and tensor in starts:
+            depth, phase = starts[tensor]
+            phases.setdefault((tensor, phase), []).append(_Write(stmt, loops[depth:]))
+    inner = (*loops, stmt) if isinstance(stmt, Loop) else loops
+    for body in stmt.bodies:
+        scope = starts if isinstance(stmt, Sequential) else dict(starts)
+        _gather(body, inner, scope, phases, counter)
+
+
+def _sequential_depth(tensor: BoundTensor) -> int:
+    """How many leading indices a format wants in order: up to its last level of order *once*."""
+    levels = [level for level in tensor.format.levels() if not level.is_leaf]
+    return max((k + 1 for k, level in enumerate(levels) if level.order is Order.ONCE), default=0)
+
+
+def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
+    depth = _sequential_depth(tensor)
+    wanted = tuple(index for index in write.update.target.indices[:depth])
+    loops = tuple(loop.index for loop in write.loops[:depth])
+    if wanted != loops:
+        _refuse(tensor, depth, write.update.target.span or write.update.span, wanted, unit)
+
+
+def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None:
+    """One loop nest writes each fiber of a sequential level."""
+    depth = _sequential_depth(tensor)
+    if depth == 0 or len(writes) < 2:
+        return
+    nests = {tuple(id(loop) for loop in write.loops[:depth]) for write in writes}
+    if len(nests) > 1:
+        late = writes[1].update
+        _refuse(tensor, depth, late.target.span or late.span, (), unit)
+
+
+def _refuse(
+    tensor: BoundTensor, depth: int, span: Span | None, wanted: tuple[object, ...], unit: Unit
+) -> None:
+    level = [lvl for lvl in tensor.format.levels() if not lvl.is_leaf][depth - 1]
+    names = [i.name for i in wanted if isinstance(i, Index)]
+    if wanted:
+        order = f"the loops around this write must begin with {', '.join(names)}, in that order"
+    else:
+        order = "one loop must write all of it"
+    free = [n for n, f in sorted(unit.hub.levels.items()) if not f.is_leaf and f.order is Order.ANY]
+    raise FormatError(
+        f"{tensor} cannot be written here: its {level.name} level takes each fiber once, in order",
+        span=span,
+        hint=f"{order}; {quote(free)} can be written in any order"
+        if free
+        else order,
+    )

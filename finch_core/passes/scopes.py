@@ -1,0 +1,197 @@
+"""Scopes: every loop index and ``let`` name becomes unique, and names become what they stand for.
+
+    for i in _: s[()] += x[i] * c          for i in _: s[()] += x[i] * c
+    for i in _: s[()] += y[i]       ->     for i_2 in _: s[()] += y[i_2]
+
+Tensors, scalars and the types of ``let`` names are bound here, so that whatever the types forbid
+is refused with the place in the program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from finch_core.binding import TensorLike
+from finch_core.builder import Names
+from finch_core.dtypes import concrete, holds
+from finch_core.errors import (
+    DimensionMismatch,
+    FinchError,
+    FormatError,
+    KernelSyntaxError,
+    Span,
+)
+from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, cast
+from finch_core.notation import Declare, Define, Freeze, Loop, Stmt, Thaw, Update
+from finch_core.operators import literal_value
+from finch_core.passes.unit import Unit
+from finch_core.rewrite import rewrite_expr
+
+
+def scopes(stmt: Stmt, unit: Unit) -> Stmt:
+    """Bind every name in ``stmt``."""
+    return _Scopes(unit).stmt(stmt, {})
+
+
+class _Scopes:
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.names = Names((*unit.arguments, *unit.scalars))
+
+    def stmt(self, stmt: Stmt, scope: dict[str, Expr]) -> Stmt:
+        if isinstance(stmt, Loop):
+            index = Index(self.names.fresh(stmt.index.name))
+            extent: Any = None if stmt.extent is None else self.expr(stmt.extent, scope, stmt.span)
+            body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
+            return Loop(index, extent, body, span=stmt.span)
+        if isinstance(stmt, Define):
+            value = self.expr(stmt.value, scope, stmt.span)
+            name = Name(self.names.fresh(stmt.name.name), self.type_of(value, stmt.span))
+            body = self.stmt(stmt.body, {**scope, stmt.name.name: name})
+            return Define(name, value, body, span=stmt.span)
+        if isinstance(stmt, Update):
+            return self.update(stmt, scope)
+        if isinstance(stmt, Declare):
+            return self.declare(stmt, scope)
+        if isinstance(stmt, (Freeze, Thaw)):
+            return attrs.evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
+        exprs = tuple(self.expr(expr, scope, stmt.span) for expr in stmt.exprs)
+        for expr in exprs:
+            self.type_of(expr, stmt.span)
+        return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
+
+    def update(self, stmt: Update, scope: dict[str, Expr]) -> Stmt:
+        target: Any = self.expr(stmt.target, scope, stmt.span)
+        value = self.expr(stmt.value, scope, stmt.span)
+        mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
+        try:
+            result = other if stmt.op is None else stmt.op.result(mine, other)
+        except TypeError:
+            raise FormatError(
+                f"{stmt.op} is not defined on {mine} and {concrete(other)}", span=stmt.span
+            ) from None
+        if not _fits(mine, result, value if stmt.op is None else None):
+            name = stmt.target.tensor
+            raise FormatError(
+                f"{name} holds {mine}, and cannot take a value of {concrete(result)}",
+                span=stmt.span,
+                hint=f"cast the value, as in np.{mine}(...), or give {name} a wider dtype",
+            )
+        return Update(target, stmt.op, value, span=stmt.span)
+
+    def declare(self, stmt: Declare, scope: dict[str, Expr]) -> Stmt:
+        tensor = self.plain(stmt.tensor, stmt.span)
+        init = self.expr(stmt.init, scope, stmt.span)
+        fill, dtype = tensor.format.fill_value, tensor.format.dtype
+        literal = cast(init, dtype) if isinstance(init, Literal) else None
+        if not isinstance(literal, Literal) or not _same_value(literal.value, fill, dtype):
+            shown = literal.value.item() if isinstance(literal, Literal) else "a run-time value"
+            raise FormatError(
+                f"{stmt.tensor} is declared to {shown}, but its fill value is {fill.item()}",
+                span=stmt.span,
+                hint=f"make the tensor with that fill value, or write "
+                f"{stmt.tensor}[...] = {fill.item()}",
+            )
+        return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
+
+    def plain(self, name: str, span: Span | None) -> Any:
+        """The tensor of this name, which must be no wrapper around one."""
+        argument = self.unit.arguments.get(name)
+        if argument is None:
+            raise KernelSyntaxError(f"{name} is a number, not a tensor", span=span)
+        root = argument.root
+        if root is None:
+            raise FormatError(f"{name} is a mask, which cannot be written", span=span)
+        return root
+
+    def expr(self, expr: Expr, scope: dict[str, Expr], span: Span | None) -> Expr:
+        def rule(node: Expr) -> Expr:
+            if isinstance(node, (Index, Name)):
+                return self.name(node, scope, span)
+            if isinstance(node, Access) and isinstance(node.tensor, str):
+                return self.access(node)
+            return node
+
+        return rewrite_expr(expr, rule)
+
+    def name(self, node: Index | Name, scope: dict[str, Expr], span: Span | None) -> Expr:
+        if node.name in scope:
+            return scope[node.name]
+        if node.name in self.unit.scalars:
+            return self.unit.scalars[node.name]
+        where = getattr(node, "span", None) or span
+        if node.name in self.unit.arguments:
+            argument = self.unit.arguments[node.name]
+            indices = ", ".join("ijklmnop"[: argument.ndim]) or "()"
+            raise KernelSyntaxError(
+                f"{node.name} is a tensor, and stands here without an index",
+                span=where,
+                hint=f"read an element, {node.name}[{indices}]",
+            )
+        raise KernelSyntaxError(f"the name {node.name} is not bound", span=where)
+
+    def access(self, node: Access) -> Expr:
+        tensor = self.unit.arguments.get(node.tensor)
+        if tensor is None:
+            raise KernelSyntaxError(
+                f"{node.tensor} is a number, and cannot be indexed", span=node.span
+            )
+        if tensor.ndim != len(node.indices):
+            raise DimensionMismatch(
+                f"{node.tensor} has {_count(tensor.ndim, 'dimension')} and is accessed with "
+                f"{_count(len(node.indices), 'index', 'indices')}",
+                span=node.span,
+                hint=_indices_hint(node.tensor, tensor),
+            )
+        for index in node.indices:
+            self.index(index, node)
+        return attrs.evolve(node, tensor=tensor)
+
+    def index(self, index: Expr, node: Access) -> None:
+        inner = index.index if isinstance(index, Modified) else index
+        kind = concrete(self.type_of(inner, node.span)).kind
+        if kind not in "iu":
+            raise FormatError(
+                f"an index of {node.tensor} is no integer", span=node.span, hint="cast it, int(x)"
+            )
+
+    def type_of(self, expr: Expr, span: Span | None) -> Any:
+        """The type of an expression, or a refusal where an operator is not defined on its types."""
+        for node in expr.walk():
+            if isinstance(node, Call):
+                try:
+                    _ = node.dtype
+                except TypeError as error:
+                    raise self.undefined(node, span, error) from None
+        try:
+            return expr.dtype
+        except NotImplementedError:
+            return None
+
+    @staticmethod
+    def undefined(node: Call, span: Span | None, error: Exception) -> FinchError:
+        types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
+        return FormatError(f"{node.op} is not defined on {types}", span=span)
+
+
+def _fits(target: Any, source: Any, value: Expr | None) -> bool:
+    """Whether the update may be stored; a literal that the dtype holds exactly always may."""
+    if isinstance(value, Literal) and not isinstance(value.value, tuple) and target.names is None:
+        stored = literal_value(value.value, target)
+        return bool(stored == value.value or value.value != value.value) and holds(target, source)
+    return holds(target, source)
+
+
+def _same_value(value: Any, fill: Any, dtype: Any) -> bool:
+    return Literal(value, dtype) == Literal(fill, dtype) or bool(value == fill)
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _indices_hint(name: str, tensor: TensorLike) -> str:
+    indices = ", ".join("ijklmnop"[: tensor.ndim])
+    return f"write {name}[{indices or '()'}]"

@@ -1,0 +1,75 @@
+"""What the passes share while one program is normalised for one set of formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from finch_core.binding import BoundTensor, TensorLike
+from finch_core.builder import Names
+from finch_core.errors import Span
+from finch_core.expressions import Expr, Var
+from finch_core.notation import Declare, Program
+
+
+@attrs.frozen
+class Check:
+    """Two sizes that must agree, tested before the program runs."""
+
+    first: Expr
+    second: Expr
+    message: str
+    span: Span | None = None
+    relation: str = "=="
+    """``==``, or ``<=`` for a range that must lie within a dimension."""
+
+
+@attrs.define
+class Unit:
+    """A program, and what its names stand for.
+
+    ``tensors`` are the arguments and locals that are tensors, ``arguments`` what the program's names
+    mean (a wrapper around a tensor, where one was passed), ``scalars`` the run-time values. Passes
+    add to ``checks``.
+    """
+
+    program: Program
+    names: Names
+    tensors: dict[str, BoundTensor]
+    arguments: dict[str, TensorLike]
+    scalars: dict[str, Var]
+    strict: bool = False
+    checks: list[Check] = attrs.field(factory=list)
+    hub: Any = None
+    simplifier: Any = None
+    snapshots: dict[Var, Var] = attrs.field(factory=dict)
+    """Dimensions that the program changes, and the variables that keep what they were before."""
+
+    def present(self, expr: Expr) -> Expr:
+        """A dimension as it is before the program runs, though the program may change it."""
+        from finch_core.rewrite import rewrite_expr
+
+        return rewrite_expr(expr, self._before)
+
+    def _before(self, node: Expr) -> Expr:
+        if not isinstance(node, Var) or node not in self.changing:
+            return node
+        if node not in self.snapshots:
+            self.snapshots[node] = Var(self.names.fresh(f"{node.name}_before"), node.type)
+        return self.snapshots[node]
+
+    @property
+    def changing(self) -> frozenset[Var]:
+        """The dimensions of the tensors that the program declares."""
+        declared = {s.tensor for s in self.program.body.walk() if isinstance(s, Declare)}
+        found = set()
+        for name in declared:
+            if self.arguments[name].root is not None:
+                for level in self.arguments[name].root.level.levels():  # type: ignore[union-attr]
+                    if isinstance(level.shape, Var):
+                        found.add(level.shape)
+        return frozenset(found)
+
+    def span_of(self, name: str) -> Span | None:
+        return self.program.spans.get(name)

@@ -1,0 +1,103 @@
+"""What a kernel is compiled for: the format of each tensor argument, the type of each scalar."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import attrs
+
+from finch_core.binding import BoundTensor, TensorLike, bind_level
+from finch_core.builder import Names
+from finch_core.dtypes import Type
+from finch_core.expressions import Var
+from finch_core.level import Format
+
+
+class Signature:
+    """The part of an argument that code depends on. Interned: equal signatures are identical."""
+
+    __slots__ = ()
+
+
+@attrs.frozen(eq=False)
+class TensorSignature(Signature):
+    """A tensor of some format; ``fixed`` if its memory is not ours to resize (a NumPy array)."""
+
+    format: Format
+    fixed: bool = False
+
+
+@attrs.frozen(eq=False)
+class ScalarSignature(Signature):
+    """A run-time number."""
+
+    type: Type
+
+
+@attrs.frozen(eq=False)
+class WrappedSignature(Signature):
+    """A wrapper around a tensor: ``key`` is what code depends on of the wrapper itself.
+
+    ``apply(inner, scalars)`` puts the wrapper around a tensor-like; ``scalars`` are its run-time
+    values, of the types in ``types``.
+    """
+
+    wrapper: Any
+    inner: Signature
+    key: Any
+
+
+_interned: dict[Any, Signature] = {}
+_lock = threading.Lock()
+
+
+def tensor_signature(format: Format, fixed: bool = False) -> TensorSignature:
+    """The one signature of tensors like this."""
+    return _intern((format, fixed), lambda: TensorSignature(format, fixed))  # type: ignore[no-any-return]
+
+
+def scalar_signature(type_: Type) -> ScalarSignature:
+    """The one signature of numbers of this type (weak or not)."""
+    key = (isinstance(type_, type), type_)
+    return _intern(key, lambda: ScalarSignature(type_))  # type: ignore[no-any-return]
+
+
+def wrapped_signature(wrapper: Any, inner: Signature, key: Any) -> WrappedSignature:
+    """The one signature of such a wrapper around such a tensor."""
+    return _intern((type(wrapper), inner, key), lambda: WrappedSignature(wrapper, inner, key))  # type: ignore[no-any-return]
+
+
+def _intern(key: Any, make: Any) -> Any:
+    found = _interned.get(key)
+    if found is None:
+        with _lock:
+            found = _interned.setdefault(key, make())
+    return found
+
+
+def describe(signature: Signature) -> str:
+    """A text that tells signatures apart across processes."""
+    if isinstance(signature, TensorSignature):
+        return f"{signature.format!r}{' fixed' if signature.fixed else ''}"
+    if isinstance(signature, ScalarSignature):
+        return f"scalar {signature.type!r}"
+    assert isinstance(signature, WrappedSignature)
+    return f"{type(signature.wrapper).__name__}{signature.key!r} of {describe(signature.inner)}"
+
+
+def bind(
+    signature: Signature, name: str, names: Names
+) -> tuple[BoundTensor | None, TensorLike | None, tuple[Var, ...]]:
+    """What an argument stands for: its tensor, the tensor-like it is seen as, and its scalars."""
+    if isinstance(signature, ScalarSignature):
+        return None, None, (Var(names.fresh(name), signature.type),)
+    if isinstance(signature, TensorSignature):
+        level = bind_level(signature.format, name, names)
+        tensor = BoundTensor(name, signature.format, level, fixed=signature.fixed)
+        return tensor, tensor.fiber, ()
+    assert isinstance(signature, WrappedSignature)
+    inner, seen, scalars = bind(signature.inner, name, names)
+    mine = tuple(Var(names.fresh(f"{name}_w{k}"), int) for k in range(signature.wrapper.nscalars))
+    assert seen is not None
+    return inner, signature.wrapper.bind(seen, mine), (*scalars, *mine)

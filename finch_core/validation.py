@@ -1,0 +1,108 @@
+"""Checks of buffers that come from outside: what is malformed is named, with its position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from finch_core.errors import FormatError, quote
+from finch_core.layout import Layout, Part
+
+if TYPE_CHECKING:
+    from finch_core.tensor import Tensor
+
+
+def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str], Any]:
+    """The given arrays and scalars by level and field name; each must be there, and no other."""
+    taken = {}
+    for part in (*layout.buffers, *layout.scalars):
+        name = part.field.name
+        key = f"{part.level}_{name}"
+        if key not in given and sum(p.field.name == name for p in layout.buffers) == 1:
+            key = name
+        if key not in given:
+            if not part.field.is_buffer:
+                continue
+            raise FormatError(f"the buffer {part.level}_{name} ({part.field.role}) is missing")
+        value = given.pop(key)
+        taken[part.level, name] = _array(key, part, value) if part.field.is_buffer else value
+    if given:
+        raise FormatError(
+            f"the format has no buffers {quote(given)}",
+            hint="it has " + ", ".join(f"{p.level}_{p.field.name}" for p in layout.buffers),
+        )
+    return taken
+
+
+def _array(key: str, part: Part, value: Any) -> np.ndarray[Any, Any]:
+    wanted = part.field.dtype
+    if not isinstance(value, np.ndarray):
+        raise FormatError(f"the buffer {key} is a {type(value).__name__}, not a NumPy array")
+    if value.dtype != wanted:
+        raise FormatError(
+            f"the buffer {key} has dtype {value.dtype}, and the format wants {wanted}",
+            hint="give the format the array's dtype, or the array the format's",
+        )
+    if value.ndim != 1 or not value.flags.c_contiguous or not value.flags.aligned:
+        raise FormatError(f"the buffer {key} is not a contiguous array of one dimension")
+    return value
+
+
+def validate(tensor: Tensor) -> None:
+    """Check all buffers of a tensor, level by level from the outermost."""
+    positions, dims = 1, iter(tensor.shape)
+    for k, level in enumerate(tensor.format.levels()):
+        shape = 0 if level.is_leaf else next(dims)
+        fields = tensor._fields(k)
+        try:
+            level.validate(positions, shape, fields)
+            try:
+                sizes, below = level.sizes(positions, shape, fields)
+            except IndexError:
+                raise FormatError(f"too short for {positions} fibers") from None
+            _check_lengths(sizes, fields)
+            if hasattr(level, "validate_contents"):
+                level.validate_contents(positions, shape, fields)
+        except FormatError as error:
+            error.message = f"level {k} ({level.name}): {error.message}"
+            raise
+        positions = below
+
+
+def _check_lengths(sizes: dict[str, int], fields: dict[str, Any]) -> None:
+    for name, size in sizes.items():
+        if len(fields[name]) < size:
+            raise FormatError(f"{name} has {len(fields[name])} elements, and needs {size}")
+
+
+def check_pointers(name: str, pointers: np.ndarray[Any, Any], positions: int) -> None:
+    """``pointers`` must start at 0 and not decrease over ``positions + 1`` entries."""
+    if len(pointers) < positions + 1:
+        raise FormatError(f"{name} has {len(pointers)} elements, and needs {positions + 1}")
+    used = pointers[: positions + 1]
+    if used[0] != 0:
+        raise FormatError(f"{name}[0] is {used[0]}, and must be 0")
+    falls = np.flatnonzero(used[1:] < used[:-1])
+    if falls.size:
+        k = int(falls[0])
+        raise FormatError(f"{name}[{k + 1}] is {used[k + 1]}, less than {name}[{k}], {used[k]}")
+
+
+def check_indices(
+    name: str, indices: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], shape: int
+) -> None:
+    """``indices`` must be within ``shape``, and increase strictly within each fiber."""
+    stored = int(pointers[-1]) if len(pointers) else 0
+    if len(indices) < stored:
+        raise FormatError(f"{name} has {len(indices)} elements, and needs {stored}")
+    used = indices[:stored]
+    outside = np.flatnonzero((used < 0) | (used >= shape))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"{name}[{k}] is {used[k]}, and not within the dimension, {shape}")
+    flat = np.flatnonzero(used[1:] <= used[:-1]) + 1
+    wrong = flat[~np.isin(flat, pointers)]
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(f"{name}[{k}] is {used[k]}, not more than {name}[{k - 1}], {used[k - 1]}")

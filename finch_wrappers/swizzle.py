@@ -1,0 +1,164 @@
+"""SwizzleTensor: a lazily transposed tensor, compiled away by wrapperization (paper, Table "Wrapper
+tensors"): ``swizzle(A, perm)[idx...]`` is ``A[idx[perm]...]``."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.binding import BoundTensor, TensorLike
+from finch_core.dtypes import Type
+from finch_core.errors import DimensionMismatch
+from finch_core.expressions import Access, Index, Var
+from finch_core.notation import Extent
+from finch_core.plugins import hookimpl
+from finch_core.signatures import Signature, wrapped_signature
+
+
+class SwizzleTensor:
+    """A tensor whose dimension ``perm[k]`` is dimension ``k`` of the wrapped one."""
+
+    name: ClassVar[str] = "swizzle"
+    permutes: ClassVar[bool] = True
+    nscalars: ClassVar[int] = 0
+    signature: Signature
+
+    def __init__(self, tensor: Any, perm: tuple[int, ...]) -> None:
+        from finch_core.convert import asarray
+
+        tensor = asarray(tensor)
+        perm = tuple(int(p) for p in perm)
+        if sorted(perm) != list(range(tensor.ndim)):
+            raise DimensionMismatch(
+                f"{perm} is no permutation of the {tensor.ndim} dimensions",
+                hint=f"as in swizzle(A, {tuple(reversed(range(tensor.ndim)))})",
+            )
+        self.tensor, self.perm = tensor, perm
+        self.signature = wrapped_signature(self, tensor.signature, perm)
+
+    @classmethod
+    def wrap(cls, tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:
+        return cls(tensor, perm)
+
+    # -- as an argument -----------------------------------------------------------------
+
+    def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
+        return Swizzled(inner, self.perm)
+
+    def words(self) -> tuple[Any, ...]:
+        words: tuple[Any, ...] = self.tensor.words()
+        return words
+
+    @property
+    def _memory(self) -> Any:
+        return self.tensor._memory
+
+    def _adopt_moved(self, kernel: Any) -> None:
+        self.tensor._adopt_moved(kernel)
+
+    def fill(self, shape: tuple[int, ...]) -> None:
+        """As ``Tensor.fill``, for the shape as it is seen."""
+        self.tensor.fill(tuple(shape[p] for p in self.perm))
+
+    # -- as a tensor --------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        return len(self.perm)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(int(n) for n in self._seen(self.tensor.shape))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.tensor.dtype
+        return dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.tensor.fill_value
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A dense array of the same values, a view of the wrapped tensor's."""
+        array: np.ndarray[Any, Any] = self.tensor.to_numpy().transpose(self._seen(range(self.ndim)))
+        return array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.to_numpy(), dtype=dtype, copy=copy)
+
+    def coordinates(self) -> tuple[tuple[int, ...], list[Any], Any]:
+        """The shape, the indices and the values of what is stored, in no order."""
+        from finch_core.convert import stored_coordinates
+
+        _, coords, values = stored_coordinates(self.tensor)
+        return self.shape, self._seen(coords), values
+
+    def to(self, format: Any) -> Any:
+        """This in another format, in the order in which it is seen."""
+        from finch_core.tensor import Tensor
+
+        return Tensor(format, self)
+
+    def _seen(self, parts: Any) -> Any:
+        """What belongs to the wrapped dimensions, in the order of those seen."""
+        parts = list(parts)
+        return [parts[self.perm.index(k)] for k in range(self.ndim)]
+
+    def __repr__(self) -> str:
+        return f"swizzle({self.perm}) of\n{self.tensor!r}"
+
+    # -- in a program -------------------------------------------------------------------
+
+    @staticmethod
+    def match_access(node: Access, loops: tuple[Index, ...]) -> Access | None:
+        """Access the wrapped tensor, with the indices in its own order."""
+        if not isinstance(node.tensor, Swizzled):
+            return None
+        indices = tuple(node.indices[p] for p in node.tensor.perm)
+        return attrs.evolve(node, tensor=node.tensor.inner, indices=indices)
+
+
+@attrs.frozen
+class Swizzled(TensorLike):
+    """A swizzle in a program: index ``k`` of ``inner`` is index ``perm[k]`` of this."""
+
+    inner: TensorLike
+    perm: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.perm)
+
+    @property
+    def dtype(self) -> Type:
+        return self.inner.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.inner.fill_value
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        inner = self.inner.dims
+        return tuple(inner[self.perm.index(k)] for k in range(self.ndim))
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.inner.root
+
+
+def swizzle(tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:
+    """``tensor`` with its dimensions permuted, without moving anything.
+
+    ``swizzle(A, perm)[idx...]`` is ``A[idx[perm[0]], idx[perm[1]], ...]``: ``swizzle(A, (1, 0))`` is the
+    transpose. Raises ``DimensionMismatch`` if ``perm`` is no permutation of A's dimensions.
+    """
+    return SwizzleTensor(tensor, perm)
+
+
+@hookimpl
+def finch_wrapper() -> type[SwizzleTensor]:
+    return SwizzleTensor
