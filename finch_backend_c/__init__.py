@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from finch_core.abi import Backend
 
+__all__ = ["backend"]
+
 
 def backend() -> Backend:
     """The backend named ``c``: the entry point of the group ``finch.backends``."""
-    from finch_backend_c.backend import CBackend
+    from finch_backend_c.cbackend import CBackend
 
     return CBackend()

@@ -31,10 +31,9 @@ _ANY = {
     "min": _two("    return b < a ? b : a;"),
     "max": _two("    return b > a ? b : a;"),
 }
+_ORDERED = {**_ANY, "minimum": _ANY["min"], "maximum": _ANY["max"]}
 _INTEGER = {
-    **_ANY,
-    "minimum": _two("    return b < a ? b : a;"),
-    "maximum": _two("    return b > a ? b : a;"),
+    **_ORDERED,
     "ctz": _one("    return a ? (uint8_t)__builtin_ctzll((uint64_t)a) : $N;", "uint8_t"),
 }
 _SIGNED = {
@@ -126,7 +125,7 @@ _REAL = {
     "u32": _one(_TO_I64, "uint32_t"),
     "u64": _one(
         "    const uint64_t top = 1ull << 63;\n"
-        "    return a < 0x1p63 ? (uint64_t)i64_$S(a) : (uint64_t)i64_$S(a - ($T)0x1p63) ^ top;",
+        "    return a >= 0x1p63 ? (uint64_t)i64_$S(a - ($T)0x1p63) ^ top : (uint64_t)i64_$S(a);",
         "uint64_t",
     ),
 }
@@ -222,7 +221,7 @@ _COMPLEX = {
     ),
 }
 _FAMILIES: dict[str, dict[str, str]] = {
-    "b": _ANY,
+    "b": _ORDERED,
     "i": _SIGNED,
     "u": _UNSIGNED,
     "f": _REAL,

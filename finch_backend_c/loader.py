@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import _cffi_backend as cffi  # type: ignore[import-untyped]
+import _cffi_backend as cffi
 import attrs
 
 from finch_backend_c.entry import SYMBOL

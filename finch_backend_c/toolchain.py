@@ -18,7 +18,15 @@ import attrs
 
 from finch_core.errors import BackendError
 
-BASE_FLAGS = ("-O3", "-std=gnu11", "-fPIC", "-shared", "-fwrapv", "-ffp-contract=off")
+BASE_FLAGS = (
+    "-O3",
+    "-std=gnu11",
+    "-fPIC",
+    "-shared",
+    "-fwrapv",
+    "-ffp-contract=off",
+    "-Werror=implicit-function-declaration",
+)
 """Flags that the meaning of kernels rests on: integers wrap, and ``a * b + c`` rounds twice."""
 OPTIONAL_FLAGS = ("-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
 """Flags for speed, each left out where the compiler refuses it."""

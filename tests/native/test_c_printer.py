@@ -1,0 +1,284 @@
+"""Parentheses stand where C needs them, and nowhere else."""
+
+import numpy as np
+import pytest
+from c_support import Record, body_of, kernel_of, run, var
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from finch_backend_c import ctree as c
+from finch_backend_c.entry import translate
+from finch_backend_c.printer import expression
+from finch_core import assembly as asm
+from finch_core import primitives as prim
+from finch_core.dtypes import FLOAT64, INTP
+from finch_core.expressions import Call, Cast, Length, Literal, Load, Overlaps, Var, call, lift
+
+X, Y, Z = c.Name("x"), c.Name("y"), c.Name("z")
+
+
+def binary(op, left, right):
+    return c.Binary(op, left, right)
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (binary("*", binary("+", X, Y), Z), "(x + y) * z"),
+        (binary("+", binary("*", X, Y), Z), "x * y + z"),
+        (binary("-", X, binary("-", Y, Z)), "x - (y - z)"),
+        (binary("-", binary("-", X, Y), Z), "x - y - z"),
+        (binary("+", X, binary("+", Y, Z)), "x + (y + z)"),
+        (binary("==", binary("&", X, Y), Z), "(x & y) == z"),
+        (binary("&&", binary("||", X, Y), Z), "(x || y) && z"),
+        (c.Unary("-", c.Unary("-", X)), "-(-x)"),
+        (c.Unary("-", c.Number("-1")), "-(-1)"),
+        (c.Unary("!", binary("<", X, Y)), "!(x < y)"),
+        (c.Unary("__real__", X), "__real__ x"),
+        (c.Cast("double", binary("+", X, Y)), "(double)(x + y)"),
+        (c.Cast("double", c.Subscript(X, Y)), "(double)x[y]"),
+        (c.Subscript(c.Cast("int *", X), Y), "((int *)x)[y]"),
+        (c.Member(c.Compound("p", (X, Y)), "f0"), "(p){x, y}.f0"),
+        (c.Member(c.Ternary(X, Y, Z), "f0"), "(x ? y : z).f0"),
+        (c.Ternary(c.Ternary(X, Y, Z), X, Y), "(x ? y : z) ? x : y"),
+        (c.Ternary(X, Y, c.Ternary(Y, Z, X)), "x ? y : y ? z : x"),
+        (binary("+", c.Ternary(X, Y, Z), X), "(x ? y : z) + x"),
+        (c.Call("f", (binary("+", X, Y), Z)), "f(x + y, z)"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_parentheses(node, text):
+    assert expression(node) == text
+
+
+# -- the property: what C computes is what the tree says ----------------------------------------
+
+LEAVES = st.one_of(
+    st.sampled_from([Var(name, INTP) for name in "abc"]),
+    st.integers(-3, 9).map(lambda n: Literal(n, INTP)),
+)
+BINARY_OPS = ["add", "sub", "mul", "bitand", "bitor", "bitxor", "floordiv", "mod", "minimum_"]
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+
+
+def trees(children):
+    def of(names):
+        return st.sampled_from([getattr(prim, name) for name in names])
+
+    compared = st.builds(lambda op, a, b: Call(op, (a, b)), of(COMPARISONS), children, children)
+    return st.one_of(
+        st.builds(lambda op, a, b: Call(op, (a, b)), of(BINARY_OPS), children, children),
+        st.builds(lambda op, a: Call(op, (a,)), of(["neg", "invert"]), children),
+        st.builds(lambda k, a, b: Call(prim.ifelse, (k, a, b)), compared, children, children),
+        st.builds(lambda k: Cast(k, INTP), compared),
+        st.builds(
+            lambda k, m, a, b: Call(prim.ifelse, (k.or_(m.not_()), a, b)),
+            compared,
+            compared,
+            children,
+            children,
+        ),
+    )
+
+
+def meaning(e, values):
+    if isinstance(e, Var):
+        return np.int64(values[e.name])
+    if isinstance(e, Literal):
+        return np.int64(e.value)
+    if isinstance(e, Cast):
+        return np.int64(meaning(e.value, values))
+    wanted, _ = e.op.typing(tuple(a.dtype for a in e.args))
+    args = (np.dtype(t).type(meaning(a, values)) for a, t in zip(e.args, wanted, strict=True))
+    with np.errstate(all="ignore"):
+        return e.op.evaluate(*args)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.recursive(LEAVES, trees, max_leaves=14), min_size=20, max_size=20))
+def test_expressions_compute_what_the_tree_means(expressions):
+    """Many trees a kernel: the compiler is the slow part."""
+    values = {"a": 7, "b": -4, "c": 1 << 40}
+    record = Record("r")
+    found = np.zeros(len(expressions), dtype=np.int64)
+    out = record.buffer("out", found)
+    for name, value in values.items():
+        record.scalar(name, np.int64(value))
+    stores = [asm.Store(out, lift(k), e) for k, e in enumerate(expressions)]
+    assert run([record], stores)[0] == 0
+    assert found.tolist() == [int(meaning(e, values)) for e in expressions]
+
+
+# -- statements read as written by hand -----------------------------------------------------------
+
+
+def spmv():
+    f8, i4 = FLOAT64, np.dtype(np.int32)
+    A, x, y = Record("A"), Record("x"), Record("y")
+    n = A.scalar("A_n", np.int64(2))
+    ptr = A.buffer("A_ptr", np.array([0, 2, 3], dtype=np.int64))
+    idx = A.buffer("A_idx", np.array([0, 1, 1], dtype=i4))
+    val = A.buffer("A_val", np.array([1.0, 2.0, 3.0]))
+    x_val = x.buffer("x_val", np.array([10.0, 20.0]))
+    y_val = y.buffer("y_val", np.zeros(2))
+    i, q, s = var("i"), var("q"), Var("s", f8)
+    product = Load(val, q) * Load(x_val, Cast(Load(idx, q), INTP))
+    inner = asm.For(q, Load(ptr, i), Load(ptr, i + 1), asm.Block((asm.Assign(s, s + product),)))
+    zero = Literal(np.float64(0), f8)
+    outer = asm.For(
+        i, lift(0), n, asm.Block((asm.Let(s, zero, True), inner, asm.Store(y_val, i, s)))
+    )
+    return [A, x, y], [outer]
+
+
+def test_spmv_is_the_textbook_loop():
+    records, body = spmv()
+    assert body_of(translate(kernel_of(records, body))) == [
+        "const int64_t A_n = (int64_t)A[0];",
+        "const int64_t *restrict const A_ptr = (const int64_t *)A[1];",
+        "const int32_t *restrict const A_idx = (const int32_t *)A[3];",
+        "const double *restrict const A_val = (const double *)A[5];",
+        "const double *restrict const x_val = (const double *)x[0];",
+        "double *restrict const y_val = (double *)y[0];",
+        "for (int64_t i = 0; i < A_n; i++) {",
+        "double s = 0.0;",
+        "for (int64_t q = A_ptr[i], q_stop = A_ptr[i + 1]; q < q_stop; q++)",
+        "s += A_val[q] * x_val[A_idx[q]];",
+        "y_val[i] = s;",
+        "}",
+        "return 0;",
+    ]
+    run(records, body)
+    assert records[2].kept[0].tolist() == [50.0, 60.0]
+
+
+def emitted(*statements, records=(), arguments=()):
+    kernel = kernel_of(records, statements, arguments=arguments)
+    return body_of(translate(kernel))
+
+
+def test_updates_are_compound_assignments():
+    a, b = var("a"), var("b")
+    small = Var("small", np.dtype(np.int8))
+    lines = emitted(
+        asm.Let(a, lift(0), True),
+        asm.Let(small, Literal(1, np.dtype(np.int8)), True),
+        asm.Assign(a, a + 1),
+        asm.Assign(a, b * a),
+        asm.Assign(a, a - (b - 1)),
+        asm.Assign(a, call(prim.sub, b, a)),
+        asm.Assign(small, Call(prim.add, (small, small))),
+        arguments=[b],
+    )
+    assert lines[1:-1] == [
+        "int8_t small = 1;",
+        "a++;",
+        "a *= b;",
+        "a -= b - 1;",
+        "a = b - a;",
+        "small += small;",
+    ]
+
+
+def test_bounds_are_evaluated_once():
+    record, values = Record("r"), np.array([3, 0, 0, 0], dtype=np.int64)
+    b, i, n = record.buffer("b", values), var("i"), var("n")
+    loops = [
+        asm.For(i, lift(0), Load(b, lift(0)), asm.Block((asm.Store(b, i, lift(9)),))),
+        asm.Let(n, lift(2), True),
+        asm.For(i, lift(0), n, asm.Block((asm.Assign(n, n + 1),))),
+        asm.Store(b, lift(3), n),
+    ]
+    assert run([record], loops)[0] == 0
+    assert values.tolist() == [9, 9, 9, 4]
+
+
+def test_lanes_become_a_pragma_on_sums_alone():
+    record = Record("r")
+    b, i, s = record.buffer("b", np.arange(100.0)), var("i"), Var("s", FLOAT64)
+    body = asm.Block((asm.Assign(s, s + Load(b, i)),))
+    smallest = asm.Block((asm.Assign(s, call(prim.minimum_, s, Load(b, i))),))
+    statements = [
+        asm.Let(s, Literal(0.0, FLOAT64), True),
+        asm.For(i, lift(0), lift(100), body, ((s, prim.add),)),
+        asm.For(i, lift(0), lift(100), smallest, ((s, prim.minimum_),)),
+        asm.Store(b, lift(0), s),
+    ]
+    lines = emitted(*statements, records=[record])
+    assert [line for line in lines if line.startswith("#pragma")] == [
+        "#pragma omp simd reduction(+:s)"
+    ]
+    run([record], statements)
+    assert record.kept[0][0] == 0.0
+
+
+@pytest.mark.parametrize(
+    "name", ["double", "sin", "λ", "2x", "mod_i64", "control", "GROW", "_", "A_"]
+)
+def test_any_name_makes_a_variable(name):
+    record, v = Record("r"), Var(name, FLOAT64)
+    found = np.zeros(2)
+    out = record.buffer(f"{name}_buffer", found)
+    body = [
+        asm.Let(v, Literal(2.5, FLOAT64)),
+        asm.Store(out, lift(0), v),
+        asm.Store(out, lift(1), Call(prim.mod, (v, Literal(2.0, FLOAT64)))),
+    ]
+    assert run([record], body)[0] == 0
+    assert found.tolist() == [2.5, 0.5]
+
+
+def test_else_if_stays_flat():
+    a = var("a")
+    one, two = (asm.Block((asm.Store(b, lift(0), lift(k)),)) for k, b in enumerate(two_buffers()))
+    inner = asm.If(a < 2, two, one)
+    record = Record("r")
+    record.buffer("b0", np.zeros(1, dtype=np.int64))
+    record.buffer("b1", np.zeros(1, dtype=np.int64))
+    lines = emitted(asm.If(a < 1, one, asm.Block((inner,))), records=[record], arguments=[a])
+    assert lines[2:-1] == [
+        "if (a < 1) {",
+        "b0[0] = 0;",
+        "} else if (a < 2) {",
+        "b1[0] = 1;",
+        "} else {",
+        "b0[0] = 0;",
+        "}",
+    ]
+
+
+def two_buffers():
+    record = Record("r")
+    return [record.buffer(f"b{k}", np.zeros(1, dtype=np.int64)) for k in range(2)]
+
+
+def test_functions_take_buffers_and_values():
+    """A function that searches: `Invoke` passes a buffer, its capacity and a scalar."""
+    from finch_core.expressions import Buffer, Invoke
+
+    table, key, k = Buffer("table", INTP), var("key"), var("k")
+    found = asm.If(Load(table, k).eq(key), asm.Block((asm.Return(k),)))
+    body = asm.Block(
+        (asm.For(k, lift(0), Length(table), asm.Block((found,))), asm.Return(lift(-1)))
+    )
+    find = asm.Function("find", (table, key), INTP, body)
+    record, values = Record("r"), np.array([5, 7, 9, 0, 0], dtype=np.int64)
+    b = record.buffer("b", values)
+    stores = [
+        asm.Store(b, lift(3), Invoke(find, (b, lift(9)))),
+        asm.Store(b, lift(4), Invoke(find, (b, lift(4)))),
+    ]
+    assert run([record], stores, functions=[find])[0] == 0
+    assert values.tolist() == [5, 7, 9, 2, -1]
+
+
+def test_overlaps_compares_memory():
+    values = np.zeros(8, dtype=np.int64)
+    record, found = Record("r"), np.zeros(4, dtype=bool)
+    parts = [values[:5], values[4:], values[5:], values[2:2]]
+    a, b, d, none = (record.buffer(f"p{k}", part) for k, part in enumerate(parts))
+    out = record.buffer("out", found)
+    pairs = [(a, b), (a, d), (d, b), (a, none)]
+    stores = [asm.Store(out, lift(k), Overlaps(*pair)) for k, pair in enumerate(pairs)]
+    assert run([record], stores)[0] == 0
+    assert found.tolist() == [True, False, True, False]

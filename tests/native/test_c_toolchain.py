@@ -1,0 +1,146 @@
+"""Which compiler is used, and what is said when there is none or it fails."""
+
+import os
+import shutil
+import stat
+import sys
+
+import numpy as np
+import pytest
+from c_support import Record, call, kernel_of
+
+from finch_backend_c import backend, toolchain
+from finch_backend_c.cbackend import CBackend
+from finch_core import assembly as asm
+from finch_core.errors import BackendError
+from finch_core.expressions import lift
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.delenv("FINCH_CFLAGS", raising=False)
+
+
+def script(path, text):
+    path.write_text(f"#!{shutil.which('sh')}\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def simple():
+    record, found = Record("r"), np.zeros(1, dtype=np.int64)
+    kernel = kernel_of([record], [asm.Store(record.buffer("b", found), lift(0), lift(42))])
+    return record, found, kernel
+
+
+def works(made):
+    record, found, kernel = simple()
+    assert call(made.compile(kernel), [record])[0] == 0
+    return found[0] == 42
+
+
+def test_the_entry_point_makes_the_backend():
+    made = backend()
+    assert made.name == "c"
+    assert made.available() == ""
+    assert works(made)
+    assert works(backend())
+
+
+def test_no_compiler_is_a_refusal_that_says_what_was_tried(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    with pytest.raises(BackendError) as caught:
+        CBackend().compile(simple()[2])
+    assert str(caught.value) == (
+        "no C compiler was found; tried cc, gcc, clang, the package ziglang\n"
+        "  hint: install gcc or clang, or `pip install ziglang`, or set CC to a compiler's path"
+    )
+    assert CBackend().available() == caught.value.message
+    assert CBackend().load("key", 1) is None
+
+
+def test_a_compiler_named_by_cc_is_used_or_refused(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -x")
+    with pytest.raises(BackendError, match="no C compiler was found; tried CC=no-such-compiler -x"):
+        CBackend().compile(simple()[2])
+
+
+def test_cc_is_honoured_with_its_arguments(monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    wrapper = script(tmp_path / "my cc", f'echo "$@" >> "{log}"\nexec {shutil.which("cc")} "$@"')
+    monkeypatch.setenv("CC", f"'{wrapper}' -DMINE")
+    monkeypatch.setenv("FINCH_CFLAGS", "-O1 -DTHEIRS")
+    assert works(CBackend())
+    (line,) = log.read_text().splitlines()
+    assert line.startswith("-DMINE -O3 ")
+    assert "-O1 -DTHEIRS kernel.c" in line
+
+
+def test_a_broken_compiler_is_quoted(monkeypatch, tmp_path):
+    broken = script(tmp_path / "cc", "echo 'internal error: out of ideas' >&2\nexit 3")
+    monkeypatch.setenv("CC", str(broken))
+    with pytest.raises(BackendError) as caught:
+        CBackend().compile(simple()[2])
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith(f"the C compiler failed: {broken} -O3")
+    assert lines[1] == "    internal error: out of ideas"
+    assert lines[2] == "  hint: set CC to another compiler, or check FINCH_CFLAGS if you set it"
+
+
+def test_a_compiler_that_says_nothing_is_told_by_its_status(monkeypatch, tmp_path):
+    monkeypatch.setenv("CC", str(script(tmp_path / "cc", "exit 7")))
+    with pytest.raises(BackendError, match="exit status 7"):
+        CBackend().compile(simple()[2])
+
+
+def picky(tmp_path, log):
+    """A compiler that knows no ``-march=native``."""
+    text = f"""
+echo run >> "{log}"
+for argument in "$@"; do
+    if [ "$argument" = -march=native ]; then echo 'unknown value native' >&2; exit 1; fi
+done
+exec {shutil.which("cc")} "$@"
+"""
+    return script(tmp_path / "picky", text)
+
+
+def test_flags_that_a_compiler_refuses_are_left_out_and_remembered(monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    monkeypatch.setenv("CC", str(picky(tmp_path, log)))
+    assert works(CBackend())
+    first = len(log.read_text().splitlines())
+    assert first == 2 + len(toolchain.OPTIONAL_FLAGS)
+    assert works(CBackend())
+    assert len(log.read_text().splitlines()) == first + 1
+
+
+def test_the_package_ziglang_stands_in(monkeypatch, tmp_path):
+    """A package of that name on the path, whose ``cc`` is the system's compiler."""
+    package = tmp_path / "ziglang"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(
+        "import os, sys\n"
+        "assert sys.argv[1] == 'cc'\n"
+        f"os.execv({shutil.which('cc')!r}, ['cc', *sys.argv[2:]])\n"
+    )
+    path = os.environ["PATH"]
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PATH", path)
+    compiler = toolchain.find()
+    assert compiler.command == (sys.executable, "-m", "ziglang", "cc")
+    assert works(CBackend())
+
+
+def test_results_are_those_of_ieee(monkeypatch):
+    """The flags allow no contraction and no reassociation."""
+    flags = " ".join((*toolchain.BASE_FLAGS, *toolchain.OPTIONAL_FLAGS))
+    assert "-ffp-contract=off" in flags
+    assert "fast" not in flags
+    assert "associative" not in flags
