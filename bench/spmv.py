@@ -65,10 +65,10 @@ def int32(matrix: Any) -> Any:
 def measure(name: str, theirs: Any, budget: float) -> dict[str, Any]:
     """One row: microseconds of both, and ours over SciPy's (below 1 is faster)."""
     x = np.random.default_rng(1).random(theirs.shape[1])
-    A, y = asarray(theirs), Tensor(Dense(Element(0.0)))
-    spmv(y, A, x)
+    A, vector, y = asarray(theirs), asarray(x), Tensor(Dense(Element(0.0)))
+    spmv(y, A, vector)
     np.testing.assert_allclose(y.to_numpy(), theirs @ x, rtol=1e-9, atol=1e-9 * abs(theirs).max())
-    timing = compare({"finch": lambda: spmv(y, A, x), "scipy": lambda: theirs @ x}, budget)
+    timing = compare({"finch": lambda: spmv(y, A, vector), "scipy": lambda: theirs @ x}, budget)
     finch, scipy_ = timing["finch"].seconds * 1e6, timing["scipy"].seconds * 1e6
     return {
         "matrix": name,
