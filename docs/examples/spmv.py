@@ -50,8 +50,8 @@ def seconds(function: Callable[[], Any], repeats: int) -> float:
 
 def main(arguments: list[str]) -> None:
     name, theirs = matrix(arguments)
-    x = np.random.default_rng(0).random(theirs.shape[1])
-    A = asarray(theirs)  # in place: no copy
+    vector = np.random.default_rng(0).random(theirs.shape[1])
+    A, x = asarray(theirs), asarray(vector)  # in place: no copy
     y = Tensor(Dense(Element(0.0)))
     print(f"{name}: {theirs.shape[0]} x {theirs.shape[1]}, {theirs.nnz} stored values")
     print(f"{A!r}\n")
@@ -61,10 +61,10 @@ def main(arguments: list[str]) -> None:
     start = time.perf_counter()
     spmv(y, A, x)
     first = time.perf_counter() - start
-    np.testing.assert_allclose(y.to_numpy(), theirs @ x, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(y.to_numpy(), theirs @ vector, rtol=1e-12, atol=1e-300)
     interpreted = backend().name == "interpreter"
     ours = seconds(lambda: spmv(y, A, x), 1 if interpreted else 200)
-    scipys = seconds(lambda: theirs @ x, 200)
+    scipys = seconds(lambda: theirs @ vector, 200)
     print("the result agrees with SciPy's")
     print(f"first call, compiling included: {first * 1e3:.1f} ms")
     print(f"one warm call: {ours * 1e6:.1f} us; SciPy's: {scipys * 1e6:.1f} us")
