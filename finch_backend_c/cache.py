@@ -49,9 +49,7 @@ def location() -> Path:
     if named:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if os.path.isabs(base) and (os.path.isdir(base) or not base.startswith("/nonexistent")):
-        return Path(base, "finch-python")
-    return Path(tempfile.gettempdir(), f"finch-python-{os.getuid()}")
+    return Path(base, "finch-python")
 
 
 def directory() -> Path | None:

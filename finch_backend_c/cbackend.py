@@ -56,7 +56,7 @@ class CBackend:
         the same flags; ``None`` if there is none, or it does not take ``params`` parameters."""
         try:
             entry = cache.load(self._entry(toolchain.find(), key))
-            if entry is None or len(entry.signature) < params:
+            if entry is None or len(entry.signature) != params:
                 return None
             return loader.load(str(entry.library), entry.source, entry.signature)
         except (BackendError, OSError, AttributeError):

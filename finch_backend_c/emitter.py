@@ -259,7 +259,7 @@ class Emitter:
     def _emit_fail(self, s: asm.Fail) -> tuple[c.Stmt, ...]:
         control = c.Name("control")
         values = tuple(
-            c.Assign(c.Subscript(control, c.Number(str(k))), self.node(v))
+            c.Assign(c.Subscript(control, c.Number(str(k))), self._cast(v, INTP).node)
             for k, v in enumerate(s.values)
         )
         code = c.Number(str(2 + s.site))

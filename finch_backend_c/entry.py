@@ -32,15 +32,15 @@ _UINT64, _INT64 = np.dtype(np.uint64), np.dtype(np.int64)
 
 
 def signature(kernel: asm.Kernel) -> str:
-    """A letter for each C parameter: ``r`` a record, ``f`` a double, ``i`` and ``u`` integers."""
-    return "".join(_letters(param) for param in kernel.params)
+    """A letter for each parameter: ``r`` a record, ``f c i u`` a real, complex, integer number."""
+    return "".join(_letter(param) for param in kernel.params)
 
 
-def _letters(param: asm.Record | asm.Argument) -> str:
+def _letter(param: asm.Record | asm.Argument) -> str:
     if isinstance(param, asm.Record):
         return "r"
     kind = concrete(param.var.type).kind
-    return {"c": "ff", "b": "i"}.get(kind, kind)
+    return "i" if kind == "b" else kind
 
 
 # -- the kernel -------------------------------------------------------------------------------

@@ -14,7 +14,13 @@ import attrs
 
 from finch_backend_c.entry import SYMBOL
 
-_PARAMETER = {"r": "uintptr_t", "f": "double", "i": "int64_t", "u": "uint64_t"}
+_PARAMETER = {
+    "r": "uintptr_t",
+    "f": "double",
+    "c": "double, double",
+    "i": "int64_t",
+    "u": "uint64_t",
+}
 
 
 @cache

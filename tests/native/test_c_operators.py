@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from c_support import QUICK, Record, call, kernel_of, run, var
+
 from finch_core import assembly as asm
 from finch_core import primitives as prim
 from finch_core.dtypes import SUPPORTED, concrete, tuple_dtype
