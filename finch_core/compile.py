@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import sys
 import time
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import attrs
@@ -119,6 +121,7 @@ class Lowered:
             *map(describe, self.signatures),
             self.options.key(),
             hub().fingerprint(),
+            code_stamp(),
         )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -137,6 +140,23 @@ class _Timer:
 
     def __exit__(self, *exc: object) -> None:
         self.seconds[self.stage] = time.perf_counter() - self.started
+
+
+@cache
+def code_stamp() -> str:
+    """The state of the compiler's own files, so that no kernel outlives a change of them."""
+    packages = {module.__name__.partition(".")[0] for module in hub().modules()} | {"finch_core"}
+    stamps = []
+    for package in sorted(packages):
+        for folder in getattr(sys.modules.get(package), "__path__", ()):
+            for path, _, files in os.walk(folder):
+                stamps += [_stamp(os.path.join(path, f)) for f in files if f.endswith(".py")]
+    return hashlib.sha256(repr(sorted(stamps)).encode()).hexdigest()
+
+
+def _stamp(path: str) -> tuple[str, int, int]:
+    found = os.stat(path)
+    return path, found.st_mtime_ns, found.st_size
 
 
 def program_key(program: Program) -> str:

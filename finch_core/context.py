@@ -97,7 +97,7 @@ class Context(Builder):
         self, cond: Expr, yes: Callable[[], None], no: Callable[[], None] | None = None
     ) -> None:
         """Emit ``if cond: yes() else: no()``, each with what the condition implies."""
-        cond = self.prover.decide(cond)
+        cond = balanced(self.prover.decide(cond))
         if isinstance(cond, Literal):
             branch = yes if cond.value else no
             if branch is not None:
@@ -144,7 +144,7 @@ class Context(Builder):
         hint: str = "",
     ) -> None:
         """Fail at run time unless ``cond`` holds; nothing is emitted where that is known."""
-        cond = self.prover.decide(cond)
+        cond = balanced(self.prover.decide(cond))
         if isinstance(cond, Literal) and cond.value:
             return
         with self.if_(negation(cond)):
@@ -155,6 +155,21 @@ class Context(Builder):
         from finch_core.lowering import lower
 
         lower(self, stmt)
+
+
+def balanced(cond: Expr) -> Expr:
+    """A comparison without a constant that both sides add: ``i + 1 == j + 1`` is ``i == j``."""
+    if isinstance(cond, Call) and cond.op in (prim.and_, prim.or_):
+        return call(cond.op, *map(balanced, cond.args))
+    if not isinstance(cond, Call) or cond.op not in _NEGATIONS:
+        return cond
+    if any(concrete(arg.dtype).kind not in "iu" for arg in cond.args):
+        return cond
+    (first, low), (second, high) = map(split, cond.args)
+    shift = min(low, high)
+    if shift == 0 or isinstance(first, Literal) or isinstance(second, Literal):
+        return cond
+    return call(cond.op, first + (low - shift), second + (high - shift))
 
 
 _NEGATIONS = {

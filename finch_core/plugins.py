@@ -183,6 +183,10 @@ class Hub:
         failed = [Entry(f.name, f.distribution, f.version, (), f.reason) for f in self._failures]
         return tuple(sorted(taken + failed, key=lambda e: (e.name, e.distribution)))
 
+    def modules(self) -> tuple[Any, ...]:
+        """The modules of all plugins."""
+        return tuple(p.module for p in self._plugins.values())
+
     def fingerprint(self) -> str:
         """Plugins and their versions, for keys of caches that outlive the process.
 

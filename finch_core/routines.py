@@ -71,7 +71,6 @@ def accumulate_counts(ctx: Context, ptr: Buffer, stop: Expr, total: Expr) -> Non
             total,
             hint="give the level a wider pointer dtype, pointer=np.int64",
         )
-    ctx.store(ptr, 0, 0)
     sum_ = ctx.var(f"{ptr.name}_sum", 0)
     with ctx.for_("p", 1, stop + 1) as p:
         ctx.assign(sum_, sum_ + Load(ptr, p).cast(INTP))

@@ -64,6 +64,8 @@ class Tensor:
         self._record = np.zeros(self._layout.words, np.uint64)
         self.address = self._record.ctypes.data
         self._arrays = [np.empty(0, part.field.dtype) for part in self._layout.buffers]
+        for part in self._layout.buffers:
+            self._set_array(part, self._arrays[part.number])
         self._memory = ()
         for part in self._layout.scalars:
             self._set_scalar(part, part.field.init)

@@ -79,6 +79,8 @@ class SparseList(Format):
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
         check_index_width(ctx, lvl, self.index)
+        ctx.grow(lvl.buffer("ptr"), 1)
+        ctx.store(lvl.buffer("ptr"), 0, 0)
         lvl.state["stored"] = ctx.var(f"{lvl.name}_stored", 0)
         lvl.state["room"] = ctx.var(f"{lvl.name}_room", 0)
         lvl.state.pop("last", None)

@@ -27,7 +27,7 @@ class Jumper(Stepper):
         if region.is_point(ctx):
             region.put(slot, self.demoted()).lower(ctx)
         elif len(slots) == 1:
-            self.synchronize(ctx, region.start)
+            self.synchronize(ctx, region)
             lower_lone(ctx, region, slot, self)
         elif not split_tails(ctx, region, slots):
             _leapfrog(ctx, region, slots)
@@ -43,13 +43,13 @@ def _leapfrog(ctx: Context, region: Region, slots: list[int]) -> None:
     jumpers: dict[int, Jumper] = {k: region.looplets[k] for k in slots}  # type: ignore[misc]
     name = region.index.name
     for jumper in jumpers.values():
-        jumper.synchronize(ctx, region.start)
+        jumper.synchronize(ctx, region)
     reached = ctx.var(f"{name}_reached", region.start)
     with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
         for jumper in jumpers.values():
             jumper.seek(ctx, reached)
             ctx.cursors[jumper.position] = reached
-        stops = {k: j.stop_of(ctx, f"{name}{k}", j.position) for k, j in jumpers.items()}
+        stops = {k: j.stop_of(ctx, j.label(name), j.position) for k, j in jumpers.items()}
         for stop in stops.values():
             ctx.prover.know_le(reached + 1, stop)
         longest = ctx.prover.maximum(*stops.values())

@@ -43,7 +43,7 @@ class Stepper(Looplet):
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         slots = [k for k, looplet in region.looplets.items() if isinstance(looplet, Stepper)]
-        self.synchronize(ctx, region.start)
+        self.synchronize(ctx, region)
         if region.is_point(ctx):
             region.put(slot, self._at_point(ctx, region)).lower(ctx)
         elif len(slots) == 1:
@@ -53,12 +53,18 @@ class Stepper(Looplet):
 
     # -- state --------------------------------------------------------------------------
 
-    def synchronize(self, ctx: Context, index: Expr) -> None:
-        """Have ``position`` at the step that ``index`` is in."""
+    def synchronize(self, ctx: Context, region: Region) -> None:
+        """Have ``position`` at the step that the region's first index is in, if it has one."""
         at = ctx.cursors.get(self.position, self.start)
-        if at is None or not ctx.prover.equal(at, index):
-            self.seek(ctx, index)
-        ctx.cursors[self.position] = index
+        with ctx.prover.assuming(region.start < region.stop):
+            there = at is not None and ctx.prover.equal(at, region.start)
+        if not there:
+            self.seek(ctx, region.start)
+        ctx.cursors[self.position] = region.start
+
+    def label(self, name: str) -> str:
+        """A name for where a step ends along the index ``name``."""
+        return f"{self.position.name.rpartition('_')[0]}_{name}"
 
     def advance(self, ctx: Context, index: Expr) -> None:
         """Move on to the next step, which starts at ``index``."""
@@ -153,9 +159,9 @@ def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
         steps: Stepper = region.looplets[k]  # type: ignore[assignment]
         if steps.tail is None:
             continue
-        steps.synchronize(ctx, region.start)
+        steps.synchronize(ctx, region)
         last = ctx.let(
-            f"{region.index.name}_last",
+            f"{steps.label(region.index.name)}_last",
             ctx.ifelse(steps.position < steps.end, steps.stop(steps.end - 1), region.start),
         )
         ctx.prover.know_le(last, ctx.prover.maximum(steps.bound, region.start))
@@ -172,11 +178,11 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
     """Several steppers: a loop over the ends of their steps, whichever comes first."""
     steps: dict[int, Stepper] = {k: region.looplets[k] for k in slots}  # type: ignore[misc]
     for stepper in steps.values():
-        stepper.synchronize(ctx, region.start)
+        stepper.synchronize(ctx, region)
     name = region.index.name
     reached = ctx.var(f"{name}_reached", region.start)
     with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
-        stops = {k: s.stop_of(ctx, f"{name}{k}", s.position) for k, s in steps.items()}
+        stops = {k: s.stop_of(ctx, s.label(name), s.position) for k, s in steps.items()}
         for k, stop in stops.items():
             ctx.prover.know_le(reached + 1, stop)
             ctx.prover.know_le(stop, steps[k].bound)

@@ -137,7 +137,7 @@ class _Dimensionalizer:
         if isinstance(stmt, Loop):
             return attrs.evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0])
         if isinstance(stmt, Declare):
-            dims = tuple(self.tensor_extent(d, stmt) for d in self.declarations[id(stmt)])
+            dims = tuple(self.tensor_extent(d) for d in self.declarations[id(stmt)])
             return attrs.evolve(stmt, dims=dims)
         return stmt.rebuild(stmt.exprs, bodies)
 
@@ -153,10 +153,10 @@ class _Dimensionalizer:
             )
         return extent
 
-    def tensor_extent(self, dim: _Dim, stmt: Declare) -> Extent:
+    def tensor_extent(self, dim: _Dim) -> Extent | None:
+        """The new extent of a declared dimension, or None where it keeps its own."""
         extent = self.solve(dim)
-        assert extent is not None
-        return extent
+        return None if extent in dim.own else extent
 
     def solve(self, dim: _Dim) -> Extent | None:
         dim = dim.find()
