@@ -13,17 +13,21 @@ from finch_core.assembly import Block, Function, Kernel
 from finch_core.assembly_rewrite import names_in
 from finch_core.builder import Names
 from finch_core.optimize.dead import dead
+from finch_core.optimize.fills import fills
 from finch_core.optimize.flags import flags
 from finch_core.optimize.invariant import invariant
 from finch_core.optimize.promote import promote
+from finch_core.optimize.settled import settled
 from finch_core.typing_pass import kernel_names
 
 Pass = Callable[[Block, Names], Block]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("flags", flags),
+    ("settled", settled),
     ("dead", dead),
     ("promote", promote),
+    ("fills", fills),
     ("invariant", invariant),
     ("dead", dead),
 )
