@@ -12,7 +12,8 @@ unsigned integers, two ``double`` (real, imaginary) for complex.
 
 It returns 0 if all went well and no buffer moved, 1 if all went well and some buffer of a record
 was reallocated (its words then hold the new address and capacity), and ``2 + site`` if it failed at
-``site``; ``control[0:3]`` then hold the values of ``Fail`` and ``control[3]`` is 1 if a buffer moved.
+``site``; ``control[0:3]`` then hold the values of ``Fail`` and ``control[3]`` is 1 if a buffer
+moved.
 Memory that a kernel allocates is given out by the backend's allocator and freed by it, through
 the compiled kernel's ``adopt``. A kernel never frees or reallocates memory that it did not
 allocate during the same call.

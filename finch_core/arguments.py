@@ -76,5 +76,3 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
     from finch_core.convert import from_array
 
     return from_array(array)
-
-

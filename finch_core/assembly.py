@@ -1,8 +1,8 @@
 """Assembly: the small, typed, imperative language that backends translate.
 
 A ``Kernel`` takes *records* (one per tensor, see ``abi``) and scalars, and runs a block of
-statements. Backends do no implicit conversion: ``finch_core.typing_pass`` has put a ``Cast`` where an
-operator's typing rule asks for one, and no type is weak. The interpreter defines what it means.
+statements. Backends do no implicit conversion: ``finch_core.typing_pass`` has put a ``Cast`` where
+an operator's typing rule asks for one, and no type is weak. The interpreter defines what it means.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ class Let(Statement):
 
 @attrs.frozen
 class Assign(Statement):
+    """``var = value``."""
+
     var: Var
     value: Expr
 
@@ -113,6 +115,8 @@ class For(Statement):
 
 @attrs.frozen
 class While(Statement):
+    """``while cond: body``."""
+
     cond: Expr
     body: Block
 
@@ -127,6 +131,8 @@ class While(Statement):
 
 @attrs.frozen
 class If(Statement):
+    """``if cond: body``, ``else: orelse``."""
+
     cond: Expr
     body: Block
     orelse: Block = Block()
@@ -176,7 +182,7 @@ class Fill(Statement):
 
 @attrs.frozen
 class Move(Statement):
-    """``target[to:to+count] = source[begin:begin+count]``; the two may be one buffer and overlap."""
+    """``target[to:to+count] = source[begin:begin+count]``; they may be one buffer and overlap."""
 
     target: Buffer
     to: Expr
@@ -227,6 +233,8 @@ class Return(Statement):
 
 @attrs.frozen
 class Comment(Statement):
+    """Text for the reader of the generated code."""
+
     text: str
 
 
@@ -259,7 +267,7 @@ class Slot:
 
 @attrs.frozen
 class Record:
-    """A parameter: the record of one tensor. ``local`` records belong to the kernel's workspaces."""
+    """A parameter: the record of one tensor. ``local`` ones belong to the kernel's workspaces."""
 
     name: str
     slots: tuple[Slot, ...]

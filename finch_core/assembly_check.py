@@ -123,7 +123,7 @@ def _check_block(block: Block, context: _Context) -> None:
             raise IllegalAssembly(f"{error}, in\n{shown}") from None
 
 
-class IllegalAssembly(AssertionError):  # noqa: N818 - read as what it says
+class IllegalAssembly(AssertionError):
     """Assembly that no correct compiler emits, with the statement at fault."""
 
 

@@ -114,7 +114,7 @@ class BoundLevel:
 
 @attrs.frozen
 class Fiber(TensorLike):
-    """The fiber at position ``pos`` of a level; ``dirty`` is set when something in it is written."""
+    """The fiber at position ``pos`` of a level; ``dirty`` is set when anything in it is written."""
 
     lvl: BoundLevel
     pos: Expr
@@ -203,7 +203,7 @@ class Constant(TensorLike):
 
 @attrs.define(eq=False)
 class BoundTensor:
-    """An argument or local: its name in the program, its levels, and where they are in its record."""
+    """An argument or local: its name in the program, its levels, and whose its memory is."""
 
     name: str
     format: Format
@@ -221,7 +221,7 @@ class BoundTensor:
 
 
 def bind_level(format: Format, tensor: str, names: Any, depth: int = 0) -> BoundLevel:
-    """Bind ``format`` and its children: variables named after the tensor, the depth and the part."""
+    """Bind ``format`` and its children: variables are named after tensor, depth and part."""
     child = format.child
     below = None if child is None else bind_level(child, tensor, names, depth + 1)
     prefix = tensor if depth == 0 and child is None else f"{tensor}{depth}"

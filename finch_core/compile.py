@@ -204,7 +204,8 @@ def normalize(
         arguments.append(Argument(tensor, vars_))
     for local in program.locals:
         tensor, tensor_like, _ = bind(tensor_signature(local.format), local.name, names)
-        assert tensor is not None and tensor_like is not None
+        assert tensor is not None
+        assert tensor_like is not None
         tensor.local = True
         tensors[local.name], seen[local.name] = tensor, tensor_like
         arguments.append(Argument(tensor, ()))

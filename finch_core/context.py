@@ -180,12 +180,13 @@ _NEGATIONS = {
 
 def negation(cond: Expr) -> Expr:
     """The opposite of a condition."""
-    if isinstance(cond, Call) and cond.op in _NEGATIONS:
-        if all(concrete(arg.dtype).kind in "iub" for arg in cond.args):
-            return call(_NEGATIONS[cond.op], *cond.args)
-    if isinstance(cond, Call) and cond.op is prim.or_:
+    if not isinstance(cond, Call):
+        return cond.not_()
+    if cond.op in _NEGATIONS and all(concrete(arg.dtype).kind in "iub" for arg in cond.args):
+        return call(_NEGATIONS[cond.op], *cond.args)
+    if cond.op is prim.or_:
         return negation(cond.args[0]).and_(negation(cond.args[1]))
-    if isinstance(cond, Call) and cond.op is prim.and_:
+    if cond.op is prim.and_:
         return negation(cond.args[0]).or_(negation(cond.args[1]))
     return cond.not_()
 

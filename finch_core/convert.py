@@ -134,7 +134,8 @@ def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
         body = Sieve(Call(prim.ne, (value, Literal(fill, dtype))), body)
     for index in reversed(indices):
         body = Loop(index, None, body)
-    return Program("convert", ("out", "data"), Sequential((Declare("out", Literal(fill, dtype)), body)))
+    declare = Declare("out", Literal(fill, dtype))
+    return Program("convert", ("out", "data"), Sequential((declare, body)))
 
 
 def convert_into(out: Tensor, data: Any) -> None:
@@ -193,7 +194,7 @@ def from_coordinates(
     shape = checked_shape(shape, format.ndim)
     arrays = [np.asarray(c, np.intp) for c in coords]
     for k, (array, n) in enumerate(zip(arrays, shape, strict=True)):
-        if array.size and not (0 <= array.min() and array.max() < n):
+        if array.size and not (array.min() >= 0 and array.max() < n):
             bad = int(np.flatnonzero((array < 0) | (array >= n))[0])
             raise FormatError(
                 f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
@@ -262,5 +263,3 @@ def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
     out = np.zeros((), tensor.dtype)
     _kernel(program, Options(backend=LAST))(out, tensor, *index)
     return out[()]
-
-

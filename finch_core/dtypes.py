@@ -71,12 +71,13 @@ def tuple_dtype(fields: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
 
 
 def is_tuple(dtype: Type) -> bool:
+    """Whether ``dtype`` is structured: the type of a tuple."""
     return not isinstance(dtype, type) and dtype.names is not None
 
 
 def tuple_fields(dtype: Type) -> tuple[np.dtype[Any], ...]:
     """The dtypes of a structured dtype's fields, in order."""
-    fields = concrete(dtype).fields or {}
+    fields: Any = concrete(dtype).fields or {}
     return tuple(fields[name][0] for name in concrete(dtype).names or ())
 
 
@@ -98,7 +99,8 @@ def resolve(ufunc: np.ufunc, types: tuple[Type, ...]) -> tuple[np.dtype[Any], Ty
 def promote(types: tuple[Type, ...]) -> Type:
     """``np.result_type`` of these types, weak when all of them are."""
     if all(is_weak(t) for t in types):
-        return max(types, key=[int, float, complex].index)
+        weak = (int, float, complex)
+        return max(types, key=lambda dtype: weak.index(dtype))
     if any(is_tuple(t) for t in types):
         if len({concrete(t) for t in types}) > 1:
             raise TypeError("tuples of different types do not mix")

@@ -429,14 +429,12 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     wanted, result = op.typing(tuple(a.type for a in args))
     values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
     value = op.evaluate(*values)
-    if is_weak(result):
-        value = result(value)
-    else:
-        value = literal_value(value, result)
+    value = result(value) if isinstance(result, type) else literal_value(value, result)
     return Literal(value, result, all(a.structural for a in args))
 
 
 def zero_of(dtype: Type) -> Literal:
+    """The zero of a type."""
     return Literal(0, dtype) if is_weak(dtype) else Literal(concrete(dtype).type(0), dtype)
 
 

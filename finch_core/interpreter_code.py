@@ -66,11 +66,11 @@ CALL, RESULT, FIRST = 0, 1, 2
 BREAKING, RETURNING = "break", "return"
 
 
-class AssemblyFault(AssertionError):  # noqa: N818 - read as what it says
+class AssemblyFault(AssertionError):
     """Assembly that does what no correct compiler emits, such as a load out of bounds."""
 
 
-class Failure(Exception):  # noqa: N818 - it is an outcome, not an error of the interpreter
+class Failure(Exception):
     """A kernel that leaves through ``Fail`` or runs out of memory."""
 
     def __init__(self, site: int, values: tuple[int, ...] = ()) -> None:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, overload
 
-
 import numpy as np
 
 from finch_core import backends
@@ -47,8 +46,6 @@ def kernel(
     if function is None:
         return lambda f: Kernel(f, options)
     return Kernel(function, options)
-
-
 
 
 class Kernel:
@@ -368,5 +365,3 @@ def _give_back(result: Any, given: list[Any], values: list[Any]) -> Any:
         if result is value:
             return original
     return result
-
-

@@ -44,7 +44,8 @@ def layout(format: Format) -> Layout:
     levels = format.levels()
     offset = ndim = sum(1 for level in levels if not level.is_leaf)
     fields = [(k, field) for k, level in enumerate(levels) for field in level.fields]
-    scalars, buffers = [], []
+    scalars: list[Part] = []
+    buffers: list[Part] = []
     for k, field in fields:
         if not field.is_buffer:
             scalars.append(Part(k, field, offset))

@@ -69,7 +69,7 @@ class Format:
     name: ClassVar[str] = ""
     layout: ClassVar[str] = ""
     """The plain storage that this is, by which the core finds a format where it has to make one
-    (files, foreign arrays): ``dense``, ``compressed`` (sorted coordinates), ``values`` (the leaf)."""
+    (files, foreign arrays): ``dense``, ``compressed`` (sorted coordinates), ``values`` (a leaf)."""
     order: ClassVar[Order] = Order.ANY
     protocols: ClassVar[frozenset[str]] = frozenset({"walk"})
     thaws: ClassVar[bool] = True
@@ -170,7 +170,7 @@ def check_child(child: Any) -> Format:
 def integer_dtype(dtype: Any) -> np.dtype[Any]:
     """``dtype`` as an integer dtype of an index or pointer; ``FormatError`` otherwise."""
     try:
-        result = np.dtype(dtype)
+        result: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise FormatError(f"{dtype!r} is no dtype") from None
     if result.kind not in "iu":

@@ -11,7 +11,7 @@ import attrs
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.dtypes import concrete
 from finch_core.errors import FormatError
-from finch_core.expressions import Access, Expr, Index, Literal, call
+from finch_core.expressions import Access, Expr, Literal, call
 from finch_core.level import Mode
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region, Slot
@@ -148,8 +148,6 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
 def combine(ctx: Context, old: Expr, op: Any, value: Expr) -> Expr:
     """What an update leaves where ``old`` was."""
     return value if op is None else call(op, old, value)
-
-
 
 
 __all__ = ["Extent", "FormatError", "as_condition", "combine", "evaluate", "lower"]

@@ -77,7 +77,7 @@ class Sequential(Stmt):
 
 @attrs.frozen
 class Loop(Stmt):
-    """LOOP: ``for index in extent``; an extent of ``None`` (``_``) is found by dimensionalization."""
+    """LOOP: ``for index in extent``; dimensionalization finds an extent of ``None`` (``_``)."""
 
     index: Index
     extent: Extent | None

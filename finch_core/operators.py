@@ -30,8 +30,9 @@ class Operator:
     ``symbol`` is how it prints in a program (``None``: as a call). ``identity`` and ``annihilator``
     map a dtype to the value ``e`` with ``op(x, e) == x`` or ``op(x, z) == z`` (``None``: there is
     none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
-    ``x``, NaN and signed zeros included; ``structural_annihilator`` tells further values that swallow
-    all others where they are structural fills (infinity in a sum). ``repeated`` gives ``x`` combined ``n`` times with itself.
+    ``x``, NaN and signed zeros included; ``structural_annihilator`` tells further values that
+    swallow all others where they are structural fills (infinity in a sum). ``repeated`` gives ``x``
+    combined ``n`` times with itself.
     ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
     callables that mean this operator inside a kernel.
     """
@@ -147,6 +148,7 @@ def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
 
 
 def constant(value: Any) -> Callable[[np.dtype[Any]], Any]:
+    """``value`` in every dtype, as an identity or annihilator."""
     return lambda dtype: dtype.type(value)
 
 

@@ -76,14 +76,14 @@ minimum_ = register(
     Operator(
         "min", _builtin_min, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=largest, annihilator=smallest, exact_identity="biuf", python=(builtins.min,),
-    )  # fmt: skip
-)
+    )
+)  # fmt: skip
 maximum_ = register(
     Operator(
         "max", _builtin_max, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=smallest, annihilator=largest, exact_identity="biuf", python=(builtins.max,),
-    )  # fmt: skip
-)
+    )
+)  # fmt: skip
 minimum = _ufunc(
     "minimum", np.minimum, commutative=True, associative=True, idempotent=True, identity=largest,
     annihilator=smallest, exact_identity="biuf",
@@ -94,7 +94,7 @@ maximum = _ufunc(
 )  # fmt: skip
 
 # -- bits -----------------------------------------------------------------------------------
-_LOGIC = {"commutative": True, "associative": True, "idempotent": True}
+_LOGIC: dict[str, Any] = {"commutative": True, "associative": True, "idempotent": True}
 bitand = _ufunc(
     "bitand", np.bitwise_and, py.and_, symbol="&", identity=ones, annihilator=zero, **_LOGIC
 )
@@ -134,8 +134,8 @@ def _compare(name: str, function: Callable[..., Any], ufunc: np.ufunc, symbol: s
         Operator(
             name, evaluate, compared, symbol=symbol, python=(function, ufunc),
             commutative=name in ("eq", "ne"),
-        )  # fmt: skip
-    )
+        )
+    )  # fmt: skip
 
 
 eq = _compare("eq", py.eq, np.equal, "==")
@@ -150,20 +150,18 @@ and_ = register(
     Operator(
         "and", lambda a, b: a and b, predicate, symbol="and", identity=constant(True),
         annihilator=constant(False), python=(np.logical_and,), **_LOGIC,
-    )  # fmt: skip
-)
+    )
+)  # fmt: skip
 or_ = register(
     Operator(
         "or", lambda a, b: a or b, predicate, symbol="or", identity=constant(False),
         annihilator=constant(True), python=(np.logical_or,), **_LOGIC,
-    )  # fmt: skip
-)
+    )
+)  # fmt: skip
 not_ = register(
     Operator("not", lambda a: np.bool_(not a), predicate, python=(py.not_, np.logical_not))
 )
-ifelse = register(
-    Operator("ifelse", lambda c, a, b: a if c else b, choosing, python=(np.where,))
-)
+ifelse = register(Operator("ifelse", lambda c, a, b: a if c else b, choosing, python=(np.where,)))
 
 # -- functions of floats --------------------------------------------------------------------
 _FUNCTIONS = (
@@ -227,12 +225,13 @@ def field(index: int) -> Operator:
 
 
 PRIMITIVES: tuple[str, ...] = (
-    *("pow mul add sub truediv floordiv mod fmod neg abs sign conj min max minimum maximum".split()),
+    *("pow mul add sub truediv floordiv mod fmod neg abs sign conj".split()),
+    *("min max minimum maximum".split()),
     *("bitand bitor bitxor invert lshift rshift popcount ctz".split()),
     *("eq ne lt le gt ge and or not ifelse".split()),
     *_FUNCTIONS,
     *("arctan2 hypot copysign isnan isinf isfinite real imag tuple".split()),
 )
-"""Names of the operators that a backend implements, beside ``field0``, ``field1``, ... on tuples."""
+"""Names of the operators that a backend implements, beside ``field0``, ``field1``, ... (tuples)."""
 
 __all__ = ["BOOL", "FLOAT64", "PRIMITIVES", "field"]

@@ -6,7 +6,7 @@ Facts are differences ``a <= b + c`` between atoms (any expression that is no su
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from finch_core import primitives as prim
@@ -215,8 +215,8 @@ _IMPLIED = {
 }
 
 
-def _logic(cond: Call, decide: object) -> Expr:
-    first, second = (decide(arg) for arg in cond.args)  # type: ignore[operator]
+def _logic(cond: Call, decide: Callable[[Expr], Expr]) -> Expr:
+    first, second = (decide(arg) for arg in cond.args)
     return first.and_(second) if cond.op is prim.and_ else first.or_(second)
 
 
@@ -230,11 +230,11 @@ def _integer(expr: Expr) -> bool:
     return concrete(expr.dtype).kind in "iu" or (isinstance(expr, Var) and expr.type is int)
 
 
-def _prune(exprs: tuple[Expr, ...], below: object) -> list[Expr]:
+def _prune(exprs: tuple[Expr, ...], below: Callable[[Expr, Expr], bool]) -> list[Expr]:
     kept: list[Expr] = []
     for expr in exprs:
-        if any(below(other, expr) for other in kept):  # type: ignore[operator]
+        if any(below(other, expr) for other in kept):
             continue
-        kept = [other for other in kept if not below(expr, other)]  # type: ignore[operator]
+        kept = [other for other in kept if not below(expr, other)]
         kept.append(expr)
     return kept

@@ -86,10 +86,8 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
 
 
 def mentions(stmt: Stmt, index: Index, *, beside_slots: bool = False) -> bool:
-    """Whether an index occurs in ``stmt``; not as the first index of a slot, if ``beside_slots``."""
-    return any(
-        _mentions(expr, index, beside_slots) for part in stmt.walk() for expr in part.exprs
-    )
+    """Whether an index occurs in ``stmt``; ``beside_slots``: not as a slot's first index."""
+    return any(_mentions(expr, index, beside_slots) for part in stmt.walk() for expr in part.exprs)
 
 
 def _mentions(expr: Expr, index: Index, beside_slots: bool) -> bool:

@@ -45,11 +45,13 @@ def _search(b: Builder, a: Buffer, start: Var, stop: Var, key: Var) -> None:
     b.ret(low)
 
 
-def append_position(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, *buffers: Buffer) -> None:
+def append_position(
+    ctx: Context, lvl: BoundLevel, stored: Var, room: Var, *buffers: Buffer
+) -> None:
     """Have position ``stored`` of the child assembled, and room for it in ``buffers``.
 
-    ``room`` counts the assembled positions; it at least doubles when they run out, so that appending
-    costs O(1) amortised.
+    ``room`` counts the assembled positions; it at least doubles when they run out, so that
+    appending costs O(1) amortised.
     """
     assert lvl.child is not None
     with ctx.if_(stored >= room):

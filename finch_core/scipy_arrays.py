@@ -96,5 +96,3 @@ def to_scipy(tensor: Tensor) -> Any:
     parts = tensor.buffers
     arrays = (parts["2_val"], parts["1_idx"], parts["1_ptr"])
     return scipy.sparse.csr_array(arrays, shape=tensor.shape)
-
-

@@ -36,9 +36,9 @@ NOTHING = Sequential()
 class Rule:
     """A rewriting of calls: ``apply`` gives the new expression, or None where it does not match.
 
-    ``ops`` names the operators it is about (None: any). ``exact`` lists the dtype kinds on which the
-    result is the same to the last bit for all operands; where a structural fill takes part, the
-    rule may apply beyond them.
+    ``ops`` names the operators it is about (None: any). ``exact`` lists the dtype kinds on which
+    the result is the same to the last bit for all operands; where a structural fill takes part,
+    the rule may apply beyond them.
     """
 
     name: str
@@ -80,9 +80,9 @@ def _annihilator(call: Call) -> Expr | None:
 
 
 def _annihilates(op: Any, arg: Literal, dtype: Any) -> bool:
-    if arg.structural and op.structural_annihilator is not None and dtype.kind in "fc":
-        if op.structural_annihilator(literal_value(arg.value, dtype)):
-            return True
+    swallows = op.structural_annihilator if arg.structural and dtype.kind in "fc" else None
+    if swallows is not None and swallows(literal_value(arg.value, dtype)):
+        return True
     if op.annihilator is None or not (arg.structural or dtype.kind in op.exact_annihilator):
         return False
     return _equals(arg, op.annihilator(dtype), dtype)
@@ -123,11 +123,13 @@ def _ifelse(call: Call) -> Expr | None:
 
 def _not(call: Call) -> Expr | None:
     (arg,) = call.args
-    if isinstance(arg, Call) and arg.op is prim.not_:
+    if not isinstance(arg, Call):
+        return None
+    if arg.op is prim.not_:
         return arg.args[0]
-    if isinstance(arg, Call) and arg.op in _OPPOSITE:
-        if all(concrete(a.dtype).kind in "iub" for a in arg.args) or arg.op in (prim.eq, prim.ne):
-            return Call(_OPPOSITE[arg.op], arg.args)
+    total = all(concrete(a.dtype).kind in "iub" for a in arg.args)
+    if arg.op in (prim.eq, prim.ne) or (total and arg.op in _OPPOSITE):
+        return Call(_OPPOSITE[arg.op], arg.args)
     return None
 
 
@@ -150,9 +152,10 @@ def _infinity(call: Call) -> Expr | None:
     if call.op in (prim.gt,):
         first, second = second, first
     for literal, sign in ((first, 1), (second, -1)):
-        if isinstance(literal, Literal) and concrete(literal.type).kind == "f":
-            if float(literal.value) == sign * np.inf:
-                return FALSE
+        if not isinstance(literal, Literal) or concrete(literal.type).kind != "f":
+            continue
+        if float(literal.value) == sign * np.inf:
+            return FALSE
     return None
 
 
@@ -183,8 +186,6 @@ def _structural_dividend(call: Call) -> Expr | None:
     if isinstance(first, Literal) and first.structural and first.value == 0:
         return cast(first, concrete(call.dtype))
     return None
-
-
 
 
 RULES: tuple[Rule, ...] = (

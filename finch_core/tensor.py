@@ -17,11 +17,11 @@ class Tensor:
     """A tensor of some format.
 
     ``Tensor(fmt)`` is empty with every dimension 0, ``Tensor(fmt, shape)`` holds the fill value
-    throughout, ``Tensor(fmt, data)`` converts a NumPy array, a SciPy sparse array, another tensor or
-    nested lists.
+    throughout, ``Tensor(fmt, data)`` converts a NumPy array, a SciPy sparse array, another tensor
+    or nested lists.
 
-    Kernels find the tensor through its *record* (see ``abi``), which Python and compiled code share:
-    dimensions and scalars are read from it.
+    Kernels find the tensor through its *record* (see ``abi``), which Python and compiled code
+    share: dimensions and scalars are read from it.
     """
 
     __slots__ = (
@@ -83,9 +83,9 @@ class Tensor:
     ) -> Tensor:
         """A tensor over existing arrays, which are checked and used without a copy.
 
-        ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's name;
-        or the name alone where only one level has it) to one-dimensional contiguous arrays of the
-        field's dtype. Raises ``FormatError`` naming the buffer and the position at fault.
+        ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's
+        name; or the name alone where only one level has it) to one-dimensional contiguous arrays of
+        the field's dtype. Raises ``FormatError`` naming the buffer and the position at fault.
         """
         from finch_core.validation import take_buffers, validate
 
@@ -151,7 +151,7 @@ class Tensor:
 
     @property
     def value(self) -> Any:
-        """The value of a 0-dimensional tensor, as a Python scalar (a tuple for structured dtypes)."""
+        """The value of a 0-dimensional tensor, as a Python scalar (a tuple of them for tuples)."""
         if self.ndim:
             raise DimensionMismatch(
                 f"a tensor with {self.ndim} dimensions has no single value",
@@ -270,15 +270,15 @@ def _is_shape(data: Any, ndim: int) -> bool:
 
 def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
     """``shape`` as a tuple of ``ndim`` non-negative ints; ``DimensionMismatch`` otherwise."""
-    shape = tuple(int(n) for n in shape)
-    if len(shape) != ndim:
+    taken = tuple(int(n) for n in shape)
+    if len(taken) != ndim:
         raise DimensionMismatch(
-            f"a shape of {len(shape)} dimensions for a format of {ndim}",
+            f"a shape of {len(taken)} dimensions for a format of {ndim}",
             hint="nest one level a dimension, ending in a leaf",
         )
-    if any(n < 0 for n in shape):
-        raise DimensionMismatch(f"a dimension cannot be negative: {shape}")
-    return shape
+    if any(n < 0 for n in taken):
+        raise DimensionMismatch(f"a dimension cannot be negative: {taken}")
+    return taken
 
 
 def checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

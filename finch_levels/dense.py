@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from finch_core.level import Format, Mode, Order, check_child
-from finch_core.looplets import Looplet, Lookup
+from finch_core.looplets import Lookup, Looplet
 from finch_core.plugins import hookimpl
 
 if TYPE_CHECKING:
@@ -58,4 +58,5 @@ class Dense(Format):
 
 @hookimpl
 def finch_level_format() -> type[Format]:
+    """Register ``Dense``."""
     return Dense

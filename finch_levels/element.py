@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Element(Format):
     """A leaf with a value at each position; what is not stored is ``fill``.
 
-    ``Element(fill, dtype=None)``: the dtype is the fill's where none is given. A tuple as fill makes
-    a structured dtype.
+    ``Element(fill, dtype=None)``: the dtype is the fill's where none is given. A tuple as fill
+    makes a structured dtype.
     """
 
     fill: Any = 0.0
@@ -92,4 +92,5 @@ class Element(Format):
 
 @hookimpl
 def finch_level_format() -> type[Format]:
+    """Register ``Element``."""
     return Element

@@ -87,4 +87,5 @@ _SETTING = (None, prim.bitor, prim.or_, prim.maximum, prim.maximum_)
 
 @hookimpl
 def finch_level_format() -> type[Format]:
+    """Register ``Pattern``."""
     return Pattern

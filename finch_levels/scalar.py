@@ -94,4 +94,5 @@ Scalar.__finch_local__ = True  # type: ignore[attr-defined]
 
 @hookimpl
 def finch_scalar() -> type[Format]:
+    """Register ``Scalar``."""
     return ScalarLeaf

@@ -200,6 +200,7 @@ def _require_append(ctx: Context, fiber: Fiber, last: Expr, begun: Expr, i: Expr
 
 @hookimpl
 def finch_level_format() -> type[Format]:
+    """Register ``SparseList``."""
     return SparseList
 
 

@@ -153,12 +153,13 @@ class Swizzled(TensorLike):
 def swizzle(tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:
     """``tensor`` with its dimensions permuted, without moving anything.
 
-    ``swizzle(A, perm)[idx...]`` is ``A[idx[perm[0]], idx[perm[1]], ...]``: ``swizzle(A, (1, 0))`` is the
-    transpose. Raises ``DimensionMismatch`` if ``perm`` is no permutation of A's dimensions.
+    ``swizzle(A, perm)[idx...]`` is ``A[idx[perm[0]], idx[perm[1]], ...]``; ``swizzle(A, (1, 0))``
+    is the transpose. Raises ``DimensionMismatch`` if ``perm`` is no permutation of A's dimensions.
     """
     return SwizzleTensor(tensor, perm)
 
 
 @hookimpl
 def finch_wrapper() -> type[SwizzleTensor]:
+    """Register ``swizzle``."""
     return SwizzleTensor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from finch_core.expressions import Expr
-from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.base import Precedence
 from finch_core.looplets.stepper import Stepper, lower_lone, split_tails
 
 if TYPE_CHECKING:

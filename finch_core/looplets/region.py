@@ -85,6 +85,7 @@ class Region:
 
 
 def is_empty(stmt: Stmt) -> bool:
+    """Whether a statement does nothing."""
     return isinstance(stmt, Sequential) and not stmt.statements
 
 

@@ -7,8 +7,8 @@
         y[I[i]] += 1           ->          for i_3 in range(I[i], I[i] + 1):
                                                y[i_3] += 1
 
-An index that is no loop's, or a loop's that is further out than that of the index before it (or than
-the declaration of the tensor), gets a loop of a single iteration around the statement.
+An index that is no loop's, or a loop's that is further out than that of the index before it (or
+than the declaration of the tensor), gets a loop of a single iteration around the statement.
 """
 
 from __future__ import annotations
@@ -118,5 +118,3 @@ def _block(stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(part, Define):
             found.extend(_block(part.body))
     return tuple(found)
-
-

@@ -16,8 +16,6 @@ within the dimensions that it indexes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 
 from finch_core.binding import ZERO, BoundTensor
@@ -125,7 +123,8 @@ class _Dimensionalizer:
             dim.find().ranges.append(extent)
             return
         for known, _, _ in dim.known:
-            message = f"range({{0}}, ...) is not within dimension {k} of {node.tensor}, of size {{1}}"
+            what = f"dimension {k} of {node.tensor}"
+            message = f"range({{0}}, ...) is not within {what}, of size {{1}}"
             for first, second in ((known.start, extent.start), (extent.stop, known.stop)):
                 if self.evaluable(first) and self.evaluable(second):
                     self.unit.checks.append(Check(first, second, message, node.span, "<="))
@@ -193,4 +192,3 @@ def _bound(node: Expr) -> bool:
     from finch_core.expressions import Name
 
     return isinstance(node, Name)
-

@@ -95,7 +95,5 @@ def _refuse(
     raise FormatError(
         f"{tensor} cannot be written here: its {level.name} level takes each fiber once, in order",
         span=span,
-        hint=f"{order}; {quote(free)} can be written in any order"
-        if free
-        else order,
+        hint=f"{order}; {quote(free)} can be written in any order" if free else order,
     )

@@ -29,9 +29,9 @@ class Check:
 class Unit:
     """A program, and what its names stand for.
 
-    ``tensors`` are the arguments and locals that are tensors, ``arguments`` what the program's names
-    mean (a wrapper around a tensor, where one was passed), ``scalars`` the run-time values. Passes
-    add to ``checks``.
+    ``tensors`` are the arguments and locals that are tensors, ``arguments`` what the program's
+    names mean (a wrapper around a tensor, where one was passed), ``scalars`` the run-time
+    values. Passes add to ``checks``.
     """
 
     program: Program

@@ -32,7 +32,11 @@ class _Wrapperizer:
     def stmt(self, stmt: Stmt, loops: tuple[Index, ...]) -> Stmt:
         """``loops`` are the indices of the loops around ``stmt``, outermost first."""
         inner = (*loops, stmt.index) if isinstance(stmt, Loop) else loops
-        exprs = tuple(rewrite_expr(expr, lambda node: self.rule(node, loops)) for expr in stmt.exprs)
+
+        def rule(node: Expr) -> Expr:
+            return self.rule(node, loops)
+
+        exprs = tuple(rewrite_expr(expr, rule) for expr in stmt.exprs)
         return stmt.rebuild(exprs, tuple(self.stmt(body, inner) for body in stmt.bodies))
 
     def rule(self, node: Expr, loops: tuple[Index, ...]) -> Expr:
