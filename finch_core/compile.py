@@ -8,25 +8,25 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from finch_core import assembly as asm
 from finch_core.abi import CompiledKernel
-from finch_core.assembly_rewrite import names_in
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
-from finch_core.context import Context
 from finch_core.errors import DimensionMismatch
 from finch_core.expressions import Literal, Var
 from finch_core.layout import layout
 from finch_core.notation import Local, Program, Stmt
-from finch_core.passes import PASSES, Check, Unit
 from finch_core.plugins import hub
-from finch_core.program_text import program_text
 from finch_core.signatures import Signature, bind, describe, tensor_signature
-from finch_core.simplify import RULES, Rule, Simplifier
+
+if TYPE_CHECKING:  # what lowers is imported when something is lowered
+    from finch_core.context import Context
+    from finch_core.passes import Check, Unit
+    from finch_core.simplify import Rule
 
 STAGES = ("program", "normalized", "assembly", "source")
 
@@ -68,6 +68,8 @@ class Lowered:
     def as_text(self, stage: str) -> str:
         """The text of a stage: ``"program"`` as it was written, ``"normalized"`` in Finch Normal
         Form, ``"assembly"``, or the backend's ``"source"``."""
+        from finch_core.program_text import program_text
+
         if stage == "program":
             return program_text(self.program)
         if stage == "normalized":
@@ -188,6 +190,9 @@ def normalize(
     program: Program, signatures: tuple[Signature, ...], options: Options
 ) -> tuple[Stmt, Unit, tuple[Argument, ...]]:
     """Bind the program's names and run the passes."""
+    from finch_core.passes import PASSES, Unit
+    from finch_core.simplify import RULES, Simplifier
+
     names = Names(("control",))
     tensors: dict[str, BoundTensor] = {}
     seen: dict[str, TensorLike] = {}
@@ -226,6 +231,7 @@ def lower_kernel(
     stmt: Stmt, unit: Unit, arguments: tuple[Argument, ...], options: Options
 ) -> asm.Kernel:
     """Emit the assembly of a normalised program, typed and optimised."""
+    from finch_core.context import Context
     from finch_core.optimize import optimize_kernel
     from finch_core.typing_pass import typed_kernel
 
@@ -306,6 +312,8 @@ def _record(tensor: BoundTensor) -> asm.Record:
 
 def _used(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
     """The parameters with only the slots that the body uses, marked where it changes them."""
+    from finch_core.assembly_rewrite import names_in
+
     used = names_in(kernel.body)
     written = {
         s.var.name if isinstance(s, asm.Assign) else s.buffer.name

@@ -80,6 +80,8 @@ def _array_format(ndim: int, dtype: np.dtype[Any]) -> Format:
 
 def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
     """Make ``tensor`` hold the fill value throughout."""
+    if _blank_into(tensor, shape):
+        return
     if any(shape):
         small = int(np.prod([n + 1 for n in shape])) <= SMALL
         _declare(tensor, shape, Options(backend=LAST if small else None))
@@ -92,6 +94,25 @@ def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
         with _lock:
             _templates[tensor.format] = template
     _take(tensor, template)
+
+
+def _blank_into(tensor: Tensor, shape: tuple[int, ...]) -> bool:
+    """``empty_into`` for formats that know what they are when empty; False for others."""
+    contents = []
+    positions, dims = 1, iter(shape)
+    for level in tensor._layout.levels:
+        found = level.blank(positions, 0 if level.is_leaf else next(dims))
+        if found is None:
+            return False
+        fields, positions = found
+        contents.append(fields)
+    tensor._record[: len(shape)] = shape
+    for part in tensor._layout.scalars:
+        tensor._set_scalar(part, contents[part.level][part.field.name])
+    for part in tensor._layout.buffers:
+        tensor._set_array(part, contents[part.level][part.field.name])
+    tensor._note_memory()
+    return True
 
 
 def _take(tensor: Tensor, template: Tensor) -> None:

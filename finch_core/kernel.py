@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from finch_core.compile import Lowered, Options, local_records
 from finch_core.errors import FinchError, KernelSyntaxError, LifecycleError
 from finch_core.notation import Declare, Program, Update
 from finch_core.signatures import Signature, TensorSignature
-from finch_core.simplify import Rule
 from finch_core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from finch_core.simplify import Rule
 
 
 @overload

@@ -124,6 +124,14 @@ class Format:
         """Raise ``FormatError`` naming the buffer and the position where ``fields`` are malformed.
         The lengths that ``sizes`` gives have been checked as far as they can be known."""
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int] | None:
+        """The fields of an empty level, as arrays and scalars, and the child's positions.
+
+        Optional: None has a kernel make it. Where all levels of a format have this, making an empty
+        tensor compiles and lowers nothing.
+        """
+        return None
+
     # -- the five functions -------------------------------------------------------------
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:

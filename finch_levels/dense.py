@@ -35,6 +35,9 @@ class Dense(Format):
     ) -> tuple[dict[str, int], int]:
         return {}, positions * shape
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        return {}, positions * shape
+
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
         lvl.child.declare(ctx, init)

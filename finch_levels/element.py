@@ -66,6 +66,9 @@ class Element(Format):
     ) -> tuple[dict[str, int], int]:
         return {"val": positions}, 0
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        return {"val": np.full(positions, self.fill, self.type)}, 0
+
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         pass
 

@@ -56,6 +56,9 @@ class Pattern(Format):
     ) -> tuple[dict[str, int], int]:
         return {}, 0
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        return {}, 0
+
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         pass
 

@@ -62,6 +62,9 @@ class ScalarLeaf(Format):
     ) -> tuple[dict[str, int], int]:
         return {}, 0
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        return {"val": self.fill}, 0
+
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         ctx.assign(lvl.scalar("val"), init)
 

@@ -68,6 +68,10 @@ class SparseList(Format):
         stored = int(fields["ptr"][positions])
         return {"ptr": positions + 1, "idx": stored}, stored
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        empty = {"ptr": np.zeros(positions + 1, self.pointer), "idx": np.empty(0, self.index)}
+        return empty, 0
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_indices, check_pointers
 
