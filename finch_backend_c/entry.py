@@ -18,6 +18,7 @@ from finch_backend_c import ctree as c
 from finch_backend_c import helpers
 from finch_backend_c.analysis import Usage
 from finch_backend_c.emitter import Emitter
+from finch_backend_c.loader import SYMBOL
 from finch_backend_c.operators import Value, cast
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.scope import Scope
@@ -26,7 +27,6 @@ from finch_core import assembly as asm
 from finch_core.dtypes import concrete
 from finch_core.expressions import Buffer, Var
 
-SYMBOL = "finch_kernel"
 _WORD = {"i": "int64_t", "b": "int64_t", "u": "uint64_t", "f": "double"}
 _UINT64, _INT64 = np.dtype(np.uint64), np.dtype(np.int64)
 

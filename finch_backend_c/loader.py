@@ -12,7 +12,9 @@ from typing import Any
 import _cffi_backend as cffi
 import attrs
 
-from finch_backend_c.entry import SYMBOL
+SYMBOL = "finch_kernel"
+"""What a library exports."""
+
 
 _PARAMETER = {
     "r": "uintptr_t",

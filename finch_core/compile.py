@@ -21,7 +21,7 @@ from finch_core.expressions import Literal, Var
 from finch_core.layout import layout
 from finch_core.notation import Local, Program, Stmt
 from finch_core.plugins import hub
-from finch_core.signatures import Signature, bind, describe, tensor_signature
+from finch_core.signatures import Signature, bind, describe, parameters, tensor_signature
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
     from finch_core.context import Context
@@ -105,7 +105,8 @@ class Lowered:
 
     def _load(self) -> CompiledKernel | None:
         with self._timed("load"):
-            found: CompiledKernel | None = self.backend.load(self.key, 0)
+            params = sum(map(parameters, self.signatures)) + len(local_records(self.program))
+            found: CompiledKernel | None = self.backend.load(self.key, params)
         self.cached = found is not None
         return found
 

@@ -343,9 +343,18 @@ class Hub:
 
 def origin(entry: metadata.EntryPoint) -> tuple[str, str]:
     """The name and version of the distribution that an entry point comes from."""
-    if entry.dist is None:
+    dist = entry.dist
+    if dist is None:
         return "(unknown distribution)", "0"
-    return entry.dist.name, entry.dist.version
+    known = _origins.get(id(dist))
+    if known is None:  # each property parses the whole of the distribution's metadata
+        metadata_ = dist.metadata
+        known = _origins[id(dist)] = (dist, (metadata_["Name"], metadata_["Version"]))
+    return known[1]
+
+
+_origins: dict[int, tuple[metadata.Distribution, tuple[str, str]]] = {}
+"""Names and versions by the identity of the distribution, which is kept alive here."""
 
 
 def _sorted(entries: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:

@@ -76,6 +76,13 @@ def _intern(key: Any, make: Any) -> Any:
     return found
 
 
+def parameters(signature: Signature) -> int:
+    """How many parameters of a kernel an argument becomes."""
+    if isinstance(signature, WrappedSignature):
+        return parameters(signature.inner) + int(signature.wrapper.nscalars)
+    return 1
+
+
 def describe(signature: Signature) -> str:
     """A text that tells signatures apart across processes."""
     if isinstance(signature, TensorSignature):
