@@ -1,0 +1,122 @@
+"""Small arrays in the shapes in which sparse formats go wrong: the data of the suites."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from finch_core.backends import VARIABLE
+from finch_core.dtypes import SUPPORTED
+
+Array = np.ndarray[Any, Any]
+
+DTYPES: tuple[np.dtype[Any], ...] = SUPPORTED
+"""The dtypes of LANGUAGE, "Names"."""
+
+
+def _empty(mask: Array, rng: np.random.Generator) -> None:
+    """Nothing but fill."""
+
+
+def _full(mask: Array, rng: np.random.Generator) -> None:
+    mask[...] = True
+
+
+def _sparse(mask: Array, rng: np.random.Generator) -> None:
+    mask[...] = rng.random(mask.shape) < 0.25
+
+
+def _half(mask: Array, rng: np.random.Generator) -> None:
+    mask[...] = rng.random(mask.shape) < 0.6
+
+
+def _first(mask: Array, rng: np.random.Generator) -> None:
+    mask.reshape(-1)[:1] = True
+
+
+def _last(mask: Array, rng: np.random.Generator) -> None:
+    mask.reshape(-1)[-1:] = True
+
+
+def _single(mask: Array, rng: np.random.Generator) -> None:
+    if mask.size:
+        mask.reshape(-1)[rng.integers(mask.size)] = True
+
+
+def _rows(mask: Array, rng: np.random.Generator) -> None:
+    """Whole rows, with empty ones between them."""
+    if mask.ndim:
+        mask[rng.random(mask.shape[0]) < 0.5] = True
+
+
+def _blocks(mask: Array, rng: np.random.Generator) -> None:
+    """Stretches of neighbours along the last dimension."""
+    if mask.size and mask.ndim:
+        edges = rng.random(mask.shape) < 0.3
+        mask[...] = np.cumsum(edges, axis=-1) % 2 == 1
+
+
+_MASKS: dict[str, Callable[[Array, np.random.Generator], None]] = {
+    "sparse": _sparse, "half": _half, "empty": _empty, "full": _full, "first": _first,
+    "last": _last, "single": _single, "rows": _rows, "blocks": _blocks, "runs": _blocks,
+}  # fmt: skip
+
+KINDS: tuple[str, ...] = tuple(_MASKS)
+"""The patterns of ``array``: where there is something else than fill."""
+
+
+def values(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator) -> Array:
+    """Random small whole numbers of a dtype, so that sums are exact in any order. None is zero."""
+    dtype = np.dtype(dtype)
+    found = rng.integers(1, 4, shape)
+    if dtype.kind in "ifc":
+        found = np.where(rng.random(shape) < 0.4, -found, found)
+    if dtype.kind == "c":
+        found = found + 1j * rng.integers(-2, 3, shape)
+    return np.asarray(found).astype(dtype)
+
+
+def array(
+    shape: tuple[int, ...], dtype: Any = np.float64, kind: str = "sparse", seed: int = 0,
+    fill: Any = 0,
+) -> Array:  # fmt: skip
+    """An array that is ``fill`` but for a pattern (one of ``KINDS``) of other small whole numbers.
+
+    ``"runs"`` repeats one value along each stretch; all else draws each value on its own. The same
+    arguments give the same array.
+    """
+    rng = np.random.default_rng(seed)
+    mask = np.zeros(shape, bool)
+    _MASKS[kind](mask, rng)
+    found = values(shape, dtype, rng)
+    if kind == "runs" and found.ndim and found.size:
+        found[...] = found[..., :1]
+    result = np.full(shape, fill, dtype)
+    result[mask] = found[mask]
+    if result.dtype.kind == "b" and fill:
+        result[mask] = False
+    return result
+
+
+@contextlib.contextmanager
+def using(backend: str | None) -> Iterator[None]:
+    """Kernels that name no backend (conversions among them) compile with this one meanwhile."""
+    before = os.environ.get(VARIABLE)
+    if backend is None:
+        os.environ.pop(VARIABLE, None)
+    else:
+        os.environ[VARIABLE] = backend
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
+
+
+__all__ = ["DTYPES", "KINDS", "array", "using", "values"]
