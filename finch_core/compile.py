@@ -237,7 +237,13 @@ def lower_kernel(
     from finch_core.typing_pass import typed_kernel
 
     constants = [var for argument in arguments for var in argument.scalars]
-    ctx = Context(unit.names, unit.simplifier, strict=options.strict, constants=constants)
+    ctx = Context(
+        unit.names,
+        unit.simplifier,
+        strict=options.strict,
+        constants=constants,
+        fitting=unit.fitting,
+    )
     _facts(ctx, unit)
     _locals(ctx, arguments)
     for check in unit.checks:
@@ -249,7 +255,8 @@ def lower_kernel(
     body = ctx.finish()
     params = tuple(_params(arguments))
     kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
-    kernel = optimize_kernel(typed_kernel(kernel), options.disabled)
+    disabled = options.disabled | {"lanes"} if options.strict else options.disabled
+    kernel = optimize_kernel(typed_kernel(kernel), disabled)
     return attrs.evolve(kernel, params=tuple(_used(kernel)))
 
 
@@ -284,7 +291,11 @@ def _in_registers(tensor: BoundTensor) -> bool:
 def _emit_check(ctx: Context, check: Check) -> None:
     first, second = check.first, check.second
     cond = first.eq(second) if check.relation == "==" else first <= second
-    ctx.require(cond, DimensionMismatch, check.message, first, second, span=check.span)
+    if check.range is not None and not ctx.prover.le(check.range.start, second):
+        cond = (check.range.stop <= check.range.start).or_(cond)
+    ctx.require(
+        cond, DimensionMismatch, check.message, first, second, span=check.span, hint=check.hint
+    )
 
 
 def _params(arguments: tuple[Argument, ...]) -> Iterator[asm.Record | asm.Argument]:

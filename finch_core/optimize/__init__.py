@@ -16,6 +16,7 @@ from finch_core.optimize.dead import dead
 from finch_core.optimize.fills import fills
 from finch_core.optimize.flags import flags
 from finch_core.optimize.invariant import invariant
+from finch_core.optimize.lanes import lanes
 from finch_core.optimize.promote import promote
 from finch_core.optimize.settled import settled
 from finch_core.typing_pass import kernel_names
@@ -30,6 +31,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fills", fills),
     ("invariant", invariant),
     ("dead", dead),
+    ("lanes", lanes),
 )
 """The pipeline, in order: each pass with its name."""
 

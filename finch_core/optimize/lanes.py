@@ -1,0 +1,128 @@
+"""Lanes: sums over contiguous memory may be computed in several lanes, so that they vectorise.
+
+    for j in range(0, n):                  if n - 0 >= 16:
+        s += a[p + j] * x[j]       ->          for j in range(0, n) in lanes (s: add): ...
+                                           else:
+                                               for j in range(0, n): ...
+
+A reduction of floats reassociates only by this permission (LANGUAGE: a ``strict`` kernel gives none).
+Loads through an index would become gathers, which are slower than what they replace, so every load
+must be contiguous or constant along the loop; short loops are faster plain.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from finch_core import primitives as prim
+from finch_core.assembly import Assign, Block, Comment, For, If, Let, Statement
+from finch_core.assembly_rewrite import read_names, with_blocks, with_statements
+from finch_core.builder import Names
+from finch_core.dtypes import INTP, concrete
+from finch_core.expressions import Call, Cast, Expr, Invoke, Literal, Load, Var
+from finch_core.operators import Operator
+
+WORTHWHILE = 16
+"""Turns from which lanes pay for their set-up."""
+
+_REDUCTIONS = (prim.add, prim.mul)
+
+
+def lanes(block: Block, names: Names) -> Block:
+    """``block`` with lanes permitted where they pay."""
+    done: list[Statement] = []
+    for statement in block.statements:
+        statement = with_blocks(statement, tuple(lanes(b, names) for b in statement.blocks))
+        done.append(_in_lanes(statement) if isinstance(statement, For) else statement)
+    return with_statements(block, done)
+
+
+def _in_lanes(loop: For) -> Statement:
+    found = _reductions(loop)
+    if loop.lanes or not found:
+        return loop
+    vectorised = attrs.evolve(loop, lanes=found)
+    if isinstance(loop.start, Literal) and isinstance(loop.stop, Literal):
+        return vectorised if loop.stop.value - loop.start.value >= WORTHWHILE else loop
+    count = loop.stop if _is_zero(loop.start) else Call(prim.sub, (loop.stop, loop.start))
+    long = Call(prim.ge, (count, Literal(WORTHWHILE, INTP)))
+    return If(long, Block((vectorised,)), Block((loop,)))
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and expr.value == 0
+
+
+def _reductions(loop: For) -> tuple[tuple[Var, Operator], ...]:
+    """The variables that the loop sums or multiplies up, if it does that alone; else nothing."""
+    found: dict[Var, Operator] = {}
+    inside = {loop.var.name}
+    contiguous = False
+    for statement in loop.body.statements:
+        if isinstance(statement, Comment):
+            continue
+        if isinstance(statement, Let) and not statement.mutable:
+            inside.add(statement.var.name)
+        elif isinstance(statement, Assign) and _reduction(statement) is not None:
+            if statement.var in found or statement.var.name in inside:
+                return ()
+            found[statement.var] = _reduction(statement)  # type: ignore[assignment]
+        else:
+            return ()
+        for expr in statement.expressions:
+            strides = _strides(expr, loop.var, inside)
+            if strides is None:
+                return ()
+            contiguous |= 1 in strides
+    names = {var.name for var in found}
+    others = [e for s in loop.body.statements for e in _operands(s)]
+    if not contiguous or any(read_names(e) & names for e in others):
+        return ()
+    return tuple(found.items())
+
+
+def _reduction(statement: Assign) -> Operator | None:
+    """The operator with which a float is accumulated, if that is what the statement does."""
+    value = statement.value
+    if not isinstance(value, Call) or value.op not in _REDUCTIONS:
+        return None
+    if concrete(statement.var.type).kind != "f" or value.args[0] != statement.var:
+        return None
+    return value.op
+
+
+def _operands(statement: Statement) -> tuple[Expr, ...]:
+    """What a statement reads, an accumulator's own old value left aside."""
+    if isinstance(statement, Assign) and isinstance(statement.value, Call):
+        return statement.value.args[1:]
+    return statement.expressions
+
+
+def _strides(expr: Expr, var: Var, inside: set[str]) -> set[int] | None:
+    """The strides of the loads in ``expr`` along the loop; None if one is not contiguous."""
+    found: set[int] = set()
+    for node in expr.walk():
+        if isinstance(node, Invoke):
+            return None
+        if isinstance(node, Load):
+            stride = _stride(node.index, var, inside)
+            if stride not in (0, 1):
+                return None
+            found.add(stride)
+    return found
+
+
+def _stride(index: Expr, var: Var, inside: set[str]) -> int | None:
+    """How far an index moves with each turn; None if that is not known or not constant."""
+    if index == var:
+        return 1
+    if isinstance(index, Cast) and index.type == INTP:
+        return _stride(index.value, var, inside)
+    if isinstance(index, Call) and index.op in (prim.add, prim.sub):
+        first, second = (_stride(arg, var, inside) for arg in index.args)
+        if first is None or second is None:
+            return None
+        return first + second if index.op is prim.add else first - second
+    if isinstance(index, Load) or read_names(index) & inside:
+        return None
+    return 0
