@@ -43,6 +43,9 @@ def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
     return _Block(None).run(stmt)
 
 
+_Singles = dict[BoundTensor, tuple[Index, ...]]
+
+
 @attrs.frozen
 class _Uses:
     """What a statement does to tensors of blocks around it, and where first."""
@@ -54,11 +57,15 @@ class _Uses:
 class _Block:
     """One block: the modes of the tensors that change mode in it.
 
-    ``own`` are those tensors; None in the outermost block, where all do.
+    ``own`` are those tensors; None in the outermost block, where all do. ``around`` are tensors of
+    blocks around this one that a single update writes, with the loops since they were fresh.
     """
 
-    def __init__(self, own: frozenset[BoundTensor] | None) -> None:
+    def __init__(
+        self, own: frozenset[BoundTensor] | None, around: _Singles | None = None
+    ) -> None:
         self.own = own
+        self.around: _Singles = around or {}
         self.modes: dict[BoundTensor, Mode] = {}
         self.untouched: set[BoundTensor] = set()
         """Declared, and nothing written since."""
@@ -87,7 +94,7 @@ class _Block:
             yield from self.changes(uses, stmt)
             fresh = frozenset(self.untouched)
             self.untouched -= set(uses.updates)
-            yield _inner(stmt, fresh)
+            yield _inner(stmt, fresh, self.around)
 
     def mode(self, tensor: BoundTensor) -> Mode:
         return self.modes.get(tensor, Mode.READ)
@@ -182,34 +189,34 @@ def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
     return list(dict.fromkeys(found))
 
 
-def _inner(stmt: Stmt, fresh: frozenset[BoundTensor]) -> Stmt:
+def _inner(stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles) -> Stmt:
     """A statement with the life cycles of the blocks inside it settled, and its updates marked."""
-    singles = _single_updates(stmt, fresh)
-    return _settle(stmt, singles, ())
+    return _settle(stmt, {**around, **_single_updates(stmt, fresh)})
 
 
-def _settle(stmt: Stmt, singles: frozenset[BoundTensor], loops: tuple[Index, ...]) -> Stmt:
+def _settle(stmt: Stmt, singles: _Singles) -> Stmt:
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
-        once = root in singles and set(loops) <= set(stmt.target.indices)
+        once = root in singles and set(singles[root]) <= set(stmt.target.indices)
         return attrs.evolve(stmt, fresh=True) if once else stmt
     if isinstance(stmt, Loop):
-        loops = (*loops, stmt.index)
-    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, loops) for body in stmt.bodies))
+        singles = {tensor: (*loops, stmt.index) for tensor, loops in singles.items()}
+    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles) for body in stmt.bodies))
 
 
-def _body(stmt: Stmt, singles: frozenset[BoundTensor], loops: tuple[Index, ...]) -> Stmt:
+def _body(stmt: Stmt, singles: _Singles) -> Stmt:
     own = _owned(stmt)
     if own:
-        return _Block(own).run(stmt)
+        around = {tensor: loops for tensor, loops in singles.items() if tensor not in own}
+        return _Block(own, around).run(stmt)
     if isinstance(stmt, Sequential):
-        return stmt.rebuild((), tuple(_settle(part, singles, loops) for part in stmt.bodies))
-    return _settle(stmt, singles, loops)
+        return stmt.rebuild((), tuple(_settle(part, singles) for part in stmt.bodies))
+    return _settle(stmt, singles)
 
 
-def _single_updates(stmt: Stmt, fresh: frozenset[BoundTensor]) -> frozenset[BoundTensor]:
+def _single_updates(stmt: Stmt, fresh: frozenset[BoundTensor]) -> _Singles:
     """Those of ``fresh`` that at most one update of ``stmt`` can reach in one iteration."""
-    return frozenset(tensor for tensor in fresh if _updates_of(stmt, tensor) == 1)
+    return {tensor: () for tensor in fresh if _updates_of(stmt, tensor) == 1}
 
 
 def _updates_of(stmt: Stmt, tensor: BoundTensor) -> int:
