@@ -105,6 +105,9 @@ class BoundLevel:
     def assemble(self, ctx: Context, start: Any, stop: Any) -> None:
         self.format.assemble(ctx, self, ctx.lift(start), ctx.lift(stop))
 
+    def reset(self, ctx: Context, start: Any, stop: Any) -> None:
+        self.format.reset(ctx, self, ctx.lift(start), ctx.lift(stop))
+
     def freeze(self, ctx: Context, stop: Any) -> None:
         self.format.freeze(ctx, self, ctx.lift(stop))
 

@@ -126,6 +126,8 @@ def _take(tensor: Tensor, template: Tensor) -> None:
 def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
     """Run a program that declares ``tensor`` and nothing else."""
     tensor._record[: len(shape)] = shape
+    for part in tensor._layout.scalars:  # a kernel that failed may have left them amiss
+        tensor._set_scalar(part, part.field.init)
     fill = Literal(tensor.fill_value, tensor.dtype)
     program = Program("empty", ("out",), Declare("out", fill))
     _kernel(program, options)(tensor)

@@ -105,6 +105,12 @@ class Format:
         assert self.child is not None
         return self.child.fill_value
 
+    @property
+    def resets(self) -> bool:
+        """Whether ``declare`` leaves what is assembled as it was, and ``reset`` empties a part of it:
+        a parent then clears what was written, instead of assembling all of it again."""
+        return False
+
     def levels(self) -> tuple[Format, ...]:
         """This level and all below, outermost first."""
         below = () if self.child is None else self.child.levels()
@@ -141,6 +147,11 @@ class Format:
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         """Allocate the fibers at positions ``start`` up to ``stop``, empty. Positions below
         ``start`` are assembled already."""
+        raise NotImplementedError
+
+    def reset(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        """Make the fibers at positions ``start`` up to ``stop``, which are assembled, empty again.
+        Only levels that say so with ``resets`` are asked to."""
         raise NotImplementedError
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:

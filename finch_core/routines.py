@@ -64,15 +64,7 @@ def append_position(
 
 def accumulate_counts(ctx: Context, ptr: Buffer, stop: Expr, total: Expr) -> None:
     """Turn the counts in ``ptr[1:stop + 1]`` into the positions where fibers start and end."""
-    width = np.iinfo(ptr.dtype).max
-    if width < np.iinfo(INTP).max:
-        ctx.require(
-            total <= int(width),
-            IndexOverflow,
-            f"{{0}} stored entries are too many for pointers of {ptr.dtype}",
-            total,
-            hint="give the level a wider pointer dtype, pointer=np.int64",
-        )
+    require_width(ctx, total, ptr.dtype, "stored entries", "pointer")
     sum_ = ctx.var(f"{ptr.name}_sum", 0)
     with ctx.for_("p", 1, stop + 1) as p:
         ctx.assign(sum_, sum_ + Load(ptr, p).cast(INTP))
@@ -102,4 +94,20 @@ def check_index_width(ctx: Context, lvl: BoundLevel, dtype: np.dtype[Any]) -> No
             f"a dimension of {{0}} is too long for indices of {dtype}",
             lvl.shape,
             hint="give the level a wider index dtype, index=np.int64",
+        )
+
+
+def require_width(
+    ctx: Context, number: Expr, dtype: np.dtype[Any], what: str, parameter: str = "index"
+) -> None:
+    """Fail unless ``dtype``, which the format's ``parameter`` gives, holds ``number`` things."""
+    largest = int(np.iinfo(dtype).max)
+    if largest < np.iinfo(INTP).max:
+        plural = "pointers" if parameter == "pointer" else "indices"
+        ctx.require(
+            number <= largest,
+            IndexOverflow,
+            f"{{0}} {what} are too many for {plural} of {dtype}",
+            number,
+            hint=f"give the level a wider {parameter} dtype, {parameter}=np.int64",
         )

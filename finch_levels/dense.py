@@ -38,6 +38,10 @@ class Dense(Format):
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         return {}, positions * shape
 
+    @property
+    def resets(self) -> bool:
+        return self.lvl.resets
+
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
         lvl.child.declare(ctx, init)
@@ -45,6 +49,10 @@ class Dense(Format):
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         assert lvl.child is not None
         lvl.child.assemble(ctx, start * lvl.shape, stop * lvl.shape)
+
+    def reset(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        assert lvl.child is not None
+        lvl.child.reset(ctx, start * lvl.shape, stop * lvl.shape)
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
         assert lvl.child is not None

@@ -69,12 +69,22 @@ class Element(Format):
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         return {"val": np.full(positions, self.fill, self.type)}, 0
 
+    @property
+    def resets(self) -> bool:
+        return True
+
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         pass
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         ctx.grow(lvl.buffer("val"), stop)
         ctx.fill(lvl.buffer("val"), start, stop, Literal(self.fill, self.type))
+
+    def reset(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        if ctx.prover.equal(start + 1, stop):
+            ctx.store(lvl.buffer("val"), start, Literal(self.fill, self.type))
+        else:
+            ctx.fill(lvl.buffer("val"), start, stop, Literal(self.fill, self.type))
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
         pass

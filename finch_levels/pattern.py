@@ -59,10 +59,17 @@ class Pattern(Format):
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         return {}, 0
 
+    @property
+    def resets(self) -> bool:
+        return True
+
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         pass
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        pass
+
+    def reset(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         pass
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:

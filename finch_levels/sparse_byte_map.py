@@ -1,0 +1,280 @@
+"""SparseByteMap: a byte for each index says whether it is stored; random access, O(1) update (paper,
+Table "The main level formats supported by Finch").
+
+As a workspace declared again and again it costs what was written: the positions that were written
+are listed, and only those are cleared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import BOOL, INTP
+from finch_core.errors import FormatError
+from finch_core.expressions import Buffer, Expr, Literal, Load, Var
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import Jumper, Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
+from finch_core.plugins import hookimpl
+from finch_core.routines import require_width, search
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+
+SCAN = 16
+"""Bytes of the map per entry up to which reading it in order is faster than sorting the entries."""
+
+
+@attrs.frozen
+class SparseByteMap(Format):
+    """A level with room for every subfiber, at position ``p * shape + i``, of which ``tbl`` (a bool a
+    position) says which are stored.
+
+    ``pos`` lists the positions that are stored: in the order of first writes while the level is
+    updated, in increasing order when it is frozen, when those of fiber ``p`` are
+    ``pos[ptr[p]:ptr[p + 1]]``. ``index`` and ``pointer`` are the dtypes of ``pos`` and ``ptr``. Reads walk,
+    gallop or follow; writes come in any order.
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+
+    name: ClassVar[str] = "SparseByteMap"
+    order: ClassVar[Order] = Order.ANY
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (
+            Field("ptr", self.pointer, "where each fiber starts in pos"),
+            Field("tbl", BOOL, "whether each position is stored"),
+            Field("pos", self.index, "the positions that are stored"),
+            Field("count", INTP, "how many positions are stored", is_buffer=False),
+            Field("room", INTP, "positions that are clear but for those", is_buffer=False),
+            Field("stride", INTP, "values below each of them", is_buffer=False, init=1),
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        stored, below = int(fields["ptr"][positions]), positions * shape
+        return {"ptr": positions + 1, "tbl": below, "pos": stored}, below
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_pointers
+
+        check_pointers("ptr", fields["ptr"], positions)
+
+    def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        """The map and the list must tell the same."""
+        used = fields["pos"][: int(fields["ptr"][positions])].astype(INTP)
+        starts = np.repeat(np.arange(positions), np.diff(fields["ptr"][: positions + 1].astype(INTP)))
+        outside = np.flatnonzero((used < starts * shape) | (used >= (starts + 1) * shape))
+        if outside.size:
+            k = int(outside[0])
+            raise FormatError(f"pos[{k}] is {used[k]}, and no position of fiber {starts[k]}")
+        falls = np.flatnonzero(used[1:] <= used[:-1])
+        if falls.size:
+            k = int(falls[0]) + 1
+            raise FormatError(f"pos[{k}] is {used[k]}, not more than pos[{k - 1}], {used[k - 1]}")
+        listed = np.zeros(positions * shape, bool)
+        listed[used] = True
+        wrong = np.flatnonzero(listed != fields["tbl"][: positions * shape])
+        if wrong.size:
+            k = int(wrong[0])
+            raise FormatError(f"tbl[{k}] is {not listed[k]}, and pos says otherwise")
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        count, room = lvl.scalar("count"), lvl.scalar("room")
+        if self.lvl.resets:
+            _forget_if_reshaped(ctx, lvl)
+        pos, tbl = lvl.buffer("pos"), lvl.buffer("tbl")
+        with ctx.for_("k", 0, count) as k:
+            at = ctx.let(f"{lvl.name}_at", Load(pos, k), INTP)
+            ctx.store(tbl, at, False)
+            if self.lvl.resets:
+                lvl.child.reset(ctx, at, at + 1)
+        ctx.assign(count, 0)
+        lvl.state["count"], lvl.state["room"] = count, room
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        assert lvl.child is not None
+        room, pos, tbl = lvl.state["room"], lvl.buffer("pos"), lvl.buffer("tbl")
+        wanted = ctx.let(f"{lvl.name}_wanted", stop * lvl.shape, INTP)
+        with ctx.if_(room < wanted):
+            require_width(ctx, wanted, pos.dtype, "positions")
+            ctx.grow(tbl, wanted)
+            ctx.grow(pos, wanted)
+            ctx.fill(tbl, room, wanted, False)
+            if self.lvl.resets:
+                lvl.child.assemble(ctx, room, wanted)
+            ctx.assign(room, wanted)
+        if not self.lvl.resets:
+            lvl.child.assemble(ctx, start * lvl.shape, wanted)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        extent = stop * lvl.shape
+        count, ptr = lvl.state["count"], lvl.buffer("ptr")
+        require_width(ctx, count, ptr.dtype, "stored entries", "pointer")
+        _in_order(ctx, lvl, count, extent)
+        ctx.grow(ptr, stop + 1)
+        ctx.store(ptr, 0, 0)
+        if stop == Literal(1, int):
+            ctx.store(ptr, 1, count)
+        else:
+            _point(ctx, lvl, count, stop)
+        lvl.child.freeze(ctx, extent)
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        count, room = lvl.scalar("count"), lvl.scalar("room")
+        extent = ctx.let(f"{lvl.name}_extent", stop * lvl.shape, INTP)
+        ctx.assign(count, Load(lvl.buffer("ptr"), stop).cast(INTP))
+        ctx.grow(lvl.buffer("pos"), extent)
+        with ctx.if_(room < extent):
+            ctx.assign(room, extent)
+        ctx.assign(lvl.scalar("stride"), _stride(ctx, lvl))
+        lvl.state["count"], lvl.state["room"] = count, room
+        lvl.child.thaw(ctx, extent)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _update(ctx, fiber))
+        if protocol == "follow":
+            return Thunk(lambda ctx: _follow(ctx, fiber))
+        kind = Jumper if protocol == "gallop" else Stepper
+        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+
+
+# -- clearing -----------------------------------------------------------------------------------
+
+
+def _stride(ctx: Context, lvl: BoundLevel) -> Expr:
+    """How many values there are below each position of the child."""
+    product: Expr = ctx.lift(1)
+    for below in lvl.levels()[1:]:
+        if not below.format.is_leaf:
+            product = product * below.shape
+    return product
+
+
+def _forget_if_reshaped(ctx: Context, lvl: BoundLevel) -> None:
+    """Positions of the child mean other values once a dimension below has changed."""
+    stride = _stride(ctx, lvl)
+    if isinstance(stride, Literal):
+        return
+    stride = ctx.let(f"{lvl.name}_stride", stride, INTP)
+    with ctx.if_(lvl.scalar("stride").ne(stride)):
+        ctx.assign(lvl.scalar("stride"), stride)
+        ctx.assign(lvl.scalar("count"), 0)
+        ctx.assign(lvl.scalar("room"), 0)
+
+
+# -- freezing -----------------------------------------------------------------------------------
+
+
+def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
+    """Put ``pos`` in order: by sorting it, or by reading the map where that is well filled."""
+    pos, tbl = lvl.buffer("pos"), lvl.buffer("tbl")
+    with ctx.if_(extent <= count * SCAN):
+        found = ctx.var(f"{lvl.name}_found", 0)
+        with ctx.for_("at", 0, extent) as at:  # without a branch: found <= at, so there is room
+            ctx.store(pos, found, at)
+            ctx.assign(found, found + Load(tbl, at).cast(INTP))
+    with ctx.else_():
+        ctx.sort(pos, 0, count)
+
+
+def _point(ctx: Context, lvl: BoundLevel, count: Var, stop: Expr) -> None:
+    """Find where each fiber's positions end in ``pos``."""
+    pos, ptr = lvl.buffer("pos"), lvl.buffer("ptr")
+    reached = ctx.var(f"{lvl.name}_reached", 0)
+    with ctx.for_("p", 0, stop) as p:
+        end = ctx.let(f"{lvl.name}_end", (p + 1) * lvl.shape)
+        with ctx.while_((reached < count).and_(Load(pos, reached).cast(INTP) < end)):
+            ctx.assign(reached, reached + 1)
+        ctx.store(ptr, p + 1, reached)
+
+
+# -- looplets -----------------------------------------------------------------------------------
+
+
+def _base(ctx: Context, fiber: Fiber) -> Expr:
+    """The position of the fiber's first subfiber."""
+    return ctx.let(f"{fiber.lvl.name}_base", fiber.pos * fiber.lvl.shape)
+
+
+def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
+    """Step from stored position to stored position."""
+    ptr, pos, name = fiber.lvl.buffer("ptr"), fiber.lvl.buffer("pos"), fiber.lvl.name
+    base = _base(ctx, fiber)
+    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
+    stop = ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+    q = ctx.var(f"{name}_p", start)
+    fill = fiber.filled()
+
+    def seek(ctx: Context, i: Expr) -> None:
+        with ctx.if_((q < stop).and_(_position(pos, q) < base + i)):
+            ctx.assign(q, search(ctx, pos, q, stop, base + i))
+
+    yield kind(
+        position=q,
+        end=stop,
+        stop=lambda q: _position(pos, q) - base + 1,
+        body=lambda ctx, q: Spike(fill, Lookup(lambda ctx, i: fiber.subfiber(base + i))),
+        seek=seek,
+        bound=fiber.lvl.shape,
+        tail=Run(fill),
+        start=ctx.lift(0),
+    )
+
+
+def _position(pos: Buffer, q: Expr) -> Expr:
+    return Load(pos, q).cast(INTP)
+
+
+def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Look each index up in the map."""
+    base, tbl = _base(ctx, fiber), fiber.lvl.buffer("tbl")
+
+    def lookup(ctx: Context, i: Expr) -> Part:
+        return Switch(Load(tbl, base + i), fiber.subfiber(base + i), fiber.filled())
+
+    yield Lookup(lookup)
+
+
+def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Write subfibers at any index; those written for the first time join the list."""
+    base, name = _base(ctx, fiber), fiber.lvl.name
+    tbl, pos, count = fiber.lvl.buffer("tbl"), fiber.lvl.buffer("pos"), fiber.lvl.state["count"]
+
+    def at(ctx: Context, i: Expr) -> Iterator[Part]:
+        q = ctx.let(f"{name}_q", base + i)
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield fiber.subfiber(q, dirty)
+        with ctx.if_(dirty):
+            with ctx.if_(Load(tbl, q).not_()):
+                ctx.store(tbl, q, True)
+                ctx.store(pos, count, q)
+                ctx.assign(count, count + 1)
+            fiber.mark(ctx)
+
+    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparseByteMap
+
+
+__all__ = ["SparseByteMap"]
