@@ -3,8 +3,8 @@
     y_n0 = A_n0                              y_n0 = A_n0
     fill(y_val, 0, y_n0, 0.0)        ->      fill(y_val, 0, A_n0, 0.0)
 
-A declaration sets the dimensions of its tensor like this; knowing them as the loops' own bounds lets
-other passes see that they agree.
+A declaration sets the dimensions of its tensor like this; knowing them as the loops' own bounds
+lets other passes see that they agree.
 """
 
 from __future__ import annotations
@@ -35,17 +35,21 @@ def _block(block: Block, once: set[str], fickle: frozenset[str]) -> Block:
     """What follows an assignment in its own block, and in no enclosing loop's next turn."""
     done: list[Statement] = []
     known: dict[str, Expr] = {}
+    replace = Substitution(lambda e: known.get(e.name) if isinstance(e, Var) else None)
     for statement in block.statements:
-        if known:
-            replace = Substitution(lambda e: known.get(e.name) if isinstance(e, Var) else None)
-            statement = replace.statement(statement)
+        statement = replace.statement(statement) if known else statement
         statement = with_blocks(statement, tuple(_block(b, once, fickle) for b in statement.blocks))
         done.append(statement)
-        if isinstance(statement, Assign) and statement.var.name in once:
-            if isinstance(statement.value, Literal) or _is_fixed(statement.value, fickle):
-                known = {**known, statement.var.name: statement.value}
+        if _settles(statement, once, fickle):
+            assert isinstance(statement, Assign)
+            known[statement.var.name] = statement.value
+            replace = Substitution(lambda e: known.get(e.name) if isinstance(e, Var) else None)
     return with_statements(block, done)
 
 
-def _is_fixed(value: Expr, fickle: frozenset[str]) -> bool:
-    return isinstance(value, Var) and value.name not in fickle
+def _settles(statement: Statement, once: set[str], fickle: frozenset[str]) -> bool:
+    """Whether ``statement`` gives a variable the one value that it will have."""
+    if not isinstance(statement, Assign) or statement.var.name not in once:
+        return False
+    value = statement.value
+    return isinstance(value, Literal) or (isinstance(value, Var) and value.name not in fickle)
