@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from functools import lru_cache
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from finch_core import primitives as prim
-from finch_core.backends import LAST
+from finch_core.backends import LAST, VARIABLE
 from finch_core.compile import Options
 from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
@@ -141,7 +142,7 @@ _kernels: dict[Any, Any] = {}
 def _kernel(program: Program, options: Options) -> Any:
     from finch_core.kernel import Kernel
 
-    key = (program.name, program.params, program.body, options)
+    key = (program.name, program.params, program.body, options, os.environ.get(VARIABLE))
     kernel = _kernels.get(key)
     if kernel is None:
         kernel = _kernels.setdefault(key, Kernel.of_program(program, options))
