@@ -17,9 +17,9 @@ from finch_core.abi import CompiledKernel
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
 from finch_core.errors import DimensionMismatch
-from finch_core.expressions import Literal, Var
+from finch_core.expressions import Expr, Literal, Var
 from finch_core.layout import layout
-from finch_core.notation import Local, Program, Stmt
+from finch_core.notation import Declare, Local, Program, Stmt
 from finch_core.plugins import hub
 from finch_core.signatures import Signature, bind, describe, parameters, tensor_signature
 
@@ -47,10 +47,14 @@ class Options:
 
 @attrs.frozen
 class Argument:
-    """A parameter, free name or local of the program, bound."""
+    """A parameter, free name or local of the program, bound.
+
+    ``in_registers``: a local that is nothing but variables of the kernel.
+    """
 
     tensor: BoundTensor | None
-    scalars: tuple[Var, ...]
+    scalars: tuple[Var, ...] = ()
+    in_registers: bool = False
 
 
 @attrs.define(eq=False)
@@ -214,7 +218,7 @@ def normalize(
         assert tensor_like is not None
         tensor.local = True
         tensors[local.name], seen[local.name] = tensor, tensor_like
-        arguments.append(Argument(tensor, ()))
+        arguments.append(Argument(tensor, in_registers=not _needs_record(local, program)))
     found = hub()
     simplifier = Simplifier((*RULES, *found.rules, *options.rules))
     unit = Unit(program, names, tensors, seen, scalars, options.strict, hub=found)
@@ -245,6 +249,7 @@ def lower_kernel(
         fitting=unit.fitting,
     )
     _facts(ctx, unit)
+    ctx.settled = _settled(ctx, stmt)
     _locals(ctx, arguments)
     for check in unit.checks:
         _emit_check(ctx, check)
@@ -273,19 +278,30 @@ def _facts(ctx: Context, unit: Unit) -> None:
         ctx.prover.know_le(Literal(0, int), before)
 
 
+def _settled(ctx: Context, stmt: Stmt) -> frozenset[Expr]:
+    """The dimensions that all declarations which set them set to the same constant."""
+    values: dict[Expr, set[Expr]] = {}
+    for part in stmt.walk():
+        if isinstance(part, Declare):
+            levels = [lvl for lvl in part.tensor.level.levels() if not lvl.format.is_leaf]
+            for lvl, extent in zip(levels, part.dims, strict=True):
+                if extent is not None:
+                    values.setdefault(lvl.shape, set()).add(extent.stop)
+    return frozenset(
+        shape
+        for shape, (first, *others) in values.items()
+        if not others and (isinstance(first, Literal) or ctx.is_constant(first))
+    )
+
+
 def _locals(ctx: Context, arguments: tuple[Argument, ...]) -> None:
     """Locals without buffers and dimensions are variables of the kernel."""
     for argument in arguments:
-        if argument.tensor is not None and _in_registers(argument.tensor):
+        if argument.tensor is not None and argument.in_registers:
             for level in argument.tensor.level.levels():
                 for field in level.format.fields:
                     init = Literal(field.init, field.dtype)
                     ctx.emit(asm.Let(level.scalar(field.name), init, mutable=True))
-
-
-def _in_registers(tensor: BoundTensor) -> bool:
-    parts = layout(tensor.format)
-    return tensor.local and not parts.buffers and not parts.ndim
 
 
 def _emit_check(ctx: Context, check: Check) -> None:
@@ -300,7 +316,7 @@ def _emit_check(ctx: Context, check: Check) -> None:
 
 def _params(arguments: tuple[Argument, ...]) -> Iterator[asm.Record | asm.Argument]:
     for argument in arguments:
-        if argument.tensor is not None and not _in_registers(argument.tensor):
+        if argument.tensor is not None and not argument.in_registers:
             yield _record(argument.tensor)
         for var in argument.scalars:
             yield asm.Argument(attrs.evolve(var, type=_concrete(var)))
@@ -345,11 +361,12 @@ def _used(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
 
 def local_records(program: Program) -> tuple[Local, ...]:
     """The locals that need a record: a kernel takes one after its arguments."""
-    return tuple(
-        local
-        for local in program.locals
-        if layout(local.format).buffers or layout(local.format).ndim
-    )
+    return tuple(local for local in program.locals if _needs_record(local, program))
+
+
+def _needs_record(local: Local, program: Program) -> bool:
+    parts = layout(local.format)
+    return bool(parts.buffers or parts.ndim) or local.name in program.results
 
 
 __all__ = ["STAGES", "Lowered", "Options", "local_records", "normalize"]

@@ -25,20 +25,28 @@ class Phase(Looplet):
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         """Clamp the region to the phase; a body aligned to the phase's end knows if it is cut."""
-        body = as_looplet(self.body)
+        self.up_to(ctx, region, slot, self.end(ctx, region))
+
+    def end(self, ctx: Context, region: Region) -> Expr:
+        """Where the phase ends within the region."""
         if self.stop is None or ctx.prover.equal(self.stop, region.stop):
+            return region.stop
+        least = ctx.prover.minimum(region.stop, self.stop)
+        return ctx.bind(f"{region.index.name}_stop", least)
+
+    def up_to(self, ctx: Context, region: Region, slot: int, end: Expr) -> None:
+        """Lower the body from the region's start to ``end``."""
+        body = as_looplet(self.body)
+        cut = body.truncated()
+        region = region.between(region.start, end)
+        if self.stop is None or cut == body or ctx.prover.equal(end, self.stop):
             region.put(slot, body).lower(ctx)
-            return
-        stop = ctx.bind(f"{region.index.name}_stop", ctx.prover.minimum(region.stop, self.stop))
-        region = region.between(region.start, stop)
-        if body.truncated() != body and not ctx.prover.equal(stop, self.stop):
-            ctx.fork(
-                stop.eq(self.stop),
-                lambda: region.put(slot, body).lower(ctx),
-                lambda: region.put(slot, body.truncated()).lower(ctx),
-            )
         else:
-            region.put(slot, body).lower(ctx)
+            ctx.fork(
+                end.eq(self.stop),
+                lambda: region.put(slot, body).lower(ctx),
+                lambda: region.put(slot, cut).lower(ctx),
+            )
 
 
 @attrs.frozen
@@ -54,10 +62,9 @@ class Sequence(Looplet):
             return
         start = region.start
         for phase in self.phases:
-            phase.lower(ctx, region.between(start, region.stop).put(slot, phase), slot)
-            if phase.stop is None:
-                break
-            end = ctx.prover.minimum(region.stop, phase.stop)
+            part = region.between(start, region.stop)
+            end = phase.end(ctx, part)
+            phase.up_to(ctx, part.put(slot, phase), slot, end)
             start = ctx.bind(f"{region.index.name}_start", ctx.prover.maximum(start, end))
 
     def _at_point(self, region: Region) -> Looplet:

@@ -28,6 +28,8 @@ class Stepper(Looplet):
     that index ``i`` is in. ``tail`` is what follows the last step (None: the loop ends with it).
     ``bound`` is an index where all steps have ended, ``start`` the index to which ``position`` was
     set, ``following`` emits the move to the next step where that is not ``position += 1``.
+    ``anchored`` steps have bodies that look again at where they end: both then speak of one
+    immutable ``q``, so that the prover sees that they agree.
     """
 
     position: Var
@@ -39,6 +41,7 @@ class Stepper(Looplet):
     tail: Part | None
     start: Expr
     following: Callable[[Context], None] | None = None
+    anchored: bool = False
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
@@ -77,7 +80,16 @@ class Stepper(Looplet):
     def stop_of(self, ctx: Context, name: str, position: Expr) -> Expr:
         """Where step ``position`` ends, in a variable named after the index."""
         atom, offset = split(self.stop(position))
-        return ctx.let(name if offset == 1 else f"{name}_stop", atom) + offset
+        stop = ctx.let(name if offset == 1 else f"{name}_stop", atom)
+        if stop is not atom and (position != self.position or ctx.is_constant(position)):
+            ctx.prover.define(stop, atom)
+        return stop + offset
+
+    def now(self, ctx: Context) -> Expr:
+        """``position``, as it is now."""
+        if not self.anchored:
+            return self.position
+        return ctx.let(f"{self.position.name}_now", self.position)
 
     def step(self, ctx: Context, position: Expr) -> Looplet:
         return as_looplet(self.body(ctx, position))
@@ -121,7 +133,7 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
         if not covered:
             more = more.and_(steps.stop(steps.position) <= region.stop)
         with ctx.while_(more):
-            _step(ctx, region, slot, steps, steps.position, reached)
+            _step(ctx, region, slot, steps, steps.now(ctx), reached)
             steps.advance(ctx, reached)
     ctx.loop_cursors(region.looplets.values())
     ctx.cursors[steps.position] = region.stop
@@ -135,7 +147,7 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
             remaining.lower(ctx)
         else:  # its code may look at the next step, which there need not be
             ctx.fork(reached < region.stop, lambda: remaining.lower(ctx))
-    ctx.cursors[steps.position] = region.stop if covered else None
+    ctx.cursors[steps.position] = region.stop
 
 
 def _step(

@@ -5,8 +5,9 @@
                                            else:
                                                for j in range(0, n): ...
 
-A reduction of floats reassociates only by this permission (a ``strict`` kernel gives none). Loads through an index would become gathers, which are slower than what they replace, so every load
-must be contiguous or constant along the loop; short loops are faster plain.
+A reduction of floats reassociates only by this permission (a ``strict`` kernel gives none). Loads
+through an index would become gathers, which are slower than what they replace, so every load must
+be contiguous or constant along the loop; short loops are faster plain.
 """
 
 from __future__ import annotations
