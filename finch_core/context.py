@@ -10,8 +10,8 @@ from finch_core.assembly import OUT_OF_MEMORY, Site
 from finch_core.builder import Builder, Names
 from finch_core.dtypes import concrete
 from finch_core.errors import FinchError, OutOfMemory, Span
-from finch_core.expressions import Call, Expr, Literal, Var, call, lift
-from finch_core.notation import Stmt
+from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift
+from finch_core.notation import Extent, Stmt
 from finch_core.prover import Prover, split
 from finch_core.simplify import Simplifier
 
@@ -20,8 +20,9 @@ class Context(Builder):
     """What formats, wrappers and looplets emit into.
 
     Beside the emission of ``Builder`` it has the extent prover (``prover``), the simplifier, the
-    sites at which the kernel may fail, and ``cursors``: for each stepper's position variable the
-    index that it is known to stand at (None: unknown).
+    sites at which the kernel may fail, ``cursors``: for each stepper's position variable the
+    index that it is known to stand at (None: unknown), and ``fitting``: the indices whose loops lie
+    within a dimension.
     """
 
     def __init__(
@@ -31,10 +32,14 @@ class Context(Builder):
         *,
         strict: bool = False,
         constants: Iterable[Var] = (),
+        fitting: Iterable[tuple[Index, Extent]] = (),
     ) -> None:
         super().__init__(names, constants)
         self.prover = Prover()
         self.strict = strict
+        self.fitting = frozenset(fitting)
+        self.settled: frozenset[Expr] = frozenset()
+        """Dimensions that every declaration sets to one value, which never changes."""
         self.cursors: dict[Var, Expr | None] = {}
         self.sites: list[Site] = [
             Site(OutOfMemory, "memory ran out while a tensor was growing"),
