@@ -4,5 +4,29 @@ They need ``pytest``; nothing in ``finch_core`` imports this package.
 """
 
 from finch_core.testing.arrays import DTYPES, KINDS, array, using, values
+from finch_core.testing.formats import (
+    admit,
+    leaf,
+    level_names,
+    nest,
+    only_first,
+    only_first_run,
+    takes_any_order,
+)
+from finch_core.testing.levels import LevelSuite
 
-__all__ = ["DTYPES", "KINDS", "array", "using", "values"]
+__all__ = [
+    "DTYPES",
+    "KINDS",
+    "LevelSuite",
+    "admit",
+    "array",
+    "leaf",
+    "level_names",
+    "nest",
+    "only_first",
+    "only_first_run",
+    "takes_any_order",
+    "using",
+    "values",
+]

@@ -1,0 +1,334 @@
+"""The suite of a level format: subclass it, say which format, and it is compared with NumPy."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from finch_core.errors import FormatError
+from finch_core.level import Format
+from finch_core.plugins import hub
+from finch_core.tensor import Tensor
+from finch_core.testing import programs
+from finch_core.testing.arrays import DTYPES, KINDS, Array, array, using
+from finch_core.testing.formats import (
+    Level,
+    Limit,
+    admit,
+    leaf,
+    level_names,
+    nest,
+    takes_any_order,
+)
+
+FULL = "FINCH_TESTS_FULL"
+"""The environment variable that makes the suites leave nothing out."""
+
+FILLS: tuple[tuple[Any, Any], ...] = (
+    (np.inf, np.float64), (-np.inf, np.float32), (-1, np.int64), (True, np.bool_), (3, np.uint8),
+    (1 - 2j, np.complex128), (-0.0, np.float64),
+)  # fmt: skip
+"""Fill values other than zero, with a dtype each."""
+
+
+class LevelSuite:
+    """What every level format must do, compared with NumPy. A test module needs no more than ::
+
+        class TestMyFormat(LevelSuite):
+            format = MyFormat
+
+    ``format`` makes a level over a child format (a class, or a static method). A format that cannot
+    hold every fiber names what it can in ``limits``, by the name of the format (see ``admit``); it
+    must refuse the rest with a ``FormatError`` and leave the output empty.
+    ``backends`` are those to run on, None being the default one.
+
+    Pairs with the other formats that are installed are sampled with a fixed seed; with the
+    environment variable ``FINCH_TESTS_FULL`` all are run, on all backends.
+    """
+
+    format: ClassVar[Any]
+    limits: ClassVar[Mapping[str, Limit]] = {}
+    backends: ClassVar[tuple[str | None, ...]] = ("interpreter", None)
+
+    # -- what the tests range over ----------------------------------------------------------
+
+    @classmethod
+    def others(cls) -> tuple[str, ...]:
+        """The names of the level formats that this one is paired with."""
+        return level_names()
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Each test over the backends and, where it takes ``other``, the installed formats."""
+        draw = random.Random(f"{metafunc.cls.__name__} {metafunc.function.__name__}")
+        cases = [
+            (b, o) for b in self.backends for o in (self.others() if _pairs(metafunc) else [""])
+        ]
+        if not os.environ.get(FULL) and _pairs(metafunc):
+            cases = [c for c in cases if c[0] == "interpreter" or draw.random() < 0.34]
+        if _pairs(metafunc):
+            metafunc.parametrize(("backend", "other"), cases, ids=lambda v: str(v or "default"))
+        else:
+            metafunc.parametrize("backend", self.backends, ids=lambda v: str(v or "default"))
+
+    # -- helpers ----------------------------------------------------------------------------
+
+    def make(self, fill: Any = 0.0, dtype: Any = None, rank: int = 1) -> Format:
+        """The format ``rank`` levels deep over values."""
+        return nest([type(self).format] * rank, leaf(fill, dtype))
+
+    def admitted(self, format: Format, data: Array) -> Array:
+        """``data`` as far as ``format`` can hold it."""
+        return admit(format, data, self.limits)
+
+    def round_trip(self, format: Format, data: Array) -> Tensor:
+        """Check that a tensor made from ``data`` holds it, and give the tensor."""
+        data = self.admitted(format, data)
+        tensor = Tensor(format, data)
+        assert tensor.shape == data.shape
+        assert tensor.dtype == data.dtype
+        equal(tensor.to_numpy(), data, format)
+        return tensor
+
+    def writes(self, out: Tensor, run: Any, expected: Array, *operands: Any) -> None:
+        """Check what ``run`` writes to ``out``, or that it refuses what ``out`` cannot hold."""
+        for _ in range(2):  # into an empty tensor, and over what that left
+            if not np.array_equal(self.admitted(out.format, expected), expected):
+                with pytest.raises(FormatError):
+                    run(out, *operands)
+                assert (out.to_numpy() == out.fill_value).all()
+            else:
+                assert run(out, *operands) is out
+                equal(out.to_numpy(), expected, out.format)
+
+    # -- round trips ------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_vector_comes_back(self, backend: str | None, kind: str) -> None:
+        with using(backend):
+            for n in (0, 1, 2, 9):
+                for seed in range(3):
+                    self.round_trip(self.make(), array((n,), float, kind, seed))
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_matrix_comes_back(self, backend: str | None, kind: str) -> None:
+        with using(backend):
+            for shape in ((0, 0), (0, 3), (3, 0), (1, 1), (1, 5), (5, 1), (4, 7)):
+                self.round_trip(self.make(rank=2), array(shape, float, kind, sum(shape)))
+
+    @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+    def test_every_dtype_comes_back(self, backend: str | None, dtype: Any) -> None:
+        with using(backend):
+            for kind in ("runs", "half"):
+                self.round_trip(self.make(0, dtype), array((9,), dtype, kind, 1))
+
+    @pytest.mark.parametrize(("fill", "dtype"), FILLS, ids=str)
+    def test_other_fills_come_back(self, backend: str | None, fill: Any, dtype: Any) -> None:
+        with using(backend):
+            for kind in ("empty", "half", "runs"):
+                format = self.make(fill, dtype)
+                tensor = self.round_trip(format, array((9,), dtype, kind, 2, fill))
+                assert tensor.fill_value == fill
+                assert np.signbit(tensor.fill_value.real) == np.signbit(np.real(fill))
+
+    def test_an_empty_tensor_is_fill(self, backend: str | None) -> None:
+        with using(backend):
+            for fill in (0.0, np.inf, -1.0):
+                for shape in ((0, 0), (3, 2), (1, 1)):
+                    empty = Tensor(self.make(fill, rank=2), shape)
+                    equal(empty.to_numpy(), np.full(shape, fill), empty.format)
+
+    def test_a_copy_is_independent(self, backend: str | None) -> None:
+        with using(backend):
+            first = self.round_trip(self.make(), array((6,), float, "half", 4))
+            kept, other = first.to_numpy().copy(), first.copy()
+            first.fill((3,))
+            equal(other.to_numpy(), kept, other.format)
+
+    def test_elements_are_read(self, backend: str | None) -> None:
+        with using(backend):
+            tensor = self.round_trip(self.make(rank=2), array((4, 5), float, "half", 3))
+            expected = tensor.to_numpy()
+            for index in np.ndindex(4, 5):
+                assert tensor[index] == expected[index]
+
+    def test_buffers_make_the_same_tensor(self, backend: str | None) -> None:
+        with using(backend):
+            first = self.round_trip(self.make(rank=2), array((4, 5), float, "rows", 3))
+            again = Tensor.from_buffers(first.format, first.shape, _contents(first))
+            equal(again.to_numpy(), first.to_numpy(), first.format)
+            assert again.nstored == first.nstored
+
+    # -- among other formats ----------------------------------------------------------------
+
+    def test_to_another_format(self, backend: str | None, other: str) -> None:
+        with using(backend):
+            for kind in ("half", "runs", "empty", "full", "last"):
+                target = nest([hub().level(other)], leaf())
+                data = self.admitted(target, array((9,), float, kind, 5))
+                tensor = self.round_trip(self.make(), data)
+                data = self.admitted(target, tensor.to_numpy())
+                source = Tensor(self.make(), data)
+                equal(source.to(target).to_numpy(), data, target)
+
+    def test_over_another_format(self, backend: str | None, other: str) -> None:
+        with using(backend):
+            format = nest([type(self).format, hub().level(other)], leaf())
+            for kind, shape in (
+                ("half", (4, 5)),
+                ("rows", (5, 3)),
+                ("runs", (1, 6)),
+                ("last", (3, 3)),
+            ):
+                self.round_trip(format, array(shape, float, kind, 6))
+
+    def test_under_another_format(self, backend: str | None, other: str) -> None:
+        with using(backend):
+            format = nest([hub().level(other), type(self).format], leaf())
+            for kind, shape in (
+                ("half", (4, 5)),
+                ("rows", (5, 3)),
+                ("full", (2, 2)),
+                ("empty", (3, 2)),
+            ):
+                self.round_trip(format, array(shape, float, kind, 7))
+
+    def test_three_levels(self, backend: str | None, other: str) -> None:
+        draw = random.Random(f"{type(self).__name__} {other}")
+        with using(backend):
+            levels = [
+                type(self).format,
+                hub().level(other),
+                hub().level(draw.choice(self.others())),
+            ]
+            draw.shuffle(levels)
+            for kind in ("half", "rows"):
+                self.round_trip(nest(levels, leaf()), array((3, 4, 3), float, kind, 8))
+
+    # -- programs ---------------------------------------------------------------------------
+
+    def test_union_with_another_format(self, backend: str | None, other: str) -> None:
+        self._elementwise(backend, other, programs.union, np.add)
+
+    def test_intersection_with_another_format(self, backend: str | None, other: str) -> None:
+        self._elementwise(backend, other, programs.intersection, np.multiply)
+
+    def _elementwise(self, backend: str | None, other: str, function: Any, ufunc: Any) -> None:
+        run = programs.on(backend, function)
+        for out in self._outputs(other, function.__name__):
+            with using("interpreter"):
+                for seed, (kind, n) in enumerate(
+                    [("half", 9), ("runs", 9), ("empty", 3), ("full", 1)]
+                ):
+                    a = self.round_trip(self.make(), array((n,), float, kind, seed))
+                    b = self.round_trip(
+                        nest([hub().level(other)], leaf()), array((n,), float, "half", 9)
+                    )
+                    expected = ufunc(a.to_numpy(), b.to_numpy())
+                    self.writes(Tensor(nest([out], leaf())), run, expected, a, b)
+
+    def _outputs(self, other: str, test: str) -> Iterable[Level]:
+        """This format, and another to write to (all others in full mode)."""
+        draw = random.Random(f"{type(self).__name__} {other} {test}")
+        names = self.others() if os.environ.get(FULL) else [draw.choice(self.others())]
+        return [type(self).format, *map(hub().level, names)]
+
+    def test_element_wise_matrices(self, backend: str | None, other: str) -> None:
+        with using("interpreter"):
+            a = self.round_trip(self.make(rank=2), array((4, 5), float, "half", 1))
+            b = self.round_trip(
+                nest([hub().level(other)] * 2, leaf()), array((4, 5), float, "rows", 2)
+            )
+            for function, ufunc in (
+                (programs.matrix_union, np.add),
+                (programs.matrix_intersection, np.multiply),
+            ):
+                expected = ufunc(a.to_numpy(), b.to_numpy())
+                out = Tensor(self.make(rank=2))
+                self.writes(out, programs.on(backend, function), expected, a, b)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_reductions(self, backend: str | None, kind: str) -> None:
+        with using("interpreter"):
+            for n in (0, 1, 9):
+                a = self.round_trip(self.make(), array((n,), float, kind, n))
+                expected = a.to_numpy()
+                for function, value in (
+                    (programs.total, expected.sum()),
+                    (programs.largest, expected.max(initial=0)),
+                ):
+                    out = Tensor(leaf())
+                    assert programs.on(backend, function)(out, a) is out
+                    assert out.value == value
+
+    def test_dot_with_another_format(self, backend: str | None, other: str) -> None:
+        with using("interpreter"):
+            for kind in ("half", "runs", "last"):
+                a = self.round_trip(self.make(), array((9,), float, kind, 1))
+                b = self.round_trip(
+                    nest([hub().level(other)], leaf()), array((9,), float, "half", 2)
+                )
+                out = programs.on(backend, programs.dot)(Tensor(leaf()), a, b)
+                assert out.value == a.to_numpy() @ b.to_numpy()
+
+    def test_row_sums(self, backend: str | None) -> None:
+        with using("interpreter"):
+            for kind in ("half", "rows", "empty"):
+                a = Tensor(nest([hub().layout("dense")] * 2, leaf()), array((4, 5), float, kind, 1))
+                run = programs.on(backend, programs.row_sums)
+                self.writes(Tensor(self.make()), run, a.to_numpy().sum(axis=1), a)
+
+    def test_sums_in_any_order_are_written_or_refused(self, backend: str | None) -> None:
+        with using("interpreter"):
+            a = Tensor(nest([hub().layout("dense")] * 2, leaf()), array((4, 5), float, "half", 1))
+            run, out = programs.on(backend, programs.column_sums), Tensor(self.make())
+            if takes_any_order(out.format):
+                self.writes(out, run, a.to_numpy().sum(axis=0), a)
+            else:
+                with pytest.raises(FormatError, match="cannot be written here"):
+                    run(out, a)
+
+    def test_scatters_are_written_or_refused(self, backend: str | None) -> None:
+        where = np.array([4, 0, 2, 4, 1, 0])
+        data = array((6,), float, "full", 3)
+        expected = np.zeros(5)
+        np.add.at(expected, where, data)
+        with using("interpreter"):
+            run, out = programs.on(backend, programs.scatter), Tensor(self.make(), (5,))
+            if takes_any_order(out.format):
+                self.writes(out, run, expected, where, data)
+            else:
+                with pytest.raises(FormatError):
+                    run(out, where, data)
+
+    def test_gathers(self, backend: str | None) -> None:
+        where = np.array([4, 0, 2, 4, 1, 0])
+        with using("interpreter"):
+            a = self.round_trip(self.make(), array((5,), float, "half", 3))
+            out = programs.on(backend, programs.gather)(np.zeros(6), where, a)
+            equal(out, a.to_numpy()[where], a.format)
+
+
+def _pairs(metafunc: pytest.Metafunc) -> bool:
+    return "other" in metafunc.fixturenames
+
+
+def _contents(tensor: Tensor) -> dict[str, Any]:
+    """All buffers and scalars of a tensor, by the names that ``from_buffers`` takes."""
+    found: dict[str, Any] = dict(tensor.buffers)
+    for depth, level in enumerate(tensor.format.levels()):
+        values = tensor._fields(depth)
+        found |= {f"{depth}_{f.name}": values[f.name] for f in level.fields if not f.is_buffer}
+    return found
+
+
+def equal(found: Any, expected: Array, format: Format) -> None:
+    """Raise ``AssertionError`` unless two arrays are the same, dtype and shape included."""
+    np.testing.assert_array_equal(found, expected, strict=True, err_msg=str(format))
+
+
+__all__ = ["FILLS", "FULL", "LevelSuite", "equal"]

@@ -1,0 +1,113 @@
+"""The kernels of the suites, and how to run them on a backend of one's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from finch_core.functions import _
+from finch_core.kernel import Kernel, kernel
+
+Function = Callable[..., Any]
+
+
+@cache
+def on(backend: str | None, function: Function) -> Kernel:
+    """``function`` as a kernel of this backend (None: the default one), the same at each call."""
+    made: Kernel = kernel(backend=backend)(function)
+    return made
+
+
+def union(out: Any, a: Any, b: Any) -> Any:
+    """Element-wise ``a + b``."""
+    out[...] = 0
+    for i in _:
+        out[i] = a[i] + b[i]
+    return out
+
+
+def intersection(out: Any, a: Any, b: Any) -> Any:
+    """Element-wise ``a * b``."""
+    out[...] = 0
+    for i in _:
+        out[i] = a[i] * b[i]
+    return out
+
+
+def matrix_union(out: Any, a: Any, b: Any) -> Any:
+    """Element-wise ``a + b`` of matrices."""
+    out[...] = 0
+    for i, j in _:
+        out[i, j] = a[i, j] + b[i, j]
+    return out
+
+
+def matrix_intersection(out: Any, a: Any, b: Any) -> Any:
+    """Element-wise ``a * b`` of matrices."""
+    out[...] = 0
+    for i, j in _:
+        out[i, j] = a[i, j] * b[i, j]
+    return out
+
+
+def total(s: Any, a: Any) -> Any:
+    """The sum of a vector."""
+    s[...] = 0
+    for i in _:
+        s[()] += a[i]
+    return s
+
+
+def largest(s: Any, a: Any) -> Any:
+    """The largest element of a vector, but at least 0."""
+    s[...] = 0
+    for i in _:
+        s[()] = max(s[()], a[i])
+    return s
+
+
+def row_sums(out: Any, a: Any) -> Any:
+    """The sum of each row: the output is written in order."""
+    out[...] = 0
+    for i, j in _:
+        out[i] += a[i, j]
+    return out
+
+
+def column_sums(out: Any, a: Any) -> Any:
+    """The sum of each column: the output is written in any order."""
+    out[...] = 0
+    for i, j in _:
+        out[j] += a[i, j]
+    return out
+
+
+def scatter(out: Any, where: Any, a: Any) -> Any:
+    """``out[where[i]] += a[i]``: any index, any number of times."""
+    out[...] = 0
+    for i in _:
+        out[where[i]] += a[i]
+    return out
+
+
+def gather(out: Any, where: Any, a: Any) -> Any:
+    """``out[i] = a[where[i]]``."""
+    out[...] = 0
+    for i in _:
+        out[i] = a[where[i]]
+    return out
+
+
+def dot(s: Any, a: Any, b: Any) -> Any:
+    """The inner product of two vectors."""
+    s[...] = 0
+    for i in _:
+        s[()] += a[i] * b[i]
+    return s
+
+
+__all__ = [
+    "column_sums", "dot", "gather", "intersection", "largest", "matrix_intersection",
+    "matrix_union", "on", "row_sums", "scatter", "total", "union",
+]  # fmt: skip
