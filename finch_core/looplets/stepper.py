@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
+from finch_core.dtypes import INTP
 from finch_core.expressions import Expr, Var
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.masked import CASES, can_mask, merge_masked
 from finch_core.looplets.run import Run
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.switch import Switch
+from finch_core.looplets.thunk import Thunk
 from finch_core.prover import split
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ class Stepper(Looplet):
             region.put(slot, self._at_point(ctx, region)).lower(ctx)
         elif len(slots) == 1:
             lower_lone(ctx, region, slot, self)
+        elif len(slots) > CASES and len(masked := _maskable(ctx, region, slots)) > CASES:
+            merge_masked(ctx, region, masked)
         elif not split_tails(ctx, region, slots):
             merge(ctx, region, slots)
 
@@ -80,7 +85,7 @@ class Stepper(Looplet):
     def stop_of(self, ctx: Context, name: str, position: Expr) -> Expr:
         """Where step ``position`` ends, in a variable named after the index."""
         atom, offset = split(self.stop(position))
-        stop = ctx.let(name if offset == 1 else f"{name}_stop", atom)
+        stop = ctx.let(name if offset == 1 else f"{name}_stop", atom, INTP)
         if stop is not atom and (position != self.position or ctx.is_constant(position)):
             ctx.prover.define(stop, atom)
         return stop + offset
@@ -117,6 +122,12 @@ class Stepper(Looplet):
             return cut
         tail = as_looplet(self.tail)
         return tail if cut == tail else Switch(self.position < self.end, cut, tail)
+
+
+def _maskable(ctx: Context, region: Region, slots: list[int]) -> dict[int, Stepper]:
+    """The steppers in ``slots``, if all can be merged without cases; else none."""
+    steps: dict[int, Stepper] = {k: region.looplets[k] for k in slots}  # type: ignore[misc]
+    return steps if all(can_mask(ctx, s) for s in steps.values()) else {}
 
 
 def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
@@ -156,9 +167,31 @@ def _step(
     """One whole step of a lone stepper."""
     stop = steps.stop_of(ctx, region.index.name, position)
     facts = (region.start <= reached, reached < stop, stop <= region.stop)
+    aligned = ctx.prover.equal(region.start, steps.start)
     with ctx.prover.assuming(*facts):
-        region.between(reached, stop).put(slot, steps.step(ctx, position)).lower(ctx)
+        body = steps.step(ctx, position)
+        if aligned:
+            body = _from_start(ctx, body, reached)
+        region.between(reached, stop).put(slot, body).lower(ctx)
     ctx.assign(reached, stop)
+
+
+def _from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
+    """``looplet`` over a step from its very ``start``: no phase of it ends before that."""
+    if isinstance(looplet, Sequence):
+        for phase in looplet.phases:
+            if phase.stop is not None:
+                ctx.prover.know_le(start, phase.stop)
+    elif isinstance(looplet, Thunk):
+        within = looplet.code
+
+        def code(ctx: Context) -> Iterator[Part]:
+            parts = within(ctx)
+            yield _from_start(ctx, as_looplet(next(parts)), start)
+            yield from parts
+
+        return attrs.evolve(looplet, code=code)
+    return looplet
 
 
 def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
@@ -194,7 +227,8 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
     name = region.index.name
     reached = ctx.var(f"{name}_reached", region.start)
     with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
-        stops = {k: s.stop_of(ctx, s.label(name), s.position) for k, s in steps.items()}
+        now = {k: s.now(ctx) for k, s in steps.items()}
+        stops = {k: s.stop_of(ctx, s.label(name), now[k]) for k, s in steps.items()}
         for k, stop in stops.items():
             ctx.prover.know_le(reached + 1, stop)
             ctx.prover.know_le(stop, steps[k].bound)
@@ -203,7 +237,8 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         stop = ctx.bind_stop(name, least if whole else ctx.prover.minimum(least, region.stop))
         ctx.prover.know_le(reached + 1, stop)
         step = region.between(reached, stop)
-        _cases(ctx, step, list(slots), steps, stops, certain=whole)
+        bodies = {k: s.step(ctx, now[k]) for k, s in steps.items()}
+        _cases(ctx, step, list(slots), steps, bodies, stops, certain=whole)
         ctx.assign(reached, stop)
         for stepper in steps.values():
             ctx.cursors[stepper.position] = reached
@@ -216,6 +251,7 @@ def _cases(
     region: Region,
     slots: list[int],
     steps: dict[int, Stepper],
+    bodies: dict[int, Looplet],
     stops: dict[int, Expr],
     certain: bool,
 ) -> None:
@@ -224,15 +260,14 @@ def _cases(
         region.lower(ctx)
         return
     k, others = slots[0], slots[1:]
-    stepper = steps[k]
-    body = stepper.step(ctx, stepper.position)
+    stepper, body = steps[k], bodies[k]
 
     def ends() -> None:
-        _cases(ctx, region.put(k, body), others, steps, stops, certain=False)
+        _cases(ctx, region.put(k, body), others, steps, bodies, stops, certain=False)
         stepper.advance(ctx, region.stop)
 
     def goes_on() -> None:
-        _cases(ctx, region.put(k, body.truncated()), others, steps, stops, certain)
+        _cases(ctx, region.put(k, body.truncated()), others, steps, bodies, stops, certain)
         ctx.cursors[stepper.position] = region.stop
 
     if certain and not others:
