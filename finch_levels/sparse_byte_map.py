@@ -65,6 +65,15 @@ class SparseByteMap(Format):
         stored, below = int(fields["ptr"][positions]), positions * shape
         return {"ptr": positions + 1, "tbl": below, "pos": stored}, below
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        below = positions * shape
+        buffers = {
+            "ptr": np.zeros(positions + 1, self.pointer),
+            "tbl": np.zeros(below, bool),
+            "pos": np.empty(0, self.index),
+        }
+        return {**buffers, "count": 0, "room": 0, "stride": 1}, below
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_pointers
 

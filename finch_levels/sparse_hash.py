@@ -1,0 +1,253 @@
+"""SparseHash: a hash table of the stored subfibers; random access writes in any order, sorted when
+it is frozen (paper, Table "The main level formats supported by Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core import hashing
+from finch_core.dtypes import INTP
+from finch_core.errors import FormatError, IndexOverflow
+from finch_core.expressions import Expr, Literal, Load
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import Jumper, Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
+from finch_core.plugins import hookimpl
+from finch_core.routines import append_position, check_index_width, require_width, search
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class SparseHash(Format):
+    """A level that stores subfibers in the order in which they were first written, and finds them by
+    their key ``p * shape + i`` in a hash table.
+
+    When it is frozen, fiber ``p`` has the indices ``idx[ptr[p]:ptr[p + 1]]``, in increasing order, and
+    ``pos`` tells where the subfiber of each is. ``index`` and ``pointer`` are the dtypes of ``idx`` and
+    ``ptr``. Reads walk, gallop or follow; writes come in any order.
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+
+    name: ClassVar[str] = "SparseHash"
+    order: ClassVar[Order] = Order.ANY
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (
+            Field("ptr", self.pointer, "where each fiber starts in idx"),
+            Field("idx", self.index, "the index of each stored subfiber"),
+            Field("pos", INTP, "the position of each stored subfiber"),
+            Field("key", INTP, "the key of each position"),
+            Field("tbl", INTP, "the hash table from keys to positions"),
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        stored = int(fields["ptr"][positions])
+        table = hashing.HEADER + 2 * int(fields["tbl"][hashing.SLOTS])
+        return {
+            "ptr": positions + 1, "idx": stored, "pos": stored, "key": stored, "tbl": table,
+        }, stored  # fmt: skip
+
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        buffers = {
+            "ptr": np.zeros(positions + 1, self.pointer),
+            "idx": np.empty(0, self.index),
+            "pos": np.empty(0, INTP),
+            "key": np.empty(0, INTP),
+            "tbl": hashing.blank_table(),
+        }
+        return buffers, 0
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_indices, check_pointers
+
+        check_pointers("ptr", fields["ptr"], positions)
+        check_indices("idx", fields["idx"], fields["ptr"][: positions + 1], shape)
+
+    def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        """The keys must be those of the indices, and the table must find them."""
+        ends = fields["ptr"][: positions + 1].astype(INTP)
+        stored = int(ends[-1])
+        idx, pos = fields["idx"][:stored].astype(INTP), fields["pos"][:stored]
+        wrong = np.flatnonzero(np.sort(pos) != np.arange(stored))
+        if wrong.size:
+            raise FormatError(f"pos has not the position {wrong[0]}, or has another one twice")
+        keys = np.repeat(np.arange(positions), np.diff(ends)) * shape + idx
+        wrong = np.flatnonzero(fields["key"][pos] != keys)
+        if wrong.size:
+            k = int(wrong[0])
+            raise FormatError(f"key[{pos[k]}] is {fields['key'][pos[k]]}, and must be {keys[k]}")
+        hashing.check_table("tbl", fields["tbl"], fields["key"][:stored])
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        hashing.empty_table(ctx, lvl.buffer("tbl"), lvl.buffer("key"))
+        lvl.state["count"] = ctx.var(f"{lvl.name}_count", 0)
+        lvl.state["room"] = ctx.var(f"{lvl.name}_room", 0)
+        lvl.state["mask"] = _mask(ctx, lvl)
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        """Fibers take no room; but their keys must be numbers that there are."""
+        if stop != Literal(1, int):
+            ctx.require(
+                stop <= ctx.lift(np.iinfo(INTP).max) // lvl.shape.max(1),
+                IndexOverflow,
+                "{0} fibers of {1} indices have more keys than a SparseHash can tell apart",
+                stop,
+                lvl.shape,
+                hint="use a SparseList, or split the dimension in two",
+            )
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        count, ptr = lvl.state["count"], lvl.buffer("ptr")
+        require_width(ctx, count, ptr.dtype, "stored entries", "pointer")
+        ctx.store(lvl.buffer("tbl"), hashing.ENTRIES, count)
+        hashing.sort_entries(ctx, lvl.buffer("pos"), lvl.buffer("key"), count)
+        ctx.grow(ptr, stop + 1)
+        ctx.grow(lvl.buffer("idx"), count)
+        _indices(ctx, lvl, stop)
+        lvl.child.freeze(ctx, count)
+
+    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        count = ctx.var(f"{lvl.name}_count", Load(lvl.buffer("ptr"), stop), INTP)
+        lvl.state["count"] = count
+        lvl.state["room"] = ctx.var(f"{lvl.name}_room", count)
+        lvl.state["mask"] = _mask(ctx, lvl)
+        ctx.store(lvl.buffer("tbl"), hashing.ENTRIES, -1)
+        lvl.child.thaw(ctx, count)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _update(ctx, fiber))
+        if protocol == "follow":
+            return Thunk(lambda ctx: _follow(ctx, fiber))
+        kind = Jumper if protocol == "gallop" else Stepper
+        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+
+
+def _mask(ctx: Context, lvl: BoundLevel) -> Any:
+    return ctx.var(f"{lvl.name}_mask", Load(lvl.buffer("tbl"), ctx.lift(hashing.SLOTS)) - 1)
+
+
+def _indices(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+    """Write ``idx`` and ``ptr`` of all fibers from the keys in order."""
+    ptr, idx, pos, key = (lvl.buffer(name) for name in ("ptr", "idx", "pos", "key"))
+    reached = ctx.var(f"{lvl.name}_reached", 0)
+    ctx.store(ptr, 0, 0)
+    with ctx.for_("p", 0, stop) as p:
+        base = ctx.let(f"{lvl.name}_base", p * lvl.shape)
+        after = base + lvl.shape
+        key_reached = Load(key, Load(pos, reached))
+        with ctx.while_((reached < lvl.state["count"]).and_(key_reached < after)):
+            ctx.store(idx, reached, key_reached - base)
+            ctx.assign(reached, reached + 1)
+        ctx.store(ptr, p + 1, reached)
+
+
+# -- looplets -----------------------------------------------------------------------------------
+
+
+def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
+    """Step from stored index to stored index."""
+    ptr, idx, name = fiber.lvl.buffer("ptr"), fiber.lvl.buffer("idx"), fiber.lvl.name
+    pos = fiber.lvl.buffer("pos")
+    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
+    stop = ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+    q = ctx.var(f"{name}_p", start)
+    fill = fiber.filled()
+
+    def seek(ctx: Context, i: Expr) -> None:
+        with ctx.if_((q < stop).and_(Load(idx, q).cast(INTP) < i)):
+            ctx.assign(q, search(ctx, idx, q, stop, i))
+
+    yield kind(
+        position=q,
+        end=stop,
+        stop=lambda q: Load(idx, q).cast(INTP) + 1,
+        body=lambda ctx, q: Spike(fill, fiber.subfiber(Load(pos, q))),
+        seek=seek,
+        bound=fiber.lvl.shape,
+        tail=Run(fill),
+        start=ctx.lift(0),
+    )
+
+
+def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Look each index up in the table."""
+    base, table = _base(ctx, fiber), fiber.lvl.buffer("tbl")
+
+    def lookup(ctx: Context, i: Expr) -> Part:
+        at = ctx.let(f"{fiber.lvl.name}_at", hashing.hash_find(ctx, table, base + i))
+        return Switch(at >= 0, fiber.subfiber(at), fiber.filled())
+
+    yield Lookup(lookup)
+
+
+def _base(ctx: Context, fiber: Fiber) -> Expr:
+    """What the keys of the fiber begin with."""
+    return ctx.let(f"{fiber.lvl.name}_base", fiber.pos * fiber.lvl.shape)
+
+
+def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Write subfibers at any index; a new one is entered, and taken back if it was not written."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    base, table, count = _base(ctx, fiber), lvl.buffer("tbl"), lvl.state["count"]
+
+    def at(ctx: Context, i: Expr) -> Iterator[Part]:
+        key = ctx.let(f"{name}_key", base + i)
+        slot = hashing.probe(ctx, table, lvl.state["mask"], key)
+        entered = ctx.var(f"{name}_entered", False)
+        with ctx.if_(Load(table, hashing.key_at(slot)).ne(key)):
+            _enter(ctx, lvl, key, slot)
+            ctx.assign(entered, True)
+        at = ctx.let(f"{name}_at", Load(table, hashing.key_at(slot) + 1))
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield fiber.subfiber(at, dirty)
+        with ctx.if_(dirty):
+            fiber.mark(ctx)
+        # what was entered since stays, and then this must stay too, though there is nothing in it
+        with ctx.else_(), ctx.if_(entered.and_(at.eq(count - 1))):
+            hashing.free_slot(ctx, table, hashing.hash_slot(ctx, table, lvl.state["mask"], key))
+            ctx.assign(count, at)
+
+    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+
+
+def _enter(ctx: Context, lvl: BoundLevel, key: Expr, slot: Any) -> None:
+    """Give a key the next position, in a slot that is free; at most half of the slots are taken."""
+    table, keys = lvl.buffer("tbl"), lvl.buffer("key")
+    count, mask = lvl.state["count"], lvl.state["mask"]
+    append_position(ctx, lvl, count, lvl.state["room"], keys)
+    ctx.store(keys, count, key)
+    ctx.store(table, hashing.key_at(slot), key)
+    ctx.store(table, hashing.key_at(slot) + 1, count)
+    ctx.assign(count, count + 1)
+    with ctx.if_(count * 2 > mask):
+        hashing.double_table(ctx, table, keys, count, mask)
+        ctx.assign(slot, hashing.hash_slot(ctx, table, mask, key))
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparseHash
+
+
+__all__ = ["SparseHash"]
