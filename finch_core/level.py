@@ -106,6 +106,11 @@ class Format:
         return self.child.fill_value
 
     @property
+    def holds_fill(self) -> bool:
+        """Whether what is assembled and never written reads as the fill."""
+        return self.child is None or not self.stores_fill or self.child.holds_fill
+
+    @property
     def resets(self) -> bool:
         """Whether ``declare`` leaves what is assembled as it was, and ``reset`` empties a part of it:
         a parent then clears what was written, instead of assembling all of it again."""

@@ -13,8 +13,9 @@ from finch_core.errors import IndexOverflow
 from finch_core.expressions import Buffer, Expr, Load, Var
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel
+    from finch_core.binding import BoundLevel, Fiber
     from finch_core.context import Context
+    from finch_core.looplets import Looplet
 
 
 def search(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Expr:
@@ -59,6 +60,27 @@ def append_position(
         for buffer in buffers:
             ctx.grow(buffer, more)
         lvl.child.assemble(ctx, room, more)
+        ctx.assign(room, more)
+
+
+def ensure_position(ctx: Context, lvl: BoundLevel, pos: Expr, room: Var, *buffers: Buffer) -> None:
+    """As ``append_position`` for a position that may be any number beyond the assembled ones."""
+    assert lvl.child is not None
+    with ctx.if_(pos >= room):
+        more = ctx.let(f"{lvl.name}_more", (room * 2).max((pos + 1).max(ctx.lift(4))))
+        for buffer in buffers:
+            ctx.grow(buffer, more)
+        lvl.child.assemble(ctx, room, more)
+        ctx.assign(room, more)
+
+
+def append_entry(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, **buffers: int) -> None:
+    """Have room for entry ``stored`` in the buffers of these names, each of which holds the given
+    number of elements more than there are entries. Amortised as ``append_position``."""
+    with ctx.if_(stored >= room):
+        more = ctx.let(f"{lvl.name}_more", (room * 2).max(ctx.lift(4)))
+        for name, extra in buffers.items():
+            ctx.grow(lvl.buffer(name), more + extra)
         ctx.assign(room, more)
 
 
@@ -111,3 +133,18 @@ def require_width(
             number,
             hint=f"give the level a wider {parameter} dtype, {parameter}=np.int64",
         )
+
+
+def block(
+    ctx: Context, fiber: Fiber, start: Expr, stop: Expr, end: Expr, *, alone: bool = False
+) -> Looplet:
+    """Fill up to index ``start``, then subfibers at adjacent positions, the last before ``end``, up to
+    index ``stop``: the end of the region, or the end of the only block where it is ``alone``."""
+    from finch_core.looplets import Lookup, Phase, Run, Sequence
+
+    shift = ctx.let(f"{fiber.lvl.name}_shift", end - stop)
+    inside = Lookup(lambda ctx, i: fiber.subfiber(shift + i))
+    fill = Run(fiber.filled())
+    if not alone:
+        return Sequence((Phase(start, fill), Phase(None, inside)))
+    return Sequence((Phase(start, fill), Phase(stop, inside), Phase(None, fill)))

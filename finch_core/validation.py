@@ -106,3 +106,42 @@ def check_indices(
     if wrong.size:
         k = int(wrong[0])
         raise FormatError(f"{name}[{k}] is {used[k]}, not more than {name}[{k - 1}], {used[k - 1]}")
+
+
+def check_block_starts(
+    last: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]
+) -> None:
+    """No block of a fiber may be empty, or begin before the one before it ends."""
+    count = int(pointers[-1])
+    lengths = np.diff(offsets[: count + 1].astype(np.int64))
+    ends = last[:count].astype(np.int64)
+    before = np.concatenate([[-1], ends[:-1]])
+    before[pointers[:-1][pointers[:-1] < count]] = -1
+    wrong = np.flatnonzero((lengths < 1) | (ends - lengths < before))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(
+            f"ofs[{k + 1}] is {offsets[k + 1]}: the block that ends at idx[{k}], {ends[k]}, cannot "
+            f"have {lengths[k]} entries"
+        )
+
+
+def check_bands(
+    last: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], positions: int, shape: int
+) -> None:
+    """The band of each fiber must be within the dimension."""
+    if len(last) < positions:
+        raise FormatError(f"idx has {len(last)} elements, and needs {positions}")
+    lengths = np.diff(offsets[: positions + 1].astype(np.int64))
+    ends = last[:positions].astype(np.int64)
+    outside = np.flatnonzero((ends < 0) | (ends >= max(shape, 1)))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"idx[{k}] is {ends[k]}, and not within the dimension, {shape}")
+    wrong = np.flatnonzero(lengths > np.minimum(ends + 1, shape))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(
+            f"ofs[{k + 1}] is {offsets[k + 1]}: the band that ends at idx[{k}], {ends[k]}, cannot "
+            f"have {lengths[k]} entries"
+        )

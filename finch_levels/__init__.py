@@ -5,7 +5,20 @@ from finch_levels.dense import Dense
 from finch_levels.element import Element
 from finch_levels.pattern import Pattern
 from finch_levels.scalar import Scalar
+from finch_levels.sparse_band import SparseBand
+from finch_levels.sparse_block_list import SparseBlockList
 from finch_levels.sparse_byte_map import SparseByteMap
+from finch_levels.sparse_hash import SparseHash
 from finch_levels.sparse_list import SparseList
 
-__all__ = ["Dense", "Element", "Pattern", "Scalar", "SparseByteMap", "SparseList"]
+__all__ = [
+    "Dense",
+    "Element",
+    "Pattern",
+    "Scalar",
+    "SparseBand",
+    "SparseBlockList",
+    "SparseByteMap",
+    "SparseHash",
+    "SparseList",
+]

@@ -76,7 +76,7 @@ class SparseList(Format):
         from finch_core.validation import check_indices, check_pointers
 
         check_pointers("ptr", fields["ptr"], positions)
-        check_indices("idx", fields["idx"], fields["ptr"], shape)
+        check_indices("idx", fields["idx"], fields["ptr"][: positions + 1], shape)
 
     # -- the five functions -------------------------------------------------------------
 

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 @attrs.frozen
 class Thunk(Looplet):
     """``code`` is a generator function of the context: what it emits before its one ``yield`` is
-    the preamble, the looplet (or subtensor) it yields is the body, the rest is the epilogue."""
+    the preamble, the looplet (or subtensor) it yields is the body, the rest is the epilogue.
+
+    A ``steady`` one's body is the same wherever the region ends.
+    """
 
     code: Callable[[Context], Iterator[Part]]
     cut: bool = False
+    steady: bool = False
     precedence: ClassVar[Precedence] = Precedence.THUNK
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
@@ -31,4 +35,4 @@ class Thunk(Looplet):
             raise AssertionError("a thunk yields once")
 
     def truncated(self) -> Looplet:
-        return self if self.cut else Thunk(self.code, cut=True)
+        return self if self.cut or self.steady else attrs.evolve(self, cut=True)

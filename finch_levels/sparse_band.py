@@ -1,0 +1,161 @@
+"""SparseBand: one block of adjacent stored subfibers in each fiber (paper, Table "The main level formats
+supported by Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import INTP
+from finch_core.errors import FormatError
+from finch_core.expressions import Expr, Load
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import Lookup, Looplet, Part, Switch, Thunk
+from finch_core.plugins import hookimpl
+from finch_core.routines import (
+    accumulate_counts,
+    block,
+    check_index_width,
+    ensure_position,
+)
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class SparseBand(Format):
+    """A level that stores one block of subfibers a fiber: that of fiber ``p`` ends at index
+    ``idx[p]`` (its last; 0 where nothing is stored) and has the positions ``ofs[p]`` up to
+    ``ofs[p + 1]``.
+
+    ``index`` and ``pointer`` are the dtypes of ``idx`` and ``ofs``. Reads walk or follow, without a loop
+    over blocks. Writes append in order; where they leave a gap, the band extends over it and stores
+    the fill (or, over a Pattern, raise ``FormatError``).
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+
+    name: ClassVar[str] = "SparseBand"
+    order: ClassVar[Order] = Order.ONCE
+    thaws: ClassVar[bool] = False
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (
+            Field("idx", self.index, "the last index of each fiber's block"),
+            Field("ofs", self.pointer, "where the subfibers of each block start"),
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        return {"idx": positions, "ofs": positions + 1}, int(fields["ofs"][positions])
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_bands, check_pointers
+
+        check_pointers("ofs", fields["ofs"], positions)
+        check_bands(fields["idx"], fields["ofs"], positions, shape)
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        ctx.grow(lvl.buffer("ofs"), 1)
+        ctx.store(lvl.buffer("ofs"), 0, 0)
+        for name in ("stored", "room"):
+            lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        ctx.grow(lvl.buffer("idx"), stop)
+        ctx.fill(lvl.buffer("idx"), start, stop, 0)
+        ctx.grow(lvl.buffer("ofs"), stop + 1)
+        ctx.fill(lvl.buffer("ofs"), start + 1, stop + 1, 0)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        accumulate_counts(ctx, lvl.buffer("ofs"), stop, lvl.state["stored"])
+        lvl.child.freeze(ctx, lvl.state["stored"])
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _append(ctx, fiber))
+        return Thunk(lambda ctx: _read(ctx, fiber, protocol))
+
+
+def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
+    lvl, ofs = fiber.lvl, fiber.lvl.buffer("ofs")
+    end = ctx.let(f"{lvl.name}_end", Load(ofs, fiber.pos + 1), INTP)
+    count = end - Load(ofs, fiber.pos).cast(INTP)
+    last = Load(lvl.buffer("idx"), fiber.pos).cast(INTP)
+    stop = ctx.let(f"{lvl.name}_stop", (last + 1).min(lvl.shape))
+    start = ctx.let(f"{lvl.name}_start", stop - count)
+    ctx.prover.know_le(ctx.lift(0), start)
+    ctx.prover.know_le(start, stop)
+    ctx.prover.know_le(stop, lvl.shape)
+    if protocol == "follow":
+        shift = end - stop
+
+        def lookup(ctx: Context, i: Expr) -> Part:
+            inside = (start <= i).and_(i < stop)
+            return Switch(inside, fiber.subfiber(shift + i), fiber.filled())
+
+        yield Lookup(lookup)
+    else:
+        yield block(ctx, fiber, start, stop, end, alone=True)
+
+
+def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Write at the band's end, or behind it: what lies between then stays fill."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    assert lvl.child is not None
+    stored, room = lvl.state["stored"], lvl.state["room"]
+    first = ctx.let(f"{name}_first", stored)
+    following = ctx.var(f"{name}_next", -1)
+
+    def at(ctx: Context, i: Expr) -> Iterator[Part]:
+        gap = ctx.ifelse(stored.eq(first), 0, i - following)
+        pos = ctx.let(f"{name}_pos", stored + gap)
+        ensure_position(ctx, lvl, pos, room)
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield fiber.subfiber(pos, dirty)
+        with ctx.if_(dirty):
+            if not lvl.child.format.holds_fill:
+                _require_adjacent(ctx, gap, i)
+            ctx.assign(stored, pos + 1)
+            ctx.assign(following, i + 1)
+            fiber.mark(ctx)
+
+    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+    ctx.store(lvl.buffer("ofs"), fiber.pos + 1, stored - first)
+    with ctx.if_(first < stored):
+        ctx.store(lvl.buffer("idx"), fiber.pos, following - 1)
+
+
+def _require_adjacent(ctx: Context, gap: Expr, i: Expr) -> None:
+    """What lies between two writes would be stored, and cannot be where all that is stored is True."""
+    ctx.require(
+        gap.eq(0),
+        FormatError,
+        "index {0} is not adjacent to the band, which cannot store the fill between",
+        i,
+        hint="use an Element(False) leaf, or SparseBlockList, which takes any number of blocks",
+    )
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparseBand
+
+
+__all__ = ["SparseBand"]

@@ -1,0 +1,199 @@
+"""SparseBlockList: blocks of adjacent stored subfibers, in order (paper, Table "The main level formats
+supported by Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import INTP
+from finch_core.expressions import Expr, Load, Var
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import Jumper, Lookup, Looplet, Part, Run, Stepper, Switch, Thunk
+from finch_core.plugins import hookimpl
+from finch_core.routines import (
+    accumulate_counts,
+    append_entry,
+    append_position,
+    block,
+    check_index_width,
+    require_width,
+    search,
+)
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class SparseBlockList(Format):
+    """A level that stores blocks of subfibers: those of fiber ``p`` are ``ptr[p]`` up to
+    ``ptr[p + 1]``, where block ``q`` ends at index ``idx[q]`` (its last) and has the positions
+    ``ofs[q]`` up to ``ofs[q + 1]``.
+
+    ``index`` is the dtype of ``idx``, ``pointer`` that of ``ptr`` and ``ofs``. Reads walk, gallop or
+    follow; inside a block they are a Lookup, over contiguous positions. Writes append in order, and
+    those that are adjacent make one block.
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+
+    name: ClassVar[str] = "SparseBlockList"
+    order: ClassVar[Order] = Order.ONCE
+    thaws: ClassVar[bool] = False
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (
+            Field("ptr", self.pointer, "where the blocks of each fiber start"),
+            Field("idx", self.index, "the last index of each block"),
+            Field("ofs", self.pointer, "where the subfibers of each block start"),
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        blocks = int(fields["ptr"][positions])
+        sizes = {"ptr": positions + 1, "idx": blocks, "ofs": blocks + 1}
+        return sizes, int(fields["ofs"][blocks])
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_block_starts, check_indices, check_pointers
+
+        check_pointers("ptr", fields["ptr"], positions)
+        ptr = fields["ptr"][: positions + 1]
+        check_indices("idx", fields["idx"], ptr, shape)
+        check_pointers("ofs", fields["ofs"], int(ptr[-1]))
+        check_block_starts(fields["idx"], fields["ofs"], ptr)
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        for name in ("ptr", "ofs"):
+            ctx.grow(lvl.buffer(name), 1)
+            ctx.store(lvl.buffer(name), 0, 0)
+        for name in ("blocks", "block_room", "stored", "room"):
+            lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        ctx.grow(lvl.buffer("ptr"), stop + 1)
+        ctx.fill(lvl.buffer("ptr"), start + 1, stop + 1, 0)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        stored = lvl.state["stored"]
+        accumulate_counts(ctx, lvl.buffer("ptr"), stop, lvl.state["blocks"])
+        require_width(ctx, stored, self.pointer, "stored entries", "pointer")
+        lvl.child.freeze(ctx, stored)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _append(ctx, fiber))
+        if protocol == "follow":
+            return Thunk(lambda ctx: _follow(ctx, fiber))
+        kind = Jumper if protocol == "gallop" else Stepper
+        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+
+
+def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
+    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
+    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
+    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+
+
+def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
+    """Step from block to block."""
+    idx = fiber.lvl.buffer("idx")
+    start, stop = _bounds(ctx, fiber)
+    q = ctx.var(f"{fiber.lvl.name}_p", start)
+
+    def seek(ctx: Context, i: Expr) -> None:
+        with ctx.if_((q < stop).and_(Load(idx, q).cast(INTP) < i)):
+            ctx.assign(q, search(ctx, idx, q, stop, i))
+
+    yield kind(
+        position=q,
+        end=stop,
+        stop=lambda q: Load(idx, q).cast(INTP) + 1,
+        body=lambda ctx, q: Thunk(lambda ctx: _block(ctx, fiber, q), steady=True),
+        seek=seek,
+        bound=fiber.lvl.shape,
+        tail=Run(fiber.filled()),
+        start=ctx.lift(0),
+        anchored=True,
+    )
+
+
+def _block(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
+    """Fill up to block ``q``, and then the block."""
+    lvl, ofs = fiber.lvl, fiber.lvl.buffer("ofs")
+    q = ctx.let(f"{lvl.name}_now", q)
+    last = ctx.let(f"{lvl.name}_last", Load(lvl.buffer("idx"), q), INTP)
+    ctx.prover.define(last, Load(lvl.buffer("idx"), q))
+    end = ctx.let(f"{lvl.name}_end", Load(ofs, q + 1), INTP)
+    start = ctx.let(f"{lvl.name}_start", last + 1 - (end - Load(ofs, q).cast(INTP)))
+    ctx.prover.know_le(start, last)
+    yield block(ctx, fiber, start, last + 1, end)
+
+
+def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Look each index up by binary search."""
+    idx, ofs = fiber.lvl.buffer("idx"), fiber.lvl.buffer("ofs")
+    start, stop = _bounds(ctx, fiber)
+
+    def lookup(ctx: Context, i: Expr) -> Part:
+        q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, idx, start, stop, i))
+        pos = Load(ofs, q + 1).cast(INTP) - (Load(idx, q).cast(INTP) + 1 - i)
+        found = (q < stop).and_(pos >= Load(ofs, q).cast(INTP))
+        return Switch(found, fiber.subfiber(pos), fiber.filled())
+
+    yield Lookup(lookup)
+
+
+def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Append a subfiber for each index at which something is written, to the last block if that
+    ends just before."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    stored, room, blocks = (lvl.state[key] for key in ("stored", "room", "blocks"))
+    first = ctx.let(f"{name}_first", blocks)
+    following = ctx.var(f"{name}_next", -1)
+
+    def at(ctx: Context, i: Expr) -> Iterator[Part]:
+        append_position(ctx, lvl, stored, room)
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield fiber.subfiber(stored, dirty)
+        with ctx.if_(dirty):
+            with ctx.if_(following.ne(i)):
+                append_entry(ctx, lvl, blocks, lvl.state["block_room"], idx=0, ofs=1)
+                ctx.assign(blocks, blocks + 1)
+            ctx.assign(stored, stored + 1)
+            ctx.assign(following, i + 1)
+            _end_block(ctx, lvl, blocks, i, stored)
+            fiber.mark(ctx)
+
+    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+    ctx.store(lvl.buffer("ptr"), fiber.pos + 1, blocks - first)
+
+
+def _end_block(ctx: Context, lvl: BoundLevel, blocks: Var, last: Expr, stored: Expr) -> None:
+    """The last block ends at index ``last``, and before position ``stored``."""
+    ctx.store(lvl.buffer("idx"), blocks - 1, last)
+    ctx.store(lvl.buffer("ofs"), blocks, stored)
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparseBlockList
+
+
+__all__ = ["SparseBlockList"]
