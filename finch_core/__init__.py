@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         thaw,
         walk,
     )
-    from finch_core.kernel import kernel
+    from finch_core.kernels import kernel
     from finch_core.tensor import Tensor
 
 _HOMES = {
@@ -48,7 +48,7 @@ _HOMES = {
         "_", "choose", "coalesce", "follow", "freeze", "gallop", "ifelse", "maxby", "minby",
         "missing", "thaw", "walk",
     ),
-    "finch_core.kernel": ("kernel",),
+    "finch_core.kernels": ("kernel",),
     "finch_core.tensor": ("Tensor",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -140,7 +140,7 @@ _kernels: dict[Any, Any] = {}
 
 
 def _kernel(program: Program, options: Options) -> Any:
-    from finch_core.kernel import Kernel
+    from finch_core.kernels import Kernel
 
     key = (program.name, program.params, program.body, options, os.environ.get(VARIABLE))
     kernel = _kernels.get(key)

@@ -61,8 +61,8 @@ def only_first_run(fiber: Array, fill: Any) -> Array:
 
 
 def admit(format: Format, array: Array, limits: Mapping[str, Limit]) -> Array:
-    """``array`` with what ``format`` cannot hold replaced by fill: see ``Limit``; ``limits`` has one
-    for the names of those levels that need it."""
+    """``array`` with fill in place of what ``format`` cannot hold: ``limits`` has a ``Limit`` for the
+    names of those levels that need one."""
     array = array.copy()
     for depth, level in enumerate(format.levels()[:-1]):
         limit = limits.get(level.name)

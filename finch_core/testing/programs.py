@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from finch_core.functions import _
-from finch_core.kernel import Kernel, kernel
+from finch_core.kernels import Kernel, kernel
 
 Function = Callable[..., Any]
 
