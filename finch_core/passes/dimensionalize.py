@@ -11,7 +11,8 @@ The extent of an index is the *meet* of the dimensions that it indexes in reads 
 tensors that were not declared; the dimension of a declared tensor is that of the indices with which
 it is written. Indices and dimensions that must agree form a class with one extent; where several
 are known they are compared before the program runs. A range that the program writes out must lie
-within the dimensions that it indexes.
+within the dimensions that it indexes, unless it is empty: that too is checked before the program
+runs, or else where the loop begins (see ``finch_core.bounds``).
 """
 
 from __future__ import annotations
@@ -20,21 +21,33 @@ import attrs
 
 from finch_core.binding import ZERO, BoundTensor
 from finch_core.errors import DimensionMismatch, Span
-from finch_core.expressions import Access, Expr, Index, Load
+from finch_core.expressions import Access, Expr, Index, Literal, Load, Name, lift
 from finch_core.notation import Declare, Extent, Loop, Stmt
 from finch_core.passes.unit import Check, Unit
+
+
+@attrs.frozen
+class _Range:
+    """A range that the program writes out, and the dimension that it indexes."""
+
+    index: Index
+    extent: Extent
+    dim: Extent
+    what: str
+    span: Span | None
 
 
 @attrs.define(eq=False)
 class _Dim:
     """A class of equal dimensions: the extents known for it, and what it can fall back on.
 
-    ``own`` are the present dimensions of tensors that are declared with this dimension.
+    ``own`` are the present dimensions of tensors that are declared with this dimension, ``ranges``
+    the ranges with which those are written.
     """
 
     parent: _Dim | None = None
     known: list[tuple[Extent, Span | None, str]] = attrs.field(factory=list)
-    ranges: list[Extent] = attrs.field(factory=list)
+    ranges: list[_Range] = attrs.field(factory=list)
     own: list[Extent] = attrs.field(factory=list)
     extent: Extent | None = None
 
@@ -83,7 +96,7 @@ class _Dimensionalizer:
             self.collect(body)
 
     def declare(self, stmt: Declare) -> None:
-        present = [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
+        present = self.present(stmt)
         if stmt.tensor.fixed:
             names = (f"dimension {k} of {stmt.tensor}" for k in range(len(present)))
             dims = [_Dim(known=[(e, stmt.span, n)]) for e, n in zip(present, names, strict=True)]
@@ -91,15 +104,22 @@ class _Dimensionalizer:
             dims = [_Dim(own=[extent]) for extent in present]
         self.declared[stmt.tensor] = self.declarations[id(stmt)] = dims
 
+    def present(self, stmt: Declare) -> list[Extent]:
+        """The dimensions that a declared tensor has before the program runs."""
+        return [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
+
     def access(self, node: Access) -> None:
         dims = self.dims_of(node)
         for k, (index, dim) in enumerate(zip(node.indices, dims, strict=True)):
             if dim is None or not isinstance(index, Index):
                 continue
+            extent = node.tensor.dims[k]
             if index in self.indices:
                 self.indices[index].join(dim)
+                self.unit.fitting.add((index, extent))
             elif index in self.explicit:
-                self.within(self.explicit[index], dim, node, k)
+                what = f"dimension {k} of {node.tensor}"
+                self.within(_Range(index, self.explicit[index], extent, what, node.span), dim)
 
     def dims_of(self, node: Access) -> list[_Dim | None]:
         """The dimension classes of an access: of the tensor's declaration, or what it has now."""
@@ -117,17 +137,27 @@ class _Dimensionalizer:
         extent = Extent(self.unit.present(extent.start), self.unit.present(extent.stop))
         return _Dim(known=[(extent, node.span, f"dimension {k} of {node.tensor}")])
 
-    def within(self, extent: Extent, dim: _Dim, node: Access, k: int) -> None:
+    def within(self, range_: _Range, dim: _Dim) -> None:
         """A written-out range: it fixes a declared tensor's dimension, and must fit any other."""
         if dim.own and not dim.known:
-            dim.find().ranges.append(extent)
+            dim.find().ranges.append(range_)
+        else:
+            self.fit(range_, dim.known[0][0])
+
+    def fit(self, range_: _Range, known: Extent) -> None:
+        """Check a range before the program runs, if its ends are known by then."""
+        extent, what = range_.extent, range_.what
+        if not (self.evaluable(extent.start) and self.evaluable(extent.stop)):
             return
-        for known, _, _ in dim.known:
-            what = f"dimension {k} of {node.tensor}"
-            message = f"range({{0}}, ...) is not within {what}, of size {{1}}"
-            for first, second in ((known.start, extent.start), (extent.stop, known.stop)):
-                if self.evaluable(first) and self.evaluable(second):
-                    self.unit.checks.append(Check(first, second, message, node.span, "<="))
+        early = f"the range starts at {{1}}, and {what} at {{0}}"
+        late = f"the range ends at {{0}}, and {what} has size {{1}}"
+        hint = f"for {range_.index.name} in _: takes the whole dimension"
+        for first, second, message in (
+            (known.start, extent.start, early), (extent.stop, known.stop, late),
+        ):  # fmt: skip
+            check = Check(first, second, message, range_.span, "<=", hint=hint, range=extent)
+            self.unit.checks.append(check)
+        self.unit.fitting.add((range_.index, range_.dim))
 
     # -- solving ------------------------------------------------------------------------
 
@@ -136,7 +166,8 @@ class _Dimensionalizer:
         if isinstance(stmt, Loop):
             return attrs.evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0])
         if isinstance(stmt, Declare):
-            dims = tuple(self.tensor_extent(d) for d in self.declarations[id(stmt)])
+            classes = zip(self.declarations[id(stmt)], self.present(stmt), strict=True)
+            dims = tuple(self.tensor_extent(dim, own) for dim, own in classes)
             return attrs.evolve(stmt, dims=dims)
         return stmt.rebuild(stmt.exprs, bodies)
 
@@ -152,10 +183,10 @@ class _Dimensionalizer:
             )
         return extent
 
-    def tensor_extent(self, dim: _Dim) -> Extent | None:
+    def tensor_extent(self, dim: _Dim, own: Extent) -> Extent | None:
         """The new extent of a declared dimension, or None where it keeps its own."""
         extent = self.solve(dim)
-        return None if extent in dim.own else extent
+        return None if extent == own else extent
 
     def solve(self, dim: _Dim) -> Extent | None:
         dim = dim.find()
@@ -169,26 +200,39 @@ class _Dimensionalizer:
             for other, span, which in dim.known[1:]:
                 if other != first:
                     message = f"{what} is {{0}}, but {which} is {{1}}"
-                    self.unit.checks.append(Check(first.stop, other.stop, message, span))
-            for extent in dim.ranges:
-                message = f"the range ends at {{0}}, but {what} is {{1}}"
-                if self.evaluable(extent.stop):
-                    self.unit.checks.append(Check(extent.stop, first.stop, message, None, "<="))
+                    self.unit.checks.append(
+                        Check(first.stop, other.stop, message, span, hint=_SAME_INDEX)
+                    )
+            for range_ in dim.ranges:
+                self.fit(range_, first)
             return first
-        stops = [extent.stop for extent in dim.ranges if self.evaluable(extent.stop)]
-        if stops and len(stops) == len(dim.ranges):
-            largest = stops[0]
-            for stop in stops[1:]:
-                largest = stop if stop == largest else largest.max(stop)
-            return Extent(ZERO, largest)
-        return dim.own[0] if dim.own else None
+        found = self.covered(dim.ranges) or (dim.own[0] if dim.own else None)
+        if found is not None:
+            for range_ in dim.ranges:
+                self.fit(range_, found)
+        return found
+
+    def covered(self, ranges: list[_Range]) -> Extent | None:
+        """The least extent with all these ranges in it; None if one is not known in advance."""
+        stops = list(dict.fromkeys(range_.extent.stop for range_ in ranges))
+        if not stops or not all(self.evaluable(stop) for stop in stops):
+            return None
+        least = stops[0] if _never_negative(stops[0]) else stops[0].max(lift(0))
+        for stop in stops[1:]:
+            least = least.max(stop)
+        return Extent(ZERO, least)
 
     def evaluable(self, expr: Expr) -> bool:
         """Whether an extent is known before the program runs: it has no index and reads nothing."""
         return not any(isinstance(n, (Index, Access, Load)) or _bound(n) for n in expr.walk())
 
 
-def _bound(node: Expr) -> bool:
-    from finch_core.expressions import Name
+_SAME_INDEX = "dimensions with the same index must be equal; range(0, n) indexes a part of one"
 
+
+def _bound(node: Expr) -> bool:
     return isinstance(node, Name)
+
+
+def _never_negative(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and expr.value >= 0

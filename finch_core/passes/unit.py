@@ -9,8 +9,8 @@ import attrs
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
 from finch_core.errors import Span
-from finch_core.expressions import Expr, Var
-from finch_core.notation import Declare, Program
+from finch_core.expressions import Expr, Index, Var
+from finch_core.notation import Declare, Extent, Program
 
 
 @attrs.frozen
@@ -23,6 +23,9 @@ class Check:
     span: Span | None = None
     relation: str = "=="
     """``==``, or ``<=`` for a range that must lie within a dimension."""
+    hint: str = ""
+    range: Extent | None = None
+    """Where given, nothing is asked if this range is empty."""
 
 
 @attrs.define
@@ -43,6 +46,8 @@ class Unit:
     checks: list[Check] = attrs.field(factory=list)
     hub: Any = None
     simplifier: Any = None
+    fitting: set[tuple[Index, Extent]] = attrs.field(factory=set)
+    """Indices whose loops are known to lie within a dimension; others are checked as they run."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)
     """Dimensions that the program changes, and the variables that keep what they were before."""
 

@@ -1,0 +1,126 @@
+"""Bounds of gathers, scatters and ranges that are only known while a program runs.
+
+    for i in _: y[i] += x[I[i]]       ->     if at < 0 or at >= x_n0: fail
+    for q in range(ptr[i], ptr[i + 1])       before the loop, unless it is empty
+
+A loop over a whole dimension, or over a range that was checked before the program ran, has nothing
+checked here: ``Context.fitting`` has it. Where an access stands in an expression that is only
+evaluated under a condition, so does its check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from finch_core import primitives as prim
+from finch_core.errors import OutOfBounds
+from finch_core.expressions import TRUE, Access, Call, Expr
+from finch_core.notation import Extent, Loop, Stmt
+from finch_core.prover import split
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+Guarded = tuple[Expr, Access]
+"""An access, and the condition under which it is evaluated."""
+
+
+def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
+    """Emit the checks that ``start`` up to ``stop`` lies within what the loop's index accesses."""
+    done = set()
+    for guard, access in accesses(loop.body):
+        if not access.indices or access.indices[0] != loop.index:
+            continue
+        extent = access.tensor.dims[0]
+        if extent is None or (loop.index, extent) in ctx.fitting or (guard, extent) in done:
+            continue
+        done.add((guard, extent))
+        _under(ctx, guard, access, extent, start, stop)
+
+
+def _under(
+    ctx: Context, guard: Expr, access: Access, extent: Extent, start: Expr, stop: Expr
+) -> None:
+    from finch_core.lowering import as_condition, evaluate
+
+    if guard is TRUE or not _evaluable(guard):
+        _check(ctx, access, extent, start, stop)
+        return
+    cond = as_condition(evaluate(ctx, guard))
+    with ctx.if_(cond), ctx.prover.assuming(cond):
+        _check(ctx, access, extent, start, stop)
+
+
+def is_unit(extent: Extent) -> bool:
+    """Whether a range is one index long, whatever its start is."""
+    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
+    return atom == other and end == offset + 1
+
+
+def _check(ctx: Context, access: Access, extent: Extent, start: Expr, stop: Expr) -> None:
+    lower, upper = extent.start, extent.stop
+    root = access.tensor.root
+    dimension = (
+        "a dimension" if root is None else f"dimension {root.fiber.ndim - access.tensor.ndim}"
+    )
+    what = f"{dimension} of {access.tensor}"
+    hint = "write A[~i] for an index that may be out of bounds, and reads missing there"
+    if is_unit(Extent(start, stop)):
+        inside = _both(ctx, lower <= start, start < upper)
+        message = f"index {{0}} is out of bounds for {what} of size {{1}}"
+        ctx.require(inside, OutOfBounds, message, start, upper, span=access.span, hint=hint)
+        return
+    with ctx.prover.assuming(start < stop):
+        inside = _both(ctx, lower <= start, stop <= upper)
+    message = f"range({{0}}, {{1}}) is not within {what} of size {{2}}"
+    ctx.require(
+        (stop <= start).or_(inside),
+        OutOfBounds, message, start, stop, upper, span=access.span, hint=hint,
+    )  # fmt: skip
+
+
+def _both(ctx: Context, *conds: Expr) -> Expr:
+    """All of the conditions, without those that are known."""
+    result: Expr = TRUE
+    for cond in map(ctx.prover.decide, conds):
+        result = cond if result is TRUE else result.and_(cond)
+    return result
+
+
+# -- conditions -----------------------------------------------------------------------------
+
+
+def accesses(stmt: Stmt) -> Iterator[Guarded]:
+    """The accesses of a statement, each with what has to hold where it is evaluated.
+
+    The conditions of statements inside are not told: code for those is emitted under them.
+    """
+    for part in stmt.walk():
+        for expr in part.exprs:
+            yield from _accesses(expr, TRUE)
+
+
+def _accesses(expr: Expr, guard: Expr) -> Iterator[Guarded]:
+    if isinstance(expr, Access):
+        yield guard, expr
+    if isinstance(expr, Call) and expr.op in _LAZY and len(expr.args) > 1:
+        first, *rest = expr.args
+        yield from _accesses(first, guard)
+        for arg, needed in zip(rest, _LAZY[expr.op](first), strict=True):
+            yield from _accesses(arg, needed if guard is TRUE else guard.and_(needed))
+        return
+    for child in expr.children:
+        yield from _accesses(child, guard)
+
+
+_LAZY: dict[Any, Callable[[Expr], tuple[Expr, ...]]] = {
+    prim.and_: lambda cond: (cond,),
+    prim.or_: lambda cond: (cond.not_(),),
+    prim.ifelse: lambda cond: (cond, cond.not_()),
+}
+
+
+def _evaluable(expr: Expr) -> bool:
+    """Whether the loops of all accesses of an expression have been lowered."""
+    return not any(isinstance(node, Access) and node.indices for node in expr.walk())
