@@ -18,7 +18,12 @@ def arguments() -> argparse.Namespace:
     spmv.add_argument("--seconds", type=float, default=1.0, help="time for each matrix")
     compiling = commands.add_parser("compile", help="import, compile, second process, warm call")
     compiling.add_argument("--repeats", type=int, default=5, help="processes started of each kind")
-    for command in (spmv, compiling):
+    hashing = commands.add_parser("hash", help="SparseHash against an open-addressing loop in C")
+    hashing.add_argument("--updates", type=int, default=10_000_000, help="random updates")
+    workspace = commands.add_parser("workspace", help="a SparseByteMap declared for each row")
+    for command in (hashing, workspace):
+        command.add_argument("--seconds", type=float, default=1.0, help="time for each row")
+    for command in (spmv, compiling, hashing, workspace):
         command.add_argument("--json", type=Path, help="also write the numbers to this file")
     return parser.parse_args()
 
@@ -28,6 +33,14 @@ def measured(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import spmv
 
         return [spmv.run(options.data, options.seconds)]
+    if options.command == "hash":
+        from bench import hash as hashing
+
+        return [hashing.run(options.seconds, options.updates)]
+    if options.command == "workspace":
+        from bench import workspace
+
+        return [workspace.run(options.seconds)]
     from bench import compiling
 
     return compiling.run(options.repeats)
