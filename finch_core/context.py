@@ -60,6 +60,11 @@ class Context(Builder):
             return lift(yes if cond.value else no)
         return call(prim.ifelse, cond, yes, no)
 
+    def unchanging(self, value: Expr) -> bool:
+        """Whether ``value`` is a variable that never changes, or a constant, plus a constant."""
+        atom, _ = split(value)
+        return isinstance(atom, Literal) or self.is_constant(atom)
+
     def bind(self, name: str, value: Expr) -> Expr:
         """``value`` as something cheap to repeat: itself if it is a variable or a variable plus a
         constant, else a new variable that the prover knows the meaning of."""

@@ -67,6 +67,14 @@ class Prover:
         """``var`` stands for ``value``, which may be a ``min`` or ``max``."""
         self._definitions[var] = value
 
+    def least_of(self, expr: Expr) -> tuple[Expr, ...]:
+        """What ``expr`` is the least of: the arguments of the ``min`` it stands for, or itself."""
+        atom, offset = split(expr)
+        meaning, extra = split(self._definitions.get(atom, atom))
+        if not _is(meaning, prim.minimum_):
+            return (expr,)
+        return tuple(arg + (offset + extra) for arg in meaning.args)  # type: ignore[attr-defined]
+
     def know(self, cond: Expr) -> None:
         """The integer comparisons that ``cond`` being true implies."""
         if not isinstance(cond, Call):

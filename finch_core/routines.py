@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from finch_core import primitives as prim
 from finch_core.builder import Builder
-from finch_core.dtypes import INTP
-from finch_core.errors import IndexOverflow
-from finch_core.expressions import Buffer, Expr, Load, Var
+from finch_core.dtypes import INTP, concrete, is_tuple, tuple_fields
+from finch_core.errors import FormatError, IndexOverflow
+from finch_core.expressions import Buffer, Expr, Load, Var, call, lift
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
     from finch_core.context import Context
     from finch_core.looplets import Looplet
+
+
+ZERO, ONE = lift(0), lift(1)
 
 
 def search(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Expr:
@@ -148,3 +152,42 @@ def block(
     if not alone:
         return Sequence((Phase(start, fill), Phase(None, inside)))
     return Sequence((Phase(start, fill), Phase(stop, inside), Phase(None, fill)))
+
+
+def spare_position(ctx: Context, fiber: Fiber, taken: Expr) -> Expr:
+    """The child's position for a fiber that has one subfiber: its own, and the next where that is
+    ``taken``. The level assembles one position more than it has fibers, so that there is a next."""
+    return ctx.ifelse(taken, fiber.pos + 1, fiber.pos)
+
+
+def require_single(
+    ctx: Context, cond: Expr, index: Expr, level: str, what: str, instead: str
+) -> None:
+    """Fail unless ``cond``: that what is written at ``index`` is the fiber's only one."""
+    ctx.require(
+        cond,
+        FormatError,
+        f"index {{0}} is written in a fiber of a {level} that holds its one {what} already",
+        index,
+        hint=f"use {instead}, which takes any number",
+    )
+
+
+def same_value(a: Expr, b: Expr) -> Expr:
+    """Whether two scalars of one dtype are the same to the bit, but for the kind of a NaN."""
+    dtype = concrete(a.dtype)
+    if is_tuple(dtype):
+        fields = [prim.field(k) for k in range(len(tuple_fields(dtype)))]
+        parts = [same_value(call(field, a), call(field, b)) for field in fields]
+    elif dtype.kind == "c":
+        parts = [same_value(call(part, a), call(part, b)) for part in (prim.real, prim.imag)]
+    elif dtype.kind == "f":
+        signed = [call(prim.copysign, ONE.cast(dtype), x) for x in (a, b)]
+        equal = a.eq(b).and_(a.ne(ZERO.cast(dtype)).or_(signed[0].eq(signed[1])))
+        return equal.or_(a.ne(a).and_(b.ne(b)))
+    else:
+        return a.eq(b)
+    result = parts[0]
+    for part in parts[1:]:
+        result = result.and_(part)
+    return result

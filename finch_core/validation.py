@@ -145,3 +145,26 @@ def check_bands(
             f"ofs[{k + 1}] is {offsets[k + 1]}: the band that ends at idx[{k}], {ends[k]}, cannot "
             f"have {lengths[k]} entries"
         )
+
+
+def check_range(
+    name: str, values: np.ndarray[Any, Any], count: int, least: int, greatest: int
+) -> None:
+    """The first ``count`` values must be there, from ``least`` to ``greatest``."""
+    if len(values) < count:
+        raise FormatError(f"{name} has {len(values)} elements, and needs {count}")
+    used = values[:count]
+    outside = np.flatnonzero((used < least) | (used > greatest))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"{name}[{k}] is {used[k]}, and not from {least} to {greatest}")
+
+
+def check_runs(
+    left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], stored: np.ndarray[Any, Any]
+) -> None:
+    """The runs that are ``stored`` must not end before they begin."""
+    wrong = np.flatnonzero(stored & (right < left))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(f"right[{k}] is {right[k]}, less than left[{k}], {left[k]}")

@@ -9,7 +9,9 @@ from finch_levels.sparse_band import SparseBand
 from finch_levels.sparse_block_list import SparseBlockList
 from finch_levels.sparse_byte_map import SparseByteMap
 from finch_levels.sparse_hash import SparseHash
+from finch_levels.sparse_interval import SparseInterval
 from finch_levels.sparse_list import SparseList
+from finch_levels.sparse_pinpoint import SparsePinpoint
 
 __all__ = [
     "Dense",
@@ -20,5 +22,7 @@ __all__ = [
     "SparseBlockList",
     "SparseByteMap",
     "SparseHash",
+    "SparseInterval",
     "SparseList",
+    "SparsePinpoint",
 ]

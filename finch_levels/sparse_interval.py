@@ -1,0 +1,144 @@
+"""SparseInterval: one stored run in each fiber (paper, Table "The main level formats supported by
+Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import INTP
+from finch_core.expressions import FALSE, Expr, Load
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
+from finch_core.plugins import hookimpl
+from finch_core.routines import check_index_width, require_single, same_value, spare_position
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class SparseInterval(Format):
+    """A level that stores at most one run of equal subfibers a fiber: that of fiber ``p`` goes from
+    index ``left[p]`` to ``right[p]`` (its last) and is stored at position ``p``; where there is none,
+    ``left[p]`` is the dimension.
+
+    ``index`` is the dtype of ``left`` and ``right``. Reads walk or follow, without a loop. A write over a
+    whole run is taken at once. Over a leaf, writes that continue the run with the same value extend
+    it; any other second write in a fiber raises ``FormatError``.
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+
+    name: ClassVar[str] = "SparseInterval"
+    order: ClassVar[Order] = Order.ONCE
+    thaws: ClassVar[bool] = False
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (
+            Field("left", self.index, "the first index of each fiber's run"),
+            Field("right", self.index, "the last index of each fiber's run"),
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        return {"left": positions, "right": positions}, positions
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_range, check_runs
+
+        check_range("left", fields["left"], positions, 0, shape)
+        check_range("right", fields["right"], positions, 0, max(shape, 1) - 1)
+        left, right = fields["left"][:positions], fields["right"][:positions]
+        check_runs(left, right, left < shape)
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        assert lvl.child is not None
+        for name, value in (("left", lvl.shape), ("right", lvl.shape.max(ctx.lift(1)) - 1)):
+            ctx.grow(lvl.buffer(name), stop)
+            ctx.fill(lvl.buffer(name), start, stop, value)
+        lvl.child.assemble(ctx, start, stop + 1)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        lvl.child.freeze(ctx, stop)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _write(ctx, fiber))
+        return Thunk(lambda ctx: _read(ctx, fiber, protocol))
+
+
+def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
+    lvl = fiber.lvl
+    stored, fill = fiber.subfiber(fiber.pos), fiber.filled()
+    left = ctx.let(f"{lvl.name}_left", Load(lvl.buffer("left"), fiber.pos), INTP)
+    last = Load(lvl.buffer("right"), fiber.pos).cast(INTP)
+    stop = ctx.let(f"{lvl.name}_stop", (last + 1).min(lvl.shape))
+    ctx.prover.know_le(ctx.lift(0), left)
+    ctx.prover.know_le(left, stop)
+    ctx.prover.know_le(stop, lvl.shape)
+    if protocol == "follow":
+        yield Lookup(lambda ctx, i: Switch((left <= i).and_(i < stop), stored, fill))
+    else:
+        yield Sequence((Phase(left, Run(fill)), Phase(stop, Run(stored)), Phase(None, Run(fill))))
+
+
+def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Take one run. Later writes see a spare position: those that write nothing leave the first
+    alone, and a value that continues the run is found to be the same there."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    taken = ctx.var(f"{name}_taken", False)
+    reached = ctx.var(f"{name}_reached", 0)
+
+    def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield fiber.subfiber(spare_position(ctx, fiber, taken), dirty)
+        with ctx.if_(dirty):
+            with ctx.if_(taken):
+                extends = reached.eq(start).and_(_continues(ctx, fiber))
+                require_single(ctx, extends, start, "SparseInterval", "run", "SparseRunList")
+            with ctx.else_():
+                ctx.store(lvl.buffer("left"), fiber.pos, start)
+                ctx.assign(taken, True)
+            ctx.assign(reached, stop)
+            fiber.mark(ctx)
+
+    yield AcceptRun(lambda ctx, start, stop: Thunk(lambda ctx: over(ctx, start, stop)))
+    with ctx.if_(taken):
+        ctx.store(lvl.buffer("right"), fiber.pos, reached - 1)
+
+
+def _continues(ctx: Context, fiber: Fiber) -> Expr:
+    """Whether the spare position holds what the run does; it is made clean again."""
+    child = fiber.lvl.child
+    assert child is not None
+    if not child.format.is_leaf:
+        return FALSE
+    spare = fiber.pos + 1
+    value = ctx.let(f"{fiber.lvl.name}_value", fiber.subfiber(spare).read(ctx))
+    child.assemble(ctx, spare, spare + 1)
+    return same_value(fiber.subfiber(fiber.pos).read(ctx), value)
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparseInterval
+
+
+__all__ = ["SparseInterval"]

@@ -1,0 +1,115 @@
+"""SparsePinpoint: one stored subfiber in each fiber (paper, Table "The main level formats supported by
+Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.dtypes import INTP
+from finch_core.expressions import Expr, Load
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
+from finch_core.plugins import hookimpl
+from finch_core.routines import check_index_width, require_single, spare_position
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class SparsePinpoint(Format):
+    """A level that stores at most one subfiber a fiber: that of fiber ``p`` is at index ``idx[p]`` and
+    position ``p``; where there is none, ``idx[p]`` is the dimension.
+
+    ``index`` is the dtype of ``idx``. Reads walk or follow, without a loop. Writing at a second index
+    of a fiber raises ``FormatError``.
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+
+    name: ClassVar[str] = "SparsePinpoint"
+    order: ClassVar[Order] = Order.ONCE
+    thaws: ClassVar[bool] = False
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (Field("idx", self.index, "the index of each fiber's subfiber, if any"),)
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        return {"idx": positions}, positions
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_range
+
+        check_range("idx", fields["idx"], positions, 0, shape)
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        lvl.child.declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        assert lvl.child is not None
+        ctx.grow(lvl.buffer("idx"), stop)
+        ctx.fill(lvl.buffer("idx"), start, stop, lvl.shape)
+        lvl.child.assemble(ctx, start, stop if lvl.child.format.is_leaf else stop + 1)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        lvl.child.freeze(ctx, stop)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _write(ctx, fiber))
+        return Thunk(lambda ctx: _read(ctx, fiber, protocol))
+
+
+def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
+    lvl = fiber.lvl
+    stored, fill = fiber.subfiber(fiber.pos), fiber.filled()
+    at = ctx.let(f"{lvl.name}_at", Load(lvl.buffer("idx"), fiber.pos), INTP)
+    ctx.prover.know_le(ctx.lift(0), at)
+    ctx.prover.know_le(at, lvl.shape)
+    if protocol == "follow":
+        yield Lookup(lambda ctx, i: Switch(at.eq(i), stored, fill))
+    else:
+        yield Sequence((Phase(at, Run(fill)), Phase(at + 1, Run(stored)), Phase(None, Run(fill))))
+
+
+def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Take what is written at one index; later ones see a spare position, so that those that write
+    nothing leave the first alone."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    assert lvl.child is not None
+    taken = ctx.var(f"{name}_taken", False)
+    pos = fiber.pos if lvl.child.format.is_leaf else spare_position(ctx, fiber, taken)
+
+    def at(ctx: Context, i: Expr) -> Iterator[Part]:
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield fiber.subfiber(pos, dirty)
+        with ctx.if_(dirty):
+            require_single(ctx, taken.not_(), i, "SparsePinpoint", "nonzero", "SparseList")
+            ctx.store(lvl.buffer("idx"), fiber.pos, i)
+            ctx.assign(taken, True)
+            fiber.mark(ctx)
+
+    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparsePinpoint
+
+
+__all__ = ["SparsePinpoint"]
