@@ -114,6 +114,6 @@ def run(seconds: float = 3.0, updates: int = UPDATES) -> list[dict[str, Any]]:
             }
             times = compare(contenders, seconds, at_least=3)
             hand, finch = (times[n].seconds for n in contenders)
-            rows.append({"updates": f"{updates:,}", "keys": name, "hand s": hand, "SparseHash s": finch,
-                         "ratio": finch / hand})  # fmt: skip
+            row = {"keys": name, "hand s": hand, "SparseHash s": finch, "ratio": finch / hand}
+            rows.append({"updates": f"{updates:,}", **row})
     return rows

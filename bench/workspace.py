@@ -1,9 +1,8 @@
-"""A workspace declared for each row: a SparseByteMap as long as the row costs what is written to it."""
+"""A workspace declared for each row: a SparseByteMap costs what is written to it, not its length."""
 
 from __future__ import annotations
 
 from typing import Any
-
 
 from bench.harness import compare
 from bench.spmv import random_rows

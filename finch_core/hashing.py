@@ -81,7 +81,7 @@ def hash_find(b: Builder, table: Buffer, key: Expr) -> Expr:
 
 
 def empty_table(b: Builder, table: Buffer, keys: Buffer) -> None:
-    """Emit what leaves the table without entries; it costs what was in it, or its slots if fewer."""
+    """Emit what empties the table; it costs what was in it, or its slots if those are fewer."""
     with b.if_(Length(table) < key_at(lift(SMALLEST))):
         b.grow(table, key_at(lift(SMALLEST)))
         b.store(table, SLOTS, SMALLEST)
@@ -209,6 +209,7 @@ def blank_table() -> np.ndarray[Any, Any]:
     table = np.full(HEADER + 2 * SMALLEST, FREE, INTP)
     table[SLOTS], table[ENTRIES] = SMALLEST, 0
     return table
+
 
 def check_table(name: str, table: np.ndarray[Any, Any], keys: np.ndarray[Any, Any]) -> None:
     """Raise ``FormatError`` unless ``table`` finds every key, at its number, and no other."""

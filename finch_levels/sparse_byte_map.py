@@ -1,5 +1,4 @@
-"""SparseByteMap: a byte for each index says whether it is stored; random access, O(1) update (paper,
-Table "The main level formats supported by Finch").
+"""SparseByteMap: a byte an index says whether it is stored; random access, O(1) update (paper, Table "The main level formats supported by Finch").
 
 As a workspace declared again and again it costs what was written: the positions that were written
 are listed, and only those are cleared.
@@ -31,13 +30,13 @@ SCAN = 16
 
 @attrs.frozen
 class SparseByteMap(Format):
-    """A level with room for every subfiber, at position ``p * shape + i``, of which ``tbl`` (a bool a
-    position) says which are stored.
+    """A level with room for every subfiber, at position ``p * shape + i``; ``tbl``, a bool for each
+    position, says which are stored.
 
     ``pos`` lists the positions that are stored: in the order of first writes while the level is
-    updated, in increasing order when it is frozen, when those of fiber ``p`` are
-    ``pos[ptr[p]:ptr[p + 1]]``. ``index`` and ``pointer`` are the dtypes of ``pos`` and ``ptr``. Reads walk,
-    gallop or follow; writes come in any order.
+    updated; in increasing order when it is frozen, and then those of fiber ``p`` are
+    ``pos[ptr[p]:ptr[p + 1]]``. ``index`` and ``pointer`` are the dtypes of ``pos`` and ``ptr``.
+    Reads walk, gallop or follow; writes come in any order.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -82,7 +81,9 @@ class SparseByteMap(Format):
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         """The map and the list must tell the same."""
         used = fields["pos"][: int(fields["ptr"][positions])].astype(INTP)
-        starts = np.repeat(np.arange(positions), np.diff(fields["ptr"][: positions + 1].astype(INTP)))
+        starts = np.repeat(
+            np.arange(positions), np.diff(fields["ptr"][: positions + 1].astype(INTP))
+        )
         outside = np.flatnonzero((used < starts * shape) | (used >= (starts + 1) * shape))
         if outside.size:
             k = int(outside[0])

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class SparseHash(Format):
-    """A level that stores subfibers in the order in which they were first written, and finds them by
-    their key ``p * shape + i`` in a hash table.
+    """A level that stores subfibers in the order in which they were first written, and finds them
+    by their key ``p * shape + i`` in a hash table.
 
-    When it is frozen, fiber ``p`` has the indices ``idx[ptr[p]:ptr[p + 1]]``, in increasing order, and
-    ``pos`` tells where the subfiber of each is. ``index`` and ``pointer`` are the dtypes of ``idx`` and
-    ``ptr``. Reads walk, gallop or follow; writes come in any order.
+    When it is frozen, fiber ``p`` has the indices ``idx[ptr[p]:ptr[p + 1]]``, in increasing order,
+    and ``pos`` tells where the subfiber of each is. ``index`` and ``pointer`` are the dtypes of
+    ``idx`` and ``ptr``. Reads walk, gallop or follow; writes come in any order.
     """
 
     lvl: Format = attrs.field(converter=check_child)

@@ -29,23 +29,16 @@ def both(function):
     return {name: kernel(backend=name)(function) for name in BACKENDS}
 
 
-def _scatter(out, n, I, v):
+def _scatter2(out, rows, cols, v):
     out[...] = 0
     for k in _:
-        out[I[k]] += v[k]
+        out[rows[k], cols[k]] += v[k]
     return out
 
 
-def _scatter2(out, I, J, v):
-    out[...] = 0
+def _more(out, rows, cols, v):
     for k in _:
-        out[I[k], J[k]] += v[k]
-    return out
-
-
-def _more(out, I, J, v):
-    for k in _:
-        out[I[k], J[k]] += v[k]
+        out[rows[k], cols[k]] += v[k]
     return out
 
 
@@ -56,10 +49,10 @@ def _total(s, A, B):
     return s
 
 
-def _looked_up(out, A, I, J):
+def _looked_up(out, A, rows, cols):
     out[...] = 0
     for k in _:
-        out[k] = A[follow(I[k]), follow(J[k])]
+        out[k] = A[follow(rows[k]), follow(cols[k])]
     return out
 
 
@@ -151,15 +144,15 @@ GIVEN = both(_gustavson_given)
 
 
 def entries(rng, shape, count, dtype=float):
-    I = rng.integers(0, shape[0], count)
-    J = rng.integers(0, shape[1], count)
-    return I, J, rng.integers(1, 9, count).astype(dtype)
+    rows = rng.integers(0, shape[0], count)
+    cols = rng.integers(0, shape[1], count)
+    return rows, cols, rng.integers(1, 9, count).astype(dtype)
 
 
 def added(shape, *entries):
     dense = np.zeros(shape)
-    for I, J, v in entries:
-        np.add.at(dense, (I, J), v)
+    for rows, cols, v in entries:
+        np.add.at(dense, (rows, cols), v)
     return dense
 
 
@@ -192,8 +185,8 @@ def test_reads_by_every_protocol(nesting, backend):
     other = np.where(rng.random((7, 8)) < 0.4, rng.integers(1, 9, (7, 8)), 0.0)
     A, B = Tensor(NESTINGS[nesting], dense), Tensor(CSR, other)
     assert TOTAL[backend](Tensor(Element(0.0)), A, B).value == (dense * other).sum()
-    I, J = rng.integers(0, 7, 30), rng.integers(0, 8, 30)
-    assert np.array_equal(LOOKED_UP[backend](np.zeros(30), A, I, J), dense[I, J])
+    rows, cols = rng.integers(0, 7, 30), rng.integers(0, 8, 30)
+    assert np.array_equal(LOOKED_UP[backend](np.zeros(30), A, rows, cols), dense[rows, cols])
     out = Tensor(CSR)
     assert np.array_equal(GALLOPED[backend](out, A, B).to_numpy(), dense * other)
     assert np.array_equal(GALLOPED[backend](out, A, A).to_numpy(), dense * dense)
@@ -258,9 +251,7 @@ def test_push_step_of_a_search(level, backend):
     F = rng.random(n) < 0.4
     P = np.zeros(n, np.int64)
     graph = Tensor(Dense(SparseList(Pattern())), A)
-    new = PUSH[backend](
-        Tensor(level(Pattern())), Tensor(level(Pattern()), F), graph, V, P
-    )
+    new = PUSH[backend](Tensor(level(Pattern())), Tensor(level(Pattern()), F), graph, V, P)
     hit = (A[F].any(0)) & ~V
     assert np.array_equal(new.to_numpy(), hit)
     parents = [next((j for j in range(n) if j and F[j] and A[j, k]), 0) for k in range(n)]
@@ -293,18 +284,16 @@ def test_narrow_indices(level, index):
         Tensor(level(Element(0.0), index=np.int8), (300,)).to(level(Element(0.0), index=np.int8))
 
 
-triples = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(-3, 3)), max_size=60
-)
+triples = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(-3, 3)), max_size=60)
 
 
 @pytest.mark.parametrize("nesting", ["map(map)", "hash(hash)", "dense(hash)", "map(hash)"])
 @settings(max_examples=30, deadline=None)
 @given(first=triples, second=triples)
 def test_any_sequence_of_updates(nesting, first, second):
-    def columns(rows):
-        I, J, v = (np.array([row[k] for row in rows], np.int64) for k in range(3))
-        return I, J, v.astype(float)
+    def columns(given):
+        rows, cols, v = (np.array([row[k] for row in given], np.int64) for k in range(3))
+        return rows, cols, v.astype(float)
 
     out = Tensor(NESTINGS[nesting], (5, 7))
     SCATTER2["interpreter"](out, *columns(first))
