@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,6 +62,27 @@ class CBackend:
             return loader.load(str(entry.library), entry.source, entry.signature)
         except (BackendError, OSError, AttributeError):
             return None
+
+    def describe(self) -> dict[str, str]:
+        """The compiler, the flags that kernels are compiled with, and the cache."""
+        told = {}
+        if not self.available():
+            compiler = toolchain.find()
+            told["compiler"] = shlex.join(compiler.command)
+            told["flags"] = shlex.join(self._flags(compiler))
+        path, files, size = cache.info()
+        where = "none: no directory can be used" if path is None else str(path)
+        return {**told, "cache": f"{where}, {files:,} files, {size:,} bytes"}
+
+    def clear_cache(self) -> int:
+        """Remove all kernels on disk; gives the number of files that went."""
+        return cache.clear()
+
+    def _flags(self, compiler: toolchain.Compiler) -> tuple[str, ...]:
+        """The flags that ``compiler`` takes, as far as it has been asked."""
+        known = cache.recall(cache.name("flags", compiler.identity))
+        optional = toolchain.OPTIONAL_FLAGS if known is None else tuple(known)
+        return (*toolchain.BASE_FLAGS, *optional, *self._extra())
 
     def _extra(self) -> tuple[str, ...]:
         return (*toolchain.extra_flags(), *self.flags)

@@ -51,7 +51,13 @@ class CompiledKernel(Protocol):
 
 
 class Backend(Protocol):
-    """A backend; entry points of the group ``finch.backends`` name a function that makes one."""
+    """A backend; entry points of the group ``finch.backends`` name a function that makes one.
+
+    Two methods more are asked for where they exist: ``describe() -> dict[str, str]`` tells what the
+    backend found (its compiler, flags, cache), a word or two as the key, for
+    ``python -m finch_core doctor``; ``clear_cache() -> int`` removes what it keeps on disk and
+    counts the files, for ``python -m finch_core cache clear``.
+    """
 
     name: str
 

@@ -73,7 +73,7 @@ class Backends:
             return self._best
 
     def _named(self, name: str) -> Backend:
-        backend = self._load(name)
+        backend = self.load(name)
         reason = backend.available()
         if reason:
             raise BackendError(
@@ -93,7 +93,11 @@ class Backends:
             return Choice(backend, f"none was named, and {name!r} is {place}", tuple(refused))
         raise BackendError("\n".join(["no backend is available", *refused]), hint=self._list())
 
-    def _load(self, name: str) -> Backend:
+    def load(self, name: str) -> Backend:
+        """The backend called ``name``, whether or not it can compile here.
+
+        Raises ``BackendError`` where there is none or it is broken.
+        """
         with self._lock:
             if name not in self._loaded:
                 self._loaded[name] = _load(self._entry(name))
