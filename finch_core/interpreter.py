@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -59,8 +60,8 @@ class Interpreter:
         for function in kernel.functions:
             functions[function.name] = routine(function, functions)
         scope = Scope(functions)
-        for slot in _slots(kernel):
-            scope.place(slot.target)
+        for target in _targets(kernel):
+            scope.place(target)
         body = block_code(kernel.body, scope)
         return InterpretedKernel(kernel, scope, body, self.fail_alloc, kernel.as_text())
 
@@ -68,8 +69,13 @@ class Interpreter:
         """Nothing: preparing is quick."""
 
 
-def _slots(kernel: Kernel) -> list[Slot]:
-    return [slot for p in kernel.params if isinstance(p, Record) for slot in p.slots]
+def _targets(kernel: Kernel) -> Iterator[Var | Buffer]:
+    """What the parameters are put into, whether the body uses it or not."""
+    for param in kernel.params:
+        if isinstance(param, Argument):
+            yield param.var
+        else:
+            yield from (slot.target for slot in param.slots)
 
 
 # -- memory that others own -----------------------------------------------------------------

@@ -1,0 +1,38 @@
+"""The smallest program that showed each bug that random programs and others found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, kernel
+from finch_core.testing import using
+from finch_levels import Dense, Element, Scalar, SparseList
+
+BACKENDS = pytest.mark.parametrize("backend", ["interpreter", "c"])
+
+
+def check(function: Any, backend: str, *args: Any) -> None:
+    """Compare a kernel's single result with its reference."""
+    with using("interpreter"):
+        run = kernel(backend=backend)(function)
+        expected = run.reference(*args)
+        found = run(*args)
+        np.testing.assert_array_equal(found.to_numpy(), expected, strict=True)
+
+
+def vector(*values: float) -> Tensor:
+    return Tensor(SparseList(Element()), np.array(values, float))
+
+
+@BACKENDS
+def test_a_number_that_the_kernel_does_not_use(backend):
+    def program(s, a, c):
+        for i in _:
+            if i != i:
+                s[()] += a[i] * c
+        return s
+
+    check(program, backend, Scalar(0.0), vector(1, 2), 3)
