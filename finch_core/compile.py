@@ -41,8 +41,8 @@ class Options:
     disabled: frozenset[str] = frozenset()
 
     def key(self) -> str:
-        rules = [rule.name for rule in self.rules]
-        return f"strict={self.strict} rules={rules} disabled={sorted(self.disabled)}"
+        """A text that tells options apart (but for rules, which are functions)."""
+        return f"strict={self.strict} disabled={sorted(self.disabled)}"
 
 
 @attrs.frozen
@@ -91,23 +91,39 @@ class Lowered:
 
     @cached_property
     def _normalized(self) -> tuple[Stmt, Unit, tuple[Argument, ...]]:
+        self._made("program", self.program)
         with self._timed("normalize"):
-            return normalize(self.program, self.signatures, self.options)
+            found = normalize(self.program, self.signatures, self.options)
+        self._made("normalized", attrs.evolve(self.program, body=found[0], locals=()))
+        return found
 
     @cached_property
     def kernel(self) -> asm.Kernel:
         """The assembly."""
         stmt, unit, arguments = self._normalized
         with self._timed("lower"):
-            return lower_kernel(stmt, unit, arguments, self.options)
+            kernel = lower_kernel(stmt, unit, arguments, self.options)
+        self._made("assembly", kernel)
+        return kernel
 
     def compile(self) -> CompiledKernel:
         """The compiled kernel; compiles it, or finds it on disk, if that has not happened."""
         if self._compiled is None:
             self._compiled = self._load() or self._build()
+            self._made("source", self._compiled)
+            hub().kernel_built(self.program.name, dict(self.seconds), self.cached)
         return self._compiled
 
+    def _made(self, stage: str, value: Any) -> None:
+        """Let observers see what a stage has made; ``FINCH_TRACE=1`` prints it."""
+        hub().after_stage(self.program.name, stage, value)
+        if os.environ.get("FINCH_TRACE", "0") not in ("", "0"):
+            text = value.source if stage == "source" else value.as_text()
+            print(f"-- {self.program.name}: {stage}\n{text}", file=sys.stderr)
+
     def _load(self) -> CompiledKernel | None:
+        if not self.key:
+            return None
         with self._timed("load"):
             params = sum(map(parameters, self.signatures)) + len(local_records(self.program))
             found: CompiledKernel | None = self.backend.load(self.key, params)
@@ -122,7 +138,9 @@ class Lowered:
 
     @cached_property
     def key(self) -> str:
-        """What identifies the kernel across processes."""
+        """What identifies the kernel across processes; empty for one with rules of its own."""
+        if self.options.rules:
+            return ""
         parts = (
             program_key(self.program),
             *map(describe, self.signatures),
