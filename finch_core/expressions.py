@@ -313,7 +313,8 @@ class Name(Expr):
 
 @attrs.frozen(order=False, cache_hash=True)
 class Modified(Expr):
-    """An index with a modifier: ``~i`` (permissive) or a protocol (follow, walk, gallop)."""
+    """An index with a modifier: ``~i`` (permissive), a protocol (follow, walk, gallop), or, in
+    normal form, an expression that no loop runs over (given; see ``affine``)."""
 
     modifier: str
     index: Expr

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from finch_core.affine import is_given
 from finch_core.binding import BoundTensor, TensorLike
-from finch_core.dtypes import concrete
+from finch_core.bounds import check_bounds, is_unit
+from finch_core.dtypes import INTP, concrete, is_weak
 from finch_core.errors import FormatError
-from finch_core.expressions import Access, Expr, Literal, call
+from finch_core.expressions import Access, Expr, Literal, call, cast
 from finch_core.level import Mode
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region, Slot
@@ -92,6 +94,8 @@ def _declare(ctx: Context, stmt: Declare) -> None:
     for lvl, extent in zip(levels, stmt.dims, strict=True):
         if extent is not None:
             ctx.assign(lvl.shape, evaluate(ctx, extent.stop))  # type: ignore[arg-type]
+            if lvl.shape in ctx.settled:
+                ctx.prover.know_equal(lvl.shape, extent.stop)
     tensor.level.declare(ctx, stmt.init)
     tensor.level.assemble(ctx, 0, 1)
 
@@ -111,26 +115,47 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     assert stmt.extent is not None
     extent = stmt.extent
     start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
-    stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
+    if is_unit(extent):
+        stop = start + 1
+    else:
+        stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
     looplets: dict[int, Looplet] = {}
     slots: dict[Any, Slot] = {}
 
     def unfurled(mode: Mode) -> Callable[[Expr], Expr]:
         def rule(node: Expr) -> Expr:
-            if not isinstance(node, Access) or not node.indices or node.indices[0] != stmt.index:
+            if not isinstance(node, Access) or isinstance(node.tensor, Slot):
                 return node
-            if isinstance(node.tensor, Slot):
+            lead = leading(node)
+            if node.indices[lead : lead + 1] != (stmt.index,):
                 return node
-            key = (node.tensor, mode)
+            key = (node.tensor, node.indices[:lead], mode)
             if key not in slots:
-                slots[key] = Slot(ctx.fresh_slot(), node.tensor)
-                looplets[slots[key].number] = node.tensor.unfurl(ctx, mode, "")
-            return attrs.evolve(node, tensor=slots[key])
+                tensor = _selected(ctx, node, lead, mode)
+                slots[key] = Slot(ctx.fresh_slot(), tensor)
+                looplets[slots[key].number] = tensor.unfurl(ctx, mode, "")
+            return attrs.evolve(node, tensor=slots[key], indices=node.indices[lead:])
 
         return rule
 
+    check_bounds(ctx, stmt, start, stop)
     body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
     Region(stmt.index, start, stop, body, looplets).lower(ctx)
+
+
+def leading(access: Access) -> int:
+    """How many of the first indices are given, without a loop."""
+    return next((k for k, i in enumerate(access.indices) if not is_given(i)), len(access.indices))
+
+
+def _selected(ctx: Context, access: Access, lead: int, mode: Mode) -> TensorLike:
+    """The tensor of an access whose first ``lead`` indices are given, at those."""
+    tensor: Any = access.tensor
+    for index in access.indices[:lead]:
+        value = evaluate(ctx, index.index)  # type: ignore[attr-defined]
+        value = ctx.bind("given", value if is_weak(value.dtype) else cast(value, INTP))
+        tensor = tensor.unfurl(ctx, mode, "").body(ctx, value)
+    return tensor  # type: ignore[no-any-return]
 
 
 _LOWERING: dict[type, Callable[[Context, Any], None]] = {

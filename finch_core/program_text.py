@@ -194,6 +194,8 @@ def _access(node: Access) -> tuple[str, int]:
 def _modified(node: Modified) -> tuple[str, int]:
     if node.modifier == "permissive":
         return f"~{_wrapped(node.index, PRECEDENCE['unary'])}", PRECEDENCE["unary"]
+    if node.modifier == "given":
+        return _text(node.index)
     return f"{node.modifier}({expression_text(node.index)})", _ATOM
 
 

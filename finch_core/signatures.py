@@ -48,6 +48,17 @@ class WrappedSignature(Signature):
     key: Any
 
 
+@attrs.frozen(eq=False)
+class ImplicitSignature(Signature):
+    """A tensor without memory, such as a mask: ``key`` is what code depends on of it.
+
+    ``tensor.bind(scalars)`` is the tensor-like with run-time values, ``tensor.nscalars`` integers.
+    """
+
+    tensor: Any
+    key: Any
+
+
 _interned: dict[Any, Signature] = {}
 _lock = threading.Lock()
 
@@ -68,6 +79,11 @@ def wrapped_signature(wrapper: Any, inner: Signature, key: Any) -> WrappedSignat
     return _intern((type(wrapper), inner, key), lambda: WrappedSignature(wrapper, inner, key))  # type: ignore[no-any-return]
 
 
+def implicit_signature(tensor: Any, key: Any = ()) -> ImplicitSignature:
+    """The one signature of such a tensor without memory."""
+    return _intern((type(tensor), key), lambda: ImplicitSignature(tensor, key))  # type: ignore[no-any-return]
+
+
 def _intern(key: Any, make: Any) -> Any:
     found = _interned.get(key)
     if found is None:
@@ -80,6 +96,8 @@ def parameters(signature: Signature) -> int:
     """How many parameters of a kernel an argument becomes."""
     if isinstance(signature, WrappedSignature):
         return parameters(signature.inner) + int(signature.wrapper.nscalars)
+    if isinstance(signature, ImplicitSignature):
+        return int(signature.tensor.nscalars)
     return 1
 
 
@@ -89,6 +107,8 @@ def describe(signature: Signature) -> str:
         return f"{signature.format!r}{' fixed' if signature.fixed else ''}"
     if isinstance(signature, ScalarSignature):
         return f"scalar {signature.type!r}"
+    if isinstance(signature, ImplicitSignature):
+        return f"{type(signature.tensor).__name__}{signature.key!r}"
     assert isinstance(signature, WrappedSignature)
     return f"{type(signature.wrapper).__name__}{signature.key!r} of {describe(signature.inner)}"
 
@@ -103,8 +123,15 @@ def bind(
         level = bind_level(signature.format, name, names)
         tensor = BoundTensor(name, signature.format, level, fixed=signature.fixed)
         return tensor, tensor.fiber, ()
+    if isinstance(signature, ImplicitSignature):
+        own = _scalars(signature.tensor.nscalars, name, names)
+        return None, signature.tensor.bind(own), own
     assert isinstance(signature, WrappedSignature)
     inner, seen, scalars = bind(signature.inner, name, names)
-    mine = tuple(Var(names.fresh(f"{name}_w{k}"), int) for k in range(signature.wrapper.nscalars))
+    mine = _scalars(signature.wrapper.nscalars, name, names)
     assert seen is not None
     return inner, signature.wrapper.bind(seen, mine), (*scalars, *mine)
+
+
+def _scalars(count: int, name: str, names: Names) -> tuple[Var, ...]:
+    return tuple(Var(names.fresh(f"{name}_w{k}"), int) for k in range(count))

@@ -1,5 +1,9 @@
 """Wrappers and masks (paper, Table "Wrapper tensors"), each a plugin of its own."""
 
+from finch_wrappers.band_mask import BandMask
+from finch_wrappers.diag_mask import DiagMask
+from finch_wrappers.lo_tri_mask import LoTriMask
 from finch_wrappers.swizzle import swizzle
+from finch_wrappers.up_tri_mask import UpTriMask
 
-__all__ = ["swizzle"]
+__all__ = ["swizzle", "UpTriMask", "LoTriMask", "DiagMask", "BandMask"]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import attrs
 
+from finch_core.affine import is_given
 from finch_core.binding import BoundTensor
 from finch_core.builder import Names
 from finch_core.dtypes import INTP
@@ -26,7 +27,7 @@ from finch_core.passes.unit import Unit
 def concordize(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the loops that make every access of ``stmt`` concordant."""
     taken = {part.index.name for part in stmt.walk() if isinstance(part, Loop)}
-    return _Concordizer(Names(taken)).stmt(stmt, {}, {})
+    return _Concordizer(Names(taken), unit).stmt(stmt, {}, {})
 
 
 Depths = dict[Index, int]
@@ -40,6 +41,7 @@ class _Units:
     depths: Depths
     floors: Floors
     names: Names
+    fitting: set[tuple[Index, Extent]]
     loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
 
     def depth(self, index: Expr) -> int:
@@ -66,10 +68,15 @@ class _Units:
         root = node.tensor.root
         above = self.floors.get(root, -1) if root is not None else -1
         indices = []
-        for index in node.indices:
-            depth = self.depth(index)
+        for given, extent in zip(node.indices, node.tensor.dims, strict=True):
+            if is_given(given):
+                indices.append(given)
+                continue
+            index, depth = given, self.depth(given)
             if depth <= above:
-                index, depth = self.index_for(index, above)
+                index, depth = self.index_for(given, above)
+                if (given, extent) in self.fitting:
+                    self.fitting.add((index, extent))
             indices.append(index)
             above = depth
         same = tuple(indices) == node.indices
@@ -91,8 +98,8 @@ class _Units:
 
 
 class _Concordizer:
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, unit: Unit) -> None:
+        self.names, self.fitting = names, unit.fitting
 
     def stmt(self, stmt: Stmt, depths: Depths, floors: Floors) -> Stmt:
         if isinstance(stmt, Sequential):
@@ -101,7 +108,7 @@ class _Concordizer:
                 if isinstance(part, Declare):
                     here[part.tensor] = len(depths) - 1
             return stmt.rebuild((), tuple(self.stmt(part, depths, here) for part in stmt.bodies))
-        units = _Units(depths, floors, self.names)
+        units = _Units(depths, floors, self.names, self.fitting)
         exprs = stmt.exprs if isinstance(stmt, Declare) else tuple(map(units.expr, stmt.exprs))
         inner = {**depths, **{unit: depth for unit, _, depth in units.loops}}
         if isinstance(stmt, Loop):

@@ -2,7 +2,7 @@
 Figure "Wrapperization" and Table "Wrapper tensors").
 
     if i <= j:                        if UpTriMask()[i, j]:
-        s[()] += A[walk(i), j]   ->       s[()] += protocolize(A, walk, None)[i, j]
+        s[()] += A[i - 1, j]   ->         s[()] += offset(A, (-1, 0))[i, j]
 
 The wrappers and masks that are installed say what they make of an index or a comparison; the core
 knows none of them.
@@ -12,50 +12,66 @@ from __future__ import annotations
 
 from typing import Any
 
-from finch_core.expressions import Access, Call, Expr, Index
-from finch_core.notation import Loop, Stmt
+from finch_core.affine import Scope
+from finch_core.expressions import Access, Call, Expr
+from finch_core.notation import Declare, Define, Freeze, Loop, Stmt, Thaw
 from finch_core.passes.unit import Unit
 from finch_core.rewrite import rewrite_expr
 
 
 def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
     """Offer every access to the wrappers and every comparison to the masks, until none wants it."""
-    wrappers = tuple(w for w in unit.hub.wrappers.values() if hasattr(w, "match_access"))
-    masks = tuple(m for m in unit.hub.masks.values() if hasattr(m, "match_condition"))
-    return _Wrapperizer(wrappers, masks).stmt(stmt, ())
+    found = [*unit.hub.wrappers.values(), *unit.hub.masks.values()]
+    wrappers = [w for w in found if hasattr(w, "match_access")]
+    wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # indices in their own order
+    masks = [m for m in found if hasattr(m, "match_condition")]
+    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks))
+    return pass_.stmt(stmt, Scope(bound=_changing(stmt, 0)))
+
+
+def _changing(stmt: Stmt, depth: int) -> dict[Any, int]:
+    """How many loops are around the innermost change of mode of each tensor."""
+    if isinstance(stmt, (Declare, Freeze, Thaw)):
+        return {stmt.tensor: depth}
+    found: dict[Any, int] = {}
+    for body in stmt.bodies:
+        for tensor, inner in _changing(body, depth + isinstance(stmt, Loop)).items():
+            found[tensor] = max(inner, found.get(tensor, 0))
+    return found
 
 
 class _Wrapperizer:
     def __init__(self, wrappers: tuple[Any, ...], masks: tuple[Any, ...]) -> None:
         self.wrappers, self.masks = wrappers, masks
 
-    def stmt(self, stmt: Stmt, loops: tuple[Index, ...]) -> Stmt:
-        """``loops`` are the indices of the loops around ``stmt``, outermost first."""
-        inner = (*loops, stmt.index) if isinstance(stmt, Loop) else loops
-
-        def rule(node: Expr) -> Expr:
-            return self.rule(node, loops)
-
-        exprs = tuple(rewrite_expr(expr, rule) for expr in stmt.exprs)
+    def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
+        inner = scope
+        if isinstance(stmt, Loop):
+            inner = scope.inside(stmt.index)
+        elif isinstance(stmt, Define):
+            inner = scope.binding(stmt.name)
+        exprs = tuple(
+            rewrite_expr(expr, lambda node: self.rule(node, scope)) for expr in stmt.exprs
+        )
         return stmt.rebuild(exprs, tuple(self.stmt(body, inner) for body in stmt.bodies))
 
-    def rule(self, node: Expr, loops: tuple[Index, ...]) -> Expr:
-        if isinstance(node, Access):
-            return self.access(node, loops)
+    def rule(self, node: Expr, scope: Scope) -> Expr:
+        node = self.access(node, scope)
         if isinstance(node, Call):
             for mask in self.masks:
-                found = mask.match_condition(node, loops)
+                found = mask.match_condition(node, scope)
                 if found is not None:
                     result: Expr = found
                     return result
         return node
 
-    def access(self, node: Access, loops: tuple[Index, ...]) -> Access:
-        changed = True
+    def access(self, node: Expr, scope: Scope) -> Expr:
+        """``node`` after all wrappers; a mask may make a comparison of an access of it."""
+        changed = isinstance(node, Access)
         while changed:
             changed = False
             for wrapper in self.wrappers:
-                found = wrapper.match_access(node, loops)
+                found = wrapper.match_access(node, scope) if isinstance(node, Access) else None
                 if found is not None:
                     node, changed = found, True
         return node

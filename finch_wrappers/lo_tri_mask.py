@@ -1,0 +1,53 @@
+"""LoTriMask: true where ``i >= j`` (paper, Table "Wrapper tensors")."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+
+from finch_core import primitives as prim
+from finch_core.affine import Scope, comparison
+from finch_core.expressions import Access, Call, Expr
+from finch_core.plugins import hookimpl
+from finch_wrappers.mask import Mask, Row, is_row, limited, masked
+
+
+@attrs.frozen
+class LoTriMask(Mask):
+    """The Boolean matrix that is true at ``i, j`` where ``i >= j``: below and on the diagonal.
+
+        e >= j  ->  LoTriMask()[e, j]          e < j  ->  not LoTriMask()[e, j]
+
+    where ``j`` is the innermost index of the comparison and ``e`` is known outside its loop.
+    """
+
+    name: ClassVar[str] = "LoTriMask"
+
+    def __str__(self) -> str:
+        return "LoTriMask()"
+
+    def row(self, i: Expr) -> Row:
+        return Row(True, (i + 1,))
+
+    def holds(self, i: Any, j: Any) -> Any:
+        return i >= j
+
+    @staticmethod
+    def match_condition(call: Call, scope: Scope) -> Expr | None:
+        """The mask for ``e >= j`` and ``e < j``."""
+        return masked(LoTriMask(), limited(comparison(call, scope)), prim.ge, prim.lt)
+
+    @staticmethod
+    def match_access(node: Access, scope: Scope) -> Expr | None:
+        """The comparison that an access means, where its second index is not the inner one."""
+        if not isinstance(node.tensor, LoTriMask) or is_row(node, scope):
+            return None
+        i, j = node.indices
+        return i >= j
+
+
+@hookimpl
+def finch_mask() -> type[Mask]:
+    """The hook."""
+    return LoTriMask

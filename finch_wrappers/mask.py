@@ -1,0 +1,150 @@
+"""What the masks share: Boolean tensors without memory, whose looplets are predefined (paper,
+section "Wrapperization": "mask tensors are implemented using static looplets")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.affine import Scope, given, is_given
+from finch_core.binding import Constant, TensorLike
+from finch_core.dtypes import BOOL, INTP, concrete
+from finch_core.errors import FormatError
+from finch_core.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var
+from finch_core.level import Mode
+from finch_core.looplets import Lookup, Looplet, Phase, Run, Sequence
+from finch_core.notation import Extent
+from finch_core.operators import Operator
+from finch_core.signatures import ImplicitSignature, implicit_signature
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+
+class Mask(TensorLike):
+    """A Boolean matrix: a ``Lookup`` of rows, each of which is true along one stretch.
+
+    It may be an argument of a kernel, and has no dimensions of its own: other accesses, or written
+    ranges, give the extents of the loops.
+    """
+
+    __slots__ = ()
+    name: ClassVar[str]
+    nscalars: ClassVar[int] = 0
+    _memory: ClassVar[tuple[()]] = ()
+
+    def row(self, i: Expr) -> Row:
+        """What the mask is at the first index ``i``, along the second."""
+        raise NotImplementedError
+
+    def holds(self, i: Any, j: Any) -> Any:
+        """Whether the mask is true at ``i, j``: integers, or arrays of integers."""
+        raise NotImplementedError
+
+    # -- as an argument -----------------------------------------------------------------
+
+    @property
+    def signature(self) -> ImplicitSignature:
+        return implicit_signature(self)
+
+    def words(self) -> tuple[Any, ...]:
+        return ()
+
+    def bind(self, scalars: tuple[Var, ...]) -> TensorLike:
+        return self
+
+    def to_numpy(self, shape: tuple[int, int]) -> np.ndarray[Any, Any]:
+        """The first ``shape`` rows and columns, as a dense array."""
+        result: np.ndarray[Any, Any] = self.holds(*np.indices(shape, sparse=True))
+        return result
+
+    # -- in a program -------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return BOOL
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None, None)
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        refuse_update(mode)
+        return Lookup(lambda ctx, i: self.row(i))
+
+
+@attrs.frozen
+class Row(TensorLike):
+    """``first`` up to the first of ``cuts``, then its opposite up to the next, and so on."""
+
+    first: bool
+    cuts: tuple[Expr, ...]
+
+    @property
+    def ndim(self) -> int:
+        return 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return BOOL
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,)
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        refuse_update(mode)
+        values = (self.first ^ bool(k % 2) for k in range(len(self.cuts) + 1))
+        runs = (Run(Constant(TRUE if value else FALSE)) for value in values)
+        return Sequence(tuple(map(Phase, (*self.cuts, None), runs)))
+
+
+Comparison = tuple[Operator, Expr, Index]
+
+
+def masked(
+    mask: TensorLike, found: Comparison | None, where: Operator, elsewhere: Operator
+) -> Expr | None:
+    """The access of ``mask`` that a comparison means: the mask is true at ``i, j`` for
+    ``i where j``, and false for ``i elsewhere j``. None where it means neither."""
+    if found is None or found[0] not in (where, elsewhere):
+        return None
+    op, bound, index = found
+    access = Access(mask, (given(bound), index))
+    return access if op is where else access.not_()
+
+
+def is_row(node: Access, scope: Scope) -> bool:
+    """Whether an access reads a mask along its second index, at a first one that is known."""
+    first, second = node.indices
+    known = isinstance(first, Index) or is_given(first)
+    return known and second in scope.loops and scope.depth(first) < scope.depth(second)
+
+
+def limited(found: Comparison | None) -> Comparison | None:
+    """A comparison to whose bound one can be added: no index comes near the largest integer."""
+    if found is None:
+        return None
+    op, bound, index = found
+    narrow = concrete(bound.dtype).itemsize < INTP.itemsize
+    if narrow or isinstance(bound, (Literal, Index, Call)):
+        return found
+    return op, bound.min(_LIMIT), index
+
+
+_LIMIT = 2**62
+
+
+def refuse_update(mode: Mode) -> None:
+    """Raise ``FormatError`` where a mask would be written."""
+    if mode is Mode.UPDATE:
+        raise FormatError(
+            "a mask cannot be written",
+            hint="write a tensor of bools, Tensor(Dense(Dense(Pattern()))), say",
+        )
