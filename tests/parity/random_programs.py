@@ -60,11 +60,25 @@ class Maker:
             return np.bool_
         return self.draw.choice(INTS if self.kind == "i" else FLOATS)
 
-    def format(self, rank: int, dtype: Any, fill: Any = 0, *, output: bool = False) -> Any:
-        names = [n for n in level_names() if not (output and n in self.limits)]
-        plain = [n for n in names if n in ("Dense", "SparseList")]
+    def crowded(self) -> bool:
+        """Whether there are as many sparse inputs as merge into code of bearable size."""
         levels = [
-            hub().level(self.draw.choice(plain if self.chance(0.4) else names))
+            level
+            for operand in self.operands.values()
+            for level in (operand.format.levels()[:-1] if operand.format else ())
+            if not level.stores_fill
+        ]
+        return len(levels) >= 5
+
+    def format(
+        self, rank: int, dtype: Any, fill: Any = 0, *, output: bool = False, plain: bool = False
+    ) -> Any:
+        if plain:
+            return nest([hub().layout("dense")] * rank, leaf(fill, dtype))
+        names = [n for n in level_names() if not (output and n in self.limits)]
+        common = [n for n in names if getattr(hub().level(n), "layout", "")]
+        levels = [
+            hub().level(self.draw.choice(common if self.chance(0.4) else names))
             for _ in range(rank)
         ]
         below = leaf(fill, dtype)
@@ -91,12 +105,12 @@ class Maker:
     def input(self, dims: tuple[str, ...]) -> str:
         """An input with these dimensions: one that is there already, or a new one."""
         known = [n for n in self.readable if self.dims[n] == dims]
-        if known and self.chance(0.5):
+        if known and self.chance(0.6):
             return self.draw.choice(known)
         name, dtype = self.fresh("A"), self.dtype()
         fill = 0 if self.chance(0.85) else self.draw.choice((1, 2))
         shape = tuple(self.sizes[d] for d in dims)
-        format = self.format(len(dims), dtype, fill)
+        format = self.format(len(dims), dtype, fill, plain=self.crowded())
         data = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(999), fill)
         return self.add(name, dims, format, admit(format, data, self.limits), "in")
 
@@ -223,6 +237,8 @@ class Maker:
         body: list[Any] = []
         for _ in range(self.draw.choice((1, 1, 1, 2, 2, 3))):
             body += self.nest()
+        loops = [stmt for stmt in statements(tuple(body)) if isinstance(stmt, For)]
+        self.partial = loops[-1].index if loops else ""
         body = [self.settled(stmt) for stmt in body]
         used = set().union(*map(names_in, body))
         kept = tuple(o for o in self.operands.values() if o.name in used)
@@ -359,7 +375,7 @@ class Maker:
     def extent(self, loop: For) -> str:
         size = self.sizes[loop.extent]
         choice = self.draw.random()
-        if choice < 0.08 and size > 1:
+        if choice < 0.2 and size > 1 and loop.index == self.partial:
             return f"range(1, {size})" if self.chance(0.5) else f"range(0, {size - 1})"
         return "_" if choice < 0.9 and self.fixed(loop) else f"range(0, {size})"
 
