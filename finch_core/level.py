@@ -132,8 +132,11 @@ class Format:
         raise NotImplementedError
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        """Raise ``FormatError`` naming the buffer and the position where ``fields`` are malformed.
-        The lengths that ``sizes`` gives have been checked as far as they can be known."""
+        """Raise ``FormatError`` naming the buffer and the position where ``sizes`` cannot rely on
+        ``fields``: a pointer that is not one, say. Nothing has been checked before but dtypes."""
+
+    def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        """As ``validate``, for what remains: each buffer is as long as ``sizes`` says."""
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int] | None:
         """The fields of an empty level, as arrays and scalars, and the child's positions.

@@ -62,8 +62,7 @@ def validate(tensor: Tensor) -> None:
             except IndexError:
                 raise FormatError(f"too short for {positions} fibers") from None
             _check_lengths(sizes, fields)
-            if hasattr(level, "validate_contents"):
-                level.validate_contents(positions, shape, fields)
+            level.validate_contents(positions, shape, fields)
         except FormatError as error:
             error.message = f"level {k} ({level.name}): {error.message}"
             raise

@@ -30,7 +30,8 @@ class Stepper(Looplet):
     steps start where the one before ends. ``seek(ctx, i)`` moves ``position`` forward to the step
     that index ``i`` is in. ``tail`` is what follows the last step (None: the loop ends with it).
     ``bound`` is an index where all steps have ended, ``start`` the index to which ``position`` was
-    set, ``following`` emits the move to the next step where that is not ``position += 1``.
+    set, ``following`` emits the move to the next step where that is not ``position += 1``, and
+    ``last`` tells where the last step ends where that is not ``stop(end - 1)``.
     ``anchored`` steps have bodies that look again at where they end: both then speak of one
     immutable ``q``, so that the prover sees that they agree.
     """
@@ -44,6 +45,7 @@ class Stepper(Looplet):
     tail: Part | None
     start: Expr
     following: Callable[[Context], None] | None = None
+    last: Callable[[Context], Expr] | None = None
     anchored: bool = False
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 
@@ -205,9 +207,10 @@ def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
         if steps.tail is None:
             continue
         steps.synchronize(ctx, region)
+        end = steps.stop(steps.end - 1) if steps.last is None else steps.last(ctx)
         last = ctx.let(
             f"{steps.label(region.index.name)}_last",
-            ctx.ifelse(steps.position < steps.end, steps.stop(steps.end - 1), region.start),
+            ctx.ifelse(steps.position < steps.end, end, region.start),
         )
         ctx.prover.know_le(last, ctx.prover.maximum(steps.bound, region.start))
         ctx.prover.know_le(region.start, last)
