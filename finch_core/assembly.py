@@ -284,12 +284,13 @@ class Argument:
 @attrs.frozen
 class Site:
     """A place where a kernel may fail: the exception, its message (formatted with the values of
-    ``Fail``), where in the program, and the remedy."""
+    ``Fail``), where in the program, and the remedy. An ``early`` one comes before any change."""
 
     error: type[FinchError]
     message: str
     span: Span | None = None
     hint: str = ""
+    early: bool = False
 
 
 OUT_OF_MEMORY = 0

@@ -28,11 +28,14 @@ Guarded = tuple[Expr, Access]
 
 def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     """Emit the checks that ``start`` up to ``stop`` lies within what the loop's index accesses."""
+    from finch_core.lowering import leading
+
     done = set()
     for guard, access in accesses(loop.body):
-        if not access.indices or access.indices[0] != loop.index:
+        lead = leading(access)
+        if access.indices[lead : lead + 1] != (loop.index,):
             continue
-        extent = access.tensor.dims[0]
+        extent = access.tensor.dims[lead]
         if extent is None or (loop.index, extent) in ctx.fitting or (guard, extent) in done:
             continue
         done.add((guard, extent))
@@ -60,11 +63,7 @@ def is_unit(extent: Extent) -> bool:
 
 def _check(ctx: Context, access: Access, extent: Extent, start: Expr, stop: Expr) -> None:
     lower, upper = extent.start, extent.stop
-    root = access.tensor.root
-    dimension = (
-        "a dimension" if root is None else f"dimension {root.fiber.ndim - access.tensor.ndim}"
-    )
-    what = f"{dimension} of {access.tensor}"
+    what = _dimension(access)
     hint = "write A[~i] for an index that may be out of bounds, and reads missing there"
     if is_unit(Extent(start, stop)):
         inside = _both(ctx, lower <= start, start < upper)
@@ -78,6 +77,13 @@ def _check(ctx: Context, access: Access, extent: Extent, start: Expr, stop: Expr
         (stop <= start).or_(inside),
         OutOfBounds, message, start, stop, upper, span=access.span, hint=hint,
     )  # fmt: skip
+
+
+def _dimension(access: Access) -> str:
+    root = access.tensor.root
+    if root is None:
+        return f"a dimension of {access.tensor}"
+    return f"dimension {root.fiber.ndim - len(access.indices)} of {root}"
 
 
 def _both(ctx: Context, *conds: Expr) -> Expr:

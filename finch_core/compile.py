@@ -271,6 +271,7 @@ def lower_kernel(
     _locals(ctx, arguments)
     for check in unit.checks:
         _emit_check(ctx, check)
+    ctx.sites[1:] = [attrs.evolve(site, early=True) for site in ctx.sites[1:]]
     for var, before in unit.snapshots.items():
         ctx.emit(asm.Let(before, var))
         ctx.constant(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from functools import lru_cache
@@ -14,11 +15,12 @@ from finch_core.backends import LAST, VARIABLE
 from finch_core.compile import Options
 from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.layout import Layout, layout
 from finch_core.level import Format
 from finch_core.notation import Declare, Loop, Program, Sequential, Sieve, Stmt, Update
 from finch_core.plugins import hub
-from finch_core.signatures import tensor_signature
-from finch_core.tensor import Tensor, checked_shape
+from finch_core.signatures import TensorSignature, tensor_signature
+from finch_core.tensor import Tensor, address_of, checked_shape
 
 SMALL = 4096
 """Tensors of at most so many indices are made empty without compiling anything."""
@@ -60,20 +62,29 @@ def asarray(data: Any) -> Any:
 
 def from_array(array: np.ndarray[Any, Any]) -> Tensor:
     """A dense tensor over a NumPy array's memory (over a copy, where it is not C-contiguous)."""
-    format = _array_format(array.ndim, array.dtype)
-    flat = np.ascontiguousarray(array).reshape(-1)
-    tensor = Tensor._bare(format)
-    tensor._record[: array.ndim] = array.shape
-    (part,) = tensor._layout.buffers
-    tensor._set_array(part, flat)
-    tensor._note_memory()
-    tensor.signature = tensor_signature(format, fixed=True)
+    signature, place = _array_signature(array.ndim, array.dtype)
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned):
+        array = np.require(array, requirements=("C", "ALIGNED"))
+    start = address_of(array)
+    tensor = Tensor.__new__(Tensor)
+    tensor.format, tensor.signature, tensor._layout = signature.format, signature, place
+    tensor._record = np.array((*array.shape, start, array.size), np.uint64)
+    tensor.address = record = address_of(tensor._record)
+    tensor._arrays = [array.reshape(-1)]
+    stop = start + array.nbytes
+    tensor._memory = ((start, stop),) if stop > start else ((record, record + 8),)
     return tensor
 
 
 @lru_cache(maxsize=256)
-def _array_format(ndim: int, dtype: np.dtype[Any]) -> Format:
-    return dense_format(ndim, np.zeros((), dtype)[()], dtype)
+def _array_signature(ndim: int, dtype: np.dtype[Any]) -> tuple[TensorSignature, Layout]:
+    """What all arrays of a dtype and number of dimensions share."""
+    format = dense_format(ndim, np.zeros((), dtype)[()], dtype)
+    place = layout(format)
+    assert [part.offset for part in place.buffers] == [ndim]
+    assert place.words == ndim + 2
+    return tensor_signature(format, fixed=True), place
 
 
 # -- empty tensors --------------------------------------------------------------------------
@@ -279,8 +290,21 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     return values.reshape(tensor.shape)
 
 
+def _stored_plainly(tensor: Tensor, index: tuple[int, ...]) -> Any:
+    """An element of a dense array or of a tensor that is one scalar; None for any other."""
+    layouts = [level.layout for level in tensor._layout.levels]
+    if layouts == ["dense"] * tensor.ndim + ["values"]:
+        return tensor._arrays[0][: math.prod(tensor.shape)].reshape(tensor.shape)[index]
+    if tensor.ndim == 0 and len(tensor._layout.scalars) == 1 and not tensor._layout.buffers:
+        return tensor._scalar(tensor._layout.scalars[0])
+    return None
+
+
 def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
     """One element of a tensor, as a NumPy scalar."""
+    found = _stored_plainly(tensor, index)
+    if found is not None:
+        return found
     names = tuple(f"i{k}" for k in range(tensor.ndim))
     value = Access("data", tuple(Name(name) for name in names))
     program = Program("element", ("out", "data", *names), Update(Access("out", ()), None, value))

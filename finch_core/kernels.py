@@ -12,7 +12,7 @@ import numpy as np
 from finch_core import backends
 from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
 from finch_core.compile import Lowered, Options, local_records
-from finch_core.errors import FinchError, KernelSyntaxError, LifecycleError
+from finch_core.errors import KernelSyntaxError, LifecycleError
 from finch_core.notation import Declare, Program, Update
 from finch_core.signatures import Signature, TensorSignature
 from finch_core.tensor import Tensor
@@ -290,20 +290,21 @@ class Entry:
             self._checked = None
         if failed:
             numbers = [int(v) for v in self._threads.block[:3]]
-            for k in self._outputs:
-                if self._names[k] in self._declared:
-                    _reset(values[k])
-            raise self._error(code - FAILED, numbers)
+            site = self.lowered.kernel.sites[code - FAILED]
+            if not site.early:
+                self._reset(values)
+            raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
 
-    def _error(self, number: int, values: list[int]) -> FinchError:
-        site = self.lowered.kernel.sites[number]
-        return site.error(site.message.format(*values), span=site.span, hint=site.hint)
-
-
-def _reset(value: Any) -> None:
-    """Leave an output empty, but valid, after its kernel failed."""
-    if not value.signature.fixed if isinstance(value.signature, TensorSignature) else False:
-        value.fill(value.shape)
+    def _reset(self, values: tuple[Any, ...]) -> None:
+        """Leave the outputs valid after a failure: those that were declared are empty, as are those
+        whose structure the kernel was changing. An array keeps what was written to it."""
+        for k in self._outputs:
+            signature = self.lowered.signatures[k]
+            while not isinstance(signature, TensorSignature):
+                signature = signature.inner  # type: ignore[attr-defined]
+            dense = all(level.is_leaf or not level.fields for level in signature.format.levels())
+            if not signature.fixed and (self._names[k] in self._declared or not dense):
+                values[k].fill(values[k].shape)
 
 
 def _shared(a: Any, b: Any) -> bool:

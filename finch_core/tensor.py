@@ -48,8 +48,8 @@ class Tensor:
         self._setup(format)
         if data is None:
             self.fill((0,) * format.ndim)
-        elif _is_shape(data, format.ndim):
-            self.fill(tuple(int(n) for n in data))
+        elif _is_shape(data):
+            self.fill(checked_shape(data, format.ndim))
         else:
             from finch_core.convert import convert_into
 
@@ -62,7 +62,7 @@ class Tensor:
         self.signature = tensor_signature(format)
         self._layout = layout(format)
         self._record = np.zeros(self._layout.words, np.uint64)
-        self.address = self._record.ctypes.data
+        self.address = address_of(self._record)
         self._arrays = [np.empty(0, part.field.dtype) for part in self._layout.buffers]
         for part in self._layout.buffers:
             self._set_array(part, self._arrays[part.number])
@@ -195,19 +195,21 @@ class Tensor:
 
     def _set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
         self._arrays[part.number] = array
-        self._record[part.offset] = array.ctypes.data
+        self._record[part.offset] = address_of(array)
         self._record[part.offset + 1] = array.size
 
     def _note_memory(self) -> None:
-        """Remember where the buffers are, to notice memory that is shared."""
-        spans = ((a.ctypes.data, a.ctypes.data + a.nbytes) for a in self._arrays if a.nbytes)
-        self._memory = tuple(spans)
+        """Remember where the buffers are (the record where there are none), to notice memory that
+        is shared."""
+        starts = ((address_of(a), a.nbytes) for a in self._arrays if a.nbytes)
+        spans = tuple([(start, start + size) for start, size in starts])
+        self._memory = spans or ((self.address, self.address + self._record.nbytes),)
 
     def _adopt_moved(self, kernel: Any) -> None:
         """Take over the buffers that a kernel has reallocated."""
         for part in self._layout.buffers:
             address = int(self._record[part.offset])
-            if address != self._arrays[part.number].ctypes.data:
+            if address != address_of(self._arrays[part.number]):
                 dtype = part.field.dtype
                 size = int(self._record[part.offset + 1])
                 memory = kernel.adopt(address, size * dtype.itemsize)
@@ -259,12 +261,16 @@ class Tensor:
         return describe(self)
 
 
-def _is_shape(data: Any, ndim: int) -> bool:
-    """Whether ``data`` is meant as a shape: a tuple of as many integers as there are dimensions."""
-    return (
-        isinstance(data, tuple)
-        and len(data) == ndim
-        and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data)
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """Where an array's memory begins."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _is_shape(data: Any) -> bool:
+    """Whether ``data`` is meant as a shape: a tuple of integers. (Data are nested lists.)"""
+    return isinstance(data, tuple) and all(
+        isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data
     )
 
 

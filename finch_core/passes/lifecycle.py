@@ -40,7 +40,7 @@ from finch_core.passes.unit import Unit
 
 def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the freezes and thaws of ``stmt``, and mark updates of what is still fill."""
-    return _Block(None).run(stmt)
+    return _Block(None, results=unit.program.results).run(stmt)
 
 
 _Singles = dict[BoundTensor, tuple[Index, ...]]
@@ -62,16 +62,33 @@ class _Block:
     """
 
     def __init__(
-        self, own: frozenset[BoundTensor] | None, around: _Singles | None = None
+        self,
+        own: frozenset[BoundTensor] | None,
+        around: _Singles | None = None,
+        results: tuple[str, ...] = (),
     ) -> None:
         self.own = own
+        self.results = results
+        self.thawed: dict[BoundTensor, Span | None] = {}
+        """Where the program thawed what it has not frozen since, in so many words."""
         self.around: _Singles = around or {}
         self.modes: dict[BoundTensor, Mode] = {}
         self.untouched: set[BoundTensor] = set()
         """Declared, and nothing written since."""
 
     def run(self, stmt: Stmt) -> Stmt:
-        return _nest(list(self.items(stmt)) + [Freeze(t) for t in self.updated()])
+        items = list(self.items(stmt))
+        self.check_results()
+        return _nest(items + [Freeze(t) for t in self.updated()])
+
+    def check_results(self) -> None:
+        for tensor, span in self.thawed.items():
+            if tensor.name in self.results:
+                raise LifecycleError(
+                    f"{tensor} is returned while it is still being updated",
+                    span=span,
+                    hint=f"write freeze({tensor}) after its last update, or leave this thaw out",
+                )
 
     def updated(self) -> list[BoundTensor]:
         return [t for t, mode in self.modes.items() if mode is Mode.UPDATE]
@@ -91,6 +108,7 @@ class _Block:
             yield self.written_out(stmt)
         else:
             uses = _uses(stmt)
+            _check_operators(stmt)
             yield from self.changes(uses, stmt)
             fresh = frozenset(self.untouched)
             self.untouched -= set(uses.updates)
@@ -110,7 +128,12 @@ class _Block:
             )
         if isinstance(stmt, Thaw):
             _check_thaw(stmt.tensor, stmt.span)
-        self.modes[stmt.tensor] = Mode.READ if isinstance(stmt, Freeze) else Mode.UPDATE
+        if isinstance(stmt, Freeze):
+            self.thawed.pop(stmt.tensor, None)
+            self.modes[stmt.tensor] = Mode.READ
+        else:
+            self.thawed[stmt.tensor] = stmt.span
+            self.modes[stmt.tensor] = Mode.UPDATE
         return stmt
 
     def changes(self, uses: _Uses, stmt: Stmt) -> Iterator[Stmt]:
@@ -137,6 +160,39 @@ class _Block:
 
     def owns(self, tensor: BoundTensor) -> bool:
         return self.own is None or tensor in self.own
+
+
+def _check_operators(stmt: Stmt) -> None:
+    """Refuse two reductions of one tensor by different operators: which comes first at an element
+    would be left to the formats. (An assignment beside a reduction has one meaning.)"""
+    for updates in _reductions(stmt).values():
+        for update in updates[1:]:
+            if update.op != updates[0].op:
+                name = update.target.tensor.root
+                first, second = _operator_name(updates[0]), _operator_name(update)
+                raise LifecycleError(
+                    f"{name} is updated by {first} and by {second} within one statement",
+                    span=update.target.span or update.span,
+                    hint="split the loop in two, or update another tensor",
+                )
+
+
+def _operator_name(update: Update) -> str:
+    return f"'{update.op.symbol}='" if update.op.symbol else f"'{update.op.name}'"  # type: ignore[union-attr]
+
+
+def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
+    """The reductions below a statement, but for tensors that change mode inside it."""
+    found: dict[BoundTensor, list[Update]] = {}
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        return {} if root is None or stmt.op is None else {root: [stmt]}
+    inside: frozenset[BoundTensor] = frozenset()
+    for body in stmt.bodies:
+        inside |= _owned(body)
+        for tensor, updates in _reductions(body).items():
+            found.setdefault(tensor, []).extend(updates)
+    return {tensor: updates for tensor, updates in found.items() if tensor not in inside}
 
 
 def _check_thaw(tensor: BoundTensor, span: Span | None) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import attrs
 
 from finch_core.binding import BoundTensor
+from finch_core.bounds import is_unit
 from finch_core.errors import FormatError, Span, quote
-from finch_core.expressions import Index
+from finch_core.expressions import Expr, Index
 from finch_core.level import Order
 from finch_core.notation import Declare, Loop, Sequential, Stmt, Thaw, Update
 from finch_core.passes.unit import Unit
@@ -68,7 +69,21 @@ def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
     wanted = tuple(index for index in write.update.target.indices[:depth])
     loops = tuple(loop.index for loop in write.loops[:depth])
     if wanted != loops:
-        _refuse(tensor, depth, write.update.target.span or write.update.span, wanted, unit)
+        span = write.update.target.span or write.update.span
+        _refuse(tensor, depth, span, _written_as(wanted, write.loops), unit)
+
+
+def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str, ...]:
+    """The names that the program has for indices; none where one of them is computed."""
+    units = {loop.index: loop.extent for loop in loops if loop.extent and is_unit(loop.extent)}
+    names = []
+    for index in indices:
+        while index in units:
+            index = units[index].start
+        if not isinstance(index, Index):
+            return ()
+        names.append(index.name)
+    return tuple(names)
 
 
 def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None:
@@ -83,14 +98,13 @@ def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None
 
 
 def _refuse(
-    tensor: BoundTensor, depth: int, span: Span | None, wanted: tuple[object, ...], unit: Unit
+    tensor: BoundTensor, depth: int, span: Span | None, names: tuple[str, ...], unit: Unit
 ) -> None:
     level = [lvl for lvl in tensor.format.levels() if not lvl.is_leaf][depth - 1]
-    names = [i.name for i in wanted if isinstance(i, Index)]
-    if wanted:
+    if names:
         order = f"the loops around this write must begin with {', '.join(names)}, in that order"
     else:
-        order = "one loop must write all of it"
+        order = "one nest of loops must write all of it, in the order of its indices"
     free = [n for n, f in sorted(unit.hub.levels.items()) if not f.is_leaf and f.order is Order.ANY]
     raise FormatError(
         f"{tensor} cannot be written here: its {level.name} level takes each fiber once, in order",
