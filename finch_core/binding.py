@@ -20,6 +20,7 @@ from finch_core.notation import Extent
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.base import Looplet
+    from finch_core.looplets.switch import Switch
     from finch_core.operators import Operator
 
 ZERO, ONE = Literal(0, int), Literal(1, int)
@@ -64,6 +65,16 @@ class TensorLike:
         """Emit the update of a 0-dimensional tensor-like."""
         raise NotImplementedError
 
+    def cases(self, ctx: Context) -> Switch | None:
+        """The two things that a 0-dimensional tensor-like may be, where a statement that reads it
+        is worth emitting once for each; its value is right in both."""
+        return None
+
+    def settled(self, ctx: Context, op: Operator | None) -> Expr | None:
+        """When updates of a 0-dimensional tensor-like by ``op`` change nothing any more, where a
+        loop of such updates should end then."""
+        return None
+
 
 @attrs.define(eq=False)
 class BoundLevel:
@@ -79,6 +90,8 @@ class BoundLevel:
     parts: dict[str, Var | Buffer]
     child: BoundLevel | None
     state: dict[str, Var] = attrs.field(factory=dict)
+    scratch: BoundLevel | None = None
+    """A level like the child, which takes its updates until they are settled."""
 
     def __getitem__(self, name: str) -> Any:
         return self.parts[name]
@@ -172,6 +185,12 @@ class Fiber(TensorLike):
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         self.lvl.format.unwrap(ctx, self, Mode.UPDATE, op, value)
+
+    def cases(self, ctx: Context) -> Switch | None:
+        return self.lvl.format.cases(ctx, self)
+
+    def settled(self, ctx: Context, op: Operator | None) -> Expr | None:
+        return self.lvl.format.settled(ctx, self, op)
 
 
 @attrs.frozen

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
     from finch_core.context import Context
     from finch_core.looplets.base import Looplet
+    from finch_core.looplets.switch import Switch
     from finch_core.operators import Operator
 
 
@@ -56,6 +57,8 @@ class Field:
     is_buffer: bool = True
     init: Any = 0
     """A scalar's value in an empty tensor."""
+    scratch: bool = False
+    """Whether it means nothing outside of a kernel: nobody is asked for it, or shown it."""
 
 
 class Format:
@@ -180,6 +183,14 @@ class Format:
         """A leaf's scalar: its value (``READ``), or emit ``leaf = op(leaf, value)`` (``UPDATE``,
         plain assignment where ``op`` is None) and mark the fiber dirty if it was written."""
         raise NotImplementedError
+
+    def cases(self, ctx: Context, fiber: Fiber) -> Switch | None:
+        """A leaf: the two things that it may be (see ``TensorLike.cases``)."""
+        return None
+
+    def settled(self, ctx: Context, fiber: Fiber, op: Operator | None) -> Expr | None:
+        """A leaf: when updates change nothing any more (see ``TensorLike.settled``)."""
+        return None
 
 
 def check_child(child: Any) -> Format:

@@ -51,19 +51,26 @@ def _search(b: Builder, a: Buffer, start: Var, stop: Var, key: Var) -> None:
 
 
 def append_position(
-    ctx: Context, lvl: BoundLevel, stored: Var, room: Var, *buffers: Buffer
+    ctx: Context,
+    lvl: BoundLevel,
+    stored: Var,
+    room: Var,
+    *buffers: Buffer,
+    child: BoundLevel | None = None,
 ) -> None:
-    """Have position ``stored`` of the child assembled, and room for it in ``buffers``.
+    """Have position ``stored`` of the child (or another ``child``) assembled, and room for it in
+    ``buffers``.
 
     ``room`` counts the assembled positions; it at least doubles when they run out, so that
     appending costs O(1) amortised.
     """
-    assert lvl.child is not None
+    child = child or lvl.child
+    assert child is not None
     with ctx.if_(stored >= room):
         more = ctx.let(f"{lvl.name}_more", (room * 2).max(ctx.lift(4)))
         for buffer in buffers:
             ctx.grow(buffer, more)
-        lvl.child.assemble(ctx, room, more)
+        child.assemble(ctx, room, more)
         ctx.assign(room, more)
 
 

@@ -98,7 +98,8 @@ class Tensor:
             if key in taken:
                 self._set_scalar(part, taken[key])
         for part in self._layout.buffers:
-            self._set_array(part, taken[part.level, part.field.name])
+            empty = np.empty(0, part.field.dtype)
+            self._set_array(part, taken.get((part.level, part.field.name), empty))
         self._note_memory()
         validate(self)
         return self

@@ -22,7 +22,7 @@ def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str],
         if key not in given and sum(p.field.name == name for p in layout.buffers) == 1:
             key = name
         if key not in given:
-            if not part.field.is_buffer:
+            if not part.field.is_buffer or part.field.scratch:
                 continue
             raise FormatError(f"the buffer {part.level}_{name} ({part.field.role}) is missing")
         value = given.pop(key)
@@ -30,7 +30,8 @@ def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str],
     if given:
         raise FormatError(
             f"the format has no buffers {quote(given)}",
-            hint="it has " + ", ".join(f"{p.level}_{p.field.name}" for p in layout.buffers),
+            hint="it has "
+            + ", ".join(f"{p.level}_{p.field.name}" for p in layout.buffers if not p.field.scratch),
         )
     return taken
 
@@ -67,6 +68,17 @@ def validate(tensor: Tensor) -> None:
             error.message = f"level {k} ({level.name}): {error.message}"
             raise
         positions = below
+
+
+def is_valid(tensor: Any) -> bool:
+    """Whether the buffers of a tensor, or of the one inside a wrapper, are well formed."""
+    while not hasattr(tensor, "_fields"):
+        tensor = tensor.tensor
+    try:
+        validate(tensor)
+    except FormatError:
+        return False
+    return True
 
 
 def _check_lengths(sizes: dict[str, int], fields: dict[str, Any]) -> None:
@@ -167,3 +179,47 @@ def check_runs(
     if wrong.size:
         k = int(wrong[0])
         raise FormatError(f"right[{k}] is {right[k]}, less than left[{k}], {left[k]}")
+
+
+def check_starts(
+    left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]
+) -> None:
+    """No run of a fiber may begin after it ends, or before the one before it has ended."""
+    count = int(pointers[-1])
+    if len(left) < count:
+        raise FormatError(f"left has {len(left)} elements, and needs {count}")
+    used, ends = left[:count].astype(np.int64), right[:count].astype(np.int64)
+    before = np.concatenate([[-1], ends[:-1]])[:count]
+    before[pointers[:-1][pointers[:-1] < count]] = -1
+    wrong = np.flatnonzero((used > ends) | (used <= before))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(
+            f"left[{k}] is {used[k]}: a run cannot go from there to right[{k}], {ends[k]}"
+            + (f", after one that ends at {before[k]}" if before[k] >= 0 else "")
+        )
+
+
+def check_cover(right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], shape: int) -> None:
+    """The runs of each fiber must cover the dimension: they end at increasing indices, the last at
+    its end."""
+    count = int(pointers[-1])
+    if len(right) < count:
+        raise FormatError(f"right has {len(right)} elements, and needs {count}")
+    used = right[:count].astype(np.int64)
+    outside = np.flatnonzero((used < 1) | (used > shape))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"right[{k}] is {used[k]}, and not from 1 to the dimension, {shape}")
+    flat = np.flatnonzero(used[1:] <= used[:-1]) + 1
+    wrong = flat[~np.isin(flat, pointers)]
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(f"right[{k}] is {used[k]}, not more than right[{k - 1}], {used[k - 1]}")
+    for p in np.flatnonzero(pointers[1:] == pointers[:-1])[:1] if shape else ():
+        raise FormatError(f"ptr[{p + 1}] is ptr[{p}], {pointers[p]}: fiber {p} has no runs")
+    ends = pointers[1:][pointers[1:] > pointers[:-1]].astype(np.int64) - 1
+    short = ends[used[ends] != shape]
+    if short.size:
+        k = int(short[0])
+        raise FormatError(f"right[{k}], the last of its fiber, is {used[k]}, and must be {shape}")

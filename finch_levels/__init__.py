@@ -4,6 +4,7 @@ Finch"). Each is a plugin of its own, found through the same entry points that s
 from finch_levels.dense import Dense
 from finch_levels.element import Element
 from finch_levels.pattern import Pattern
+from finch_levels.run_list import RunList
 from finch_levels.scalar import Scalar
 from finch_levels.sparse_band import SparseBand
 from finch_levels.sparse_block_list import SparseBlockList
@@ -12,11 +13,13 @@ from finch_levels.sparse_hash import SparseHash
 from finch_levels.sparse_interval import SparseInterval
 from finch_levels.sparse_list import SparseList
 from finch_levels.sparse_pinpoint import SparsePinpoint
+from finch_levels.sparse_run_list import SparseRunList
 
 __all__ = [
     "Dense",
     "Element",
     "Pattern",
+    "RunList",
     "Scalar",
     "SparseBand",
     "SparseBlockList",
@@ -25,4 +28,5 @@ __all__ = [
     "SparseInterval",
     "SparseList",
     "SparsePinpoint",
+    "SparseRunList",
 ]

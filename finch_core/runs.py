@@ -1,0 +1,174 @@
+"""What levels of runs share: comparing and copying subfibers, and merging equal neighbours when they
+are frozen (paper, Table "The main level formats supported by Finch", RunList).
+
+A leaf's runs are merged as they are written. Subfibers cannot be compared while they are updated: they
+are written to a *scratch* level of the child's format, which is frozen, compared, and copied to the
+child without duplicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core import primitives as prim
+from finch_core.binding import BoundLevel, Fiber, TensorLike
+from finch_core.dtypes import BOOL, INTP, Type
+from finch_core.expressions import TRUE, Access, Expr, Index, Literal, Load, Var, call
+from finch_core.level import Field, Format
+from finch_core.notation import Extent, Loop, Sieve, Stmt, Update
+from finch_core.routines import append_position, same_value
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+def scratch_fields(child: Format) -> tuple[Field, ...]:
+    """The fields of a scratch level of format ``child``, and of all below."""
+    return tuple(
+        attrs.evolve(field, name=_scratch_name(k, field.name), scratch=True)
+        for k, level in enumerate(child.levels())
+        for field in level.fields
+    )
+
+
+def _scratch_name(depth: int, name: str) -> str:
+    return f"scratch{depth}_{name}"
+
+
+def bind_scratch(lvl: BoundLevel) -> BoundLevel:
+    """A level like the child of ``lvl``, over its scratch fields; nothing is in it yet."""
+    assert lvl.child is not None
+    bound: BoundLevel | None = None
+    levels = list(enumerate(lvl.child.levels()))
+    for k, level in reversed(levels):
+        parts = {f.name: lvl.parts[_scratch_name(k, f.name)] for f in level.format.fields}
+        bound = BoundLevel(level.format, f"{level.name}_scratch", level.shape, parts, bound)
+    assert bound is not None
+    lvl.scratch = bound
+    return bound
+
+
+# -- subfibers as a whole -------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Flag(TensorLike):
+    """A bool variable as a 0-dimensional tensor, to be set."""
+
+    var: Var
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def dtype(self) -> Type:
+        return BOOL
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return ()
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        ctx.assign(self.var, value)
+
+
+def differ(ctx: Context, first: Fiber, second: Fiber) -> Expr:
+    """Emit a comparison of two readable subfibers of one format; gives whether they differ."""
+    if first.lvl.format.is_leaf:
+        return same_value(first.read(ctx), second.read(ctx)).not_()
+    flag = ctx.var(f"{first.lvl.name}_differ", False)
+    here = _indices(first)
+    same = same_value(Access(first, here), Access(second, here))
+    _for_each(ctx, first, Sieve(call(prim.not_, same), Update(Access(_Flag(flag), ()), None, TRUE)))
+    return flag
+
+
+def copy_subfiber(ctx: Context, source: Fiber, target: Fiber) -> None:
+    """Emit a copy of a readable subfiber to one that is empty and takes updates."""
+    here = _indices(source)
+    value = Access(source, here)
+    body: Stmt = Update(Access(target, here), None, value, fresh=True)
+    if not all(level.stores_fill or level.is_leaf for level in source.lvl.format.levels()):
+        body = Sieve(call(prim.ne, value, Literal(source.fill_value, source.dtype)), body)
+    _for_each(ctx, source, body)
+
+
+def _indices(fiber: Fiber) -> tuple[Index, ...]:
+    return tuple(Index(f"{fiber.lvl.name}_i{k}") for k in range(fiber.ndim))
+
+
+def _for_each(ctx: Context, fiber: Fiber, body: Stmt) -> None:
+    """Emit ``body`` for all indices of a fiber."""
+    for index, extent in reversed(list(zip(_indices(fiber), fiber.dims, strict=True))):
+        body = Loop(index, extent, body)
+    ctx.lower(ctx.simplify(body))
+
+
+# -- merging --------------------------------------------------------------------------------
+
+
+def merge_runs(
+    ctx: Context,
+    lvl: BoundLevel,
+    stop: Expr,
+    ends: tuple[str, ...],
+    adjacent: Callable[[Expr], Expr],
+) -> Var:
+    """Copy the runs of fibers up to ``stop`` from the (frozen) scratch level to the child, but for those
+    that continue the run before; gives how many are left.
+
+    ``ptr`` says where each fiber's runs are, before and after; ``ends`` names the buffers of a run,
+    of which the last says where it ends. ``adjacent(q)`` is whether run ``q`` begins where the run
+    before it ends.
+    """
+    assert lvl.child is not None
+    assert lvl.scratch is not None
+    source, target, ptr = lvl.scratch, lvl.child, lvl.buffer("ptr")
+    kept, room = ctx.var(f"{lvl.name}_kept", 0), ctx.var(f"{lvl.name}_kept_room", 0)
+    begin = ctx.var(f"{lvl.name}_begin", 0)
+    with ctx.for_("p", 0, stop) as p:
+        end = ctx.let(f"{lvl.name}_end", Load(ptr, p + 1), INTP)
+        with ctx.for_("q", begin, end) as q:
+            new = ctx.var(f"{lvl.name}_new", True)
+            with ctx.if_((begin < q).and_(adjacent(q))):
+                ctx.assign(new, differ(ctx, Fiber(source, q - 1), Fiber(source, q)))
+            with ctx.if_(new):
+                append_position(ctx, lvl, kept, room)
+                dirty = ctx.var(f"{lvl.name}_dirty", False)
+                copy_subfiber(ctx, Fiber(source, q), Fiber(target, kept, dirty))
+                for name in ends:
+                    ctx.store(lvl.buffer(name), kept, Load(lvl.buffer(name), q))
+                ctx.assign(kept, kept + 1)
+            with ctx.else_():
+                last = lvl.buffer(ends[-1])
+                ctx.store(last, kept - 1, Load(last, q))
+        ctx.store(ptr, p + 1, kept)
+        ctx.assign(begin, end)
+    return kept
+
+
+def merges_late(format: Any) -> bool:
+    """Whether a format of runs merges them when it is frozen, and not as they are written."""
+    return bool(format.merge) and not format.lvl.is_leaf
+
+
+def extend_run(
+    ctx: Context, lvl: BoundLevel, first: Expr, stored: Expr, yes: Callable[[], None],
+    no: Callable[[], None], adjacent: Expr = TRUE,
+) -> None:  # fmt: skip
+    """Emit ``yes()`` where the leaf at ``stored`` continues the run before it in its fiber (whose runs
+    begin with ``first``), and ``no()`` elsewhere; the position is clean again in the first case."""
+    child = lvl.child
+    assert child is not None
+    here, before = Fiber(child, stored), Fiber(child, stored - 1)
+    same = same_value(before.read(ctx), here.read(ctx))
+    with ctx.if_((first < stored).and_(adjacent).and_(same)):
+        child.assemble(ctx, stored, stored + 1)
+        yes()
+    with ctx.else_():
+        no()

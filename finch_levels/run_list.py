@@ -1,0 +1,287 @@
+"""RunList: runs of equal subfibers that cover the dimension (paper, Table "The main level formats
+supported by Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.binding import Fiber
+from finch_core.dtypes import INTP
+from finch_core.errors import FormatError
+from finch_core.expressions import Expr, Literal, Load, Var
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import AcceptRun, Jumper, Lookup, Looplet, Part, Run, Stepper, Thunk
+from finch_core.plugins import hookimpl
+from finch_core.routines import (
+    append_position,
+    check_index_width,
+    require_width,
+    same_value,
+    search,
+)
+from finch_core.runs import bind_scratch, extend_run, merge_runs, merges_late, scratch_fields
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class RunList(Format):
+    """A level of runs: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run ``q`` goes from
+    where the one before it ended to before index ``right[q]``, with its subfiber at position ``q``.
+
+    ``index`` and ``pointer`` are the dtypes of ``right`` and ``ptr``. Reads walk, gallop or follow. Writes
+    append in order, whole runs at once; what they leave out becomes runs of fill. Neighbours that are
+    equal are merged, unless ``merge`` is False: over a leaf as they are written, over a level when
+    it is frozen, by way of a scratch copy of the child. Raises ``FormatError`` for a child that cannot
+    hold fill (``Pattern``).
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    merge: bool = True
+
+    name: ClassVar[str] = "RunList"
+    order: ClassVar[Order] = Order.ONCE
+    thaws: ClassVar[bool] = False
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+    stores_fill: ClassVar[bool] = True
+
+    def __attrs_post_init__(self) -> None:
+        if not self.lvl.holds_fill:
+            raise FormatError(
+                "a RunList stores the fill as runs, and a Pattern below it cannot",
+                hint="SparseRunList(Pattern()), or an Element(False) leaf",
+            )
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        scratch = scratch_fields(self.lvl) if merges_late(self) else ()
+        return (
+            Field("ptr", self.pointer, "where the runs of each fiber start"),
+            Field("right", self.index, "the index before which each run ends"),
+            *scratch,
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        runs = int(fields["ptr"][positions])
+        return {"ptr": positions + 1, "right": runs}, runs
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_cover, check_pointers
+
+        check_pointers("ptr", fields["ptr"], positions)
+        check_cover(fields["right"], fields["ptr"][: positions + 1], shape)
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        ctx.grow(lvl.buffer("ptr"), 1)
+        ctx.store(lvl.buffer("ptr"), 0, 0)
+        for name in ("stored", "room", "fibers"):
+            lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        lvl.child.declare(ctx, init)
+        if merges_late(self):
+            bind_scratch(lvl).declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        ctx.grow(lvl.buffer("ptr"), stop + 1)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        _pass_over(ctx, lvl, stop)
+        stored: Expr = lvl.state["stored"]
+        require_width(ctx, stored, self.pointer, "stored runs", "pointer")
+        if lvl.scratch is not None:
+            lvl.scratch.freeze(ctx, stored)
+            stored = merge_runs(ctx, lvl, stop, ("right",), lambda q: ctx.lift(True))
+        lvl.child.freeze(ctx, stored)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _append(ctx, fiber))
+        if protocol == "follow":
+            return Thunk(lambda ctx: _follow(ctx, fiber))
+        kind = Jumper if protocol == "gallop" else Stepper
+        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+
+
+# -- reading --------------------------------------------------------------------------------
+
+
+def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
+    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
+    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
+    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+
+
+def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
+    """Step from run to run."""
+    right = fiber.lvl.buffer("right")
+    start, stop = _bounds(ctx, fiber)
+    q = ctx.var(f"{fiber.lvl.name}_p", start)
+
+    def seek(ctx: Context, i: Expr) -> None:
+        with ctx.if_((q < stop).and_(Load(right, q).cast(INTP) <= i)):
+            ctx.assign(q, search(ctx, right, q, stop, i + 1))
+
+    yield kind(
+        position=q,
+        end=stop,
+        stop=lambda q: Load(right, q).cast(INTP),
+        body=lambda ctx, q: Run(fiber.subfiber(q)),
+        seek=seek,
+        bound=fiber.lvl.shape,
+        tail=None,
+        start=ctx.lift(0),
+    )
+
+
+def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Look each index up by binary search."""
+    start, stop = _bounds(ctx, fiber)
+
+    def lookup(ctx: Context, i: Expr) -> Part:
+        found = search(ctx, fiber.lvl.buffer("right"), start, stop, i + 1)
+        return fiber.subfiber(ctx.let(f"{fiber.lvl.name}_p", found))
+
+    yield Lookup(lookup)
+
+
+# -- writing --------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Writing:
+    """A fiber that is being written: its first run, where the runs so far end, whether the last is
+    one of fill that a gap has left, and whether anything was written."""
+
+    fiber: Fiber
+    first: Expr
+    reached: Var
+    gapped: Var
+    written: Var
+
+    @property
+    def lvl(self) -> BoundLevel:
+        return self.fiber.lvl
+
+    @property
+    def merges(self) -> bool:
+        """Whether equal neighbours are merged at once."""
+        format = self.lvl.format
+        assert isinstance(format, RunList)
+        return format.merge and format.lvl.is_leaf
+
+    def fill_to(self, ctx: Context, stop: Expr) -> None:
+        """Fill from where the runs end up to ``stop``."""
+        stored, right = self.lvl.state["stored"], self.lvl.buffer("right")
+        with ctx.if_(self.reached < stop):
+            extends: Expr = self.gapped
+            if self.merges:
+                fill = Literal(self.fiber.fill_value, self.fiber.dtype)
+                before = Fiber(_target(self.lvl), stored - 1).read(ctx)
+                extends = extends.or_((self.first < stored).and_(same_value(before, fill)))
+            with ctx.if_(extends):
+                ctx.store(right, stored - 1, stop)
+            with ctx.else_():
+                _append_run(ctx, self.lvl, stop)
+                ctx.assign(self.gapped, True)
+            ctx.assign(self.reached, stop)
+
+    def commit(self, ctx: Context, stop: Expr) -> None:
+        """Make what is at the next position a run up to ``stop``."""
+        stored, right = self.lvl.state["stored"], self.lvl.buffer("right")
+
+        def append() -> None:
+            ctx.store(right, stored, stop)
+            ctx.assign(stored, stored + 1)
+            ctx.assign(self.gapped, False)
+
+        if self.merges:
+            extend = lambda: ctx.store(right, stored - 1, stop)  # noqa: E731
+            extend_run(ctx, self.lvl, self.first, stored, extend, append)
+        else:
+            append()
+        ctx.assign(self.reached, stop)
+        ctx.assign(self.written, True)
+        self.fiber.mark(ctx)
+
+
+def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Append runs; where nothing was written at the end, they are taken back."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    stored, fibers = lvl.state["stored"], lvl.state["fibers"]
+    _pass_over(ctx, lvl, fiber.pos)
+    writing = _Writing(
+        fiber,
+        ctx.let(f"{name}_first", stored),
+        ctx.var(f"{name}_reached", 0),
+        ctx.var(f"{name}_gapped", False),
+        ctx.var(f"{name}_written", False),
+    )
+
+    def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
+        writing.fill_to(ctx, start)
+        _make_room(ctx, lvl)
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield Fiber(_target(lvl), stored, dirty, fiber.tensor)
+        with ctx.if_(dirty):
+            writing.commit(ctx, stop)
+
+    yield AcceptRun(lambda ctx, start, stop: Thunk(lambda ctx: over(ctx, start, stop)))
+    with ctx.if_(writing.written):
+        writing.fill_to(ctx, lvl.shape)
+        ctx.store(lvl.buffer("ptr"), fiber.pos + 1, stored)
+        ctx.assign(fibers, fiber.pos + 1)
+    with ctx.else_():
+        ctx.assign(stored, writing.first)
+
+
+def _target(lvl: BoundLevel) -> BoundLevel:
+    """The level that takes the subfibers as they are written."""
+    target = lvl.scratch or lvl.child
+    assert target is not None
+    return target
+
+
+def _make_room(ctx: Context, lvl: BoundLevel) -> None:
+    state = lvl.state
+    right = lvl.buffer("right")
+    append_position(ctx, lvl, state["stored"], state["room"], right, child=_target(lvl))
+
+
+def _append_run(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+    """Append a run of fill up to ``stop``."""
+    _make_room(ctx, lvl)
+    stored = lvl.state["stored"]
+    ctx.store(lvl.buffer("right"), stored, stop)
+    ctx.assign(stored, stored + 1)
+
+
+def _pass_over(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+    """Make the fibers up to ``stop`` in which nothing was written one run of fill each."""
+    fibers = lvl.state["fibers"]
+    with ctx.for_("r", fibers, stop) as r:
+        with ctx.if_(lvl.shape > 0):
+            _append_run(ctx, lvl, lvl.shape)
+        ctx.store(lvl.buffer("ptr"), r + 1, lvl.state["stored"])
+    ctx.assign(fibers, fibers.max(stop))
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return RunList
+
+
+__all__ = ["RunList"]

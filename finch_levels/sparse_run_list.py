@@ -1,0 +1,221 @@
+"""SparseRunList: runs of equal subfibers, without those of fill (paper, Table "The main level formats
+supported by Finch")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.binding import Fiber
+from finch_core.dtypes import INTP
+from finch_core.expressions import Expr, Load
+from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.looplets import (
+    AcceptRun,
+    Jumper,
+    Lookup,
+    Looplet,
+    Part,
+    Phase,
+    Run,
+    Sequence,
+    Stepper,
+    Switch,
+    Thunk,
+)
+from finch_core.plugins import hookimpl
+from finch_core.routines import accumulate_counts, append_position, check_index_width, search
+from finch_core.runs import bind_scratch, extend_run, merge_runs, merges_late, scratch_fields
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class SparseRunList(Format):
+    """A level of runs with gaps: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run ``q`` goes
+    from index ``left[q]`` to ``right[q]`` (its last), with its subfiber at position ``q``.
+
+    ``index`` is the dtype of ``left`` and ``right``, ``pointer`` that of ``ptr``. Reads walk, gallop or
+    follow. Writes append in order, whole runs at once. Adjacent runs that are equal are merged, unless
+    ``merge`` is False: over a leaf as they are written, over a level when it is frozen, by way of
+    a scratch copy of the child.
+    """
+
+    lvl: Format = attrs.field(converter=check_child)
+    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    merge: bool = True
+
+    name: ClassVar[str] = "SparseRunList"
+    order: ClassVar[Order] = Order.ONCE
+    thaws: ClassVar[bool] = False
+    protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        scratch = scratch_fields(self.lvl) if merges_late(self) else ()
+        return (
+            Field("ptr", self.pointer, "where the runs of each fiber start"),
+            Field("left", self.index, "the first index of each run"),
+            Field("right", self.index, "the last index of each run"),
+            *scratch,
+        )
+
+    def sizes(
+        self, positions: int, shape: int, fields: Mapping[str, Any]
+    ) -> tuple[dict[str, int], int]:
+        runs = int(fields["ptr"][positions])
+        return {"ptr": positions + 1, "left": runs, "right": runs}, runs
+
+    def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
+        from finch_core.validation import check_indices, check_pointers, check_starts
+
+        check_pointers("ptr", fields["ptr"], positions)
+        ptr = fields["ptr"][: positions + 1]
+        check_indices("right", fields["right"], ptr, shape)
+        check_starts(fields["left"], fields["right"], ptr)
+
+    # -- the five functions -------------------------------------------------------------
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        assert lvl.child is not None
+        check_index_width(ctx, lvl, self.index)
+        ctx.grow(lvl.buffer("ptr"), 1)
+        ctx.store(lvl.buffer("ptr"), 0, 0)
+        for name in ("stored", "room"):
+            lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        lvl.child.declare(ctx, init)
+        if merges_late(self):
+            bind_scratch(lvl).declare(ctx, init)
+
+    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
+        ctx.grow(lvl.buffer("ptr"), stop + 1)
+        ctx.fill(lvl.buffer("ptr"), start + 1, stop + 1, 0)
+
+    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        assert lvl.child is not None
+        stored: Expr = lvl.state["stored"]
+        accumulate_counts(ctx, lvl.buffer("ptr"), stop, stored)
+        if lvl.scratch is not None:
+            lvl.scratch.freeze(ctx, stored)
+            stored = merge_runs(ctx, lvl, stop, ("left", "right"), lambda q: _adjacent(lvl, q))
+        lvl.child.freeze(ctx, stored)
+
+    def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            return Thunk(lambda ctx: _append(ctx, fiber))
+        if protocol == "follow":
+            return Thunk(lambda ctx: _follow(ctx, fiber))
+        kind = Jumper if protocol == "gallop" else Stepper
+        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+
+
+def _adjacent(lvl: BoundLevel, q: Expr) -> Expr:
+    """Whether run ``q`` begins where the one before it ends."""
+    before = Load(lvl.buffer("right"), q - 1).cast(INTP)
+    return (before + 1).eq(Load(lvl.buffer("left"), q).cast(INTP))
+
+
+# -- reading --------------------------------------------------------------------------------
+
+
+def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
+    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
+    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
+    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+
+
+def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
+    """Step from run to run."""
+    right = fiber.lvl.buffer("right")
+    start, stop = _bounds(ctx, fiber)
+    q = ctx.var(f"{fiber.lvl.name}_p", start)
+
+    def seek(ctx: Context, i: Expr) -> None:
+        with ctx.if_((q < stop).and_(Load(right, q).cast(INTP) < i)):
+            ctx.assign(q, search(ctx, right, q, stop, i))
+
+    yield kind(
+        position=q,
+        end=stop,
+        stop=lambda q: Load(right, q).cast(INTP) + 1,
+        body=lambda ctx, q: Thunk(lambda ctx: _run(ctx, fiber, q), steady=True),
+        seek=seek,
+        bound=fiber.lvl.shape,
+        tail=Run(fiber.filled()),
+        start=ctx.lift(0),
+        anchored=True,
+    )
+
+
+def _run(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
+    """Fill up to run ``q``, and then the run."""
+    lvl, right = fiber.lvl, fiber.lvl.buffer("right")
+    q = ctx.let(f"{lvl.name}_now", q)
+    last = ctx.let(f"{lvl.name}_last", Load(right, q), INTP)
+    left = ctx.let(f"{lvl.name}_first", Load(lvl.buffer("left"), q), INTP)
+    ctx.prover.define(last, Load(right, q))
+    ctx.prover.know_le(left, last)
+    yield Sequence((Phase(left, Run(fiber.filled())), Phase(None, Run(fiber.subfiber(q)))))
+
+
+def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Look each index up by binary search."""
+    left, right = fiber.lvl.buffer("left"), fiber.lvl.buffer("right")
+    start, stop = _bounds(ctx, fiber)
+
+    def lookup(ctx: Context, i: Expr) -> Part:
+        q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, right, start, stop, i))
+        found = (q < stop).and_(Load(left, q).cast(INTP) <= i)
+        return Switch(found, fiber.subfiber(q), fiber.filled())
+
+    yield Lookup(lookup)
+
+
+# -- writing --------------------------------------------------------------------------------
+
+
+def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
+    """Append a run wherever something is written."""
+    lvl, name = fiber.lvl, fiber.lvl.name
+    target = lvl.scratch or lvl.child
+    assert target is not None
+    stored, left, right = lvl.state["stored"], lvl.buffer("left"), lvl.buffer("right")
+    first = ctx.let(f"{name}_first", stored)
+
+    def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
+        append_position(ctx, lvl, stored, lvl.state["room"], left, right, child=target)
+        dirty = ctx.var(f"{name}_dirty", False)
+        yield Fiber(target, stored, dirty, fiber.tensor)
+        with ctx.if_(dirty):
+            commit(ctx, start, stop)
+            fiber.mark(ctx)
+
+    def commit(ctx: Context, start: Expr, stop: Expr) -> None:
+        def append() -> None:
+            ctx.store(left, stored, start)
+            ctx.store(right, stored, stop - 1)
+            ctx.assign(stored, stored + 1)
+
+        if lvl.format.merge and target.format.is_leaf:  # type: ignore[attr-defined]
+            extend = lambda: ctx.store(right, stored - 1, stop - 1)  # noqa: E731
+            adjacent = (Load(right, stored - 1).cast(INTP) + 1).eq(start)
+            extend_run(ctx, lvl, first, stored, extend, append, adjacent)
+        else:
+            append()
+
+    yield AcceptRun(lambda ctx, start, stop: Thunk(lambda ctx: over(ctx, start, stop)))
+    ctx.store(lvl.buffer("ptr"), fiber.pos + 1, stored - first)
+
+
+@hookimpl
+def finch_level_format() -> type[Format]:
+    return SparseRunList
+
+
+__all__ = ["SparseRunList"]
