@@ -7,7 +7,8 @@ from typing import Any
 
 from finch_core import primitives as prim
 from finch_core.assembly import OUT_OF_MEMORY, Site
-from finch_core.builder import Builder, Names
+from finch_core.binding import BoundTensor
+from finch_core.builder import NEGATIONS, Builder, Names, negation
 from finch_core.dtypes import concrete
 from finch_core.errors import FinchError, OutOfMemory, Span
 from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift
@@ -45,6 +46,8 @@ class Context(Builder):
             Site(OutOfMemory, "memory ran out while a tensor was growing"),
         ]
         assert OUT_OF_MEMORY == 0
+        self.thawed: tuple[BoundTensor, ...] = ()
+        self.spans: dict[BoundTensor | None, Span | None] = {}
         self._simplifier = simplifier
         self._slots = 0
 
@@ -144,6 +147,19 @@ class Context(Builder):
         self.sites.append(Site(error, message, span, hint))
         return len(self.sites) - 1
 
+    def fail(self, site: int, *values: Any) -> None:
+        """Leave the kernel with error ``site``. Tensors that were thawed are frozen first, and so
+        keep what they held."""
+        thawed, self.thawed = self.thawed, ()
+        for tensor in thawed:
+            levels = tensor.level.levels()
+            states = [dict(level.state) for level in levels]
+            tensor.level.freeze(self, 1)
+            for level, state in zip(levels, states, strict=True):
+                level.state = state
+        super().fail(site, *values)
+        self.thawed = thawed
+
     def require(
         self,
         cond: Expr,
@@ -171,7 +187,7 @@ def balanced(cond: Expr) -> Expr:
     """A comparison without a constant that both sides add: ``i + 1 == j + 1`` is ``i == j``."""
     if isinstance(cond, Call) and cond.op in (prim.and_, prim.or_):
         return call(cond.op, *map(balanced, cond.args))
-    if not isinstance(cond, Call) or cond.op not in _NEGATIONS:
+    if not isinstance(cond, Call) or cond.op not in NEGATIONS:
         return cond
     if any(concrete(arg.dtype).kind not in "iu" for arg in cond.args):
         return cond
@@ -180,25 +196,6 @@ def balanced(cond: Expr) -> Expr:
     if shift == 0 or isinstance(first, Literal) or isinstance(second, Literal):
         return cond
     return call(cond.op, first + (low - shift), second + (high - shift))
-
-
-_NEGATIONS = {
-    prim.eq: prim.ne, prim.ne: prim.eq, prim.lt: prim.ge, prim.ge: prim.lt, prim.gt: prim.le,
-    prim.le: prim.gt,
-}  # fmt: skip
-
-
-def negation(cond: Expr) -> Expr:
-    """The opposite of a condition."""
-    if not isinstance(cond, Call):
-        return cond.not_()
-    if cond.op in _NEGATIONS and all(concrete(arg.dtype).kind in "iub" for arg in cond.args):
-        return call(_NEGATIONS[cond.op], *cond.args)
-    if cond.op is prim.or_:
-        return negation(cond.args[0]).and_(negation(cond.args[1]))
-    if cond.op is prim.and_:
-        return negation(cond.args[0]).or_(negation(cond.args[1]))
-    return cond.not_()
 
 
 def _flatten(expr: Expr) -> list[Expr]:

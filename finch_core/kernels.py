@@ -11,6 +11,7 @@ import numpy as np
 
 from finch_core import backends
 from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
+from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, Options, local_records
 from finch_core.errors import KernelSyntaxError, LifecycleError
 from finch_core.notation import Declare, Program, Update
@@ -292,18 +293,23 @@ class Entry:
             numbers = [int(v) for v in self._threads.block[:3]]
             site = self.lowered.kernel.sites[code - FAILED]
             if not site.early:
-                self._reset(values)
+                self._reset(values, code - FAILED == OUT_OF_MEMORY)
             raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
 
-    def _reset(self, values: tuple[Any, ...]) -> None:
+    def _reset(self, values: tuple[Any, ...], memory: bool) -> None:
         """Leave the outputs valid after a failure: those that were declared are empty, as are those
-        whose structure the kernel was changing. An array keeps what was written to it."""
+        whose structure was left half changed. An array keeps what was written to it."""
+        from finch_core.validation import is_valid
+
         for k in self._outputs:
             signature = self.lowered.signatures[k]
             while not isinstance(signature, TensorSignature):
                 signature = signature.inner  # type: ignore[attr-defined]
-            dense = all(level.is_leaf or not level.fields for level in signature.format.levels())
-            if not signature.fixed and (self._names[k] in self._declared or not dense):
+            if signature.fixed:
+                continue
+            levels = signature.format.levels()
+            cut = memory and any(level.fields for level in levels if not level.is_leaf)
+            if self._names[k] in self._declared or cut or not is_valid(values[k]):
                 values[k].fill(values[k].shape)
 
 

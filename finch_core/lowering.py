@@ -12,7 +12,7 @@ from finch_core.affine import is_given
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.bounds import check_bounds, is_unit
 from finch_core.dtypes import INTP, concrete, is_weak
-from finch_core.errors import FormatError
+from finch_core.errors import FinchError, FormatError
 from finch_core.expressions import Access, Expr, Literal, call, cast
 from finch_core.level import Mode
 from finch_core.looplets.base import Looplet
@@ -65,7 +65,11 @@ def _sequential(ctx: Context, stmt: Sequential) -> None:
 def _update(ctx: Context, stmt: Update) -> None:
     """Rule *Assign*."""
     value = evaluate(ctx, stmt.value)
-    _scalar(stmt.target).update(ctx, stmt.op, value)
+    try:
+        _scalar(stmt.target).update(ctx, stmt.op, value)
+    except FinchError as error:
+        error.span = error.span or stmt.span
+        raise
 
 
 def _define(ctx: Context, stmt: Define) -> None:
@@ -103,11 +107,13 @@ def _declare(ctx: Context, stmt: Declare) -> None:
 def _freeze(ctx: Context, stmt: Freeze) -> None:
     """Rule *Freeze*."""
     stmt.tensor.level.freeze(ctx, 1)
+    ctx.thawed = tuple(tensor for tensor in ctx.thawed if tensor is not stmt.tensor)
 
 
 def _thaw(ctx: Context, stmt: Thaw) -> None:
     """Rule *Thaw*."""
     stmt.tensor.level.thaw(ctx, 1)
+    ctx.thawed = (*ctx.thawed, stmt.tensor)
 
 
 def _loop(ctx: Context, stmt: Loop) -> None:
@@ -131,6 +137,8 @@ def _loop(ctx: Context, stmt: Loop) -> None:
                 return node
             key = (node.tensor, node.indices[:lead], mode)
             if key not in slots:
+                if mode is Mode.UPDATE and node.tensor.root is not None:
+                    ctx.spans[node.tensor.root] = node.span
                 tensor = _selected(ctx, node, lead, mode)
                 slots[key] = Slot(ctx.fresh_slot(), tensor)
                 looplets[slots[key].number] = tensor.unfurl(ctx, mode, "")

@@ -196,7 +196,8 @@ def _require_append(ctx: Context, fiber: Fiber, last: Expr, begun: Expr, i: Expr
     with ctx.if_((fiber.pos < last).or_(behind)):
         site = ctx.site(
             FormatError,
-            "index {0} of a thawed SparseList is not after all that it stores",
+            f"index {{0}} of {fiber} is not after all that its SparseList stores",
+            ctx.spans.get(fiber.tensor),
             hint="append in order, or use SparseHash, which takes writes in any order",
         )
         ctx.fail(site, i)

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import attrs
 
+from finch_core.affine import is_given
 from finch_core.binding import ZERO, BoundTensor
-from finch_core.errors import DimensionMismatch, Span
-from finch_core.expressions import Access, Expr, Index, Literal, Load, Name, lift
+from finch_core.errors import DimensionMismatch, FormatError, Span
+from finch_core.expressions import Access, Expr, Index, Literal, Load, Modified, Name, lift
 from finch_core.notation import Declare, Extent, Loop, Stmt
 from finch_core.passes.unit import Check, Unit
 
@@ -109,6 +110,13 @@ class _Dimensionalizer:
         return [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
 
     def access(self, node: Access) -> None:
+        for index in node.indices:
+            if isinstance(index, Modified) and not is_given(index):
+                raise FormatError(
+                    f"no wrapper that is installed knows what {index.modifier} means here",
+                    span=node.span,
+                    hint="install the plugin that does, or leave it out",
+                )
         dims = self.dims_of(node)
         for k, (index, dim) in enumerate(zip(node.indices, dims, strict=True)):
             if dim is None or not isinstance(index, Index):
