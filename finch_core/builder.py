@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from finch_core import primitives as prim
 from finch_core.assembly import (
     Assign,
     Block,
@@ -39,7 +40,7 @@ from finch_core.assembly import (
     While,
 )
 from finch_core.dtypes import BOOL, INTP, concrete
-from finch_core.expressions import Buffer, Expr, Invoke, Literal, Var, cast, lift
+from finch_core.expressions import Buffer, Call, Expr, Invoke, Literal, Var, call, cast, lift
 
 _WORDS = (
     "alignas alignof asm auto bool break case char const constexpr continue default do double "
@@ -74,6 +75,25 @@ class Names:
         return name
 
 
+NEGATIONS = {
+    prim.eq: prim.ne, prim.ne: prim.eq, prim.lt: prim.ge, prim.ge: prim.lt, prim.gt: prim.le,
+    prim.le: prim.gt,
+}  # fmt: skip
+
+
+def negation(cond: Expr) -> Expr:
+    """The opposite of a condition."""
+    if not isinstance(cond, Call):
+        return cond.not_()
+    if cond.op in NEGATIONS and all(concrete(arg.dtype).kind in "iub" for arg in cond.args):
+        return call(NEGATIONS[cond.op], *cond.args)
+    if cond.op is prim.or_:
+        return negation(cond.args[0]).and_(negation(cond.args[1]))
+    if cond.op is prim.and_:
+        return negation(cond.args[0]).or_(negation(cond.args[1]))
+    return cond.not_()
+
+
 @attrs.define
 class _Frame:
     """A block under construction; ``branch`` is an ``if`` that an ``else`` may still follow."""
@@ -95,7 +115,7 @@ def conditional(cond: Expr, body: Block, orelse: Block = _NOTHING) -> tuple[Stat
         return body.statements if cond.value else orelse.statements
     if body:
         return (If(cond, body, orelse),)
-    return (If(cond.not_(), orelse),) if orelse else ()
+    return (If(negation(cond), orelse),) if orelse else ()
 
 
 class Builder:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from finch_core.expressions import Expr
-from finch_core.looplets.base import Precedence
+from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.stepper import Stepper, lower_lone, split_tails
 
 if TYPE_CHECKING:
@@ -53,9 +53,11 @@ def _leapfrog(ctx: Context, region: Region, slots: list[int]) -> None:
         for stop in stops.values():
             ctx.prover.know_le(reached + 1, stop)
         longest = ctx.prover.maximum(*stops.values())
-        stop = ctx.bind_stop(name, ctx.prover.minimum(longest, region.stop))
+        whole = ctx.prover.le(longest, region.stop)
+        stop = ctx.bind_stop(name, longest if whole else ctx.prover.minimum(longest, region.stop))
         ctx.prover.know_le(reached + 1, stop)
-        _leaders(ctx, region.between(reached, stop), list(slots), jumpers, stops)
+        step = region.between(reached, stop)
+        _leaders(ctx, step, list(slots), jumpers, stops, wanted=True, exact=whole)
         ctx.assign(reached, stop)
     for jumper in jumpers.values():
         ctx.cursors[jumper.position] = None
@@ -67,20 +69,39 @@ def _leaders(
     slots: list[int],
     jumpers: dict[int, Jumper],
     stops: dict[int, Expr],
+    wanted: bool,
+    exact: bool,
 ) -> None:
-    """Which strides end with the region? Those lead, the others follow."""
+    """Which strides end with the region? Those lead. Shorter ones follow, longer ones are cut.
+
+    ``wanted``: one of those left to ask reaches the region's end, as none before did; ``exact``: it
+    does not go beyond.
+    """
     if not slots:
         region.lower(ctx)
         return
     k, others = slots[0], slots[1:]
     jumper = jumpers[k]
+    body = jumper.step(ctx, jumper.position)
+
+    def go_on(looplet: Looplet, wanted: bool) -> None:
+        _leaders(ctx, region.put(k, looplet), others, jumpers, stops, wanted, exact)
 
     def leads() -> None:
-        body = jumper.step(ctx, jumper.position)
-        _leaders(ctx, region.put(k, body), others, jumpers, stops)
+        go_on(body, wanted=False)
         jumper.advance(ctx, region.stop)
 
-    def follows() -> None:
-        _leaders(ctx, region.put(k, jumper.demoted()), others, jumpers, stops)
+    def is_cut() -> None:
+        go_on(body.truncated(), wanted=False)
 
-    ctx.fork(stops[k].eq(region.stop), leads, follows)
+    def does_not_lead() -> None:
+        if wanted and not others:
+            is_cut()
+        else:
+            beyond = stops[k] > region.stop
+            ctx.fork(beyond, is_cut, lambda: go_on(jumper.demoted(), wanted))
+
+    if wanted and exact and not others:
+        leads()
+    else:
+        ctx.fork(stops[k].eq(region.stop), leads, does_not_lead)

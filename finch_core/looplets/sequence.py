@@ -61,11 +61,13 @@ class Sequence(Looplet):
             region.put(slot, self._at_point(region)).lower(ctx)
             return
         start = region.start
-        for phase in self.phases:
+        for k, phase in enumerate(self.phases, start=1):
             part = region.between(start, region.stop)
             end = phase.end(ctx, part)
             phase.up_to(ctx, part.put(slot, phase), slot, end)
-            start = ctx.bind(f"{region.index.name}_start", ctx.prover.maximum(start, end))
+            if k < len(self.phases):
+                following = ctx.prover.maximum(start, end)
+                start = ctx.bind(f"{region.index.name}_start", following)
 
     def _at_point(self, region: Region) -> Looplet:
         """The phase that a region of one index is in."""
