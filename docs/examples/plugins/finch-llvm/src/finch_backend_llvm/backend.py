@@ -1,0 +1,75 @@
+"""The backend ``llvm``."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from typing import TYPE_CHECKING
+
+import attrs
+from finch_core.assembly import Kernel
+from finch_core.errors import BackendError
+
+if TYPE_CHECKING:
+    from finch_backend_llvm.callable import LlvmKernel
+
+LEVEL = "FINCH_LLVM_OPT"
+"""The environment variable that sets how much LLVM optimises, 0 to 3; read at each compilation."""
+
+MACHINES = ("x86_64", "amd64", "aarch64", "arm64")
+"""Processors on which a double complex is passed to C as two doubles."""
+
+
+@attrs.frozen
+class LlvmBackend:
+    """Compiles kernels in process. ``level``: how much LLVM optimises, 0 to 3 (``None``: as the
+    environment says, else 3)."""
+
+    level: int | None = None
+    name: str = attrs.field(default="llvm", init=False)
+
+    def available(self) -> str:
+        """An empty string if LLVM can be used here, else the reason why not."""
+        if os.name != "posix" or platform.machine().lower() not in MACHINES:
+            return f"it does not know the calls of {platform.machine()} on {platform.system()}"
+        return _llvm_missing()
+
+    def compile(self, kernel: Kernel, *, key: str = "") -> LlvmKernel:
+        """Compile ``kernel``. Raises ``BackendError``."""
+        from finch_backend_llvm.kernels import module_of, prototype
+        from finch_backend_llvm.machine import machine
+
+        text = str(module_of(kernel))
+        code = machine().object_code(text, self._level())
+        return _kernel(code, prototype(kernel), text)
+
+    def load(self, key: str, params: int) -> LlvmKernel | None:
+        """The kernel of an earlier process, or ``None``."""
+        return None
+
+    def _level(self) -> int:
+        text = os.environ.get(LEVEL, "") or "3"
+        if self.level is not None:
+            return self.level
+        if text not in ("0", "1", "2", "3"):
+            raise BackendError(f"{LEVEL}={text}", hint="it is a number from 0 to 3")
+        return int(text)
+
+
+def _kernel(code: bytes, prototype: str, source: str) -> LlvmKernel:
+    from finch_backend_llvm.callable import LlvmKernel
+    from finch_backend_llvm.kernels import ENTRY
+    from finch_backend_llvm.machine import machine
+
+    address, keep = machine().loaded(code, ENTRY)
+    return LlvmKernel.at(address, prototype, source, keep)
+
+
+@cache
+def _llvm_missing() -> str:
+    try:
+        import llvmlite.binding
+    except (ImportError, OSError) as error:
+        return f"llvmlite does not load: {error}"
+    return "" if llvmlite.binding else "llvmlite is empty"
