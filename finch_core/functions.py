@@ -139,8 +139,12 @@ def _choose(name: str, z: Any) -> Operator:
     def evaluate(a: Any, b: Any) -> Any:
         return b if (a != a if is_nan else a == z) else a
 
+    def chosen(a: Expr) -> Expr:
+        return Call(prim.isnan, (a,)).not_() if is_nan else Call(prim.ne, (a, literal))
+
     return Operator(
         name, evaluate, by_promotion, associative=True, idempotent=True, definition=definition,
+        fixed_point=chosen,
         identity=lambda dtype: cast_value(z, dtype),
     )  # fmt: skip
 

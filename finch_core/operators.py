@@ -32,7 +32,8 @@ class Operator:
     none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
     ``x``, NaN and signed zeros included; ``structural_annihilator`` tells further values that
     swallow all others where they are structural fills (infinity in a sum). ``repeated`` gives ``x``
-    combined ``n`` times with itself.
+    combined ``n`` times with itself. ``fixed_point`` builds the condition on ``x`` under which
+    ``op(x, y)`` is ``x`` for every ``y`` (None: that it is the annihilator, where that is exact).
     ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
     callables that mean this operator inside a kernel.
     """
@@ -50,6 +51,7 @@ class Operator:
     exact_identity: str = "biu"
     exact_annihilator: str = "biu"
     repeated: Operator | None = None
+    fixed_point: Callable[[Expr], Expr] | None = None
     definition: Callable[..., Expr] | None = None
     python: tuple[Any, ...] = ()
 

@@ -72,16 +72,23 @@ def _builtin_max(a: Any, b: Any) -> Any:
     return b if b > a else a
 
 
+def _is(bound: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The condition that a value is this bound of its dtype."""
+    return lambda value: value.eq(bound(concrete(value.dtype)))
+
+
 minimum_ = register(
     Operator(
         "min", _builtin_min, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=largest, annihilator=smallest, exact_identity="biuf", python=(builtins.min,),
+        fixed_point=_is(smallest),
     )
 )  # fmt: skip
 maximum_ = register(
     Operator(
         "max", _builtin_max, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=smallest, annihilator=largest, exact_identity="biuf", python=(builtins.max,),
+        fixed_point=_is(largest),
     )
 )  # fmt: skip
 minimum = _ufunc(

@@ -6,6 +6,7 @@ from finch_levels.element import Element
 from finch_levels.pattern import Pattern
 from finch_levels.run_list import RunList
 from finch_levels.scalar import Scalar
+from finch_levels.short_circuit_scalar import ShortCircuitScalar
 from finch_levels.sparse_band import SparseBand
 from finch_levels.sparse_block_list import SparseBlockList
 from finch_levels.sparse_byte_map import SparseByteMap
@@ -13,6 +14,7 @@ from finch_levels.sparse_hash import SparseHash
 from finch_levels.sparse_interval import SparseInterval
 from finch_levels.sparse_list import SparseList
 from finch_levels.sparse_pinpoint import SparsePinpoint
+from finch_levels.sparse_scalar import SparseScalar
 from finch_levels.sparse_run_list import SparseRunList
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Pattern",
     "RunList",
     "Scalar",
+    "ShortCircuitScalar",
     "SparseBand",
     "SparseBlockList",
     "SparseByteMap",
@@ -29,4 +32,5 @@ __all__ = [
     "SparseList",
     "SparsePinpoint",
     "SparseRunList",
+    "SparseScalar",
 ]

@@ -8,6 +8,7 @@ import attrs
 
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.stepper import Stepper, lower_lone, split_tails
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _leapfrog(ctx: Context, region: Region, slots: list[int]) -> None:
         step = region.between(reached, stop)
         _leaders(ctx, step, list(slots), jumpers, stops, wanted=True, exact=whole)
         ctx.assign(reached, stop)
+        end_early(ctx, region, reached)
     for jumper in jumpers.values():
         ctx.cursors[jumper.position] = None
 

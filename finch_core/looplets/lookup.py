@@ -9,6 +9,7 @@ import attrs
 
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.short_circuit import end_early
 from finch_core.rewrite import substitute_index
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def each_index(ctx: Context, region: Region) -> None:
     else:
         with ctx.for_(name, start, stop) as i, ctx.prover.assuming(start <= i, i < stop):
             at_index(ctx, region, i)
+            end_early(ctx, region, i + 1)
 
 
 def _begins(ctx: Context, region: Region) -> Expr:

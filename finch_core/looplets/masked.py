@@ -13,6 +13,7 @@ from finch_core.binding import Constant, TensorLike
 from finch_core.expressions import TRUE, Expr
 from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.run import Run
+from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.spike import Spike
 from finch_core.rewrite import fill_slot
 
@@ -56,9 +57,10 @@ def merge_masked(ctx: Context, region: Region, steppers: dict[int, Stepper]) -> 
             with ctx.if_(hits[k]):
                 steps.advance(ctx, reached)
             ctx.cursors[steps.position] = reached
+        early = end_early(ctx, region, reached, {s.position: s.position for s in steppers.values()})
     rest = region.between(reached, region.stop)
     for k, steps in steppers.items():
-        ctx.cursors[steps.position] = region.stop
+        ctx.cursors[steps.position] = None if early else region.stop
         rest = rest.put(k, _fill(ctx, steps))
     rest.lower(ctx)
 

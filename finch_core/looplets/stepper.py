@@ -13,6 +13,7 @@ from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
 from finch_core.looplets.masked import CASES, can_mask, merge_masked
 from finch_core.looplets.run import Run
 from finch_core.looplets.sequence import Phase, Sequence
+from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
 from finch_core.prover import split
@@ -141,6 +142,7 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
     if counted:
         with ctx.for_("q", steps.position, steps.end) as q:
             _step(ctx, region, slot, steps, q, reached)
+            early = end_early(ctx, region, reached, {steps.position: q + 1})
     else:
         more = steps.position < steps.end
         if not covered:
@@ -148,8 +150,9 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
         with ctx.while_(more):
             _step(ctx, region, slot, steps, steps.now(ctx), reached)
             steps.advance(ctx, reached)
+            early = end_early(ctx, region, reached, {steps.position: steps.position})
     ctx.loop_cursors(region.looplets.values())
-    ctx.cursors[steps.position] = region.stop
+    ctx.cursors[steps.position] = None if early else region.stop
     if covered and steps.tail is None:
         return
     ctx.cursors[steps.position] = reached
@@ -160,7 +163,7 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
             remaining.lower(ctx)
         else:  # its code may look at the next step, which there need not be
             ctx.fork(reached < region.stop, lambda: remaining.lower(ctx))
-    ctx.cursors[steps.position] = region.stop
+    ctx.cursors[steps.position] = None if early else region.stop
 
 
 def _step(
@@ -245,8 +248,9 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         ctx.assign(reached, stop)
         for stepper in steps.values():
             ctx.cursors[stepper.position] = reached
+        early = end_early(ctx, region, reached, {s.position: s.position for s in steps.values()})
     for stepper in steps.values():
-        ctx.cursors[stepper.position] = region.stop
+        ctx.cursors[stepper.position] = None if early else region.stop
 
 
 def _cases(

@@ -1,0 +1,102 @@
+"""Ending a loop early for a reduction that cannot change any more (paper, "Scalars").
+
+    for q in ...:                         for q in ...:
+        p or= A[q]                            p or= A[q]
+        s += A[q]               ->            s += A[q]
+                                              if p:
+                                                  for q in (the rest): s += A[q]
+                                                  break
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from finch_core.binding import TensorLike
+from finch_core.dtypes import concrete
+from finch_core.expressions import Expr, Literal, Var
+from finch_core.looplets.region import Region, is_empty
+from finch_core.notation import Declare, Sequential, Stmt, Update
+from finch_core.rewrite import rewrite_statements
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+def end_early(
+    ctx: Context, region: Region, reached: Expr, synchronized: Mapping[Var, Expr] | None = None
+) -> bool:
+    """After a step of a loop over ``region`` that has come to ``reached``: leave the loop once a
+    reduction is settled, with what else the loop does done without it.
+
+    ``synchronized`` gives the positions of steppers that stand at ``reached``, with the values they
+    must have for that. Gives whether there was anything to emit: positions are unknown then after
+    the loop. What follows up to the region's stop may still run the reduction, which changes
+    nothing, and finds ``reached`` at the stop where the rest has been done.
+    """
+    settled = list(_settling(ctx, region.body))
+    for target, cond in settled:
+        cursors = dict(ctx.cursors)
+        with ctx.if_(cond):
+            rest = attrs.evolve(region, body=_without(ctx, region.body, target))
+            if not is_empty(rest.body):
+                _finish(ctx, rest, reached, synchronized or {})
+            ctx.break_()
+        ctx.cursors = cursors
+    return bool(settled)
+
+
+def _finish(
+    ctx: Context, rest: Region, reached: Expr, synchronized: Mapping[Var, Expr]
+) -> None:
+    """Emit what is left of the loop."""
+    start = ctx.let(f"{rest.index.name}_start", reached)
+    ctx.loop_cursors(rest.looplets.values())
+    for position, value in synchronized.items():
+        ctx.assign(position, value)
+        ctx.cursors[position] = start
+    with ctx.prover.assuming(rest.start <= start, start <= rest.stop):
+        rest.between(start, rest.stop).lower(ctx)
+    if isinstance(reached, Var) and not ctx.is_constant(reached):
+        ctx.assign(reached, rest.stop)
+
+
+def _settling(ctx: Context, body: Stmt) -> Iterable[tuple[TensorLike, Expr]]:
+    """The scalars that a loop reduces into, if they may settle, and when they have."""
+    declared = {part.tensor for part in body.walk() if isinstance(part, Declare)}
+    reductions: dict[TensorLike, list[Update]] = {}
+    for part in body.walk():
+        if isinstance(part, Update) and not part.target.indices:
+            reductions.setdefault(part.target.tensor, []).append(part)
+    for target, updates in reductions.items():
+        if target.root in declared or len({update.op for update in updates}) > 1:
+            continue
+        cond = target.settled(ctx, updates[0].op)
+        if cond is not None:
+            yield target, cond
+
+
+def _without(ctx: Context, body: Stmt, target: TensorLike) -> Stmt:
+    """``body`` without its updates of ``target``."""
+
+    def rule(stmt: Stmt) -> Stmt:
+        return Sequential() if isinstance(stmt, Update) and stmt.target.tensor == target else stmt
+
+    return ctx.simplify(rewrite_statements(body, rule))
+
+
+def fixed_point(op: Operator | None, value: Expr) -> Expr | None:
+    """When ``op`` leaves ``value`` as it is whatever it is combined with; None if it never does."""
+    if op is None:
+        return None
+    dtype = concrete(value.dtype)
+    if op.fixed_point is not None:
+        return op.fixed_point(value)
+    if op.annihilator is None or dtype.kind not in op.exact_annihilator:
+        return None
+    found = op.annihilator(dtype)
+    return None if found is None else value.eq(Literal(found, dtype))

@@ -1,0 +1,45 @@
+"""ShortCircuitScalar: a scalar whose reductions end their loops once nothing changes it any more
+(paper, Table "The main level formats supported by Finch", Figure "Using a ShortCircuitScalar")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from finch_core.expressions import Expr
+from finch_core.level import Format
+from finch_core.looplets.short_circuit import fixed_point
+from finch_core.plugins import hookimpl
+from finch_core.tensor import Tensor
+from finch_levels.scalar import ScalarLeaf
+
+if TYPE_CHECKING:
+    from finch_core.binding import Fiber
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+@attrs.frozen(eq=False)
+class ShortCircuitScalarLeaf(ScalarLeaf):
+    """One value; a loop that reduces into it looks after each step whether that is of use still."""
+
+    name: ClassVar[str] = "ShortCircuitScalar"
+
+    def settled(self, ctx: Context, fiber: Fiber, op: Operator | None) -> Expr | None:
+        return fixed_point(op, fiber.lvl.scalar("val"))
+
+
+def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format's name
+    """A 0-dimensional tensor that starts as ``fill``. A loop that reduces into it ends when the value
+    is the operator's annihilator (any value but ``z`` for ``choose(z)``); what else the loop does is
+    done to its end. Products of floats have no such value, for zero times NaN is NaN."""
+    return Tensor(ShortCircuitScalarLeaf(fill, dtype=dtype))
+
+
+ShortCircuitScalar.__finch_local__ = True  # type: ignore[attr-defined]
+
+
+@hookimpl
+def finch_scalar() -> type[Format]:
+    return ShortCircuitScalarLeaf

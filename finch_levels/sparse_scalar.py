@@ -1,0 +1,66 @@
+"""SparseScalar: a scalar that knows whether it was written, so that reads of it are specialised for
+its fill value (paper, Table "The main level formats supported by Finch")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from finch_core.binding import Constant
+from finch_core.dtypes import BOOL
+from finch_core.expressions import FALSE, Expr, Literal
+from finch_core.level import Field, Format, Mode
+from finch_core.looplets import Switch
+from finch_core.plugins import hookimpl
+from finch_core.tensor import Tensor
+from finch_levels.scalar import ScalarLeaf
+
+if TYPE_CHECKING:
+    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+@attrs.frozen(eq=False)
+class SparseScalarLeaf(ScalarLeaf):
+    """One value, and whether it was written since it was declared."""
+
+    name: ClassVar[str] = "SparseScalar"
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        dirty = Field("dirty", BOOL, "whether the value was written", is_buffer=False, init=False)
+        return (*super().fields, dirty)
+
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        return {"val": self.fill, "dirty": False}, 0
+
+    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
+        super().declare(ctx, lvl, init)
+        ctx.assign(lvl.scalar("dirty"), FALSE)
+
+    def unwrap(
+        self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
+    ) -> Expr | None:
+        if mode is Mode.UPDATE:
+            ctx.assign(fiber.lvl.scalar("dirty"), True)
+        return super().unwrap(ctx, fiber, mode, op, value)
+
+    def cases(self, ctx: Context, fiber: Fiber) -> Switch:
+        value, fill = fiber.lvl.scalar("val"), Literal(self.fill, self.type, structural=True)
+        return Switch(fiber.lvl.scalar("dirty"), Constant(value), Constant(fill))
+
+
+def SparseScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format's name
+    """A 0-dimensional tensor that starts as ``fill``: where it still is, what reads it is skipped or
+    simplified as if the fill were written there."""
+    return Tensor(SparseScalarLeaf(fill, dtype=dtype))
+
+
+SparseScalar.__finch_local__ = True  # type: ignore[attr-defined]
+
+
+@hookimpl
+def finch_scalar() -> type[Format]:
+    return SparseScalarLeaf
