@@ -13,6 +13,7 @@ import numpy as np
 from random_tree import Declare, For, If, Let, Lit, Op, Operand, Put, Random, Read, Ref, names_in
 from random_tree import statements, walk
 
+from finch_core.level import Order
 from finch_core.plugins import hub
 from finch_core.testing import KINDS, admit, array, leaf, level_names, nest
 
@@ -71,10 +72,23 @@ class Maker:
         return len(levels) >= 5
 
     def format(
-        self, rank: int, dtype: Any, fill: Any = 0, *, output: bool = False, plain: bool = False
+        self,
+        rank: int,
+        dtype: Any,
+        fill: Any = 0,
+        *,
+        output: bool = False,
+        plain: bool = False,
+        free: bool = False,
     ) -> Any:
+        """A random format: ``plain`` is dense, ``free`` takes updates in any order."""
         if plain:
             return nest([hub().layout("dense")] * rank, leaf(fill, dtype))
+        if free:
+            names = [n for n in level_names() if hub().level(n).order is Order.ANY]
+            return nest(
+                [hub().level(self.draw.choice(names)) for _ in range(rank)], leaf(fill, dtype)
+            )
         names = [n for n in level_names() if not (output and n in self.limits)]
         common = [n for n in names if getattr(hub().level(n), "layout", "")]
         levels = [
@@ -135,7 +149,9 @@ class Maker:
     def expr(self, scope: Scope, depth: int = 2) -> Any:
         if depth == 0 or self.chance(0.3):
             return self.atom(scope)
-        op = self.draw.choice(("+", "*", "*", "*", "+", "-", "min", "max", "cmp", "ifelse", "//", "%"))
+        op = self.draw.choice(
+            ("+", "*", "*", "*", "+", "-", "min", "max", "cmp", "ifelse", "//", "%")
+        )
         if op == "ifelse":
             return Op(op, (self.condition(scope), self.expr(scope, 0), self.expr(scope, depth - 1)))
         if op == "cmp":
@@ -283,10 +299,13 @@ class Maker:
             found = Read(self.indirection(dim, target), (Ref(index),)) if scatter else Ref(index)
             children.append(found)
             dims.append(target if scatter else dim)
-        format = self.format(len(dims), dtype, fill, output=True)
+        ordered = chosen == loops[: len(chosen)] and all(isinstance(c, Ref) for c in children)
+        in_place = self.chance(0.12)
+        free = in_place or not ordered
+        format = self.format(len(dims), dtype, fill, output=True, free=free and self.chance(0.9))
         shape = tuple(self.sizes[d] for d in dims)
         stale = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(99), fill)
-        in_place = self.chance(0.12) and all(level.thaws for level in format.levels())
+        in_place = in_place and all(level.thaws for level in format.levels())
         known = in_place or self.chance(0.4) or any(isinstance(c, Read) for c in children)
         self.add(name, dims, format, stale if known else None, "out")
         declare = [] if in_place else [Declare(name, fill)]
