@@ -15,6 +15,12 @@ from finch_core.errors import BackendError
 if TYPE_CHECKING:
     from finch_core.assembly import Kernel
 
+LARGE = 60_000
+"""Characters of source beyond which a kernel is compiled with fewer optimisations: compile time
+grows faster than the kernel, and a merge of many levels is bound by its branches anyway."""
+
+_SPARING = ("-O1",)
+
 
 @attrs.define
 class CBackend:
@@ -96,13 +102,14 @@ class CBackend:
         known = cache.name("flags", compiler.identity)
         optional = cache.recall(known)
         first = toolchain.OPTIONAL_FLAGS if optional is None else tuple(optional)
-        flags = (*toolchain.BASE_FLAGS, *first, *self._extra())
+        extra = (*_SPARING, *self._extra()) if len(source) > LARGE else self._extra()
+        flags = (*toolchain.BASE_FLAGS, *first, *extra)
         outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None and optional is None:
             taken = toolchain.accepted(compiler)
             if taken != first:
                 cache.remember(known, taken)
-                flags = (*toolchain.BASE_FLAGS, *taken, *self._extra())
+                flags = (*toolchain.BASE_FLAGS, *taken, *extra)
                 outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None:
             raise toolchain.refused(compiler, flags, outcome.said)
