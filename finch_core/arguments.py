@@ -75,4 +75,9 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
         )
     from finch_core.convert import from_array
 
-    return from_array(array)
+    try:
+        return from_array(array)
+    except FormatError as error:
+        error.message = f"{name} is an array of {array.dtype}: {error.message}"
+        error.span = program.spans.get(name)
+        raise

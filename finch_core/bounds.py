@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Any
 from finch_core import primitives as prim
 from finch_core.errors import OutOfBounds
 from finch_core.expressions import TRUE, Access, Call, Expr
-from finch_core.notation import Extent, Loop, Stmt
+from finch_core.notation import Extent, Loop, Stmt, Update
 from finch_core.prover import split
 
 if TYPE_CHECKING:
     from finch_core.context import Context
 
-Guarded = tuple[Expr, Access]
-"""An access, and the condition under which it is evaluated."""
+Guarded = tuple[Expr, Access, bool]
+"""An access, the condition under which it is evaluated, and whether it is written."""
+
+
+_READING = "A[~i] takes an index that may be out of bounds, and is missing there"
+_WRITING = "write under a condition, as in: if 0 <= i and i < n"
 
 
 def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
@@ -31,7 +35,7 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     from finch_core.lowering import leading
 
     done = set()
-    for guard, access in accesses(loop.body):
+    for guard, access, written in accesses(loop.body):
         lead = leading(access)
         if access.indices[lead : lead + 1] != (loop.index,):
             continue
@@ -39,20 +43,21 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
         if extent is None or (loop.index, extent) in ctx.fitting or (guard, extent) in done:
             continue
         done.add((guard, extent))
-        _under(ctx, guard, access, extent, start, stop)
+        hint = _WRITING if written else _READING
+        _under(ctx, guard, access, extent, start, stop, hint)
 
 
 def _under(
-    ctx: Context, guard: Expr, access: Access, extent: Extent, start: Expr, stop: Expr
+    ctx: Context, guard: Expr, access: Access, extent: Extent, start: Expr, stop: Expr, hint: str
 ) -> None:
     from finch_core.lowering import as_condition, evaluate
 
     if guard is TRUE or not _evaluable(guard):
-        _check(ctx, access, extent, start, stop)
+        _check(ctx, access, extent, start, stop, hint)
         return
     cond = as_condition(evaluate(ctx, guard))
     with ctx.if_(cond), ctx.prover.assuming(cond):
-        _check(ctx, access, extent, start, stop)
+        _check(ctx, access, extent, start, stop, hint)
 
 
 def is_unit(extent: Extent) -> bool:
@@ -61,10 +66,11 @@ def is_unit(extent: Extent) -> bool:
     return atom == other and end == offset + 1
 
 
-def _check(ctx: Context, access: Access, extent: Extent, start: Expr, stop: Expr) -> None:
+def _check(
+    ctx: Context, access: Access, extent: Extent, start: Expr, stop: Expr, hint: str
+) -> None:
     lower, upper = extent.start, extent.stop
     what = _dimension(access)
-    hint = "write A[~i] for an index that may be out of bounds, and reads missing there"
     if is_unit(Extent(start, stop)):
         inside = _both(ctx, lower <= start, start < upper)
         message = f"index {{0}} is out of bounds for {what} of size {{1}}"
@@ -103,11 +109,13 @@ def accesses(stmt: Stmt) -> Iterator[Guarded]:
     The conditions of statements inside are not told: code for those is emitted under them.
     """
     for part in stmt.walk():
+        target = part.target if isinstance(part, Update) else None
         for expr in part.exprs:
-            yield from _accesses(expr, TRUE)
+            for guard, access in _accesses(expr, TRUE):
+                yield guard, access, access is target
 
 
-def _accesses(expr: Expr, guard: Expr) -> Iterator[Guarded]:
+def _accesses(expr: Expr, guard: Expr) -> Iterator[tuple[Expr, Access]]:
     if isinstance(expr, Access):
         yield guard, expr
     if isinstance(expr, Call) and expr.op in _LAZY and len(expr.args) > 1:

@@ -65,6 +65,11 @@ class Operator:
         """The operator's meaning on plain values, so that it is a Python function too."""
         return self.evaluate(*args)
 
+    @property
+    def spelling(self) -> str:
+        """The operator as a program writes it, for messages."""
+        return repr(self.symbol or self.name)
+
     def result(self, *types: Type) -> Type:
         """The type of the result; raises ``TypeError`` where the operator is not defined."""
         return self.typing(types)[1]

@@ -86,7 +86,7 @@ class Pattern(Format):
             return TRUE
         if op not in _SETTING:
             raise FormatError(
-                f"a Pattern cannot be updated by {op}: it can only become True",
+                f"a Pattern cannot be updated by {op and op.spelling}: it can only become True",
                 hint="use =, |= or max, or an Element(False) leaf",
             )
         ctx.fork(value, lambda: fiber.mark(ctx))

@@ -178,7 +178,8 @@ def _check_operators(stmt: Stmt) -> None:
 
 
 def _operator_name(update: Update) -> str:
-    return f"'{update.op.symbol}='" if update.op.symbol else f"'{update.op.name}'"  # type: ignore[union-attr]
+    assert update.op is not None
+    return f"'{update.op.symbol}='" if update.op.symbol else update.op.spelling
 
 
 def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:

@@ -70,7 +70,9 @@ class _Scopes:
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
             raise FormatError(
-                f"{stmt.op} is not defined on {mine} and {concrete(other)}", span=stmt.span
+                f"{stmt.op and stmt.op.spelling} is not defined on {mine} and {concrete(other)}",
+                span=stmt.span,
+                hint=_CAST,
             ) from None
         if not _fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
@@ -173,7 +175,11 @@ class _Scopes:
     @staticmethod
     def undefined(node: Call, span: Span | None, error: Exception) -> FinchError:
         types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
-        return FormatError(f"{node.op} is not defined on {types}", span=span)
+        name = node.op.spelling
+        return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
+
+
+_CAST = "cast the operands, as in int(x) or np.float64(x)"
 
 
 def _fits(target: Any, source: Any, value: Expr | None) -> bool:

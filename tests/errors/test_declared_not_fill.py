@@ -1,0 +1,18 @@
+from error_support import VECTOR, dense, refusal
+
+from finch_core import FormatError, kernel
+
+
+@kernel
+def ones(y):
+    y[...] = 1
+
+
+def test_declared_not_fill():
+    expected = """\
+y is declared to 1.0, but its fill value is 0.0
+  line 2
+    y[...] = 1
+    ^^^^^^^^^^
+  hint: make the tensor with that fill value, or write y[...] = 0.0"""
+    assert refusal(FormatError, ones, dense(VECTOR)) == expected

@@ -1,0 +1,20 @@
+from error_support import dense, refusal
+
+from finch_core import DimensionMismatch, kernel
+
+
+@kernel
+def ones(y, n):
+    y[...] = 0
+    for i in range(n, 2):
+        y[i] = 1
+
+
+def test_range_declared_negative():
+    expected = """\
+the range starts at -3, and dimension 0 of y at 0
+  line 4
+    y[i] = 1
+    ^^^^
+  hint: for i in _: takes the whole dimension"""
+    assert refusal(DimensionMismatch, ones, dense([7.0]), -3) == expected

@@ -1,0 +1,19 @@
+from error_support import VECTOR, refusal
+
+from finch_core import KernelSyntaxError, _, kernel
+
+
+@kernel
+def add(y, x):
+    for i in _:
+        y[()] += x[i]
+
+
+def test_written_number():
+    expected = """\
+y is written, and a number was passed
+  line 1
+    def add(y, x):
+            ^
+  hint: pass Scalar(0.0), and read its .value afterwards"""
+    assert refusal(KernelSyntaxError, add, 1.0, VECTOR) == expected

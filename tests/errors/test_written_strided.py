@@ -1,0 +1,20 @@
+import numpy as np
+from error_support import VECTOR, refusal
+
+from finch_core import FormatError, _, kernel
+
+
+@kernel
+def add(y, x):
+    for i in _:
+        y[i] += x[i]
+
+
+def test_written_strided():
+    expected = """\
+y is written, and the array is not contiguous
+  line 1
+    def add(y, x):
+            ^
+  hint: pass np.ascontiguousarray(a), or a Tensor"""
+    assert refusal(FormatError, add, np.zeros(8)[::2], VECTOR) == expected
