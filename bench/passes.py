@@ -1,0 +1,119 @@
+"""What each assembly pass is worth: the same kernel with the pass and without it, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from bench.harness import compare
+from finch_core import Tensor, asarray
+from finch_core.compile import Options
+from finch_core.kernels import Kernel
+from finch_levels import Dense, Element, SparseByteMap, SparseList
+
+CSR = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
+VECTOR = Dense(Element(0.0))
+
+
+def rows(y, A, x):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j] * x[j]
+    return y
+
+
+def columns(y, A, x):
+    y[...] = 0
+    for j, i in _:
+        y[i] += A[j, i] * x[j]
+    return y
+
+
+def product(C, A, B):
+    C[...] = 0
+    for i in _:
+        w = Tensor(SparseByteMap(Element(0.0)))
+        for k, j in _:
+            w[j] += A[i, k] * B[k, j]
+        for j in _:
+            C[i, j] = w[j]
+    return C
+
+
+@attrs.frozen
+class Case:
+    """A program on data that shows what a pass does."""
+
+    passes: tuple[str, ...]
+    name: str
+    function: Callable[..., Any]
+    arguments: Callable[[], tuple[Any, ...]]
+
+
+def random_csr(n: int, each: int, seed: int = 0) -> Tensor:
+    """``each`` entries in every row, at random columns."""
+    rng = np.random.default_rng(seed)
+    columns = np.sort(rng.integers(0, n, (n, each)), axis=1)
+    columns += np.arange(each)  # strictly increasing
+    buffers = {
+        "1_ptr": np.arange(0, n * each + 1, each, dtype=np.int32),
+        "1_idx": columns.ravel().astype(np.int32),
+        "2_val": rng.random(n * each),
+    }
+    return Tensor.from_buffers(CSR, (n, n + each), buffers)
+
+
+def sparse_arguments() -> tuple[Any, ...]:
+    return Tensor(VECTOR), random_csr(100_000, 10), asarray(np.random.rand(100_010))
+
+
+def dense_arguments() -> tuple[Any, ...]:
+    return Tensor(VECTOR), asarray(np.random.rand(1024, 1024)), asarray(np.random.rand(1024))
+
+
+def column_arguments() -> tuple[Any, ...]:
+    return Tensor(VECTOR), random_csr(100_000, 10), asarray(np.random.rand(100_000))
+
+
+def product_arguments() -> tuple[Any, ...]:
+    A, B = random_csr(10_000, 4), random_csr(10_004, 4, seed=1)
+    return Tensor(CSR), A, B
+
+
+CASES = (
+    Case(("promote", "fills", "settled"), "SpMV by rows, CSR", rows, sparse_arguments),
+    Case(("invariant",), "SpMV by columns, CSC", columns, column_arguments),
+    Case(("lanes", "promote"), "dense matrix times vector", rows, dense_arguments),
+    Case(
+        ("flags", "dead", "invariant", "settled"), "Gustavson's SpGEMM", product, product_arguments
+    ),
+)
+
+
+def run(seconds: float = 1.0) -> list[dict[str, Any]]:
+    """One row for each pass and program: microseconds with and without, and their ratio."""
+    found = []
+    for case in CASES:
+        arguments = case.arguments()
+        for name in case.passes:
+            found.append(_row(case, name, arguments, seconds))
+    return found
+
+
+def _row(case: Case, name: str, arguments: tuple[Any, ...], seconds: float) -> dict[str, Any]:
+    full = Kernel(case.function, Options())
+    without = Kernel(case.function, Options(disabled=frozenset({name})))
+    times = compare(
+        {"with": lambda: full(*arguments), "without": lambda: without(*arguments)}, seconds
+    )
+    micro = {key: timing.seconds * 1e6 for key, timing in times.items()}
+    return {
+        "pass": name,
+        "program": case.name,
+        "with us": micro["with"],
+        "without us": micro["without"],
+        "without/with": micro["without"] / micro["with"],
+    }
