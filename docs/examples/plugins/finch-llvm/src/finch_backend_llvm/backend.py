@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import attrs
+
 from finch_core.assembly import Kernel
 from finch_core.errors import BackendError
 

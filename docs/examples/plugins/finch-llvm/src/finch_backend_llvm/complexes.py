@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from finch_core.dtypes import COMPLEX128
 from llvmlite import ir
 
 from finch_backend_llvm import floats
 from finch_backend_llvm.code import FALSE, Code
 from finch_backend_llvm.floats import is_nan, magnitude, number
 from finch_backend_llvm.values import DOUBLE, DType, Value, real_dtype
+from finch_core.dtypes import COMPLEX128
 
 Rule = Callable[..., Value]
 PAIR = ir.LiteralStructType([DOUBLE, DOUBLE])
@@ -105,7 +105,7 @@ def _sign(c: Code, dtype: DType, z: Value) -> Value:
 
 
 def compare(c: Code, dtype: DType, relation: str, x: Value, y: Value) -> Value:
-    """NumPy's order: by the real part, then by the imaginary one; false for NaN, but for ``!=``."""
+    """The order of NumPy's scalars: by the real part, then by the imaginary one."""
     b, real = c.builder, real_dtype(dtype)
     (a, ai), (d, di) = parts(c, x), parts(c, y)
     equal = floats.compare(c, real, "==", a, d)
@@ -113,9 +113,7 @@ def compare(c: Code, dtype: DType, relation: str, x: Value, y: Value) -> Value:
         both = b.and_(equal, floats.compare(c, real, "==", ai, di))
         return both if relation == "==" else b.not_(both)
     strictly = floats.compare(c, real, relation[0], a, d)
-    numbers = b.not_(b.or_(is_nan(c, ai), is_nan(c, di)))
-    tie = b.and_(equal, floats.compare(c, real, relation, ai, di))
-    return b.or_(b.and_(strictly, numbers), tie)
+    return b.or_(strictly, b.and_(equal, floats.compare(c, real, relation, ai, di)))
 
 
 def _better(relation: str) -> Rule:
@@ -127,8 +125,10 @@ def _better(relation: str) -> Rule:
 
 def _with_nan(relation: str) -> Rule:
     def rule(c: Code, dtype: DType, x: Value, y: Value) -> Value:
-        first = c.builder.or_(compare(c, dtype, relation, x, y), _any(floats.is_nan)(c, dtype, x))
-        return c.builder.select(first, x, y)
+        """``x`` where it is as good or has a NaN, unless ``y`` has one."""
+        b, nan = c.builder, _any(is_nan)
+        as_good = b.and_(compare(c, dtype, relation, x, y), b.not_(nan(c, dtype, y)))
+        return b.select(b.or_(as_good, nan(c, dtype, x)), x, y)
 
     return rule
 

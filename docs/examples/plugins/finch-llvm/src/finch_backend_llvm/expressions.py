@@ -6,6 +6,13 @@ from functools import singledispatchmethod
 from typing import Any
 
 import attrs
+
+from finch_backend_llvm import values
+from finch_backend_llvm.casts import cast
+from finch_backend_llvm.code import FALSE, TRUE, Code, integer
+from finch_backend_llvm.operators import apply
+from finch_backend_llvm.scope import Memory, Variable
+from finch_backend_llvm.values import INT64, Value
 from finch_core.assembly import Function
 from finch_core.dtypes import concrete
 from finch_core.errors import BackendError
@@ -22,13 +29,6 @@ from finch_core.expressions import (
     Var,
 )
 from finch_core.operators import literal_value
-
-from finch_backend_llvm import values
-from finch_backend_llvm.casts import cast
-from finch_backend_llvm.code import FALSE, TRUE, Code, integer
-from finch_backend_llvm.operators import apply
-from finch_backend_llvm.scope import Memory, Variable
-from finch_backend_llvm.values import INT64, Value
 
 LAZY = ("and", "or", "ifelse")
 CHEAP = 12

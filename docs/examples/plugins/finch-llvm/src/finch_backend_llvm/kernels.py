@@ -6,10 +6,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from finch_core.abi import FAILED
-from finch_core.assembly import Argument, Function, Kernel, Record, Slot
-from finch_core.dtypes import INTP, Type, concrete
-from finch_core.expressions import Buffer, Var
 from llvmlite import ir
 
 from finch_backend_llvm import scope, values
@@ -20,6 +16,10 @@ from finch_backend_llvm.expressions import function_name
 from finch_backend_llvm.scope import Memory, Variable
 from finch_backend_llvm.statements import Statements
 from finch_backend_llvm.values import BIT, DOUBLE, INT64, POINTER, Value, value_type
+from finch_core.abi import FAILED
+from finch_core.assembly import Argument, Function, Kernel, Record, Slot
+from finch_core.dtypes import INTP, Type, concrete
+from finch_core.expressions import Buffer, Var
 
 ENTRY = "finch_kernel"
 """The name of the one function that a module exports."""

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import llvmlite
 import llvmlite.binding as llvm
+
 from finch_core.errors import BackendError
 
 _lock = threading.Lock()

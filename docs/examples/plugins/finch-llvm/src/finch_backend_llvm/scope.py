@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import attrs
-from finch_core.assembly import Kernel, Record
-from finch_core.expressions import Buffer, Expr, Overlaps
 
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.values import DType, Tag, Value, no_tag
+from finch_core.assembly import Kernel, Record
+from finch_core.expressions import Buffer, Expr, Overlaps
 
 
 @attrs.frozen(eq=False)

@@ -6,6 +6,13 @@ from functools import singledispatchmethod
 from typing import Any
 
 import attrs
+from llvmlite import ir
+
+from finch_backend_llvm import sorting, values
+from finch_backend_llvm.code import Code, integer
+from finch_backend_llvm.expressions import Expressions
+from finch_backend_llvm.scope import Variable
+from finch_backend_llvm.values import BIT, INT64, POINTER, Value
 from finch_core.assembly import (
     OUT_OF_MEMORY,
     Assign,
@@ -27,13 +34,6 @@ from finch_core.assembly import (
 )
 from finch_core.errors import BackendError
 from finch_core.expressions import Call
-from llvmlite import ir
-
-from finch_backend_llvm import sorting, values
-from finch_backend_llvm.code import Code, integer
-from finch_backend_llvm.expressions import Expressions
-from finch_backend_llvm.scope import Variable
-from finch_backend_llvm.values import BIT, INT64, POINTER, Value
 
 LARGEST = 2**63 - 1
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from finch_core.dtypes import Type, concrete, is_tuple, tuple_fields
 from llvmlite import ir
+
+from finch_core.dtypes import Type, concrete, is_tuple, tuple_fields
 
 DType = np.dtype[Any]
 Value = Any
