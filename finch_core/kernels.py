@@ -310,7 +310,15 @@ class Entry:
             levels = signature.format.levels()
             cut = memory and any(level.fields for level in levels if not level.is_leaf)
             if self._names[k] in self._declared or cut or not is_valid(values[k]):
-                values[k].fill(values[k].shape)
+                _empty(values[k])
+
+
+def _empty(value: Any) -> None:
+    """Make an output empty: of the shape that it has, if there is memory for it."""
+    try:
+        value.fill(value.shape)
+    except MemoryError:
+        value.fill((0,) * value.ndim)
 
 
 def _shared(a: Any, b: Any) -> bool:
