@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from finch_core.dtypes import INTP
-from finch_core.expressions import Expr, Var
+from finch_core.expressions import TRUE, Expr, Var
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
 from finch_core.looplets.masked import CASES, can_mask, merge_masked
 from finch_core.looplets.run import Run
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Stepper(Looplet):
-    """Steps numbered by the mutable variable ``position``, up to the number ``end``.
+    """Steps numbered by the mutable variable ``position``, up to the number ``end`` (None: there is
+    always another, and no tail).
 
     ``stop(q)`` is where step ``q`` ends (its *stride*), ``body(ctx, q)`` what it is up to there;
     steps start where the one before ends. ``seek(ctx, i)`` moves ``position`` forward to the step
@@ -38,7 +39,7 @@ class Stepper(Looplet):
     """
 
     position: Var
-    end: Expr
+    end: Expr | None
     stop: Callable[[Expr], Expr]
     body: Callable[[Context, Expr], Part]
     seek: Callable[[Context, Expr], None]
@@ -144,7 +145,7 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
             _step(ctx, region, slot, steps, q, reached)
             early = end_early(ctx, region, reached, {steps.position: q + 1})
     else:
-        more = steps.position < steps.end
+        more = TRUE if steps.end is None else steps.position < steps.end
         if not covered:
             more = more.and_(steps.stop(steps.position) <= region.stop)
         with ctx.while_(more):
@@ -210,6 +211,7 @@ def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
         if steps.tail is None:
             continue
         steps.synchronize(ctx, region)
+        assert steps.end is not None
         end = steps.stop(steps.end - 1) if steps.last is None else steps.last(ctx)
         last = ctx.let(
             f"{steps.label(region.index.name)}_last",

@@ -29,9 +29,9 @@ ONE = Literal(np.uint64(1), WORD)
 
 @attrs.frozen
 class SparseBitmap(Format):
-    """A level with ``w = ceil(shape / 64)`` words a fiber: bit ``i % 64`` of word ``p * w + i // 64``
-    tells whether index ``i`` of fiber ``p`` is stored. ``rank[k]`` bits are set before word ``k``:
-    the position of a subfiber is the rank of its word plus the bits below its own.
+    """A level with ``w = ceil(shape / 64)`` words a fiber, of which bit ``i % 64`` of word
+    ``p * w + i // 64`` tells whether index ``i`` of fiber ``p`` is stored. ``rank[k]`` bits are set
+    before word ``k``: a subfiber is at the rank of its word plus the number of bits below its own.
 
     ``pointer`` is the dtype of ``rank``. Reads walk, gallop or follow; writes append in order.
     """
