@@ -138,7 +138,7 @@ def _choose_level(found: Structure) -> tuple[Any, str]:
         return SparseInterval, "one run of equal elements a row: one value, two ends"
     if found.density > 0.7:
         return Dense, f"{found.density:.0%} is stored: coordinates would cost more than zeros"
-    if found.band_filling > 0.7 and found.block_length >= 3:
+    if found.band_filling > 0.8 and found.block_length >= 3:
         why = f"{found.band_filling:.0%} of each row's stretch is stored: one block a row"
         return SparseBand, why
     if found.block_length >= 4:
