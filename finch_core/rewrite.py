@@ -71,8 +71,12 @@ def substitute_name(stmt: Stmt, name: Name, value: Expr) -> Stmt:
 
 
 def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt:
-    """``stmt`` with ``tensor`` in a slot; reads of a scalar become its value."""
+    """``stmt`` with ``tensor`` in a slot; reads of a scalar, or of what is one value throughout,
+    become that value."""
+    from finch_core.binding import Constant
     from finch_core.looplets.region import Slot
+
+    uniform = isinstance(tensor, Constant)
 
     def placed(expr: Expr, read: bool) -> Expr:
         if not (isinstance(expr, Access) and isinstance(expr.tensor, Slot)):
@@ -80,7 +84,9 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
         if expr.tensor.number != number:
             return expr
         rest = expr.indices[1:]
-        return tensor.read(ctx) if read and not rest else Access(tensor, rest, expr.span)
+        if read and (not rest or (uniform and all(isinstance(i, Index) for i in rest))):
+            return tensor.read(ctx)
+        return Access(tensor, rest, expr.span)
 
     return rewrite(stmt, lambda e: placed(e, True), lambda e: placed(e, False))
 
