@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
+from finch_core.errors import DimensionMismatch, FinchError, FormatError, OutOfBounds, OutOfMemory
 from finch_core.layout import Layout, Part, layout
 from finch_core.level import Format
 from finch_core.signatures import TensorSignature, tensor_signature
@@ -108,7 +108,13 @@ class Tensor:
         """Make this hold the fill value throughout, with the given shape, in fresh buffers."""
         from finch_core.convert import empty_into
 
-        empty_into(self, checked_shape(shape, self.ndim))
+        shape = checked_shape(shape, self.ndim)
+        try:
+            empty_into(self, shape)
+        except FinchError:
+            raise
+        except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
+            raise OutOfMemory(f"there is no memory for a tensor of shape {shape}") from error
 
     # -- what it is ---------------------------------------------------------------------
 
