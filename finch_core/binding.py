@@ -223,6 +223,34 @@ class Constant(TensorLike):
         return self.value
 
 
+@attrs.frozen
+class Discard(TensorLike):
+    """A subtensor whose updates are dropped."""
+
+    like: TensorLike
+    rank: int = 0
+
+    @property
+    def ndim(self) -> int:
+        return self.rank
+
+    @property
+    def dtype(self) -> Type:
+        return self.like.dtype
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.rank
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.looplets import Run
+
+        return Run(Discard(self.like, self.rank - 1))
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        pass
+
+
 @attrs.define(eq=False)
 class BoundTensor:
     """An argument or local: its name in the program, its levels, and whose its memory is."""

@@ -51,11 +51,13 @@ missing = MissingType()
 
 @attrs.frozen(order=False)
 class Missing(Expr):
-    """``missing`` as an expression; its type is ``MissingType``."""
+    """``missing`` as an expression. It has the type of what it stands for, if that is known."""
+
+    type: Type = MissingType
 
     @property
     def dtype(self) -> Type:
-        return MissingType
+        return self.type
 
 
 def _coalesce(*values: Any) -> Any:

@@ -17,6 +17,7 @@ from finch_core.expressions import Access, Expr, Literal, call, cast
 from finch_core.level import Mode
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region, Slot
+from finch_core.absent import may_be_missing, require_present
 from finch_core.notation import (
     Declare,
     Define,
@@ -65,6 +66,7 @@ def _sequential(ctx: Context, stmt: Sequential) -> None:
 def _update(ctx: Context, stmt: Update) -> None:
     """Rule *Assign*."""
     value = evaluate(ctx, stmt.value)
+    require_present(value, stmt.span)
     try:
         _scalar(stmt.target).update(ctx, stmt.op, value)
     except FinchError as error:
@@ -75,14 +77,16 @@ def _update(ctx: Context, stmt: Update) -> None:
 def _define(ctx: Context, stmt: Define) -> None:
     """Rule *Define*."""
     value = evaluate(ctx, stmt.value)
-    if not isinstance(value, Literal):
+    if not isinstance(value, Literal) and not may_be_missing(value):
         value = ctx.let(stmt.name.name, value, concrete(stmt.value.dtype))
     lower(ctx, ctx.simplify(substitute_name(stmt.body, stmt.name, value)))
 
 
 def _sieve(ctx: Context, stmt: Sieve) -> None:
     """Rules *SieveTrue* and *SieveFalse*."""
-    cond = as_condition(evaluate(ctx, stmt.cond))
+    value = evaluate(ctx, stmt.cond)
+    require_present(value, stmt.span)
+    cond = as_condition(value)
     ctx.fork(cond, lambda: lower(ctx, stmt.body), lambda: lower(ctx, stmt.orelse))
 
 

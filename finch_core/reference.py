@@ -27,7 +27,7 @@ from finch_core.notation import (
     Update,
 )
 from finch_core.operators import cast_value
-from finch_core.reference_code import Code, Emitter, strip
+from finch_core.reference_code import Code, Emitter, inside, is_permissive, strip
 from finch_core.reference_extents import Extents, accesses
 
 
@@ -119,7 +119,7 @@ class _Writer:
         tensors = {name: array.dtype for name, array in arrays.items()}
         tensors |= {local.name: np.dtype(local.format.dtype) for local in program.locals}
         emitter = Emitter(types, tensors, _safe(program))
-        emitter.constants["_new"] = _new
+        emitter.constants |= {"_new": _new, "_inside": inside}
         return cls(emitter, extents)
 
     def lines(self, node: Stmt) -> Iterator[str]:
@@ -174,7 +174,13 @@ class _Writer:
             args = [Code(element, dtype), value]
             types = node.op.typing((dtype, value.type))
             value = emitter.operation(node.op, args, *types)
-        yield f"{element} = {emitter.cast(value, dtype).text}"
+        line = f"{element} = {emitter.cast(value, dtype).text}"
+        if any(map(is_permissive, target.indices)):
+            listed = "".join(f"{emitter.emit(strip(i)).text}, " for i in target.indices)
+            modes = list(map(is_permissive, target.indices))
+            yield f"if _inside(t_{target.tensor}, ({listed}), {modes}):"
+            line = f"    {line}"
+        yield line
 
     def nothing(self, node: Stmt) -> Iterator[str]:
         return iter(())

@@ -193,10 +193,17 @@ def permissive_read(array: Any, indices: tuple[Any, ...], modes: list[bool]) -> 
     """An element, or ``missing`` where a permissive index is out of bounds or an index missing."""
     if any(index is missing for index in indices):
         return missing
-    for index, size, permissive in zip(indices, array.shape, modes, strict=True):
-        if permissive and not 0 <= py.index(index) < size:
-            return missing
+    if not inside(array, indices, modes):
+        return missing
     return array[tuple(map(in_bounds, indices, array.shape))]
+
+
+def inside(array: Any, indices: tuple[Any, ...], modes: list[bool]) -> bool:
+    """Whether all permissive indices are in bounds."""
+    return all(
+        not permissive or 0 <= py.index(index) < size
+        for index, size, permissive in zip(indices, array.shape, modes, strict=True)
+    )
 
 
 def present(value: Any) -> Any:

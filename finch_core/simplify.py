@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from finch_core import primitives as prim
+from finch_core.binding import Discard
 from finch_core.dtypes import BOOL, concrete, is_tuple, is_weak
 from finch_core.expressions import (
     FALSE,
@@ -25,6 +26,8 @@ from finch_core.expressions import (
     cast,
     fold_literals,
 )
+from finch_core.functions import Missing
+from finch_core.absent import first_present, propagate
 from finch_core.notation import Define, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.operators import literal_value
 from finch_core.rewrite import rewrite, substitute_name
@@ -189,6 +192,8 @@ def _structural_dividend(call: Call) -> Expr | None:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule("missing", propagate),
+    Rule("coalesce", first_present, ("coalesce",)),
     Rule("constants", _constants),
     Rule("annihilator", _annihilator, exact="biu"),
     Rule("identity", _identity, exact="biu"),
@@ -229,6 +234,8 @@ class Simplifier:
             else:
                 return expr
         if isinstance(expr, Cast):
+            if isinstance(expr.value, Missing):
+                return Missing(expr.type)
             return cast(expr.value, expr.type)
         return expr
 
@@ -237,7 +244,7 @@ class Simplifier:
         return self._reduce(rewrite(stmt, self.expr_rule))
 
     def _reduce(self, stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Define) and isinstance(stmt.value, Literal):
+        if isinstance(stmt, Define) and isinstance(stmt.value, (Literal, Missing)):
             return self.stmt(substitute_name(stmt.body, stmt.name, stmt.value))
         bodies = stmt.bodies
         if bodies:
@@ -250,6 +257,8 @@ class Simplifier:
 
 def _update(stmt: Update) -> Stmt:
     """An update by the operator's identity does nothing; nor does writing the fill over itself."""
+    if isinstance(stmt.target.tensor, Discard):
+        return NOTHING
     dtype = concrete(stmt.target.dtype)
     if stmt.op is None:
         return NOTHING if stmt.fresh and _is_fill(stmt) else stmt

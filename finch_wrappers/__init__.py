@@ -3,7 +3,13 @@
 from finch_wrappers.band_mask import BandMask
 from finch_wrappers.diag_mask import DiagMask
 from finch_wrappers.lo_tri_mask import LoTriMask
+from finch_wrappers.offset import offset
+from finch_wrappers.permissive import permissive
+from finch_wrappers.protocolize import protocolize
 from finch_wrappers.swizzle import swizzle
 from finch_wrappers.up_tri_mask import UpTriMask
 
-__all__ = ["swizzle", "UpTriMask", "LoTriMask", "DiagMask", "BandMask"]
+__all__ = [
+    "swizzle", "offset", "permissive", "protocolize",
+    "UpTriMask", "LoTriMask", "DiagMask", "BandMask",
+]  # fmt: skip

@@ -10,7 +10,7 @@ from finch_core.affine import Scope
 from finch_core.expressions import Access, Expr, Var, lift
 from finch_core.plugins import hookimpl
 from finch_core.signatures import ImplicitSignature, implicit_signature
-from finch_wrappers.mask import Mask, Row, is_row
+from finch_wrappers.masking import Mask, Row, is_row
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ from finch_core import primitives as prim
 from finch_core.affine import Scope, comparison
 from finch_core.expressions import Access, Call, Expr
 from finch_core.plugins import hookimpl
-from finch_wrappers.mask import Mask, Row, is_row, limited, masked
+from finch_wrappers.masking import Mask, Row, is_row, mask_for, with_room
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class LoTriMask(Mask):
     @staticmethod
     def match_condition(call: Call, scope: Scope) -> Expr | None:
         """The mask for ``e >= j`` and ``e < j``."""
-        return masked(LoTriMask(), limited(comparison(call, scope)), prim.ge, prim.lt)
+        return mask_for(LoTriMask(), with_room(comparison(call, scope)), prim.ge, prim.lt)
 
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Expr | None:

@@ -28,7 +28,7 @@ class SwizzleTensor:
     def __init__(self, tensor: Any, perm: tuple[int, ...]) -> None:
         from finch_core.convert import asarray
 
-        tensor = asarray(tensor)
+        tensor = tensor if hasattr(tensor, "signature") else asarray(tensor)
         perm = tuple(int(p) for p in perm)
         if sorted(perm) != list(range(tensor.ndim)):
             raise DimensionMismatch(

@@ -10,7 +10,7 @@ from finch_core import primitives as prim
 from finch_core.affine import Scope, comparison
 from finch_core.expressions import Access, Call, Expr
 from finch_core.plugins import hookimpl
-from finch_wrappers.mask import Mask, Row, is_row, masked
+from finch_wrappers.masking import Mask, Row, is_row, mask_for
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class UpTriMask(Mask):
     @staticmethod
     def match_condition(call: Call, scope: Scope) -> Expr | None:
         """The mask for ``e <= j`` and ``e > j``."""
-        return masked(UpTriMask(), comparison(call, scope), prim.le, prim.gt)
+        return mask_for(UpTriMask(), comparison(call, scope), prim.le, prim.gt)
 
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Expr | None:

@@ -52,7 +52,7 @@ def plugin_names() -> set[str]:
 
 
 # words of the language that also name a plugin's module
-GENERIC = {"scalar", "element", "pattern", "dense", "window", "offset"}
+GENERIC = {"scalar", "element", "pattern", "dense", "window", "offset", "permissive"}
 
 
 def public(path: Path) -> Iterator[str]:

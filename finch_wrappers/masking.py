@@ -108,7 +108,7 @@ class Row(TensorLike):
 Comparison = tuple[Operator, Expr, Index]
 
 
-def masked(
+def mask_for(
     mask: TensorLike, found: Comparison | None, where: Operator, elsewhere: Operator
 ) -> Expr | None:
     """The access of ``mask`` that a comparison means: the mask is true at ``i, j`` for
@@ -127,7 +127,7 @@ def is_row(node: Access, scope: Scope) -> bool:
     return known and second in scope.loops and scope.depth(first) < scope.depth(second)
 
 
-def limited(found: Comparison | None) -> Comparison | None:
+def with_room(found: Comparison | None) -> Comparison | None:
     """A comparison to whose bound one can be added: no index comes near the largest integer."""
     if found is None:
         return None

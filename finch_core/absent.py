@@ -1,0 +1,101 @@
+"""What ``missing`` does to expressions: everything passes it on but ``coalesce`` (paper, Table
+"Wrapper tensors", PermissiveTensor). All of it is settled while compiling: no code tests for it."""
+
+from __future__ import annotations
+
+from finch_core import primitives as prim
+from finch_core.dtypes import Type, concrete, is_weak
+from finch_core.errors import FormatError, Span
+from finch_core.expressions import Access, Call, Expr, Literal, Name, cast
+from finch_core.functions import Missing, MissingType, coalesce
+
+
+def propagate(call: Call) -> Expr | None:
+    """``op(..., missing, ...)`` is ``missing``, unless the other operand of a logical operator
+    decides; what is missing in one case only is parted into cases."""
+    if call.op is coalesce:
+        return None
+    for k, arg in enumerate(call.args):
+        if isinstance(arg, Missing):
+            if call.op is prim.ifelse and k > 0:
+                continue
+            return _deciding(call) or Missing(_type_of(call))
+        if _in_one_case(arg):
+            return _cases(call, k)
+    return None
+
+
+def first_present(call: Call) -> Expr | None:
+    """``coalesce`` drops what is missing, and ends at the first that cannot be."""
+    kept: list[Expr] = []
+    for arg in call.args:
+        if not isinstance(arg, Missing):
+            kept.append(arg)
+            if _present(arg):
+                break
+    if not kept:
+        return Missing(_type_of(call))
+    if len(kept) == 1:
+        return _as_type_of(kept[0], call)
+    if len(kept) < len(call.args):
+        return _as_type_of(Call(coalesce, tuple(kept)), call)
+    found = next((k for k, arg in enumerate(call.args) if _in_one_case(arg)), None)
+    return None if found is None else _cases(call, found)
+
+
+def require_present(value: Expr, span: Span | None) -> None:
+    """Raise ``FormatError`` where a statement would use ``missing``."""
+    if may_be_missing(value):
+        raise FormatError(
+            "missing cannot be stored or tested: a permissive read may be out of bounds here",
+            span=span,
+            hint="give it a value there, as in coalesce(A[~i], 0)",
+        )
+
+
+def may_be_missing(value: Expr) -> bool:
+    """Whether ``value``, all of whose accesses are read, is missing in some case."""
+    return any(isinstance(node, Missing) for node in value.walk())
+
+
+def _deciding(call: Call) -> Expr | None:
+    decisive = {prim.and_: False, prim.or_: True}.get(call.op)
+    for arg in call.args:
+        if decisive is not None and isinstance(arg, Literal) and bool(arg.value) is decisive:
+            return arg
+    return None
+
+
+def _in_one_case(arg: Expr) -> bool:
+    return isinstance(arg, Call) and arg.op is prim.ifelse and any(
+        isinstance(case, Missing) for case in arg.args[1:]
+    )  # fmt: skip
+
+
+def _cases(call: Call, k: int) -> Expr:
+    cond, yes, no = call.args[k].children
+    before, after = call.args[:k], call.args[k + 1 :]
+    cases = (Call(call.op, (*before, case, *after)) for case in (yes, no))
+    return Call(prim.ifelse, (cond, *cases))
+
+
+def _present(arg: Expr) -> bool:
+    """Whether an expression cannot turn out to be missing."""
+    return not any(isinstance(node, (Access, Name, Missing)) for node in arg.walk())
+
+
+def _type_of(call: Call) -> Type:
+    try:
+        return call.dtype
+    except TypeError:  # a missing without a type
+        return MissingType
+
+
+def _as_type_of(expr: Expr, call: Call) -> Expr:
+    dtype = _type_of(call)
+    if dtype is MissingType or is_weak(dtype) or expr.dtype == dtype:
+        return expr
+    return cast(expr, concrete(dtype))
+
+
+__all__ = ["first_present", "may_be_missing", "propagate", "require_present"]

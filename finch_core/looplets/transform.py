@@ -1,0 +1,153 @@
+"""Looplets of wrappers: the same along shifted coordinates, with other subtensors (paper, section
+"Wrapperization": wrappers "modify the ranges declared by any looplets the wrapper contains")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core.binding import TensorLike
+from finch_core.expressions import Expr, Literal
+from finch_core.looplets.accept_run import AcceptRun
+from finch_core.looplets.base import Looplet, Part
+from finch_core.looplets.jumper import Jumper
+from finch_core.looplets.lookup import Lookup
+from finch_core.looplets.run import Run
+from finch_core.looplets.sequence import Phase, Sequence
+from finch_core.looplets.spike import Spike
+from finch_core.looplets.stepper import Stepper
+from finch_core.looplets.switch import Switch
+from finch_core.looplets.thunk import Thunk
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+
+def plus(index: Expr, shift: Expr) -> Expr:
+    """``index + shift``, without a negative constant."""
+    if isinstance(shift, Literal) and shift.value < 0:
+        return index - (-int(shift.value))
+    return index + shift
+
+
+def minus(index: Expr, shift: Expr) -> Expr:
+    """``index - shift``, without a negative constant."""
+    if isinstance(shift, Literal) and shift.value < 0:
+        return index + -int(shift.value)
+    return index - shift
+
+
+@attrs.frozen
+class Transform:
+    """What to do to a looplet: ``subtensor`` is applied to each tensor in it, and what stood at
+    ``i + shift`` comes to stand at ``i`` (None: where it was)."""
+
+    subtensor: Callable[[TensorLike], TensorLike]
+    shift: Expr | None = None
+
+    def inner(self, index: Expr) -> Expr:
+        """The coordinate of the wrapped looplet at ``index``."""
+        return index if self.shift is None else plus(index, self.shift)
+
+    def outer(self, index: Expr) -> Expr:
+        """Where the wrapped looplet's coordinate ``index`` comes to stand."""
+        return index if self.shift is None else minus(index, self.shift)
+
+    def part(self, part: Part) -> Part:
+        return self.looplet(part) if isinstance(part, Looplet) else self.subtensor(part)
+
+    def looplet(self, looplet: Looplet) -> Looplet:
+        """``looplet`` transformed, with all that it is made of."""
+        result: Looplet = _RULES[type(looplet)](self, looplet)
+        return result
+
+
+def _run(t: Transform, looplet: Run) -> Looplet:
+    return Run(t.subtensor(looplet.body))
+
+
+def _lookup(t: Transform, looplet: Lookup) -> Looplet:
+    return attrs.evolve(looplet, body=lambda ctx, i: t.part(looplet.body(ctx, t.inner(i))))
+
+
+def _accept_run(t: Transform, looplet: AcceptRun) -> Looplet:
+    def body(ctx: Context, start: Expr, stop: Expr) -> Part:
+        return t.part(looplet.body(ctx, t.inner(start), t.inner(stop)))
+
+    return attrs.evolve(looplet, body=body)
+
+
+def _switch(t: Transform, looplet: Switch) -> Looplet:
+    return attrs.evolve(looplet, head=t.part(looplet.head), tail=t.part(looplet.tail))
+
+
+def _spike(t: Transform, looplet: Spike) -> Looplet:
+    return attrs.evolve(looplet, body=t.part(looplet.body), tail=t.part(looplet.tail))
+
+
+def _phase(t: Transform, looplet: Phase) -> Phase:
+    stop = None if looplet.stop is None else t.outer(looplet.stop)
+    return attrs.evolve(looplet, stop=stop, body=t.part(looplet.body))
+
+
+def _sequence(t: Transform, looplet: Sequence) -> Looplet:
+    return attrs.evolve(looplet, phases=tuple(_phase(t, phase) for phase in looplet.phases))
+
+
+def _thunk(t: Transform, looplet: Thunk) -> Looplet:
+    return around_thunk(looplet, t.part)
+
+
+def _stepper(t: Transform, looplet: Stepper) -> Looplet:
+    last = looplet.last
+    return attrs.evolve(
+        looplet,
+        stop=lambda q: t.outer(looplet.stop(q)),
+        body=lambda ctx, q: t.part(looplet.body(ctx, q)),
+        seek=lambda ctx, i: looplet.seek(ctx, t.inner(i)),
+        bound=t.outer(looplet.bound),
+        start=t.outer(looplet.start),
+        tail=None if looplet.tail is None else t.part(looplet.tail),
+        last=None if last is None else lambda ctx: t.outer(last(ctx)),
+    )
+
+
+_RULES: dict[type, Callable[[Transform, Any], Looplet]] = {
+    Run: _run,
+    Lookup: _lookup,
+    AcceptRun: _accept_run,
+    Switch: _switch,
+    Spike: _spike,
+    Phase: _phase,
+    Sequence: _sequence,
+    Thunk: _thunk,
+    Stepper: _stepper,
+    Jumper: _stepper,
+}
+
+
+def around_thunk(thunk: Thunk, change: Callable[[Part], Part]) -> Thunk:
+    """``thunk`` with another body; what it emits before and after is the same."""
+
+    def code(ctx: Context) -> Iterator[Part]:
+        steps = thunk.code(ctx)
+        yield change(next(steps))
+        yield from steps
+
+    return attrs.evolve(thunk, code=code)
+
+
+def inside(looplet: Part, change: Callable[[Part], Part]) -> Part:
+    """``change`` applied within thunks and switches, so that what a thunk emits around an output's
+    whole fiber is not torn apart."""
+    if isinstance(looplet, Thunk):
+        return around_thunk(looplet, lambda part: inside(part, change))
+    if isinstance(looplet, Switch):
+        head, tail = inside(looplet.head, change), inside(looplet.tail, change)
+        return attrs.evolve(looplet, head=head, tail=tail)
+    return change(looplet)
+
+
+__all__ = ["Transform", "around_thunk", "inside", "minus", "plus"]

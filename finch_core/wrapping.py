@@ -1,0 +1,199 @@
+"""What wrappers share: a tensor seen otherwise along some of its dimensions, inside a program and
+as an argument of a kernel (paper, section "Wrapperization")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.binding import BoundTensor, Constant, Discard, TensorLike
+from finch_core.dtypes import Type
+from finch_core.expressions import Access, Expr, Modified, Var
+from finch_core.notation import Extent
+from finch_core.signatures import Signature, wrapped_signature
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.level import Mode
+    from finch_core.looplets import Looplet
+
+
+@attrs.frozen
+class Wrapped(TensorLike):
+    """``inner``, changed along the dimensions whose entry in ``parts`` is not None."""
+
+    inner: TensorLike
+    parts: tuple[Any, ...]
+
+    verb: ClassVar[str] = ""
+    """The function that makes it, for the text of a program."""
+
+    def __str__(self) -> str:
+        parts = ", ".join(map(_shown, self.parts))
+        return f"{self.verb}({self.inner}, ({parts}{',' * (len(self.parts) == 1)}))"
+
+    @property
+    def ndim(self) -> int:
+        return self.inner.ndim
+
+    @property
+    def dtype(self) -> Type:
+        return self.inner.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.inner.fill_value
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.inner.root
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        pairs = zip(self.inner.dims, self.parts, strict=True)
+        return tuple(e if e is None or p is None else self.extent(e, p) for e, p in pairs)
+
+    def extent(self, extent: Extent, part: Any) -> Extent | None:
+        """What ``part`` makes of a dimension."""
+        return extent
+
+    def outermost(self, looplet: Looplet, part: Any) -> Looplet:
+        """What ``part`` makes of the looplet over the outermost dimension."""
+        return looplet
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.looplets.transform import Transform
+
+        looplet = self.inner.unfurl(ctx, mode, protocol)
+        if any(part is not None for part in self.parts[1:]):
+            looplet = Transform(self.around).looplet(looplet)
+        return looplet if self.parts[0] is None else self.outermost(looplet, self.parts[0])
+
+    def around(self, sub: TensorLike) -> TensorLike:
+        """The same around a subtensor."""
+        if isinstance(sub, (Constant, Discard)) or all(part is None for part in self.parts[1:]):
+            return sub
+        return attrs.evolve(self, inner=sub, parts=self.parts[1:])
+
+    @classmethod
+    def along(cls, node: Access, k: int, part: Any, index: Expr) -> Access:
+        """``node`` with its tensor changed along dimension ``k``, and ``index`` there."""
+        tensor, rest = node.tensor, (None,) * (node.tensor.ndim - k - 1)
+        parts = (*(None,) * k, part, *rest)
+        if isinstance(tensor, cls) and tensor.parts[k] is None:
+            parts = (*tensor.parts[:k], part, *tensor.parts[k + 1 :])
+            tensor = tensor.inner
+        indices = (*node.indices[:k], index, *node.indices[k + 1 :])
+        return attrs.evolve(node, tensor=cls(tensor, parts), indices=indices)
+
+
+def _shown(part: Any) -> str:
+    from finch_core.program_text import expression_text
+
+    return expression_text(part) if isinstance(part, Expr) else str(part)
+
+
+@attrs.frozen
+class Seen(TensorLike):
+    """An argument that is a wrapper around ``inner``: wrapperization writes it as index expressions
+    of ``inner``, so that wrappers nest in any order."""
+
+    inner: TensorLike
+    kind: type
+    params: Any
+    ndim: int
+
+    @property
+    def dtype(self) -> Type:
+        return self.inner.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.inner.fill_value
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.inner.root
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.ndim
+
+
+def seen(node: Access, kind: type) -> Seen | None:
+    """The tensor of an access if it is an argument that a wrapper of this kind made."""
+    tensor = node.tensor
+    return tensor if isinstance(tensor, Seen) and tensor.kind is kind else None
+
+
+def plus(index: Expr, shift: Expr) -> Expr:
+    """``index + shift``, with the modifiers of the index outermost."""
+    if isinstance(index, Modified):
+        return Modified(index.modifier, plus(index.index, shift))
+    if isinstance(shift, Modified):
+        return Modified(shift.modifier, plus(index, shift.index))
+    return index + shift
+
+
+class WrapperTensor:
+    """A wrapper as an argument of a kernel: a tensor, and what is changed along its dimensions.
+
+    ``key`` is what code depends on, ``scalars`` are run-time integers.
+    """
+
+    permutes: ClassVar[bool] = False
+    name: ClassVar[str]
+    signature: Signature
+
+    def __init__(self, tensor: Any, key: Any = (), scalars: tuple[int, ...] = ()) -> None:
+        from finch_core.convert import asarray
+
+        self.tensor = tensor if hasattr(tensor, "signature") else asarray(tensor)
+        self.key, self.scalars, self.nscalars = key, scalars, len(scalars)
+        self.signature = wrapped_signature(self, self.tensor.signature, (key, len(scalars)))
+
+    def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
+        """What stands for this in a program, around ``inner``."""
+        return Seen(inner, type(self), self.params(scalars), self.ndim)
+
+    def params(self, scalars: tuple[Var, ...]) -> Any:
+        """What ``match_access`` needs to know of an argument."""
+        return scalars
+
+    def words(self) -> tuple[Any, ...]:
+        return (*self.tensor.words(), *self.scalars)
+
+    @property
+    def _memory(self) -> Any:
+        return self.tensor._memory
+
+    def _adopt_moved(self, kernel: Any) -> None:
+        self.tensor._adopt_moved(kernel)
+
+    def fill(self, shape: tuple[int, ...]) -> None:
+        """Make the wrapped tensor hold nothing, in its own shape."""
+        self.tensor.fill(self.tensor.shape)
+
+    @property
+    def ndim(self) -> int:
+        return int(self.tensor.ndim)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.tensor.shape
+        return shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.tensor.dtype
+        return dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.tensor.fill_value
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(str, (*((self.key,) if self.key != () else ()), *self.scalars)))
+        return f"{self.name}({shown}) of\n{self.tensor!r}"

@@ -1,0 +1,75 @@
+"""OffsetTensor: ``A[i + c]`` for a shift that is known before the program runs (paper, Table
+"Wrapper tensors"): the ranges of the looplets are shifted."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+
+from finch_core.affine import Scope, affine
+from finch_core.errors import DimensionMismatch
+from finch_core.expressions import Access, Call, Expr, Index, Name
+from finch_core.looplets import Looplet
+from finch_core.looplets.transform import Transform, minus
+from finch_core.notation import Extent
+from finch_core.plugins import hookimpl
+from finch_core.wrapping import Wrapped, WrapperTensor, plus, seen
+
+
+@attrs.frozen
+class Offset(Wrapped):
+    """``inner`` shifted: what stands at ``i`` is ``inner`` at ``i + part``."""
+
+    verb: ClassVar[str] = "offset"
+
+    def extent(self, extent: Extent, part: Any) -> Extent:
+        return Extent(minus(extent.start, part), minus(extent.stop, part))
+
+    def outermost(self, looplet: Looplet, part: Any) -> Looplet:
+        return Transform(lambda sub: sub, part).looplet(looplet)
+
+
+class OffsetTensor(WrapperTensor):
+    """``offset(A, c, d)[i, j]`` is ``A[i + c, j + d]``."""
+
+    name: ClassVar[str] = "offset"
+
+    @staticmethod
+    def match_access(node: Access, scope: Scope) -> Access | None:
+        """``A[..., j + c, ...]`` -> ``offset(A, (..., c, ...))[..., j, ...]``."""
+        argument = seen(node, OffsetTensor)
+        if argument is not None:
+            indices = tuple(map(plus, node.indices, argument.params))
+            return attrs.evolve(node, tensor=argument.inner, indices=indices)
+        for k, index in enumerate(node.indices):
+            found = affine(index, scope) if isinstance(index, Call) else None
+            if found is not None and found.sign == 1 and _constant(found.shift):
+                return Offset.along(node, k, found.shift, found.index)
+        return None
+
+
+def _constant(expr: Expr) -> bool:
+    """Whether ``expr`` is known before the program runs."""
+    return not any(isinstance(node, (Index, Name, Access)) for node in expr.walk())
+
+
+def offset(tensor: Any, *deltas: Any) -> OffsetTensor:
+    """``tensor`` shifted: ``offset(A, c, d)[i, j]`` is ``A[i + c, j + d]``, nothing is moved.
+
+    A dimension that runs from 0 up to ``n`` runs from ``-c`` up to ``n - c`` then. The shifts are
+    run-time values. Raises ``DimensionMismatch`` unless there is one for each dimension.
+    """
+    given = deltas[0] if len(deltas) == 1 and isinstance(deltas[0], tuple) else deltas
+    if len(given) != tensor.ndim:
+        raise DimensionMismatch(
+            f"{len(given)} shifts for {tensor.ndim} dimensions",
+            hint="one integer a dimension, 0 where nothing is shifted",
+        )
+    return OffsetTensor(tensor, (), tuple(int(d) for d in given))
+
+
+@hookimpl
+def finch_wrapper() -> type[OffsetTensor]:
+    """The hook."""
+    return OffsetTensor

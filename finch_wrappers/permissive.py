@@ -1,0 +1,98 @@
+"""PermissiveTensor: out of bounds there is ``missing`` (paper, Table "Wrapper tensors")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from finch_core.affine import Scope
+from finch_core.binding import Constant, Discard, TensorLike
+from finch_core.errors import DimensionMismatch
+from finch_core.expressions import Access, Modified
+from finch_core.functions import Missing
+from finch_core.level import Mode
+from finch_core.looplets import Looplet, Part, Phase, Run, Sequence
+from finch_core.looplets.transform import inside
+from finch_core.notation import Extent
+from finch_core.plugins import hookimpl
+from finch_core.wrapping import Wrapped, WrapperTensor, seen
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+
+@attrs.frozen
+class Permissive(Wrapped):
+    """``inner`` with ``missing`` before and after it, along the dimensions whose part is True.
+
+    What is written there is dropped. Such a dimension fixes no extent.
+    """
+
+    verb: ClassVar[str] = "permissive"
+
+    def extent(self, extent: Extent, part: Any) -> None:
+        return None
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        looplet = super().unfurl(ctx, mode, protocol)
+        extent = self.inner.dims[0]
+        if self.parts[0] is None or extent is None:
+            return looplet
+        beyond = Run(self._beyond(mode))
+
+        def padded(part: Part) -> Part:
+            phases = (Phase(extent.start, beyond), Phase(extent.stop, part), Phase(None, beyond))
+            return Sequence(phases)
+
+        return inside(looplet, padded)  # type: ignore[return-value]
+
+    def _beyond(self, mode: Mode) -> TensorLike:
+        if mode is Mode.UPDATE:
+            return Discard(self.inner, self.ndim - 1)
+        return Constant(Missing(self.dtype), self.ndim - 1)
+
+
+class PermissiveTensor(WrapperTensor):
+    """``permissive(A, True, False)[i, j]`` is ``A[~i, j]``."""
+
+    name: ClassVar[str] = "permissive"
+
+    def params(self, scalars: Any) -> Any:
+        return self.key
+
+    @staticmethod
+    def match_access(node: Access, scope: Scope) -> Access | None:
+        """``A[..., ~j, ...]`` -> ``permissive(A, (..., True, ...))[..., j, ...]``."""
+        argument = seen(node, PermissiveTensor)
+        if argument is not None:
+            pairs = zip(node.indices, argument.params, strict=True)
+            indices = tuple(Modified("permissive", i) if p else i for i, p in pairs)
+            return attrs.evolve(node, tensor=argument.inner, indices=indices)
+        for k, index in enumerate(node.indices):
+            if isinstance(index, Modified) and index.modifier == "permissive":
+                return Permissive.along(node, k, True, index.index)
+        return None
+
+
+def permissive(tensor: Any, *dims: Any) -> PermissiveTensor:
+    """``tensor`` with ``missing`` out of bounds, along the dimensions that are True (all of them
+    where none are named): ``permissive(A, True, False)[i, j]`` is ``A[~i, j]``.
+
+    ``coalesce(x, default)`` gives a value to what is missing. Raises ``DimensionMismatch`` unless
+    there is one bool for each dimension.
+    """
+    made = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple) else dims
+    flags = tuple(map(bool, made)) or (True,) * tensor.ndim
+    if len(flags) != tensor.ndim:
+        raise DimensionMismatch(
+            f"{len(flags)} bools for {tensor.ndim} dimensions",
+            hint="True where an index may be out of bounds",
+        )
+    return PermissiveTensor(tensor, flags)
+
+
+@hookimpl
+def finch_wrapper() -> type[PermissiveTensor]:
+    """The hook."""
+    return PermissiveTensor

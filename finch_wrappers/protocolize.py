@@ -1,0 +1,117 @@
+"""ProtocolizedTensor: which of a level's ways of reading is used (paper, Table "Wrapper
+tensors")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from finch_core.affine import Scope
+from finch_core.errors import DimensionMismatch, FormatError, quote
+from finch_core.expressions import Access, Modified
+from finch_core.functions import PROTOCOLS
+from finch_core.level import Mode
+from finch_core.looplets import Looplet
+from finch_core.plugins import hookimpl, hub
+from finch_core.wrapping import Wrapped, WrapperTensor, seen
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.level import Format
+
+NAMES = frozenset(PROTOCOLS.values())
+
+
+@attrs.frozen
+class Protocolized(Wrapped):
+    """``inner``, read by the protocol that ``parts`` names for a dimension.
+
+    ``follow`` looks each index up, ``walk`` steps from one stored value to the next, ``gallop``
+    leads the loop and has the others skip ahead.
+    """
+
+    verb: ClassVar[str] = "protocolize"
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        if mode is Mode.UPDATE:
+            raise FormatError(
+                f"{self.root} is written: protocols are ways of reading",
+                hint="leave the protocol out on the left of an assignment",
+            )
+        return super().unfurl(ctx, mode, self.parts[0] or protocol)
+
+
+class ProtocolizedTensor(WrapperTensor):
+    """``protocolize(A, (p, None))[i, j]`` is ``A[p(i), j]``."""
+
+    name: ClassVar[str] = "protocolize"
+
+    def params(self, scalars: Any) -> Any:
+        return self.key
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.tensor.shape
+        return shape
+
+    def to_numpy(self) -> Any:
+        return self.tensor.to_numpy()
+
+    @staticmethod
+    def match_access(node: Access, scope: Scope) -> Access | None:
+        """``A[..., p(j), ...]`` -> ``protocolize(A, (..., p, ...))[..., j, ...]``."""
+        argument = seen(node, ProtocolizedTensor)
+        if argument is not None:
+            pairs = zip(node.indices, argument.params, strict=True)
+            indices = tuple(i if p is None else Modified(p, i) for i, p in pairs)
+            return attrs.evolve(node, tensor=argument.inner, indices=indices)
+        for k, index in enumerate(node.indices):
+            if isinstance(index, Modified) and index.modifier in NAMES:
+                _check(node, k, index.modifier)
+                return Protocolized.along(node, k, index.modifier, index.index)
+        return None
+
+
+def _check(node: Access, k: int, protocol: str) -> None:
+    """Refuse a protocol that the level of dimension ``k`` lacks."""
+    root = node.tensor.root
+    if root is None:
+        raise FormatError(f"{node.tensor} has no protocols", span=node.span)
+    level = root.format.levels()[root.format.ndim - node.tensor.ndim + k]
+    if protocol in level.protocols:
+        return
+    others = [n for n, f in sorted(hub().levels.items()) if _reads(f, protocol)]
+    raise FormatError(
+        f"dimension {k} of {root} cannot be read by {protocol}: a {level.name} level reads by "
+        f"{quote(sorted(level.protocols))}",
+        span=node.span,
+        hint=f"{quote(others)} can" if others else "leave the protocol out",
+    )
+
+
+def _reads(format: type[Format], protocol: str) -> bool:
+    return not format.is_leaf and protocol in format.protocols
+
+
+def protocolize(tensor: Any, *protocols: Any) -> ProtocolizedTensor:
+    """``tensor`` read by a protocol a dimension: ``follow``, ``walk``, ``gallop`` (the functions or
+    their names), or None for the level's own choice.
+
+    Raises ``DimensionMismatch`` unless there is one for each dimension. A protocol that a level
+    lacks is refused when a kernel is compiled (``FormatError``).
+    """
+    made = protocols[0] if len(protocols) == 1 and isinstance(protocols[0], tuple) else protocols
+    names = tuple(None if p is None else p if isinstance(p, str) else PROTOCOLS[p] for p in made)
+    if len(names) != tensor.ndim or not NAMES.issuperset(set(names) - {None}):
+        raise DimensionMismatch(
+            f"{names} is not one protocol for each of {tensor.ndim} dimensions",
+            hint=f"one of {quote(sorted(NAMES))} or None a dimension",
+        )
+    return ProtocolizedTensor(tensor, names)
+
+
+@hookimpl
+def finch_wrapper() -> type[ProtocolizedTensor]:
+    """The hook."""
+    return ProtocolizedTensor
