@@ -11,7 +11,7 @@ from finch_core import primitives as prim
 from finch_core.builder import Builder
 from finch_core.dtypes import INTP, concrete, is_tuple, tuple_fields
 from finch_core.errors import FormatError, IndexOverflow
-from finch_core.expressions import Buffer, Expr, Load, Var, call, lift
+from finch_core.expressions import Buffer, Expr, Literal, Load, Var, call, lift
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -165,6 +165,19 @@ def spare_position(ctx: Context, fiber: Fiber, taken: Expr) -> Expr:
     """The child's position for a fiber that has one subfiber: its own, and the next where that is
     ``taken``. The level assembles one position more than it has fibers, so that there is a next."""
     return ctx.ifelse(taken, fiber.pos + 1, fiber.pos)
+
+
+def significant(ctx: Context, fiber: Fiber, dirty: Expr) -> Expr:
+    """Whether something other than the fill was written in a fiber: exact for a leaf, and for a level
+    that something was written."""
+    format = fiber.lvl.format
+    if not format.is_leaf or not format.holds_fill:
+        return dirty
+    value, fill = fiber.read(ctx), Literal(format.fill_value, format.dtype)
+    same = same_value(value, fill)
+    if concrete(value.dtype).kind in "fc":
+        same = same.or_(value.eq(fill))
+    return dirty.and_(same.not_())
 
 
 def require_single(

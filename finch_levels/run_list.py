@@ -270,13 +270,16 @@ def _append_run(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
 
 
 def _pass_over(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-    """Make the fibers up to ``stop`` in which nothing was written one run of fill each."""
-    fibers = lvl.state["fibers"]
-    with ctx.for_("r", fibers, stop) as r:
+    """Have just the fibers before ``stop`` done: those passed over are one run of fill each. A parent
+    that took back what it had begun may come again to a fiber that was passed over."""
+    fibers, stored, ptr = lvl.state["fibers"], lvl.state["stored"], lvl.buffer("ptr")
+    with ctx.if_(stop < fibers):
+        ctx.assign(stored, Load(ptr, stop).cast(INTP))
+    with ctx.else_(), ctx.for_("r", fibers, stop) as r:
         with ctx.if_(lvl.shape > 0):
             _append_run(ctx, lvl, lvl.shape)
-        ctx.store(lvl.buffer("ptr"), r + 1, lvl.state["stored"])
-    ctx.assign(fibers, fibers.max(stop))
+        ctx.store(ptr, r + 1, stored)
+    ctx.assign(fibers, stop)
 
 
 @hookimpl

@@ -14,7 +14,13 @@ from finch_core.expressions import FALSE, Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
 from finch_core.plugins import hookimpl
-from finch_core.routines import check_index_width, require_single, same_value, spare_position
+from finch_core.routines import (
+    check_index_width,
+    require_single,
+    same_value,
+    significant,
+    spare_position,
+)
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -100,16 +106,17 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
 
 
 def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Take one run. Later writes see a spare position: those that write nothing leave the first
-    alone, and a value that continues the run is found to be the same there."""
+    """Take one run. Later writes see a spare position: those that write nothing, or the fill, leave
+    the first alone, and a value that continues the run is found to be the same there."""
     lvl, name = fiber.lvl, fiber.lvl.name
     taken = ctx.var(f"{name}_taken", False)
     reached = ctx.var(f"{name}_reached", 0)
 
     def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
         dirty = ctx.var(f"{name}_dirty", False)
-        yield fiber.subfiber(spare_position(ctx, fiber, taken), dirty)
-        with ctx.if_(dirty):
+        subfiber = fiber.subfiber(ctx.let(f"{name}_pos", spare_position(ctx, fiber, taken)), dirty)
+        yield subfiber
+        with ctx.if_(significant(ctx, subfiber, dirty)):
             with ctx.if_(taken):
                 extends = reached.eq(start).and_(_continues(ctx, fiber))
                 require_single(ctx, extends, start, "SparseInterval", "run", "SparseRunList")

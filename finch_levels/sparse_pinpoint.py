@@ -14,7 +14,7 @@ from finch_core.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
 from finch_core.plugins import hookimpl
-from finch_core.routines import check_index_width, require_single, spare_position
+from finch_core.routines import check_index_width, require_single, significant, spare_position
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -63,7 +63,7 @@ class SparsePinpoint(Format):
         assert lvl.child is not None
         ctx.grow(lvl.buffer("idx"), stop)
         ctx.fill(lvl.buffer("idx"), start, stop, lvl.shape)
-        lvl.child.assemble(ctx, start, stop if lvl.child.format.is_leaf else stop + 1)
+        lvl.child.assemble(ctx, start, stop + 1)
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
         assert lvl.child is not None
@@ -89,16 +89,15 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
 
 def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Take what is written at one index; later ones see a spare position, so that those that write
-    nothing leave the first alone."""
+    nothing, or the fill, leave the first alone."""
     lvl, name = fiber.lvl, fiber.lvl.name
-    assert lvl.child is not None
     taken = ctx.var(f"{name}_taken", False)
-    pos = fiber.pos if lvl.child.format.is_leaf else spare_position(ctx, fiber, taken)
 
     def at(ctx: Context, i: Expr) -> Iterator[Part]:
         dirty = ctx.var(f"{name}_dirty", False)
-        yield fiber.subfiber(pos, dirty)
-        with ctx.if_(dirty):
+        subfiber = fiber.subfiber(ctx.let(f"{name}_pos", spare_position(ctx, fiber, taken)), dirty)
+        yield subfiber
+        with ctx.if_(significant(ctx, subfiber, dirty)):
             require_single(ctx, taken.not_(), i, "SparsePinpoint", "nonzero", "SparseList")
             ctx.store(lvl.buffer("idx"), fiber.pos, i)
             ctx.assign(taken, True)
