@@ -1,0 +1,51 @@
+"""The C of the test programs under AddressSanitizer and UndefinedBehaviorSanitizer."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from finch_backend_c import toolchain
+
+ROOM = Path(__file__).parent
+FLAGS = "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+
+def sanitizer():
+    """The library that a process needs for kernels with checks in them."""
+    command = toolchain.find().command
+    name = "libclang_rt.asan.so" if "clang" in command[0] else "libasan.so"
+    asked = subprocess.run([*command, f"-print-file-name={name}"], capture_output=True, text=True)
+    library = asked.stdout.strip()
+    assert os.path.isabs(library), f"{command[0]} has no address sanitizer"
+    return library
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, str(ROOM / "sanitized.py"), *arguments],
+        env={
+            **os.environ,
+            "FINCH_BACKEND": "c",
+            "FINCH_CFLAGS": FLAGS,
+            "LD_PRELOAD": sanitizer(),
+            "ASAN_OPTIONS": "detect_leaks=0",
+            "PYTHONPATH": str(ROOM.parent.parent),
+        },
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def test_a_lying_tensor_is_caught():
+    """The sanitizers are at work: an index beyond the array that it reads."""
+    done = run("broken")
+    assert done.returncode != 0
+    assert "heap-buffer-overflow" in done.stderr
+
+
+def test_the_programs_are_clean():
+    done = run()
+    assert done.stdout.strip() == "clean", done.stderr[-3000:]
+    assert done.returncode == 0
