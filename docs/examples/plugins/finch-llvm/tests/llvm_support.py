@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from finch_backend_llvm.backend import LlvmBackend
+
 from finch_core.abi import CONTROL_WORDS, words
 from finch_core.assembly import Argument, Block, Function, Kernel, Record, Site, Slot, Statement
 from finch_core.dtypes import concrete
 from finch_core.errors import OutOfBounds, OutOfMemory
 from finch_core.expressions import Buffer, Var
-
-from finch_backend_llvm.backend import LlvmBackend
 
 INT = np.dtype(np.int64)
 SITES = (Site(OutOfMemory, "memory"), Site(OutOfBounds, "{0} {1} {2}"))

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from llvm_support import INT, Bench
+
 from finch_core import primitives as prim
 from finch_core.assembly import Block, For, Store
 from finch_core.dtypes import SUPPORTED, concrete, tuple_dtype
 from finch_core.expressions import Call, Cast, Literal, Load, Var, cast
 from finch_core.operators import operator
-from llvm_support import INT, Bench
 
 BINARY = frozenset(
     """pow mul add sub truediv floordiv mod fmod min max minimum maximum bitand bitor bitxor lshift
@@ -143,7 +144,9 @@ def close(found: np.ndarray, wanted: np.ndarray) -> None:
         np.testing.assert_allclose(found, wanted, rtol=rough, atol=0)
         return
     finite = np.isfinite(wanted)
-    error = abs(found - wanted)[finite] / np.maximum(abs(wanted)[finite], np.finfo(wanted.dtype).tiny)
+    error = abs(found - wanted)[finite] / np.maximum(
+        abs(wanted)[finite], np.finfo(wanted.dtype).tiny
+    )
     assert error.max() <= rough
     np.testing.assert_array_equal(np.isfinite(found), finite)
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from finch_backend_llvm import cache as disk
+from finch_backend_llvm.cache import Stored
 from finch_core.assembly import Kernel
 from finch_core.errors import BackendError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # LLVM is loaded when it is used, so that a failure of that can be told
+    from pathlib import Path
+
     from finch_backend_llvm.callable import LlvmKernel
 
 LEVEL = "FINCH_LLVM_OPT"
@@ -43,11 +47,24 @@ class LlvmBackend:
 
         text = str(module_of(kernel))
         code = machine().object_code(text, self._level())
-        return _kernel(code, prototype(kernel), text)
+        stored = Stored(len(kernel.params), prototype(kernel), text, code)
+        path = self._place(key)
+        if path is not None:
+            disk.write(path, stored)
+        return _kernel(stored)
 
     def load(self, key: str, params: int) -> LlvmKernel | None:
         """The kernel of an earlier process, or ``None``."""
-        return None
+        path = self._place(key)
+        stored = None if path is None else disk.read(path)
+        return None if stored is None or stored.params != params else _kernel(stored)
+
+    def _place(self, key: str) -> Path | None:
+        if not key:
+            return None
+        from finch_backend_llvm.machine import describe
+
+        return disk.place(key, describe(), str(self._level()))
 
     def _level(self) -> int:
         text = os.environ.get(LEVEL, "") or "3"
@@ -58,13 +75,12 @@ class LlvmBackend:
         return int(text)
 
 
-def _kernel(code: bytes, prototype: str, source: str) -> LlvmKernel:
+def _kernel(stored: Stored) -> LlvmKernel:
     from finch_backend_llvm.callable import LlvmKernel
-    from finch_backend_llvm.kernels import ENTRY
-    from finch_backend_llvm.machine import machine
+    from finch_backend_llvm.machine import ENTRY, machine
 
-    address, keep = machine().loaded(code, ENTRY)
-    return LlvmKernel.at(address, prototype, source, keep)
+    address, keep = machine().loaded(stored.code, ENTRY)
+    return LlvmKernel.at(address, stored.prototype, stored.source, keep)
 
 
 @cache

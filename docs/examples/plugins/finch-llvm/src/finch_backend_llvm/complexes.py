@@ -219,7 +219,10 @@ def _pow(c: Code, dtype: DType, x: Value, y: Value) -> Value:
 def _power(c: Code, a: Value, ai: Value, d: Value, di: Value) -> None:
     """Small whole exponents multiply, as NumPy does; anything else is the library's."""
     b, zero, one = c.builder, number(0.0, a), number(1.0, a)
-    is_zero = lambda x: b.fcmp_ordered("==", x, zero)  # noqa: E731
+
+    def is_zero(x: Value) -> Value:
+        return b.fcmp_ordered("==", x, zero)
+
     real_exponent = is_zero(di)
     with b.if_then(b.and_(is_zero(d), real_exponent)):
         b.ret(pair(c, one, zero))

@@ -13,6 +13,7 @@ from finch_backend_llvm.casts import cast
 from finch_backend_llvm.code import FALSE, Code, integer
 from finch_backend_llvm.complexes import pair
 from finch_backend_llvm.expressions import function_name
+from finch_backend_llvm.machine import ENTRY
 from finch_backend_llvm.scope import Memory, Variable
 from finch_backend_llvm.statements import Statements
 from finch_backend_llvm.values import BIT, DOUBLE, INT64, POINTER, Value, value_type
@@ -20,9 +21,6 @@ from finch_core.abi import FAILED
 from finch_core.assembly import Argument, Function, Kernel, Record, Slot
 from finch_core.dtypes import INTP, Type, concrete
 from finch_core.expressions import Buffer, Var
-
-ENTRY = "finch_kernel"
-"""The name of the one function that a module exports."""
 
 _INT64, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
 

@@ -13,6 +13,9 @@ import llvmlite.binding as llvm
 
 from finch_core.errors import BackendError
 
+ENTRY = "finch_kernel"
+"""The name of the one function that a module exports."""
+
 _lock = threading.Lock()
 
 
@@ -77,8 +80,10 @@ def _target() -> Any:
     )
 
 
+@cache
 def describe() -> str:
     """What machine code depends on beside the module: LLVM and the processor."""
     version = ".".join(map(str, llvm.llvm_version_info))
-    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return f"llvmlite {llvmlite.__version__} LLVM {version} {llvm.get_process_triple()} {cpu} {features}"
+    machine = llvm.get_process_triple(), llvm.get_host_cpu_name()
+    features = llvm.get_host_cpu_features().flatten()
+    return f"llvmlite {llvmlite.__version__} LLVM {version} {machine} {features}"

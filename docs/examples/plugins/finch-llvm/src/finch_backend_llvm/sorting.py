@@ -107,7 +107,10 @@ class _Sorter:
         """Sort ``base[first:last]``; after ``levels`` bad splits heapsort takes over."""
         b, one = c.builder, integer(1)
         start, stop, left = (c.variable(INT64, v) for v in (first, last, levels))
-        size = lambda: b.sub(c.get(stop), c.get(start))  # noqa: E731
+
+        def size() -> Value:
+            return b.sub(c.get(stop), c.get(start))
+
         with c.loop(lambda: b.icmp_signed(">", size(), integer(FEW))):
             with b.if_then(b.icmp_signed("==", c.get(left), integer(0))):
                 heap = self.function(c, "heap", 1, self.heap)
