@@ -6,7 +6,7 @@ A *tensor-like* is whatever may stand in an access: a ``Fiber`` of a bound level
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -27,9 +27,16 @@ ZERO, ONE = Literal(0, int), Literal(1, int)
 
 
 class TensorLike:
-    """What an access needs of a tensor. ``dims`` gives the extents (None: no dimension, ``_``)."""
+    """What an access needs of a tensor. ``dims`` gives the extents (None: no dimension, ``_``).
+
+    One that is an argument of kernels also has ``signature``, ``words()``, its run-time values,
+    ``nscalars``, how many there are, and ``bind(scalars)``, itself with variables in their place
+    (see ``signatures``).
+    """
 
     __slots__ = ()
+    _memory: ClassVar[Any] = ()
+    """Where the memory of an argument is: pairs of addresses. Here there is none."""
 
     @property
     def ndim(self) -> int:

@@ -43,7 +43,6 @@ class BlockCyclicMask(TensorLike):
 
     name: ClassVar[str] = "BlockCyclicMask"
     nscalars: ClassVar[int] = 3
-    _memory: ClassVar[tuple[()]] = ()
 
     def __attrs_post_init__(self) -> None:
         numbers = self.block, self.parts, self.part

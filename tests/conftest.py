@@ -1,0 +1,49 @@
+"""What several rooms need: the packages of ``docs/examples/plugins``, installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "docs/examples/plugins"
+
+
+def wheel(package: Path, folder: Path) -> Path:
+    """The wheel of a package of pure Python, from its pyproject, made without any build tool."""
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    stem = f"{project['name'].replace('-', '_')}-{project['version']}"
+    info = f"{stem}.dist-info"
+    src = package / "src"
+    paths = [p for p in sorted(src.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    files = {str(path.relative_to(src)): path.read_text() for path in paths}
+    head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    needs = "".join(f"Requires-Dist: {need}\n" for need in project["dependencies"])
+    files[f"{info}/METADATA"] = head + needs
+    files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{info}/entry_points.txt"] = "\n".join(
+        "\n".join([f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())])
+        for group, entries in project["entry-points"].items()
+    )
+    files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
+    path = folder / f"{stem}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
+@pytest.fixture(scope="session")
+def example_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip has installed the example packages that add formats and masks."""
+    target, built = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("wheels")
+    wheels = [str(wheel(EXAMPLES / name, built)) for name in ("finch-bitmask", "finch-cyclic")]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    command += ["--disable-pip-version-check", "--target", str(target)]
+    done = subprocess.run([*command, *wheels], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
