@@ -4,35 +4,63 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from bench.harness import single_thread, table
 
+RACES = ("spmv", "spgemm", "graphs", "images", "tensors")
 
-def arguments() -> argparse.Namespace:
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    spmv = commands.add_parser("spmv", help="SpMV against scipy.sparse, single-threaded")
-    spmv.add_argument("--data", type=Path, help="a folder of .mtx.gz files to use instead")
-    spmv.add_argument("--seconds", type=float, default=1.0, help="time for each matrix")
-    compiling = commands.add_parser("compile", help="import, compile, second process, warm call")
-    compiling.add_argument("--repeats", type=int, default=5, help="processes started of each kind")
-    hashing = commands.add_parser("hash", help="SparseHash against an open-addressing loop in C")
-    hashing.add_argument("--updates", type=int, default=10_000_000, help="random updates")
-    workspace = commands.add_parser("workspace", help="a SparseByteMap declared for each row")
-    for command in (hashing, workspace):
-        command.add_argument("--seconds", type=float, default=1.0, help="time for each row")
-    for command in (spmv, compiling, hashing, workspace):
-        command.add_argument("--json", type=Path, help="also write the numbers to this file")
-    return parser.parse_args()
+    parser.add_argument("command", choices=[*RACES, "all", "compile", "hash", "workspace"])
+    parser.add_argument("--peers", nargs="*", help="the peers to race against; all if not given")
+    parser.add_argument("--quick", action="store_true", help="small data, less time for each row")
+    parser.add_argument("--data", type=Path, help="a folder of .mtx.gz, .tns and .png files as well")
+    parser.add_argument("--seconds", type=float, help="time for each row (2, quick: 0.5)")
+    parser.add_argument("--updates", type=int, default=10_000_000, help="hash: random updates")
+    parser.add_argument("--repeats", type=int, default=5, help="compile: processes of each kind")
+    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this page")
+    options = parser.parse_args(given)
+    if options.seconds is None:
+        options.seconds = 0.5 if options.quick else 2.0
+    return options
 
 
-def measured(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
-    if options.command == "spmv":
-        from bench import spmv
+def raced(command: str, options: argparse.Namespace, systems: Any) -> Iterator[dict[str, Any]]:
+    """The rows of one command, with a line of progress for each."""
+    from tqdm import tqdm
 
-        return [spmv.run(options.data, options.seconds)]
+    races = import_module(f"bench.{command}").races(systems, options.data, options.quick)
+    with tqdm(races, desc=command, unit="race", file=sys.stderr, disable=None) as progress:
+        for race in progress:
+            progress.set_postfix_str(race.name)
+            yield race.run(options.seconds)
+
+
+def run_races(options: argparse.Namespace) -> None:
+    from bench import peers, report
+
+    systems, missing = peers.load(options.peers)
+    for name, why in missing.items():
+        print(f"{name} does not take part: {why}")
+    result: dict[str, Any] = {"machine": report.machine(), "missing": missing, "races": {}}
+    for command in RACES if options.command == "all" else (options.command,):
+        result["races"][command] = list(raced(command, options, systems))
+        print("\n" + report.text(command, result["races"][command]))
+    if options.json is not None:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    if options.markdown is not None:
+        options.markdown.write_text(report.markdown(result))
+
+
+def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
+    """The tables of the commands that are no races."""
     if options.command == "hash":
         from bench import hash as hashing
 
@@ -49,10 +77,13 @@ def measured(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
 def main() -> None:
     options = arguments()
     single_thread()
-    tables = measured(options)
-    print("\n\n".join(map(table, tables)))
+    if options.command in (*RACES, "all"):
+        run_races(options)
+        return
+    found = tables(options)
+    print("\n\n".join(map(table, found)))
     if options.json is not None:
-        options.json.write_text(json.dumps(tables, indent=1) + "\n")
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

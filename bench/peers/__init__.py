@@ -1,0 +1,47 @@
+"""The systems that one would use instead, one module each.
+
+A module has functions named after workloads (``spmv``, ``spgemm``, ``bfs``, ...), which take the
+workload's data and give contenders: functions without arguments, by name, whose results compare.
+Whatever a system needs to convert, it converts before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+Contenders = dict[str, Callable[[], Any]]
+
+MODULES = {
+    "hand": "hand_c",
+    "scipy": "scipy_sparse",
+    "mkl": "mkl",
+    "numba": "numba_loops",
+    "graphblas": "graphblas_",
+    "opencv": "opencv",
+    "skimage": "skimage_",
+}
+"""The module of each peer."""
+
+
+def load(names: Iterable[str] | None = None) -> tuple[dict[str, ModuleType], dict[str, str]]:
+    """The peers that are there, and why the others are not."""
+    found, missing = {}, {}
+    for name in names if names is not None else MODULES:
+        try:
+            found[name] = import_module(f"bench.peers.{MODULES[name]}")
+        except (ImportError, OSError, RuntimeError, KeyError) as error:
+            missing[name] = f"{type(error).__name__}: {error}"
+    return found, missing
+
+
+def contenders(peers: dict[str, ModuleType], workload: str, *data: Any) -> Contenders:
+    """What the peers have to offer for one workload."""
+    found: Contenders = {}
+    for module in peers.values():
+        make = getattr(module, workload, None)
+        if make is not None:
+            found.update(make(*data))
+    return found
