@@ -57,7 +57,13 @@ def asarray(data: Any) -> Any:
         from finch_core.scipy_arrays import from_scipy
 
         return from_scipy(data)
-    return from_array(np.asarray(data))
+    try:
+        return from_array(np.asarray(data))
+    except ValueError:
+        raise FormatError(
+            "the lists are not all of one length",
+            hint="nested lists are read as np.array reads them: each level of one length",
+        ) from None
 
 
 def from_array(array: np.ndarray[Any, Any]) -> Tensor:

@@ -233,9 +233,13 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.to_numpy()
-        if dtype is not None and array.dtype != dtype:
+        fresh = not any(np.may_share_memory(array, mine) for mine in self._arrays)
+        cast = dtype is not None and array.dtype != dtype
+        if copy is False and (fresh or cast):
+            raise ValueError("a dense array of this tensor cannot be made without a copy")
+        if cast:
             return array.astype(dtype)
-        return array.copy() if copy else array
+        return array.copy() if copy and not fresh else array
 
     def to_scipy(self) -> Any:
         """A SciPy sparse array: CSR where this is stored so (sharing memory), else COO."""
