@@ -90,11 +90,11 @@ def _sign(c: Code, dtype: DType, z: Value) -> Value:
     real = real_dtype(dtype)
     size = _abs(c, dtype, z)
     zero, nan = number(0.0, re), number(math.nan, re)
-    inf_re, inf_im = floats._is_inf(c, real, re), floats._is_inf(c, real, im)
+    inf_re, inf_im = floats.is_inf(c, real, re), floats.is_inf(c, real, im)
 
     def part(x: Value, inf: Value) -> Value:
         at_infinity = b.select(inf, floats.copysign(c, number(1.0, x), x), zero)
-        value = b.select(floats._is_inf(c, real, size), at_infinity, b.fdiv(x, size))
+        value = b.select(floats.is_inf(c, real, size), at_infinity, b.fdiv(x, size))
         value = b.select(b.fcmp_ordered("==", size, zero), zero, value)
         return b.select(b.or_(is_nan(c, size), b.and_(inf_re, inf_im)), nan, value)
 
@@ -142,13 +142,13 @@ def _any(test: Callable[..., Value]) -> Rule:
 
 
 def _is_inf(c: Code, x: Value) -> Value:
-    return floats._is_inf(c, None, x)  # type: ignore[arg-type]
+    return floats.is_inf(c, COMPLEX128, x)
 
 
 def _is_finite(c: Code, dtype: DType, z: Value) -> Value:
     re, im = parts(c, z)
     real = real_dtype(dtype)
-    return c.builder.and_(floats._is_finite(c, real, re), floats._is_finite(c, real, im))
+    return c.builder.and_(floats.is_finite(c, real, re), floats.is_finite(c, real, im))
 
 
 # -- functions ------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def _is_finite(c: Code, dtype: DType, z: Value) -> Value:
 
 def _wide(c: Code, z: Value) -> tuple[Value, Value]:
     """The parts in double precision."""
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         part if part.type == DOUBLE else c.builder.fpext(part, DOUBLE) for part in parts(c, z)
     )
 

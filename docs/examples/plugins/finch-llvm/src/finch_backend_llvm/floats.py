@@ -110,11 +110,13 @@ def _sign(c: Code, dtype: DType, x: Value) -> Value:
     return b.select(is_nan(c, x), x, signed)
 
 
-def _is_inf(c: Code, dtype: DType, x: Value) -> Value:
+def is_inf(c: Code, dtype: DType, x: Value) -> Value:
+    """Whether ``x`` is infinite."""
     return c.builder.fcmp_ordered("==", magnitude(c, x), number(math.inf, x))
 
 
-def _is_finite(c: Code, dtype: DType, x: Value) -> Value:
+def is_finite(c: Code, dtype: DType, x: Value) -> Value:
+    """Whether ``x`` is neither infinite nor NaN."""
     return c.builder.fcmp_ordered("<", magnitude(c, x), number(math.inf, x))
 
 
@@ -149,6 +151,6 @@ FLOATS: dict[str, Any] = {
     "conj": lambda c, dtype, x: x, "copysign": _intrinsic("copysign"), "min": _better("<"),
     "max": _better(">"), "minimum": _with_nan("<="), "maximum": _with_nan(">="),
     "real": lambda c, dtype, x: x, "imag": lambda c, dtype, x: number(0.0, x),
-    "isnan": lambda c, dtype, x: is_nan(c, x), "isinf": _is_inf, "isfinite": _is_finite,
+    "isnan": lambda c, dtype, x: is_nan(c, x), "isinf": is_inf, "isfinite": is_finite,
 }  # fmt: skip
 """The rules of operators on floats."""

@@ -68,8 +68,10 @@ def _function(module: Any, function: Function) -> None:
     names: dict[str, Any] = {}
     for param in function.params:
         first = next(rest)
-        is_buffer = isinstance(param, Buffer)
-        names[param.name] = Memory(param.dtype, first, next(rest)) if is_buffer else first
+        if isinstance(param, Buffer):
+            names[param.name] = Memory(param.dtype, first, next(rest))
+        else:
+            names[param.name] = first
     emit = Statements(Code(ir.IRBuilder(made.append_basic_block("entry"))), names)
     emit.block(function.body)
     if not emit.builder.block.is_terminated:
