@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from finch_core.absent import may_be_missing, require_present
 from finch_core.affine import is_given
 from finch_core.binding import BoundTensor, TensorLike
-from finch_core.bounds import check_bounds, is_unit
+from finch_core.bounds import check_bounds, is_unit, within_range
 from finch_core.dtypes import INTP, concrete, is_weak
-from finch_core.errors import FinchError, FormatError
+from finch_core.errors import FinchError, FormatError, Span
 from finch_core.expressions import Access, Expr, Literal, call, cast
 from finch_core.level import Mode
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region, Slot
-from finch_core.absent import may_be_missing, require_present
+from finch_core.looplets.run import Run
 from finch_core.notation import (
     Declare,
     Define,
@@ -31,6 +32,7 @@ from finch_core.notation import (
     Update,
 )
 from finch_core.rewrite import rewrite, rewrite_expr, substitute_name
+from finch_core.specialize import cases_of
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -38,7 +40,12 @@ if TYPE_CHECKING:
 
 def lower(ctx: Context, stmt: Stmt) -> None:
     """Emit a statement in Finch Normal Form whose enclosing loops have been lowered."""
-    _LOWERING[type(stmt)](ctx, stmt)
+    cases = cases_of(ctx, stmt)
+    if cases is None:
+        _LOWERING[type(stmt)](ctx, stmt)
+    else:
+        cond, yes, no = cases
+        ctx.fork(cond, lambda: lower(ctx, yes), lambda: lower(ctx, no))
 
 
 def evaluate(ctx: Context, expr: Expr) -> Expr:
@@ -50,6 +57,13 @@ def evaluate(ctx: Context, expr: Expr) -> Expr:
         return node
 
     return rewrite_expr(expr, rule)
+
+
+def usable(ctx: Context, expr: Expr, span: Span | None) -> Expr:
+    """``evaluate`` for a value that a statement cannot do without."""
+    value = within_range(ctx, evaluate(ctx, expr))
+    require_present(value, span)
+    return value
 
 
 def _scalar(access: Access) -> TensorLike:
@@ -65,8 +79,7 @@ def _sequential(ctx: Context, stmt: Sequential) -> None:
 
 def _update(ctx: Context, stmt: Update) -> None:
     """Rule *Assign*."""
-    value = evaluate(ctx, stmt.value)
-    require_present(value, stmt.span)
+    value = usable(ctx, stmt.value, stmt.span)
     try:
         _scalar(stmt.target).update(ctx, stmt.op, value)
     except FinchError as error:
@@ -76,7 +89,7 @@ def _update(ctx: Context, stmt: Update) -> None:
 
 def _define(ctx: Context, stmt: Define) -> None:
     """Rule *Define*."""
-    value = evaluate(ctx, stmt.value)
+    value = within_range(ctx, evaluate(ctx, stmt.value))
     if not isinstance(value, Literal) and not may_be_missing(value):
         value = ctx.let(stmt.name.name, value, concrete(stmt.value.dtype))
     lower(ctx, ctx.simplify(substitute_name(stmt.body, stmt.name, value)))
@@ -84,9 +97,7 @@ def _define(ctx: Context, stmt: Define) -> None:
 
 def _sieve(ctx: Context, stmt: Sieve) -> None:
     """Rules *SieveTrue* and *SieveFalse*."""
-    value = evaluate(ctx, stmt.cond)
-    require_present(value, stmt.span)
-    cond = as_condition(value)
+    cond = as_condition(usable(ctx, stmt.cond, stmt.span))
     ctx.fork(cond, lambda: lower(ctx, stmt.body), lambda: lower(ctx, stmt.orelse))
 
 
@@ -166,7 +177,8 @@ def _selected(ctx: Context, access: Access, lead: int, mode: Mode) -> TensorLike
     for index in access.indices[:lead]:
         value = evaluate(ctx, index.index)  # type: ignore[attr-defined]
         value = ctx.bind("given", value if is_weak(value.dtype) else cast(value, INTP))
-        tensor = tensor.unfurl(ctx, mode, "").body(ctx, value)
+        looplet: Any = tensor.unfurl(ctx, mode, "")
+        tensor = looplet.body if isinstance(looplet, Run) else looplet.body(ctx, value)
     return tensor  # type: ignore[no-any-return]
 
 

@@ -1,11 +1,11 @@
 """Ending a loop early for a reduction that cannot change any more (paper, "Scalars").
 
-    for q in ...:                         for q in ...:
-        p or= A[q]                            p or= A[q]
-        s += A[q]               ->            s += A[q]
-                                              if p:
-                                                  for q in (the rest): s += A[q]
-                                                  break
+for q in ...:                         for q in ...:
+    p or= A[q]                            p or= A[q]
+    s += A[q]               ->            s += A[q]
+                                          if p:
+                                              for q in (the rest): s += A[q]
+                                              break
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ def end_early(
     return bool(settled)
 
 
-def _finish(
-    ctx: Context, rest: Region, reached: Expr, synchronized: Mapping[Var, Expr]
-) -> None:
+def _finish(ctx: Context, rest: Region, reached: Expr, synchronized: Mapping[Var, Expr]) -> None:
     """Emit what is left of the loop."""
     start = ctx.let(f"{rest.index.name}_start", reached)
     ctx.loop_cursors(rest.looplets.values())
