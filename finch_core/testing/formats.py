@@ -49,8 +49,8 @@ def only_first(fiber: Array, fill: Any) -> Array:
 
 
 def only_first_run(fiber: Array, fill: Any) -> Array:
-    """The limit of a level that holds one run of equal values (of one index, where it holds subfibers:
-    those are not compared as they are written)."""
+    """The limit of a level that holds one run of equal values (of one index, where it holds
+    subfibers: those are not compared as they are written)."""
     if fiber.ndim > 1:
         return only_first(fiber, fill)
     there = stored(fiber, fill)
@@ -64,8 +64,8 @@ def only_first_run(fiber: Array, fill: Any) -> Array:
 
 
 def admit(format: Format, array: Array, limits: Mapping[str, Limit]) -> Array:
-    """``array`` with fill in place of what ``format`` cannot hold: ``limits`` has a ``Limit`` for the
-    names of those levels that need one."""
+    """``array`` with fill in place of what ``format`` cannot hold: ``limits`` has a ``Limit`` for
+    the names of those levels that need one."""
     array = array.copy()
     for depth, level in enumerate(format.levels()[:-1]):
         limit = limits.get(level.name)

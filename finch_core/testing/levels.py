@@ -47,13 +47,14 @@ class LevelSuite:
     must refuse the rest with a ``FormatError`` and leave the output empty.
     ``backends`` are those to run on, None being the default one.
 
-    Pairs with the other formats that are installed are sampled with a fixed seed; with the
-    environment variable ``FINCH_TESTS_FULL`` all are run, on all backends.
+    Of the pairs with other formats that are installed, each backend has its share (``shares``),
+    drawn with a fixed seed; with the environment variable ``FINCH_TESTS_FULL`` all are run.
     """
 
     format: ClassVar[Any]
     limits: ClassVar[Mapping[str, Limit]] = {}
     backends: ClassVar[tuple[str | None, ...]] = ("interpreter", None)
+    shares: ClassVar[tuple[float, ...]] = (1.0, 0.34)
 
     # -- what the tests range over ----------------------------------------------------------
 
@@ -69,7 +70,8 @@ class LevelSuite:
             (b, o) for b in self.backends for o in (self.others() if _pairs(metafunc) else [""])
         ]
         if not os.environ.get(FULL) and _pairs(metafunc):
-            cases = [c for c in cases if c[0] == "interpreter" or draw.random() < 0.34]
+            shares = dict(zip(self.backends, self.shares, strict=True))
+            cases = [case for case in cases if draw.random() < shares[case[0]]]
         if _pairs(metafunc):
             metafunc.parametrize(("backend", "other"), cases, ids=lambda v: str(v or "default"))
         else:

@@ -58,9 +58,9 @@ def mismatch(program: Random, backend: str) -> str:
         args = arguments(program)
         found = run(*args)
         expected = run.reference(*arguments(program))
-        single = not isinstance(expected, tuple)
-        for k, (a, b) in enumerate(zip(*([(x,) if single else x for x in (found, expected)]))):
-            a = a.to_numpy()
+        results = (found, expected) if isinstance(expected, tuple) else ((found,), (expected,))
+        for k, (result, b) in enumerate(zip(*results, strict=True)):
+            a = result.to_numpy()
             if a.shape != b.shape or a.dtype != b.dtype or not np.array_equal(a, b):
                 return f"result {k} is\n{a!r}\nand should be\n{b!r}"
     return ""

@@ -10,8 +10,22 @@ from typing import Any
 
 import attrs
 import numpy as np
-from random_tree import Declare, For, If, Let, Lit, Op, Operand, Put, Random, Read, Ref, names_in
-from random_tree import statements, walk
+from random_tree import (
+    Declare,
+    For,
+    If,
+    Let,
+    Lit,
+    Op,
+    Operand,
+    Put,
+    Random,
+    Read,
+    Ref,
+    names_in,
+    statements,
+    walk,
+)
 
 from finch_core.level import Order
 from finch_core.plugins import hub
@@ -158,7 +172,7 @@ class Maker:
             return self.condition(scope)
         a, b = self.expr(scope, depth - 1), self.expr(scope, depth - 1)
         kinds = {self.kind_of(a), self.kind_of(b)}
-        if op == "-" and "b" in kinds or op in ("//", "%") and kinds != {"i"}:
+        if (op == "-" and "b" in kinds) or (op in ("//", "%") and kinds != {"i"}):
             op = "*"
         return Op(op, (a, b))
 
@@ -283,7 +297,7 @@ class Maker:
             chosen = self.subset(loops, self.draw.randint(0, len(loops)))
         op = self.draw.choice(("+=", "+=", "+=", "=", "=", "min", "max", "*=", "|=", "^=", "-="))
         kind = self.kind
-        if op in ("|=", "^=") and kind == "f" or op == "*=" and kind == "f":
+        if (op in ("|=", "^=") and kind == "f") or (op == "*=" and kind == "f"):
             op = "+="
         if kind == "b" and op in ("-=", "*=", "min", "max"):
             op = "|="
@@ -402,11 +416,13 @@ class Maker:
         """Whether a read of an input in the loop's body fixes its extent."""
         for stmt in statements(loop.body):
             for expr in (getattr(stmt, "value", None), getattr(stmt, "cond", None)):
-                for node in walk(expr) if expr is not None else ():
-                    if isinstance(node, Read) and self.operands[node.tensor].role == "in":
-                        if Ref(loop.index) in node.children:
-                            return True
+                reads = [n for n in walk(expr) if isinstance(n, Read)] if expr is not None else []
+                if any(self._input_over(node, loop) for node in reads):
+                    return True
         return False
+
+    def _input_over(self, node: Read, loop: For) -> bool:
+        return self.operands[node.tensor].role == "in" and Ref(loop.index) in node.children
 
 
 def make(seed: Any, limits: Any) -> Random:

@@ -10,7 +10,7 @@ LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
 
 def suite(name: str) -> type[LevelSuite]:
     """The suite of one format; a failure names the format by the class."""
-    members = {"format": staticmethod(hub().level(name)), "limits": LIMITS}
+    members = {"format": staticmethod(hub().level(name)), "limits": LIMITS, "shares": (0.4, 0.12)}
     return type(f"Test{name}", (LevelSuite,), {**members, "__module__": __name__})
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from finch_core import Tensor, kernel
 from finch_core.testing import using
-from finch_levels import Dense, Element, Scalar, SparseList
+from finch_levels import Element, Scalar, SparseList
 
 BACKENDS = pytest.mark.parametrize("backend", ["interpreter", "c"])
 
