@@ -323,10 +323,17 @@ def _locals(ctx: Context, arguments: tuple[Argument, ...]) -> None:
                     ctx.emit(asm.Let(level.scalar(field.name), init, mutable=True))
 
 
+def _holds_if_empty(ctx: Context, check: Check) -> bool:
+    """Whether an empty range passes anyway: its end is below its start, which is within bounds."""
+    range_ = check.range
+    assert range_ is not None
+    return check.first == range_.stop and ctx.prover.le(range_.start, check.second)
+
+
 def _emit_check(ctx: Context, check: Check) -> None:
     first, second = check.first, check.second
     cond = first.eq(second) if check.relation == "==" else first <= second
-    if check.range is not None and not ctx.prover.le(check.range.start, second):
+    if check.range is not None and not _holds_if_empty(ctx, check):
         cond = (check.range.stop <= check.range.start).or_(cond)
     ctx.require(
         cond, DimensionMismatch, check.message, first, second, span=check.span, hint=check.hint
