@@ -52,10 +52,13 @@ def _under(
 ) -> None:
     from finch_core.lowering import as_condition, evaluate
 
-    if guard is TRUE or not _evaluable(guard):
+    known = [as_condition(evaluate(ctx, c)) for c in _conjuncts(guard) if _evaluable(c)]
+    if not known:
         _check(ctx, access, extent, start, stop, hint)
         return
-    cond = as_condition(evaluate(ctx, guard))
+    cond = known[0]
+    for other in known[1:]:
+        cond = cond.and_(other)
     with ctx.if_(cond), ctx.prover.assuming(cond):
         _check(ctx, access, extent, start, stop, hint)
 
@@ -133,6 +136,15 @@ _LAZY: dict[Any, Callable[[Expr], tuple[Expr, ...]]] = {
     prim.or_: lambda cond: (cond.not_(),),
     prim.ifelse: lambda cond: (cond, cond.not_()),
 }
+
+
+def _conjuncts(cond: Expr) -> Iterator[Expr]:
+    """What must all hold for a condition to hold."""
+    if isinstance(cond, Call) and cond.op is prim.and_:
+        for arg in cond.args:
+            yield from _conjuncts(arg)
+    elif cond is not TRUE:
+        yield cond
 
 
 def _evaluable(expr: Expr) -> bool:
