@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,10 +20,19 @@ def pages_with_code() -> list[str]:
 
 
 @pytest.mark.parametrize("page", pages_with_code())
-def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
+def test_the_code_of_a_page_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """The blocks of a page are one program: a file, since kernels are read from their source."""
-    text = (ROOT / page).read_text()
+    if page.startswith("docs/examples/plugins/"):
+        site = str(request.getfixturevalue("example_site"))
+        monkeypatch.setenv("PYTHONPATH", site, prepend=os.pathsep)
     script = tmp_path / "page.py"
+    write_program((ROOT / page).read_text(), script)
+    run(str(script))
+
+
+def write_program(text: str, script: Path) -> None:
     # blank lines in place of the prose, so that line numbers are those of the page
     lines = [""] * (text.count("\n") + 1)
     for block in BLOCK.finditer(text):
@@ -30,7 +40,14 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
         code = block[1].splitlines()
         lines[first : first + len(code)] = code
     script.write_text("\n".join(lines))
-    run(str(script))
+
+
+def test_a_format_takes_less_than_150_lines() -> None:
+    """All of the page's program up to where the format is registered."""
+    text = (ROOT / "docs/write-a-format.md").read_text().partition("## Registering it")[0]
+    lines = [line for block in BLOCK.finditer(text) for line in block[1].splitlines()]
+    assert "class Flags(Format):" in lines
+    assert len(lines) < 150
 
 
 def test_the_readme_has_code() -> None:
