@@ -134,6 +134,10 @@ class Format:
         at least that size) and scalars."""
         raise NotImplementedError
 
+    def entries(self, positions: int, fields: Mapping[str, Any], below: int) -> int:
+        """How many subfibers are stored, where ``sizes`` has ``below`` positions of the child."""
+        return below
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         """Raise ``FormatError`` naming the buffer and the position where ``sizes`` cannot rely on
         ``fields``: a pointer that is not one, say. Nothing has been checked before but dtypes."""

@@ -139,12 +139,15 @@ class Tensor:
     @property
     def nstored(self) -> int:
         """The number of leaf values that are stored."""
-        positions = 1
-        for level in self._levels():
-            if level[0].is_leaf:
-                return positions
-            positions = level[3]
-        return positions
+        stored = 1
+        for k, (level, positions, _, below) in enumerate(self._levels()):
+            if level.is_leaf:
+                break
+            if level.stores_fill:
+                stored = stored * below // max(positions, 1)
+            else:
+                stored = level.entries(positions, self._fields(k), below)
+        return stored
 
     @property
     def buffers(self) -> dict[str, np.ndarray[Any, Any]]:
