@@ -60,6 +60,11 @@ class TensorLike:
         """The argument or local that this reads or writes in the end; None for a mask."""
         return None
 
+    @property
+    def whole(self) -> bool:
+        """Whether this is all of its root, so that it can be declared."""
+        return True
+
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         """The looplet over the outermost dimension."""
         raise NotImplementedError
@@ -202,10 +207,11 @@ class Fiber(TensorLike):
 
 @attrs.frozen
 class Constant(TensorLike):
-    """A subtensor that is one value throughout."""
+    """A subtensor that is one value throughout; ``extents`` are its dimensions, if it has any."""
 
     value: Expr
     rank: int = 0
+    extents: tuple[Extent | None, ...] = ()
 
     @property
     def ndim(self) -> int:
@@ -217,14 +223,14 @@ class Constant(TensorLike):
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
-        return (None,) * self.rank
+        return self.extents or (None,) * self.rank
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         from finch_core.looplets import Run
 
         if mode is Mode.UPDATE:
             raise FormatError("a constant cannot be updated")
-        return Run(Constant(self.value, self.rank - 1))
+        return Run(Constant(self.value, self.rank - 1, self.extents[1:]))
 
     def read(self, ctx: Context) -> Expr:
         return self.value

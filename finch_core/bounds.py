@@ -11,13 +11,18 @@ evaluated under a condition, so does its check.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
 
 from finch_core import primitives as prim
-from finch_core.errors import OutOfBounds
-from finch_core.expressions import TRUE, Access, Call, Expr
+from finch_core.dtypes import Type
+from finch_core.errors import OutOfBounds, Span
+from finch_core.expressions import TRUE, Access, Call, Expr, zero_of
 from finch_core.notation import Extent, Loop, Stmt, Update
 from finch_core.prover import split
+from finch_core.rewrite import rewrite_expr
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
 Guarded = tuple[Expr, Access, bool]
 """An access, the condition under which it is evaluated, and whether it is written."""
 
+
+Node = TypeVar("Node", bound=Expr)
 
 _READING = "A[~i] takes an index that may be out of bounds, and is missing there"
 _WRITING = "write under a condition, as in: if 0 <= i and i < n"
@@ -103,6 +110,41 @@ def _both(ctx: Context, *conds: Expr) -> Expr:
     return result
 
 
+# -- what is out of range along a part of a loop ------------------------------------------------
+
+
+@attrs.frozen(order=False)
+class OutOfRange(Expr):
+    """What would be read beyond the end of a dimension. A statement that needs it fails."""
+
+    type: Type
+    what: str
+    size: Expr
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def dtype(self) -> Type:
+        return self.type
+
+    def fail(self, ctx: Context) -> None:
+        """Emit the failure."""
+        message = f"an index is out of bounds for {self.what} of size {{0}}"
+        ctx.fail(ctx.site(OutOfBounds, message, self.span, _READING), self.size)
+
+
+def within_range(ctx: Context, value: Expr) -> Expr:
+    """``value`` after the failures that it needs, under the conditions under which it does."""
+    from finch_core.lowering import as_condition
+
+    found = list(_needed(value, TRUE, OutOfRange))
+    for guard, node in found:
+        assert isinstance(node, OutOfRange)
+        ctx.fork(as_condition(guard), partial(node.fail, ctx))
+    if not found:
+        return value
+    return rewrite_expr(value, lambda e: zero_of(e.dtype) if isinstance(e, OutOfRange) else e)
+
+
 # -- conditions -----------------------------------------------------------------------------
 
 
@@ -114,21 +156,22 @@ def accesses(stmt: Stmt) -> Iterator[Guarded]:
     for part in stmt.walk():
         target = part.target if isinstance(part, Update) else None
         for expr in part.exprs:
-            for guard, access in _accesses(expr, TRUE):
+            for guard, access in _needed(expr, TRUE, Access):
                 yield guard, access, access is target
 
 
-def _accesses(expr: Expr, guard: Expr) -> Iterator[tuple[Expr, Access]]:
-    if isinstance(expr, Access):
+def _needed(expr: Expr, guard: Expr, kind: type[Node]) -> Iterator[tuple[Expr, Node]]:
+    """The nodes of a kind, each with the condition under which it is evaluated."""
+    if isinstance(expr, kind):
         yield guard, expr
     if isinstance(expr, Call) and expr.op in _LAZY and len(expr.args) > 1:
         first, *rest = expr.args
-        yield from _accesses(first, guard)
+        yield from _needed(first, guard, kind)
         for arg, needed in zip(rest, _LAZY[expr.op](first), strict=True):
-            yield from _accesses(arg, needed if guard is TRUE else guard.and_(needed))
+            yield from _needed(arg, needed if guard is TRUE else guard.and_(needed), kind)
         return
     for child in expr.children:
-        yield from _accesses(child, guard)
+        yield from _needed(child, guard, kind)
 
 
 _LAZY: dict[Any, Callable[[Expr], tuple[Expr, ...]]] = {

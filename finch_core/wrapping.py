@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_core.binding import BoundTensor, Constant, Discard, TensorLike
 from finch_core.dtypes import Type
+from finch_core.errors import FormatError
 from finch_core.expressions import Access, Expr, Modified, Var
 from finch_core.notation import Extent
 from finch_core.signatures import Signature, wrapped_signature
@@ -49,6 +50,10 @@ class Wrapped(TensorLike):
     @property
     def root(self) -> BoundTensor | None:
         return self.inner.root
+
+    @property
+    def whole(self) -> bool:
+        return self.inner.whole
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
@@ -116,6 +121,10 @@ class Seen(TensorLike):
     @property
     def root(self) -> BoundTensor | None:
         return self.inner.root
+
+    @property
+    def whole(self) -> bool:
+        return self.inner.whole
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
@@ -193,6 +202,16 @@ class WrapperTensor:
     @property
     def fill_value(self) -> Any:
         return self.tensor.fill_value
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A dense array of the same values, where this has dimensions that begin at 0."""
+        raise FormatError(
+            f"what {self.name} makes has no dense array: it does not begin at index 0",
+            hint="read it in a kernel, into a tensor of its own",
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.to_numpy(), dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, (*((self.key,) if self.key != () else ()), *self.scalars)))

@@ -14,7 +14,7 @@ from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform, minus
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
-from finch_core.wrapping import Wrapped, WrapperTensor, plus, seen
+from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
 
 
 @attrs.frozen
@@ -42,6 +42,8 @@ class OffsetTensor(WrapperTensor):
         if argument is not None:
             indices = tuple(map(plus, node.indices, argument.params))
             return attrs.evolve(node, tensor=argument.inner, indices=indices)
+        if isinstance(node.tensor, Seen):
+            return None
         for k, index in enumerate(node.indices):
             found = affine(index, scope) if isinstance(index, Call) else None
             if found is not None and found.sign == 1 and _constant(found.shift):

@@ -16,7 +16,7 @@ from finch_core.looplets import Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import inside
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
-from finch_core.wrapping import Wrapped, WrapperTensor, seen
+from finch_core.wrapping import Seen, Wrapped, WrapperTensor, seen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -47,6 +47,13 @@ class Permissive(Wrapped):
 
         return inside(looplet, padded)  # type: ignore[return-value]
 
+    def around(self, sub: TensorLike) -> TensorLike:
+        """The same around a subtensor: what is all fill has ends, too."""
+        if isinstance(sub, Constant) and any(self.parts[1:]) and not isinstance(sub.value, Missing):
+            dims = sub.extents or self.inner.dims[1:]
+            return Permissive(attrs.evolve(sub, extents=dims), self.parts[1:])
+        return super().around(sub)
+
     def _beyond(self, mode: Mode) -> TensorLike:
         if mode is Mode.UPDATE:
             return Discard(self.inner, self.ndim - 1)
@@ -69,6 +76,8 @@ class PermissiveTensor(WrapperTensor):
             pairs = zip(node.indices, argument.params, strict=True)
             indices = tuple(Modified("permissive", i) if p else i for i, p in pairs)
             return attrs.evolve(node, tensor=argument.inner, indices=indices)
+        if isinstance(node.tensor, Seen):
+            return None
         for k, index in enumerate(node.indices):
             if isinstance(index, Modified) and index.modifier == "permissive":
                 return Permissive.along(node, k, True, index.index)

@@ -14,7 +14,7 @@ from finch_core.functions import PROTOCOLS
 from finch_core.level import Mode
 from finch_core.looplets import Looplet
 from finch_core.plugins import hookimpl, hub
-from finch_core.wrapping import Wrapped, WrapperTensor, seen
+from finch_core.wrapping import Seen, Wrapped, WrapperTensor, seen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -66,6 +66,8 @@ class ProtocolizedTensor(WrapperTensor):
             pairs = zip(node.indices, argument.params, strict=True)
             indices = tuple(i if p is None else Modified(p, i) for i, p in pairs)
             return attrs.evolve(node, tensor=argument.inner, indices=indices)
+        if isinstance(node.tensor, Seen):
+            return None
         for k, index in enumerate(node.indices):
             if isinstance(index, Modified) and index.modifier in NAMES:
                 _check(node, k, index.modifier)

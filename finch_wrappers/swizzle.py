@@ -149,6 +149,10 @@ class Swizzled(TensorLike):
     def root(self) -> BoundTensor | None:
         return self.inner.root
 
+    @property
+    def whole(self) -> bool:
+        return self.inner.whole
+
 
 def swizzle(tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:
     """``tensor`` with its dimensions permuted, without moving anything.

@@ -85,6 +85,12 @@ class _Scopes:
 
     def declare(self, stmt: Declare, scope: dict[str, Expr]) -> Stmt:
         tensor = self.plain(stmt.tensor, stmt.span)
+        if not self.unit.arguments[stmt.tensor].whole:
+            raise FormatError(
+                f"{stmt.tensor} is a part of a tensor, and cannot be declared",
+                span=stmt.span,
+                hint="declare the whole tensor, or write zeros in a loop",
+            )
         init = self.expr(stmt.init, scope, stmt.span)
         fill, dtype = tensor.format.fill_value, tensor.format.dtype
         literal = cast(init, dtype) if isinstance(init, Literal) else None

@@ -67,11 +67,10 @@ class _Wrapperizer:
 
     def access(self, node: Expr, scope: Scope) -> Expr:
         """``node`` after all wrappers; a mask may make a comparison of an access of it."""
-        changed = isinstance(node, Access)
-        while changed:
-            changed = False
-            for wrapper in self.wrappers:
-                found = wrapper.match_access(node, scope) if isinstance(node, Access) else None
-                if found is not None:
-                    node, changed = found, True
+        while isinstance(node, Access):
+            matches = (wrapper.match_access(node, scope) for wrapper in self.wrappers)
+            found = next((match for match in matches if match is not None), None)
+            if found is None:
+                break
+            node = found
         return node

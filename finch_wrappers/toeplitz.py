@@ -1,0 +1,178 @@
+"""ToeplitzTensor: ``A[i + j]``, a dimension that shifts another (paper, Table "Wrapper
+tensors")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from finch_core.affine import Scope, affine
+from finch_core.binding import BoundTensor, Constant, Discard, TensorLike
+from finch_core.bounds import OutOfRange
+from finch_core.dtypes import Type
+from finch_core.errors import DimensionMismatch
+from finch_core.expressions import Access, Call, Expr, Modified
+from finch_core.level import Mode
+from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
+from finch_core.looplets.transform import Transform, inside
+from finch_core.notation import Extent
+from finch_core.plugins import hookimpl
+from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
+from finch_wrappers.offset import Offset
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.operators import Operator
+
+
+@attrs.frozen
+class Toeplitz(TensorLike):
+    """``inner`` with one more dimension, before dimension ``k``: at ``i, j`` there is ``inner`` at
+    ``i + j``.
+
+    Neither of the two has an extent of its own. Along the first there is a ``Lookup`` of shifted
+    tensors; what they are asked for beyond their ends fails there.
+    """
+
+    inner: TensorLike
+    k: int
+
+    def __str__(self) -> str:
+        return f"toeplitz({self.inner}, {self.k})"
+
+    @property
+    def ndim(self) -> int:
+        return self.inner.ndim + 1
+
+    @property
+    def dtype(self) -> Type:
+        return self.inner.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.inner.fill_value
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.inner.root
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        dims = self.inner.dims
+        return (*dims[: self.k], None, None, *dims[self.k + 1 :])
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        if self.k > 0:
+            return Transform(self._around).looplet(self.inner.unfurl(ctx, mode, protocol))
+        rest = (None,) * (self.inner.ndim - 1)
+        bounded = Bounded(self.inner, (True, *rest))
+        return Lookup(lambda ctx, i: Offset(bounded, (i, *rest)))
+
+    def _around(self, sub: TensorLike) -> TensorLike:
+        if isinstance(sub, (Constant, Discard)):
+            return attrs.evolve(sub, rank=sub.rank + 1)
+        return Toeplitz(sub, self.k - 1)
+
+
+@attrs.frozen
+class Bounded(Wrapped):
+    """``inner`` with a failure before and after it, along the outermost dimension."""
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        looplet, extent = self.inner.unfurl(ctx, mode, protocol), self.inner.dims[0]
+        if extent is None:
+            return looplet
+        beyond = Run(Beyond(self.inner, self.ndim - 1, extent.stop))
+
+        def fenced(part: Part) -> Part:
+            phases = (Phase(extent.start, beyond), Phase(extent.stop, part), Phase(None, beyond))
+            return Sequence(phases)
+
+        return inside(looplet, fenced)  # type: ignore[return-value]
+
+
+@attrs.frozen
+class Beyond(TensorLike):
+    """A subtensor that is not there: reading or writing an element of it fails."""
+
+    like: TensorLike
+    rank: int
+    size: Expr
+
+    @property
+    def ndim(self) -> int:
+        return self.rank
+
+    @property
+    def dtype(self) -> Type:
+        return self.like.dtype
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.rank
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        return Run(attrs.evolve(self, rank=self.rank - 1))
+
+    def _failure(self) -> OutOfRange:
+        root = self.like.root
+        where = 0 if root is None else root.fiber.ndim - self.like.ndim
+        return OutOfRange(self.dtype, f"dimension {where} of {root}", self.size)
+
+    def read(self, ctx: Context) -> Expr:
+        return self._failure()
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        self._failure().fail(ctx)
+
+
+class ToeplitzTensor(WrapperTensor):
+    """``toeplitz(A, k)[..., i, j, ...]`` is ``A[..., i + j, ...]``."""
+
+    name: ClassVar[str] = "toeplitz"
+
+    @property
+    def ndim(self) -> int:
+        return int(self.tensor.ndim) + 1
+
+    def params(self, scalars: Any) -> Any:
+        return self.key
+
+    @staticmethod
+    def match_access(node: Access, scope: Scope) -> Access | None:
+        """``A[..., j + k, ...]`` -> ``toeplitz(A, n)[..., j, k, ...]`` where ``j`` is known before
+        the loop of ``k`` begins."""
+        argument = seen(node, ToeplitzTensor)
+        if argument is not None:
+            k, indices = argument.params, node.indices
+            both = plus(indices[k], indices[k + 1])
+            rest = (*indices[:k], both, *indices[k + 2 :])
+            return attrs.evolve(node, tensor=argument.inner, indices=rest)
+        if isinstance(node.tensor, Seen):
+            return None
+        for k, index in enumerate(node.indices):
+            found = affine(index, scope) if isinstance(index, Call) else None
+            if found is not None and found.sign == 1 and scope.ready(found.shift):
+                shift = Modified("given", found.shift)
+                indices = (*node.indices[:k], shift, found.index, *node.indices[k + 1 :])
+                return attrs.evolve(node, tensor=Toeplitz(node.tensor, k), indices=indices)
+        return None
+
+
+def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:
+    """``tensor`` with dimension ``dim`` parted in two: ``toeplitz(A, 0)[i, j]`` is ``A[i + j]``.
+
+    The two new dimensions fix no extents. Raises ``DimensionMismatch`` if there is no such one.
+    """
+    if not 0 <= dim < tensor.ndim:
+        raise DimensionMismatch(
+            f"there is no dimension {dim} among {tensor.ndim}", hint="dimensions count from 0"
+        )
+    return ToeplitzTensor(tensor, int(dim))
+
+
+@hookimpl
+def finch_wrapper() -> type[ToeplitzTensor]:
+    """The hook."""
+    return ToeplitzTensor

@@ -1,0 +1,146 @@
+"""WindowTensor: a part of a tensor, with dimensions of its own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.binding import ZERO, TensorLike
+from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.expressions import Var
+from finch_core.looplets import Looplet
+from finch_core.looplets.transform import Transform
+from finch_core.notation import Extent
+from finch_core.plugins import hookimpl
+from finch_core.wrapping import Wrapped, WrapperTensor
+from finch_wrappers.offset import OffsetTensor, offset
+from finch_wrappers.protocolize import ProtocolizedTensor
+from finch_wrappers.swizzle import SwizzleTensor
+
+Bounds = tuple[int, int]
+
+
+@attrs.frozen
+class Windowed(Wrapped):
+    """``inner`` from ``part[0]`` up to ``part[1]``, which begins at 0 here."""
+
+    verb: ClassVar[str] = "window"
+
+    @property
+    def whole(self) -> bool:
+        return False
+
+    def extent(self, extent: Extent, part: Any) -> Extent:
+        return Extent(ZERO, part[1] - part[0])
+
+    def outermost(self, looplet: Looplet, part: Any) -> Looplet:
+        return Transform(lambda sub: sub, part[0]).looplet(looplet)
+
+
+class WindowTensor(WrapperTensor):
+    """``window(A, (a, b), None)[i, j]`` is ``A[a + i, j]``, for ``i`` from 0 up to ``b - a``."""
+
+    name: ClassVar[str] = "window"
+
+    def __init__(self, tensor: Any, bounds: tuple[Bounds | None, ...]) -> None:
+        self.bounds = bounds
+        key = tuple(bound is not None for bound in bounds)
+        super().__init__(tensor, key, tuple(x for b in bounds if b is not None for x in b))
+        self._check()
+
+    def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
+        rest = iter(scalars)
+        parts = (None if b is None else (next(rest), next(rest)) for b in self.bounds)
+        return Windowed(inner, tuple(parts))
+
+    def words(self) -> tuple[Any, ...]:
+        self._check()
+        return super().words()
+
+    def _check(self) -> None:
+        """The window must lie within the tensor, which may have been resized since."""
+        for k, (bound, size) in enumerate(zip(self.bounds, self.tensor.shape, strict=True)):
+            if bound is not None and not 0 <= bound[0] <= bound[1] <= size:
+                raise DimensionMismatch(
+                    f"the window from {bound[0]} up to {bound[1]} is not within dimension {k}, "
+                    f"of size {size}",
+                    hint="windows are half-open, 0 <= a <= b <= n",
+                )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        pairs = zip(self.bounds, self.tensor.shape, strict=True)
+        return tuple(n if b is None else b[1] - b[0] for b, n in pairs)
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        slices = tuple(slice(None) if b is None else slice(*b) for b in self.bounds)
+        array: np.ndarray[Any, Any] = self.tensor.to_numpy()[slices]
+        return array
+
+
+def window(tensor: Any, *bounds: Any) -> Any:
+    """The part of ``tensor`` from ``a`` up to ``b`` along each dimension, as a tensor of its own:
+    ``window(A, (a, b), None)[i, j]`` is ``A[a + i, j]`` and has ``b - a`` rows.
+
+    There is one pair (or slice) for each dimension, None for all of it. The bounds are run-time
+    values. Windows may be read and updated, but not declared. Raises ``DimensionMismatch`` for
+    bounds outside the tensor, ``FormatError`` around a wrapper that has no dimensions.
+    """
+    from finch_core.convert import asarray
+
+    tensor = tensor if hasattr(tensor, "signature") else asarray(tensor)
+    if len(bounds) != tensor.ndim:
+        raise DimensionMismatch(
+            f"{len(bounds)} bounds for {tensor.ndim} dimensions",
+            hint="a pair a dimension, None for all of it",
+        )
+    pairs = tuple(_pair(b, n) for b, n in zip(bounds, tensor.shape, strict=True))
+    return _within(tensor, pairs)
+
+
+def _pair(bound: Any, size: int) -> Bounds | None:
+    if isinstance(bound, slice):
+        start, stop, step = bound.indices(size)
+        if step != 1:
+            raise DimensionMismatch(f"a window takes every index, not every {step}")
+        return (start, max(start, stop))
+    return None if bound is None else (int(bound[0]), int(bound[1]))
+
+
+def _within(tensor: Any, pairs: tuple[Bounds | None, ...]) -> Any:
+    """A window of a wrapper is the wrapper of a window."""
+    if isinstance(tensor, SwizzleTensor):
+        return SwizzleTensor(
+            _within(tensor.tensor, tuple(pairs[p] for p in tensor.perm)), tensor.perm
+        )
+    if isinstance(tensor, ProtocolizedTensor):
+        return ProtocolizedTensor(_within(tensor.tensor, pairs), tensor.key)
+    if isinstance(tensor, WindowTensor):
+        return WindowTensor(tensor.tensor, tuple(map(_moved, pairs, tensor.bounds)))
+    if isinstance(tensor, OffsetTensor):
+        shifts = tensor.scalars
+        moved = (
+            None if p is None else (p[0] + d, p[1] + d) for p, d in zip(pairs, shifts, strict=True)
+        )
+        left = (d if p is None else 0 for p, d in zip(pairs, shifts, strict=True))
+        return offset(_within(tensor.tensor, tuple(moved)), *left)
+    if isinstance(tensor, WrapperTensor):
+        raise FormatError(
+            f"what {tensor.name} makes has no dimensions of which there is a window",
+            hint=f"make the window first, as in {tensor.name}(window(A, (a, b)))",
+        )
+    return WindowTensor(tensor, pairs)
+
+
+def _moved(pair: Bounds | None, outer: Bounds | None) -> Bounds | None:
+    if pair is None or outer is None:
+        return pair or outer
+    return (pair[0] + outer[0], pair[1] + outer[0])
+
+
+@hookimpl
+def finch_wrapper() -> type[WindowTensor]:
+    """The hook."""
+    return WindowTensor
