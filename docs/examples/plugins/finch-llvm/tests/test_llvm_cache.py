@@ -103,3 +103,14 @@ def test_the_environment_sets_how_much_is_optimised(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("FINCH_LLVM_OPT", "fast")
     with pytest.raises(BackendError, match="FINCH_LLVM_OPT=fast"):
         compiled("")
+
+
+def test_it_tells_of_itself_and_forgets_its_kernels(folder: Path) -> None:
+    compiled("a key")
+    compiled("another key")
+    told = backend().describe()
+    assert set(told) == {"optimisation", "LLVM", "processor", "cache"}
+    assert told["cache"].startswith(f"{folder}, 2 files, ")
+    assert backend().clear_cache() == 2
+    assert LlvmBackend().load("a key", 1) is None
+    assert backend().describe()["cache"] == f"{folder}, 0 files, 0 bytes"

@@ -59,6 +59,22 @@ class LlvmBackend:
         stored = None if path is None else disk.read(path)
         return None if stored is None or stored.params != params else _kernel(stored)
 
+    def describe(self) -> dict[str, str]:
+        """LLVM, the processor, how much is optimised, and the cache."""
+        told = {"optimisation": str(self._level())}
+        if not self.available():
+            from finch_backend_llvm.machine import processor, version
+
+            told |= {"LLVM": version(), "processor": processor()}
+        folder, found = disk.folder(), disk.files()
+        where = "none: no folder can be used" if folder is None else str(folder)
+        size = sum(path.stat().st_size for path in found)
+        return {**told, "cache": f"{where}, {len(found):,} files, {size:,} bytes"}
+
+    def clear_cache(self) -> int:
+        """Remove all kernels on disk; gives the number of files that went."""
+        return disk.clear()
+
     def _place(self, key: str) -> Path | None:
         if not key:
             return None

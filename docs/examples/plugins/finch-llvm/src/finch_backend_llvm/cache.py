@@ -90,8 +90,8 @@ def _is_private(path: Path) -> bool:
 @cache
 def stamp() -> str:
     """The state of this package's own files: no kernel outlives a change of them."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return repr([(f.name, f.stat().st_mtime_ns, f.stat().st_size) for f in files])
+    modules = sorted(Path(__file__).parent.glob("*.py"))
+    return repr([(m.name, m.stat().st_mtime_ns, m.stat().st_size) for m in modules])
 
 
 def place(key: str, *what: str) -> Path | None:
@@ -99,6 +99,20 @@ def place(key: str, *what: str) -> Path | None:
     found = folder()
     digest = hashlib.sha256("\n".join((key, stamp(), *what)).encode()).hexdigest()
     return None if found is None else found / f"{digest}.kernel"
+
+
+def files() -> tuple[Path, ...]:
+    """What the cache holds."""
+    found = folder()
+    return () if found is None else tuple(sorted(found.iterdir()))
+
+
+def clear() -> int:
+    """Remove all that the cache holds; gives the number of files."""
+    found = files()
+    for path in found:
+        path.unlink(missing_ok=True)
+    return len(found)
 
 
 def read(path: Path) -> Stored | None:

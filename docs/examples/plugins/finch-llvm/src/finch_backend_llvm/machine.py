@@ -80,10 +80,17 @@ def _target() -> Any:
     )
 
 
+def version() -> str:
+    """LLVM and what binds it."""
+    return f"{'.'.join(map(str, llvm.llvm_version_info))} (llvmlite {llvmlite.__version__})"
+
+
+def processor() -> str:
+    """The processor that code is made for."""
+    return f"{llvm.get_host_cpu_name()} ({llvm.get_process_triple()})"
+
+
 @cache
 def describe() -> str:
     """What machine code depends on beside the module: LLVM and the processor."""
-    version = ".".join(map(str, llvm.llvm_version_info))
-    machine = llvm.get_process_triple(), llvm.get_host_cpu_name()
-    features = llvm.get_host_cpu_features().flatten()
-    return f"llvmlite {llvmlite.__version__} LLVM {version} {machine} {features}"
+    return f"{version()} {processor()} {llvm.get_host_cpu_features().flatten()}"
