@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from finch_backend_llvm.backend import LlvmBackend
+from finch_backend_llvm.compiler import LlvmBackend
 
 from finch_core.abi import CONTROL_WORDS, words
 from finch_core.assembly import Argument, Block, Function, Kernel, Record, Site, Slot, Statement

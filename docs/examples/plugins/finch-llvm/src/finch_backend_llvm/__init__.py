@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from finch_backend_llvm.backend import LlvmBackend
+    from finch_backend_llvm.compiler import LlvmBackend
 
 __version__ = "0.1.0"
 
 
 def backend() -> LlvmBackend:
     """The entry point: the backend, without loading LLVM yet."""
-    from finch_backend_llvm.backend import LlvmBackend
+    from finch_backend_llvm.compiler import LlvmBackend
 
     return LlvmBackend()
 
