@@ -20,7 +20,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("command", choices=[*RACES, "all", "compile", "hash", "workspace"])
     parser.add_argument("--peers", nargs="*", help="the peers to race against; all if not given")
     parser.add_argument("--quick", action="store_true", help="small data, less time for each row")
-    parser.add_argument("--data", type=Path, help="a folder of .mtx.gz, .tns and .png files as well")
+    parser.add_argument("--data", type=Path, help="a folder of .mtx.gz, .tns and .png files too")
     parser.add_argument("--seconds", type=float, help="time for each row (2, quick: 0.5)")
     parser.add_argument("--updates", type=int, default=10_000_000, help="hash: random updates")
     parser.add_argument("--repeats", type=int, default=5, help="compile: processes of each kind")

@@ -56,7 +56,7 @@ def blocks(size: int, block: int, per_row: int) -> Any:
 
 
 def rmat(scale: int, per_row: int, seed: int = 0) -> Any:
-    """A scale-free symmetric graph without loops: ``2 ** scale`` vertices (a, b, c = .57, .19, .19)."""
+    """A scale-free symmetric graph without loops: ``2 ** scale`` vertices (.57, .19, .19)."""
     generator = np.random.default_rng(seed)
     count = per_row << scale
     where = np.zeros((2, count), dtype=np.int64)

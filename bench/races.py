@@ -1,4 +1,4 @@
-"""A race: all contenders of one workload on one data set, checked against each other, then timed."""
+"""A race: all contenders of one workload on one data set, checked against each other and timed."""
 
 from __future__ import annotations
 

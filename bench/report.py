@@ -92,10 +92,10 @@ def markdown(result: dict[str, Any]) -> str:
     lines = [
         "# Results",
         "",
-        "Written by `python -m bench all --markdown docs/results.md`. Each row is one data set: the "
-        "microseconds of the best of our programs and formats, and how many times faster that is than "
-        "each peer (above 1: we are faster). One process, one thread, contenders alternating, the "
-        "least of many runs, and every result compared with every other before.",
+        "Written by `python -m bench all --markdown docs/results.md`. Each row is one data set: "
+        "the microseconds of the best of our programs and formats, and how many times faster that "
+        "is than each peer (above 1: we are faster). One process, one thread, contenders "
+        "alternating, the least of many runs, and every result compared with every other before.",
         "",
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
         f"{about['python']}; "
@@ -105,7 +105,8 @@ def markdown(result: dict[str, Any]) -> str:
     for name, why in result["missing"].items():
         lines += ["", f"Not measured: {name} ({why})."]
     for command, measured in result["races"].items():
-        lines += ["", f"## {command}", "", f"({PAPER[command][:1].upper()}{PAPER[command][1:]}.)", ""]
+        said = f"({PAPER[command][:1].upper()}{PAPER[command][1:]}.)"
+        lines += ["", f"## {command}", "", said, ""]
         lines += _markdown_table(rows(measured))
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""A workspace declared for each row: a SparseByteMap costs what is written to it, not its length."""
+"""A workspace declared for each row: a SparseByteMap costs what is written, not its length."""
 
 from __future__ import annotations
 

@@ -149,8 +149,8 @@ def require_width(
 def block(
     ctx: Context, fiber: Fiber, start: Expr, stop: Expr, end: Expr, *, alone: bool = False
 ) -> Looplet:
-    """Fill up to index ``start``, then subfibers at adjacent positions, the last before ``end``, up to
-    index ``stop``: the end of the region, or the end of the only block where it is ``alone``."""
+    """Fill up to index ``start``, then subfibers at adjacent positions, the last before ``end``, up
+    to index ``stop``: the end of the region, or the end of the only block where it is ``alone``."""
     from finch_core.looplets import Lookup, Phase, Run, Sequence
 
     shift = ctx.let(f"{fiber.lvl.name}_shift", end - stop)
@@ -168,8 +168,8 @@ def spare_position(ctx: Context, fiber: Fiber, taken: Expr) -> Expr:
 
 
 def significant(ctx: Context, fiber: Fiber, dirty: Expr) -> Expr:
-    """Whether something other than the fill was written in a fiber: exact for a leaf, and for a level
-    that something was written."""
+    """Whether something other than the fill was written in a fiber: exact for a leaf, and for a
+    level that something was written."""
     format = fiber.lvl.format
     if not format.is_leaf or not format.holds_fill:
         return dirty

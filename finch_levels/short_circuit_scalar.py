@@ -30,10 +30,10 @@ class ShortCircuitScalarLeaf(ScalarLeaf):
         return fixed_point(op, fiber.lvl.scalar("val"))
 
 
-def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format's name
-    """A 0-dimensional tensor that starts as ``fill``. A loop that reduces into it ends when the value
-    is the operator's annihilator (any value but ``z`` for ``choose(z)``); what else the loop does is
-    done to its end. Products of floats have no such value, for zero times NaN is NaN."""
+def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format
+    """A 0-dimensional tensor that starts as ``fill``. A loop that reduces into it ends when the
+    value is the operator's annihilator (any value but ``z`` for ``choose(z)``); what else the loop
+    does is done to its end. Products of floats have no such value, for zero times NaN is NaN."""
     return Tensor(ShortCircuitScalarLeaf(fill, dtype=dtype))
 
 
@@ -42,4 +42,6 @@ ShortCircuitScalar.__finch_local__ = True  # type: ignore[attr-defined]
 
 @hookimpl
 def finch_scalar() -> type[Format]:
+    """Register ``ShortCircuitScalar``."""
+    """Register ``ShortCircuitScalar``."""
     return ShortCircuitScalarLeaf

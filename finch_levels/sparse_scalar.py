@@ -52,9 +52,9 @@ class SparseScalarLeaf(ScalarLeaf):
         return Switch(fiber.lvl.scalar("dirty"), Constant(value), Constant(fill))
 
 
-def SparseScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format's name
-    """A 0-dimensional tensor that starts as ``fill``: where it still is, what reads it is skipped or
-    simplified as if the fill were written there."""
+def SparseScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format
+    """A 0-dimensional tensor that starts as ``fill``. Where it still is, what reads it is skipped,
+    or simplified as if the fill were written there."""
     return Tensor(SparseScalarLeaf(fill, dtype=dtype))
 
 
@@ -63,4 +63,6 @@ SparseScalar.__finch_local__ = True  # type: ignore[attr-defined]
 
 @hookimpl
 def finch_scalar() -> type[Format]:
+    """Register ``SparseScalar``."""
+    """Register ``SparseScalar``."""
     return SparseScalarLeaf

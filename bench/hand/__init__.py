@@ -1,4 +1,4 @@
-"""Loops written by hand in C, compiled when a benchmark starts, as fast peers of the same process."""
+"""Loops written by hand in C, compiled when a benchmark starts, as peers in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops by hand in C, as a tensor compiler without structured formats writes them, with its flags."""
+"""Loops by hand in C, as a tensor compiler without structured formats has them, with its flags."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def spgemm(A: Any, B: Any) -> Contenders:
         stored = lib.spgemm(A.shape[0], B.shape[1], *args, crd, val)
         done = (ffi.gc(crd[0], lib.release), ffi.gc(val[0], lib.release))
         return lambda: scipy.sparse.csr_array(
-            (np.frombuffer(ffi.buffer(done[1], 8 * stored)), 
+            (np.frombuffer(ffi.buffer(done[1], 8 * stored)),
              np.frombuffer(ffi.buffer(done[0], 4 * stored), np.int32), pos),
             shape=(A.shape[0], B.shape[1]),
         )  # fmt: skip

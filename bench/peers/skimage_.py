@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from skimage.morphology import isotropic_erosion  # noqa: F401  (an old version is refused)
 from skimage.morphology import erosion as grey_erosion
+from skimage.morphology import isotropic_erosion  # noqa: F401  (an old version is refused)
 
 from bench.peers import Contenders
 

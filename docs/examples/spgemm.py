@@ -3,9 +3,9 @@
     python docs/examples/spgemm.py
 
 Inner products sum over a row of ``A`` and a column of ``B`` for each element of the result.
-Gustavson's algorithm adds up the rows of ``B`` that a row of ``A`` names, in a workspace of one row.
-Outer products add up columns of ``A`` times rows of ``B`` in a workspace of the whole result. (Paper,
-Figure "Inner Products, Gustavson's, and Outer Products matrix multiply in Finch".)
+Gustavson's algorithm adds up the rows of ``B`` that a row of ``A`` names, in a workspace of one
+row. Outer products add up columns of ``A`` times rows of ``B`` in a workspace of the whole result.
+(Paper, Figure "Inner Products, Gustavson's, and Outer Products matrix multiply in Finch".)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CSR = Dense(SparseList(Element(0.0)))
 
 @kernel
 def inner(C, A, B):
-    """``C[i, j]`` by a merge of row ``i`` of ``A`` and column ``j`` of ``B`` (stored by columns)."""
+    """``C[i, j]`` by a merge of row ``i`` of ``A`` and column ``j`` of ``B`` (by columns)."""
     C[...] = 0
     for i, j, k in _:
         C[i, j] += A[i, k] * B[k, j]
