@@ -13,7 +13,7 @@ from finch_core import backends
 from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, Options, local_records
-from finch_core.errors import KernelSyntaxError, LifecycleError
+from finch_core.errors import IndexOverflow, KernelSyntaxError, LifecycleError
 from finch_core.notation import Declare, Program, Update
 from finch_core.signatures import Signature, TensorSignature
 from finch_core.tensor import Tensor
@@ -314,10 +314,11 @@ class Entry:
 
 
 def _empty(value: Any) -> None:
-    """Make an output empty: of the shape that it has, if there is memory for it."""
+    """Make an output empty: of the shape that it has, if there is memory for it and its indices are
+    wide enough."""
     try:
         value.fill(value.shape)
-    except MemoryError:
+    except (MemoryError, IndexOverflow):
         value.fill((0,) * value.ndim)
 
 

@@ -194,8 +194,8 @@ def _structural_dividend(call: Call) -> Expr | None:
 RULES: tuple[Rule, ...] = (
     Rule("missing", propagate),
     Rule("coalesce", first_present, ("coalesce",)),
+    Rule("annihilator", _annihilator, exact="biu"),  # before constants: a fill stays structural
     Rule("constants", _constants),
-    Rule("annihilator", _annihilator, exact="biu"),
     Rule("identity", _identity, exact="biu"),
     Rule("idempotence", _idempotent),
     Rule("ifelse", _ifelse, ("ifelse",)),

@@ -75,6 +75,20 @@ class RunList(Format):
         runs = int(fields["ptr"][positions])
         return {"ptr": positions + 1, "right": runs}, runs
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        from finch_core.validation import require_index
+
+        require_index(shape, self.index)
+        require_index(positions, self.pointer, "pointer")
+        runs = positions if shape else 0
+        starts = np.arange(positions + 1) if shape else np.zeros(positions + 1)
+        buffers = {
+            "ptr": starts.astype(self.pointer),
+            "right": np.full(runs, shape, self.index),
+            **{f.name: np.empty(0, f.dtype) for f in self.fields if f.scratch},
+        }
+        return buffers, runs
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_cover, check_pointers
 

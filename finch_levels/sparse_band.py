@@ -59,6 +59,13 @@ class SparseBand(Format):
     ) -> tuple[dict[str, int], int]:
         return {"idx": positions, "ofs": positions + 1}, int(fields["ofs"][positions])
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        buffers = {
+            "idx": np.zeros(positions, self.index),
+            "ofs": np.zeros(positions + 1, self.pointer),
+        }
+        return buffers, 0
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_bands, check_pointers
 

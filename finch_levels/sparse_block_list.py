@@ -64,6 +64,14 @@ class SparseBlockList(Format):
         sizes = {"ptr": positions + 1, "idx": blocks, "ofs": blocks + 1}
         return sizes, int(fields["ofs"][blocks])
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        buffers = {
+            "ptr": np.zeros(positions + 1, self.pointer),
+            "idx": np.empty(0, self.index),
+            "ofs": np.zeros(1, self.pointer),
+        }
+        return buffers, 0
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_block_starts, check_indices, check_pointers
 

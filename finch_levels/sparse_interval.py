@@ -12,7 +12,17 @@ import numpy as np
 from finch_core.dtypes import INTP
 from finch_core.expressions import FALSE, Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
-from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
+from finch_core.looplets import (
+    AcceptRun,
+    Lookup,
+    Looplet,
+    Part,
+    Phase,
+    Run,
+    Sequence,
+    Switch,
+    Thunk,
+)
 from finch_core.plugins import hookimpl
 from finch_core.routines import (
     check_index_width,
@@ -57,6 +67,16 @@ class SparseInterval(Format):
         self, positions: int, shape: int, fields: Mapping[str, Any]
     ) -> tuple[dict[str, int], int]:
         return {"left": positions, "right": positions}, positions
+
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        from finch_core.validation import require_index
+
+        require_index(shape, self.index)
+        buffers = {
+            "left": np.full(positions, shape, self.index),
+            "right": np.full(positions, max(shape, 1) - 1, self.index),
+        }
+        return buffers, positions
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_range, check_runs

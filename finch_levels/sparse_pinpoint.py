@@ -47,6 +47,12 @@ class SparsePinpoint(Format):
     ) -> tuple[dict[str, int], int]:
         return {"idx": positions}, positions
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        from finch_core.validation import require_index
+
+        require_index(shape, self.index)
+        return {"idx": np.full(positions, shape, self.index)}, positions
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_range
 

@@ -72,6 +72,15 @@ class SparseRunList(Format):
         runs = int(fields["ptr"][positions])
         return {"ptr": positions + 1, "left": runs, "right": runs}, runs
 
+    def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        buffers = {
+            "ptr": np.zeros(positions + 1, self.pointer),
+            "left": np.empty(0, self.index),
+            "right": np.empty(0, self.index),
+            **{f.name: np.empty(0, f.dtype) for f in self.fields if f.scratch},
+        }
+        return buffers, 0
+
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.validation import check_indices, check_pointers, check_starts
 
