@@ -50,8 +50,9 @@ def _scalars_read(stmt: Stmt) -> Iterator[TensorLike]:
         for expr in _values(part):
             for node in expr.walk():
                 if isinstance(node, Access) and not node.indices:
-                    if node.tensor.root is None or node.tensor.root not in changed:
-                        yield node.tensor
+                    tensor: TensorLike = node.tensor
+                    if tensor.root not in changed or tensor.root is None:
+                        yield tensor
 
 
 def _values(stmt: Stmt) -> tuple[Expr, ...]:

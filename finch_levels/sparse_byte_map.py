@@ -1,4 +1,5 @@
-"""SparseByteMap: a byte an index says whether it is stored; random access, O(1) update (paper, Table "The main level formats supported by Finch").
+"""SparseByteMap: a byte an index says whether it is stored; random access, O(1) update (paper,
+Table "The main level formats supported by Finch").
 
 As a workspace declared again and again it costs what was written: the positions that were written
 are listed, and only those are cleared.
@@ -287,6 +288,7 @@ def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 @hookimpl
 def finch_level_format() -> type[Format]:
+    """Register ``SparseByteMap``."""
     return SparseByteMap
 
 

