@@ -1,0 +1,48 @@
+"""The tables of the pages for authors name all there is, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from finch_core import assembly, expressions, looplets
+from finch_core.expressions import Access, Index, Modified, Name
+
+DOCS = Path(__file__).parents[2] / "docs"
+IN_PROGRAMS = {Access, Index, Modified, Name}
+
+
+def first_column(page: str, head: str) -> set[str]:
+    """The names that begin the rows of the table whose first heading is ``head``."""
+    text = (DOCS / page).read_text()
+    table = re.search(rf"^\| {head} \|.*\n\|[-| ]+\n((?:\|.*\n)+)", text, re.MULTILINE)
+    return {re.match(r"\| `(\w+)", row)[1] for row in table[1].splitlines()}
+
+
+def kinds(module, base: type) -> set[str]:
+    """The classes of a module that stand for something."""
+    own = (
+        c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__
+    )
+    return {
+        c.__name__ for c in own if issubclass(c, base) and c is not base and c not in IN_PROGRAMS
+    }
+
+
+@pytest.mark.parametrize(
+    ("head", "module", "base"),
+    [
+        ("statement", assembly, assembly.Statement),
+        ("expression", expressions, expressions.Expr),
+    ],
+)
+def test_all_of_assembly_is_explained(head, module, base) -> None:
+    assert first_column("write-a-backend.md", head) == kinds(module, base)
+
+
+def test_all_looplets_are_listed() -> None:
+    listed = first_column("write-a-format.md", "looplet")
+    named = {name for name in looplets.__all__ if isinstance(getattr(looplets, name), type)}
+    assert listed == named - {"Looplet", "Precedence", "Phase"}
