@@ -1,9 +1,9 @@
-"""What levels of runs share: comparing and copying subfibers, and merging equal neighbours when they
-are frozen (paper, Table "The main level formats supported by Finch", RunList).
+"""What levels of runs share: comparing and copying subfibers, and merging equal neighbours when
+they are frozen (paper, Table "The main level formats supported by Finch", RunList).
 
-A leaf's runs are merged as they are written. Subfibers cannot be compared while they are updated: they
-are written to a *scratch* level of the child's format, which is frozen, compared, and copied to the
-child without duplicates.
+A leaf's runs are merged as they are written. Subfibers cannot be compared while they are updated:
+they are written to a *scratch* level of the child's format, which is frozen, compared, and copied
+to the child without duplicates.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def merge_runs(
     ends: tuple[str, ...],
     adjacent: Callable[[Expr], Expr],
 ) -> Var:
-    """Copy the runs of fibers up to ``stop`` from the (frozen) scratch level to the child, but for those
-    that continue the run before; gives how many are left.
+    """Copy the runs of fibers up to ``stop`` from the (frozen) scratch level to the child, but for
+    those that continue the run before; gives how many are left.
 
     ``ptr`` says where each fiber's runs are, before and after; ``ends`` names the buffers of a run,
     of which the last says where it ends. ``adjacent(q)`` is whether run ``q`` begins where the run
@@ -161,8 +161,9 @@ def extend_run(
     ctx: Context, lvl: BoundLevel, first: Expr, stored: Expr, yes: Callable[[], None],
     no: Callable[[], None], adjacent: Expr = TRUE,
 ) -> None:  # fmt: skip
-    """Emit ``yes()`` where the leaf at ``stored`` continues the run before it in its fiber (whose runs
-    begin with ``first``), and ``no()`` elsewhere; the position is clean again in the first case."""
+    """Emit ``yes()`` where the leaf at ``stored`` continues the run before it in its fiber (whose
+    runs begin with ``first``), and ``no()`` elsewhere; the position is clean again in the first
+    case."""
     child = lvl.child
     assert child is not None
     here, before = Fiber(child, stored), Fiber(child, stored - 1)

@@ -38,7 +38,7 @@ class Pattern(Format):
     name: ClassVar[str] = "Pattern"
     order: ClassVar[Order] = Order.ANY
     is_leaf: ClassVar[bool] = True
-    holds_fill: ClassVar[bool] = False  # type: ignore[misc]
+    holds_fill: ClassVar[bool] = False
 
     @property
     def dtype(self) -> np.dtype[Any]:

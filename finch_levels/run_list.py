@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class RunList(Format):
-    """A level of runs: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run ``q`` goes from
-    where the one before it ended to before index ``right[q]``, with its subfiber at position ``q``.
+    """A level of runs: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run ``q`` goes
+    from where the one before it ended to before index ``right[q]``, with its subfiber at position
+    ``q``.
 
-    ``index`` and ``pointer`` are the dtypes of ``right`` and ``ptr``. Reads walk, gallop or follow. Writes
-    append in order, whole runs at once; what they leave out becomes runs of fill. Neighbours that are
-    equal are merged, unless ``merge`` is False: over a leaf as they are written, over a level when
-    it is frozen, by way of a scratch copy of the child. Raises ``FormatError`` for a child that cannot
-    hold fill (``Pattern``).
+    ``index`` and ``pointer`` are the dtypes of ``right`` and ``ptr``. Reads walk, gallop or follow.
+    Writes append in order, whole runs at once; what they leave out becomes runs of fill. Neighbours
+    that are equal are merged, unless ``merge`` is False: over a leaf as they are written, over a
+    level when it is frozen, by way of a scratch copy of the child. Raises ``FormatError`` for a
+    child that cannot hold fill (``Pattern``).
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -284,8 +285,8 @@ def _append_run(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
 
 
 def _pass_over(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-    """Have just the fibers before ``stop`` done: those passed over are one run of fill each. A parent
-    that took back what it had begun may come again to a fiber that was passed over."""
+    """Have just the fibers before ``stop`` done: those passed over are one run of fill each. A
+    parent that took back what it had begun may come again to a fiber that was passed over."""
     fibers, stored, ptr = lvl.state["fibers"], lvl.state["stored"], lvl.buffer("ptr")
     with ctx.if_(stop < fibers):
         ctx.assign(stored, Load(ptr, stop).cast(INTP))

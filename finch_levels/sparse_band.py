@@ -1,5 +1,5 @@
-"""SparseBand: one block of adjacent stored subfibers in each fiber (paper, Table "The main level formats
-supported by Finch")."""
+"""SparseBand: one block of adjacent stored subfibers in each fiber (paper, Table "The main level
+formats supported by Finch")."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class SparseBand(Format):
     ``idx[p]`` (its last; 0 where nothing is stored) and has the positions ``ofs[p]`` up to
     ``ofs[p + 1]``.
 
-    ``index`` and ``pointer`` are the dtypes of ``idx`` and ``ofs``. Reads walk or follow, without a loop
-    over blocks. Writes append in order; where they leave a gap, the band extends over it and stores
-    the fill (or, over a Pattern, raise ``FormatError``).
+    ``index`` and ``pointer`` are the dtypes of ``idx`` and ``ofs``. Reads walk or follow, without a
+    loop over blocks. Writes append in order; where they leave a gap, the band extends over it and
+    stores the fill (or, over a Pattern, raise ``FormatError``).
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -125,7 +125,8 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Write at the band's end, or behind it: what lies between then stays fill."""
     lvl, name = fiber.lvl, fiber.lvl.name
-    assert lvl.child is not None
+    child = lvl.child
+    assert child is not None
     stored, room = lvl.state["stored"], lvl.state["room"]
     first = ctx.let(f"{name}_first", stored)
     following = ctx.var(f"{name}_next", -1)
@@ -137,7 +138,7 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         dirty = ctx.var(f"{name}_dirty", False)
         yield fiber.subfiber(pos, dirty)
         with ctx.if_(dirty):
-            if not lvl.child.format.holds_fill:
+            if not child.format.holds_fill:
                 _require_adjacent(ctx, gap, i)
             ctx.assign(stored, pos + 1)
             ctx.assign(following, i + 1)
@@ -150,7 +151,8 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _require_adjacent(ctx: Context, gap: Expr, i: Expr) -> None:
-    """What lies between two writes would be stored, and cannot be where all that is stored is True."""
+    """What lies between two writes would be stored, and cannot be where all that is stored is
+    True."""
     ctx.require(
         gap.eq(0),
         FormatError,

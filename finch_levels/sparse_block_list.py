@@ -1,5 +1,5 @@
-"""SparseBlockList: blocks of adjacent stored subfibers, in order (paper, Table "The main level formats
-supported by Finch")."""
+"""SparseBlockList: blocks of adjacent stored subfibers, in order (paper, Table "The main level
+formats supported by Finch")."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class SparseBlockList(Format):
     ``ptr[p + 1]``, where block ``q`` ends at index ``idx[q]`` (its last) and has the positions
     ``ofs[q]`` up to ``ofs[q + 1]``.
 
-    ``index`` is the dtype of ``idx``, ``pointer`` that of ``ptr`` and ``ofs``. Reads walk, gallop or
-    follow; inside a block they are a Lookup, over contiguous positions. Writes append in order, and
-    those that are adjacent make one block.
+    ``index`` is the dtype of ``idx``, ``pointer`` that of ``ptr`` and ``ofs``. Reads walk, gallop
+    or follow; inside a block they are a Lookup, over contiguous positions. Writes append in order,
+    and those that are adjacent make one block.
     """
 
     lvl: Format = attrs.field(converter=check_child)

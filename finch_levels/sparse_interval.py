@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 @attrs.frozen
 class SparseInterval(Format):
     """A level that stores at most one run of equal subfibers a fiber: that of fiber ``p`` goes from
-    index ``left[p]`` to ``right[p]`` (its last) and is stored at position ``p``; where there is none,
-    ``left[p]`` is the dimension.
+    index ``left[p]`` to ``right[p]`` (its last) and is stored at position ``p``; where there is
+    none, ``left[p]`` is the dimension.
 
-    ``index`` is the dtype of ``left`` and ``right``. Reads walk or follow, without a loop. A write over a
-    whole run is taken at once. Over a leaf, writes that continue the run with the same value extend
-    it; any other second write in a fiber raises ``FormatError``.
+    ``index`` is the dtype of ``left`` and ``right``. Reads walk or follow, without a loop. A write
+    over a whole run is taken at once. Over a leaf, writes that continue the run with the same value
+    extend it; any other second write in a fiber raises ``FormatError``.
     """
 
     lvl: Format = attrs.field(converter=check_child)

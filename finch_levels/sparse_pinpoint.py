@@ -1,5 +1,5 @@
-"""SparsePinpoint: one stored subfiber in each fiber (paper, Table "The main level formats supported by
-Finch")."""
+"""SparsePinpoint: one stored subfiber in each fiber (paper, Table "The main level formats supported
+by Finch")."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class SparsePinpoint(Format):
-    """A level that stores at most one subfiber a fiber: that of fiber ``p`` is at index ``idx[p]`` and
-    position ``p``; where there is none, ``idx[p]`` is the dimension.
+    """A level that stores at most one subfiber a fiber: that of fiber ``p`` is at index ``idx[p]``
+    and position ``p``; where there is none, ``idx[p]`` is the dimension.
 
-    ``index`` is the dtype of ``idx``. Reads walk or follow, without a loop. Writing at a second index
-    of a fiber raises ``FormatError``.
+    ``index`` is the dtype of ``idx``. Reads walk or follow, without a loop. Writing at a second
+    index of a fiber raises ``FormatError``.
     """
 
     lvl: Format = attrs.field(converter=check_child)

@@ -1,5 +1,5 @@
-"""SparseRunList: runs of equal subfibers, without those of fill (paper, Table "The main level formats
-supported by Finch")."""
+"""SparseRunList: runs of equal subfibers, without those of fill (paper, Table "The main level
+formats supported by Finch")."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class SparseRunList(Format):
-    """A level of runs with gaps: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run ``q`` goes
-    from index ``left[q]`` to ``right[q]`` (its last), with its subfiber at position ``q``.
+    """A level of runs with gaps: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run
+    ``q`` goes from index ``left[q]`` to ``right[q]`` (its last), with its subfiber at position
+    ``q``.
 
-    ``index`` is the dtype of ``left`` and ``right``, ``pointer`` that of ``ptr``. Reads walk, gallop or
-    follow. Writes append in order, whole runs at once. Adjacent runs that are equal are merged, unless
-    ``merge`` is False: over a leaf as they are written, over a level when it is frozen, by way of
-    a scratch copy of the child.
+    ``index`` is the dtype of ``left`` and ``right``, ``pointer`` that of ``ptr``. Reads walk,
+    gallop or follow. Writes append in order, whole runs at once. Adjacent runs that are equal are
+    merged, unless ``merge`` is False: over a leaf as they are written, over a level when it is
+    frozen, by way of a scratch copy of the child.
     """
 
     lvl: Format = attrs.field(converter=check_child)
