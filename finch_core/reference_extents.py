@@ -111,8 +111,16 @@ class Extents:
                 sizes = self.sizes_of(access, inside)
                 for size, expr in zip(sizes, access.indices, strict=True):
                     shifted = self.shifted(expr)
+                    if shifted and shifted[1] and self.resized(node, access, inside):
+                        continue
                     if shifted and shifted[0] == loop.index.name and size is not None:
                         yield -shifted[1], size - shifted[1]
+
+    def resized(self, node: Stmt, access: Access, inside: Mapping[str, Sizes]) -> bool:
+        """Whether ``access`` is a write to a declared tensor, which is sized by it."""
+        name = str(access.tensor)
+        written = isinstance(node, Update) and access is node.target
+        return written and name not in self.fixed and (name in inside or name not in self.settled)
 
     def sizes_of(self, access: Access, inside: Mapping[str, Sizes]) -> Sizes:
         """The sizes of an accessed tensor, by ``inside`` first; raises where the number of indices

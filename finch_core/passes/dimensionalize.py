@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import attrs
 
+from finch_core import primitives as prim
 from finch_core.affine import is_given
 from finch_core.binding import ZERO, BoundTensor
 from finch_core.errors import DimensionMismatch, FormatError, Span
-from finch_core.expressions import Access, Expr, Index, Literal, Load, Modified, Name, lift
-from finch_core.notation import Declare, Extent, Loop, Stmt
+from finch_core.expressions import Access, Call, Expr, Index, Literal, Load, Modified, Name, lift
+from finch_core.looplets.transform import minus, plus
+from finch_core.notation import Declare, Extent, Loop, Stmt, Update
 from finch_core.passes.unit import Check, Unit
 
 
@@ -38,19 +40,44 @@ class _Range:
     span: Span | None
 
 
+@attrs.frozen(eq=False)
+class _Shifted:
+    """A declared dimension that is accessed at an index plus ``shift``."""
+
+    dim: _Dim
+    shift: Expr
+
+
+@attrs.frozen(eq=False)
+class _Relation:
+    """An inferred index that stands, shifted, for a declared dimension."""
+
+    index: Index
+    other: _Dim
+    shift: Expr
+    dim: Extent
+    what: str
+    span: Span | None
+
+
 @attrs.define(eq=False)
 class _Dim:
     """A class of equal dimensions: the extents known for it, and what it can fall back on.
 
     ``own`` are the present dimensions of tensors that are declared with this dimension, ``ranges``
-    the ranges with which those are written.
+    the ranges with which those are written. Where an index is shifted in an access of a declared
+    tensor, ``written`` has the indices that write this dimension, ``read`` the dimensions that
+    this index reads.
     """
 
     parent: _Dim | None = None
     known: list[tuple[Extent, Span | None, str]] = attrs.field(factory=list)
     ranges: list[_Range] = attrs.field(factory=list)
     own: list[Extent] = attrs.field(factory=list)
+    written: list[_Relation] = attrs.field(factory=list)
+    read: list[_Relation] = attrs.field(factory=list)
     extent: Extent | None = None
+    solving: bool = False
 
     def find(self) -> _Dim:
         return self if self.parent is None else self.parent.find()
@@ -62,6 +89,8 @@ class _Dim:
             a.known += b.known
             a.ranges += b.ranges
             a.own += b.own
+            a.written += b.written
+            a.read += b.read
 
 
 def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
@@ -92,7 +121,7 @@ class _Dimensionalizer:
         for expr in stmt.exprs:
             for node in expr.walk():
                 if isinstance(node, Access):
-                    self.access(node)
+                    self.access(node, isinstance(stmt, Update) and node is stmt.target)
         for body in stmt.bodies:
             self.collect(body)
 
@@ -109,7 +138,7 @@ class _Dimensionalizer:
         """The dimensions that a declared tensor has before the program runs."""
         return [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
 
-    def access(self, node: Access) -> None:
+    def access(self, node: Access, written: bool) -> None:
         for index in node.indices:
             if isinstance(index, Modified) and not is_given(index):
                 raise FormatError(
@@ -122,21 +151,39 @@ class _Dimensionalizer:
             if dim is None or not isinstance(index, Index):
                 continue
             extent = node.tensor.dims[k]
-            if index in self.indices:
+            assert extent is not None
+            if isinstance(dim, _Shifted):
+                self.shifted(index, dim, extent, f"dimension {k} of {node.tensor}", node, written)
+            elif index in self.indices:
                 self.indices[index].join(dim)
                 self.unit.fitting.add((index, extent))
             elif index in self.explicit:
                 what = f"dimension {k} of {node.tensor}"
                 self.within(_Range(index, self.explicit[index], extent, what, node.span), dim)
 
-    def dims_of(self, node: Access) -> list[_Dim | None]:
+    def shifted(
+        self, index: Index, dim: _Shifted, extent: Extent, what: str, node: Access, written: bool
+    ) -> None:
+        """An index that is shifted before it is one of a declared tensor."""
+        if index in self.explicit:
+            range_ = moved(self.explicit[index], dim.shift)
+            self.within(_Range(index, range_, extent, what, node.span), dim.dim)
+        elif index in self.indices:
+            here, there = self.indices[index].find(), dim.dim.find()
+            if written:
+                relation = _Relation(index, here, dim.shift, extent, what, node.span)
+                there.written.append(relation)
+            else:
+                here.read.append(_Relation(index, there, dim.shift, extent, what, node.span))
+
+    def dims_of(self, node: Access) -> list[_Dim | _Shifted | None]:
         """The dimension classes of an access: of the tensor's declaration, or what it has now."""
         root = node.tensor.root
         extents = node.tensor.dims
         if root is None or root not in self.declared:
             return [self.known(extent, k, node) for k, extent in enumerate(extents)]
         own = {e.stop: d for e, d in zip(root.fiber.dims, self.declared[root], strict=True)}
-        return [None if e is None else own.get(e.stop) for e in extents]
+        return [None if e is None else own.get(e.stop) or _shifted(e, own) for e in extents]
 
     def known(self, extent: Extent | None, k: int, node: Access) -> _Dim | None:
         """The class of a dimension as it is before the program runs."""
@@ -198,15 +245,35 @@ class _Dimensionalizer:
 
     def solve(self, dim: _Dim) -> Extent | None:
         dim = dim.find()
-        if dim.extent is None:
+        if dim.extent is None and not dim.solving:
+            dim.solving = True
+            self.relate(dim)
             dim.extent = self.meet(dim)
+            dim.solving = False
         return dim.extent
+
+    def relate(self, dim: _Dim) -> None:
+        """What the shifted accesses of a class tell of it."""
+        for r in dim.written:
+            extent = self.solve(r.other)
+            if extent is not None:
+                range_ = _Range(r.index, moved(extent, r.shift), r.dim, r.what, r.span)
+                dim.ranges.append(range_)
+        for r in dim.read:
+            extent = self.solve(r.other)
+            if extent is not None:
+                dim.known.append((moved(extent, minus(ZERO, r.shift)), r.span, r.what))
+                self.unit.fitting.add((r.index, r.dim))
 
     def meet(self, dim: _Dim) -> Extent | None:
         if dim.known:
             first, _, what = dim.known[0]
             for other, span, which in dim.known[1:]:
-                if other != first:
+                if other.start != first.start:
+                    message = f"{what} starts at {{0}}, but {which} at {{1}}"
+                    check = Check(first.start, other.start, message, span, hint=_SAME_INDEX)
+                    self.unit.checks.append(check)
+                if other.stop != first.stop:
                     message = f"{what} is {{0}}, but {which} is {{1}}"
                     self.unit.checks.append(
                         Check(first.stop, other.stop, message, span, hint=_SAME_INDEX)
@@ -233,6 +300,25 @@ class _Dimensionalizer:
     def evaluable(self, expr: Expr) -> bool:
         """Whether an extent is known before the program runs: it has no index and reads nothing."""
         return not any(isinstance(n, (Index, Access, Load)) or _bound(n) for n in expr.walk())
+
+
+def moved(extent: Extent, shift: Expr) -> Extent:
+    """An extent whose ends are both shifted."""
+    return Extent(plus(extent.start, shift), plus(extent.stop, shift))
+
+
+def _shifted(extent: Extent, own: dict[Expr, _Dim]) -> _Shifted | None:
+    """Which of a tensor's dimensions ``own``, by their ends, was shifted to ``extent``."""
+    start = extent.start
+    if isinstance(start, Literal):
+        shift: Expr = Literal(-int(start.value), int)
+    elif isinstance(start, Call) and start.op is prim.sub and start.args[0] == ZERO:
+        shift = start.args[1]
+    else:
+        return None
+    found = (dim for stop, dim in own.items() if minus(stop, shift) == extent.stop)
+    dim = next(found, None)
+    return None if dim is None else _Shifted(dim, shift)
 
 
 _SAME_INDEX = "dimensions with the same index must be equal; range(0, n) indexes a part of one"

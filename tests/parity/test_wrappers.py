@@ -1,5 +1,5 @@
-"""Wrappers: shifted, padded, windowed and protocolized accesses mean what they say, on every format,
-in any order."""
+"""Wrappers: shifted, padded, windowed and protocolized accesses mean what they say, on every
+format, in any order."""
 
 from __future__ import annotations
 
@@ -68,6 +68,32 @@ def test_a_shifted_access_reads_and_writes_next_to_its_index(format: Format) -> 
     property_()
 
 
+def shifted_there_and_back(z, y, x):
+    y[...] = 0
+    for i in _:
+        y[i + 2] += x[i]
+    z[...] = 0
+    for j in _:
+        z[()] += y[j - 1] * j
+    return z
+
+
+def below_zero(y, x):
+    y[...] = 0
+    for i in _:
+        y[i - 1] += x[i]
+    return y
+
+
+def test_a_declared_tensor_reaches_as_far_as_the_shifted_writes() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    found = check(shifted_there_and_back, lambda: Scalar(0.0), dense(1)(), x)
+    assert found == (x * (np.arange(3) + 3)).sum()
+    for backend in BACKENDS:
+        with pytest.raises(DimensionMismatch, match="starts at -1"):
+            on(backend, below_zero)(dense(1)(), x)
+
+
 @both_vectors
 def test_an_offset_is_an_argument(format: Format) -> None:
     def total(s, x):
@@ -116,10 +142,10 @@ def concatenation(C, A, B, m, n):
     return C
 
 
-def gathered(y, x, I):
+def gathered(y, x, at):
     y[...] = 0
     for i in _:
-        y[i] = coalesce(x[~I[i]], -1)
+        y[i] = coalesce(x[~at[i]], -1)
     return y
 
 
@@ -533,7 +559,6 @@ def shift_rows(s, A, c):
 def test_wrappers_of_wrappers(format: Format) -> None:
     A = np.array([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0], [0.0, 0.0, 5.0], [1.0, 1.0, 1.0]])
     T = Tensor(format, A)
-    i, j = np.indices(A.shape)
     nests = {
         "offset of swizzle": (offset(swizzle(T, (1, 0)), 1, -2), A.T, 1, -2),
         "swizzle of offset": (swizzle(offset(T, -2, 1), (1, 0)), A.T, 1, -2),
