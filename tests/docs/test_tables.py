@@ -46,3 +46,13 @@ def test_all_looplets_are_listed() -> None:
     listed = first_column("write-a-format.md", "looplet")
     named = {name for name in looplets.__all__ if isinstance(getattr(looplets, name), type)}
     assert listed == named - {"Looplet", "Precedence", "Phase"}
+
+
+def test_the_story_has_every_looplet_in_order_of_precedence() -> None:
+    text = (DOCS / "looplets.md").read_text()
+    rows = text.partition("| first | because |")[2].partition("\n\n")[0].splitlines()[2:]
+    told = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    table = sorted(looplets.Precedence, reverse=True)
+    assert told == [p.name.title().replace("_", "") for p in table]
+    headings = " ".join(re.findall(r"^## (.*)$", text, re.MULTILINE))
+    assert [name for name in told if name not in headings] == []
