@@ -214,7 +214,10 @@ class Maker:
             child, size = self.index(name, dim)
             children.append(child)
             dims.append(size)
-        return Read(self.input(tuple(dims)), tuple(children))
+        found = Read(self.input(tuple(dims)), tuple(children))
+        if any(isinstance(child, Op) and child.op == "~" for child in children):
+            return Op("coalesce", (found, Lit(self.draw.randint(0, 2))))
+        return found
 
     def index(self, name: str, dim: str) -> tuple[Any, str]:
         """What stands for an index in an access, and the dimension that it reaches into."""
@@ -222,9 +225,11 @@ class Maker:
             target = self.draw.choice("nmp")
             if self.sizes[target]:
                 return Read(self.indirection(dim, target), (Ref(name),)), target
-        modifiers = [p for p in ("walk", "gallop", "follow") if "protocolize" in hub().wrappers]
-        if modifiers and self.chance(0.06):
-            return Op(self.draw.choice(modifiers[:2]), (Ref(name),)), dim
+        if self.chance(0.05):
+            return Op(self.draw.choice(("walk", "walk", "gallop")), (Ref(name),)), dim
+        if self.chance(0.06):
+            shifted = Op(self.draw.choice("+-"), (Ref(name), Lit(self.draw.randint(1, 2))))
+            return Op("~", (shifted,)), dim
         return Ref(name), dim
 
     def subset(self, indices: Any, count: int) -> list[Any]:

@@ -50,7 +50,7 @@ def test_c_equals_the_reference(batch: int) -> None:
     assert found["ok"] > 2 * found["refused"]
 
 
-@settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 def test_new_programs_each_time(seed: int) -> None:
     """The one test here whose programs differ from run to run."""
