@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from finch_core.expressions import Expr, Literal, Load, call
-from finch_core.level import Field, Format, Mode, Order, leaf_dtype
-from finch_core.operators import cast_value
+from finch_core.leaves import ValueLeaf
+from finch_core.level import Field, Format, Mode
 from finch_core.plugins import hookimpl
 
 if TYPE_CHECKING:
@@ -20,42 +20,15 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(eq=False)
-class Element(Format):
+class Element(ValueLeaf):
     """A leaf with a value at each position; what is not stored is ``fill``.
 
     ``Element(fill, dtype=None)``: the dtype is the fill's where none is given. A tuple as fill
     makes a structured dtype.
     """
 
-    fill: Any = 0.0
-    type: np.dtype[Any] = attrs.field(default=None, alias="dtype")
-
     name: ClassVar[str] = "Element"
     layout: ClassVar[str] = "values"
-    order: ClassVar[Order] = Order.ANY
-    is_leaf: ClassVar[bool] = True
-
-    def __attrs_post_init__(self) -> None:
-        dtype = leaf_dtype(self.fill, self.type)
-        object.__setattr__(self, "type", dtype)
-        object.__setattr__(self, "fill", cast_value(self.fill, dtype))
-
-    def _key(self) -> tuple[Any, ...]:
-        return (type(self), self.type, self.fill.tobytes())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Element) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.type
-
-    @property
-    def fill_value(self) -> Any:
-        return self.fill
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -73,9 +46,6 @@ class Element(Format):
     def resets(self) -> bool:
         return True
 
-    def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
-        pass
-
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         ctx.grow(lvl.buffer("val"), stop)
         ctx.fill(lvl.buffer("val"), start, stop, Literal(self.fill, self.type))
@@ -85,12 +55,6 @@ class Element(Format):
             ctx.store(lvl.buffer("val"), start, Literal(self.fill, self.type))
         else:
             ctx.fill(lvl.buffer("val"), start, stop, Literal(self.fill, self.type))
-
-    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-        pass
-
-    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-        pass
 
     def unwrap(
         self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
-import numpy as np
 
 from finch_core.expressions import Expr, call
-from finch_core.level import Field, Format, Mode, Order, leaf_dtype
-from finch_core.operators import cast_value
+from finch_core.leaves import ValueLeaf
+from finch_core.level import Field, Format, Mode
 from finch_core.plugins import hookimpl
 from finch_core.tensor import Tensor
 
@@ -21,37 +20,10 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(eq=False)
-class ScalarLeaf(Format):
+class ScalarLeaf(ValueLeaf):
     """One value, without a buffer."""
 
-    fill: Any = 0.0
-    type: np.dtype[Any] = attrs.field(default=None, alias="dtype")
-
     name: ClassVar[str] = "Scalar"
-    order: ClassVar[Order] = Order.ANY
-    is_leaf: ClassVar[bool] = True
-
-    def __attrs_post_init__(self) -> None:
-        dtype = leaf_dtype(self.fill, self.type)
-        object.__setattr__(self, "type", dtype)
-        object.__setattr__(self, "fill", cast_value(self.fill, dtype))
-
-    def _key(self) -> tuple[Any, ...]:
-        return (type(self), self.type, self.fill.tobytes())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ScalarLeaf) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.type
-
-    @property
-    def fill_value(self) -> Any:
-        return self.fill
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -67,15 +39,6 @@ class ScalarLeaf(Format):
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         ctx.assign(lvl.scalar("val"), init)
-
-    def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
-        pass
-
-    def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-        pass
-
-    def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-        pass
 
     def unwrap(
         self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
