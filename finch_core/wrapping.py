@@ -29,10 +29,11 @@ class Wrapped(TensorLike):
     parts: tuple[Any, ...]
 
     verb: ClassVar[str] = ""
-    """The function that makes it, for the text of a program."""
+    unchanged: ClassVar[str] = "None"
+    """The function that makes it and what stands for no change, for the text of a program."""
 
     def __str__(self) -> str:
-        parts = ", ".join(map(_shown, self.parts))
+        parts = ", ".join(self.unchanged if p is None else _shown(p) for p in self.parts)
         return f"{self.verb}({self.inner}, ({parts}{',' * (len(self.parts) == 1)}))"
 
     @property

@@ -22,6 +22,7 @@ class Offset(Wrapped):
     """``inner`` shifted: what stands at ``i`` is ``inner`` at ``i + part``."""
 
     verb: ClassVar[str] = "offset"
+    unchanged: ClassVar[str] = "0"
 
     def extent(self, extent: Extent, part: Any) -> Extent:
         return Extent(minus(extent.start, part), minus(extent.stop, part))

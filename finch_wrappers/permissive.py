@@ -30,6 +30,7 @@ class Permissive(Wrapped):
     """
 
     verb: ClassVar[str] = "permissive"
+    unchanged: ClassVar[str] = "False"
 
     def extent(self, extent: Extent, part: Any) -> None:
         return None

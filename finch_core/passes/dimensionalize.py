@@ -153,13 +153,13 @@ class _Dimensionalizer:
             extent = node.tensor.dims[k]
             assert extent is not None
             if isinstance(dim, _Shifted):
-                self.shifted(index, dim, extent, f"dimension {k} of {node.tensor}", node, written)
+                self.shifted(index, dim, extent, _what(node, k), node, written)
             elif index in self.indices:
                 self.indices[index].join(dim)
                 self.unit.fitting.add((index, extent))
             elif index in self.explicit:
-                what = f"dimension {k} of {node.tensor}"
-                self.within(_Range(index, self.explicit[index], extent, what, node.span), dim)
+                range_ = self.explicit[index]
+                self.within(_Range(index, range_, extent, _what(node, k), node.span), dim)
 
     def shifted(
         self, index: Index, dim: _Shifted, extent: Extent, what: str, node: Access, written: bool
@@ -190,7 +190,7 @@ class _Dimensionalizer:
         if extent is None:
             return None
         extent = Extent(self.unit.present(extent.start), self.unit.present(extent.stop))
-        return _Dim(known=[(extent, node.span, f"dimension {k} of {node.tensor}")])
+        return _Dim(known=[(extent, node.span, _what(node, k))])
 
     def within(self, range_: _Range, dim: _Dim) -> None:
         """A written-out range: it fixes a declared tensor's dimension, and must fit any other."""
@@ -300,6 +300,13 @@ class _Dimensionalizer:
     def evaluable(self, expr: Expr) -> bool:
         """Whether an extent is known before the program runs: it has no index and reads nothing."""
         return not any(isinstance(n, (Index, Access, Load)) or _bound(n) for n in expr.walk())
+
+
+def _what(node: Access, k: int) -> str:
+    """A dimension for a message; the tensor that was passed, where it is seen as it is."""
+    tensor = node.tensor
+    plain = tensor.root is not None and tensor.dims == tensor.root.fiber.dims
+    return f"dimension {k} of {tensor.root if plain else tensor}"
 
 
 def moved(extent: Extent, shift: Expr) -> Extent:
