@@ -1,12 +1,13 @@
 """Writes ``docs/formats.md``: every level format over one small matrix, drawn from what it stores.
 
-Run it after a change of formats: ``python docs/make_formats.py``. A test compares the page with what
-this makes.
+Run it after a change of formats: ``python docs/make_formats.py``. A test compares the page with
+what this makes.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,10 @@ SINGULAR = np.array(
 HEAD = """\
 # The level formats
 
-A tensor's format is a tree of levels, one for each dimension, ending in a leaf. Each level is a pool of
-fibers and says which indices of each fiber are stored (paper, Table "The main level formats supported
-by Finch"). Here each stands below a `Dense` level, so that its fibers are the rows of a matrix:
+A tensor's format is a tree of levels, one for each dimension, ending in a leaf. Each level is a pool
+of fibers and says which indices of each fiber are stored (paper, Table "The main level formats
+supported by Finch"). Here each stands below a `Dense` level, so that its fibers are the rows of a
+matrix:
 
 ```text
 {matrix}
@@ -53,8 +55,8 @@ and those that hold one nonzero or one run a row store this one instead:
 {singular}
 ```
 
-In the pictures a digit is a stored value, `.` an index that nothing is stored for; `|` parts what is
-stored together. The buffers are those of a real tensor: this page is made by `docs/make_formats.py`.
+In the pictures a digit is a stored value, `.` an index that nothing is stored for; `|` parts what
+is stored together. The buffers are those of a real tensor: `docs/make_formats.py` makes this page.
 """
 
 
@@ -144,7 +146,7 @@ def _stretches(buffers: dict[str, list[int]], row: int, columns: int) -> list[tu
         return list(zip([0, *ends], ends, strict=False))
     if "ofs" in buffers:
         starts = buffers["ofs"][entries.start : entries.stop + 1]
-        sizes = [b - a for a, b in zip(starts, starts[1:], strict=False)]
+        sizes = [b - a for a, b in itertools.pairwise(starts)]
         lasts = buffers["idx"][entries]
         return [(last + 1 - n, last + 1) for last, n in zip(lasts, sizes, strict=True) if n]
     if "idx" in buffers:
