@@ -40,8 +40,8 @@ SINGULAR = np.array(
 HEAD = """\
 # The level formats
 
-A tensor's format is a tree of levels, one for each dimension, ending in a leaf. Each level is a pool
-of fibers and says which indices of each fiber are stored (paper, Table "The main level formats
+A tensor's format is a tree of levels, one for each dimension, ending in a leaf. Each level is a
+pool of fibers and says which indices of each fiber are stored (paper, Table "The main level formats
 supported by Finch"). Here each stands below a `Dense` level, so that its fibers are the rows of a
 matrix:
 
