@@ -156,15 +156,18 @@ def ways(matrix: Any) -> dict[str, Any]:
 
     Whatever they need of the matrix is converted before, once.
     """
-    chosen = choose_format(matrix).format
     found = {
-        "rows": lambda A=Tensor(BASELINE, matrix): lambda y, x: by_rows(y, A, x),
-        "columns": lambda: _columns(matrix),
-        "chosen": lambda A=stored(matrix, chosen): lambda y, x: by_rows(y, A, x),
+        "rows": _rows(Tensor(BASELINE, matrix)),
+        "columns": _columns(matrix),
+        "chosen": _rows(stored(matrix, choose_format(matrix).format)),
     }
     if measured(matrix).is_symmetric:
-        found["symmetric"] = lambda: _symmetric(matrix)
-    return {name: make() for name, make in found.items()}
+        found["symmetric"] = _symmetric(matrix)
+    return found
+
+
+def _rows(A: Tensor) -> Any:
+    return lambda y, x: by_rows(y, A, x)
 
 
 def stored(matrix: Any, format: Any) -> Tensor:

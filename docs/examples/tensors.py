@@ -54,8 +54,8 @@ def mttkrp_fused(D, A, B, C):
 def mttkrp4(E, A, B, C, D):
     """``mttkrp`` of a tensor of order four."""
     E[...] = 0
-    for i, j, k, l, r in _:
-        E[i, r] += A[i, j, k, l] * B[j, r] * C[k, r] * D[l, r]
+    for i, j, k, m, r in _:
+        E[i, r] += A[i, j, k, m] * B[j, r] * C[k, r] * D[m, r]
     return E
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def example(name: str) -> ModuleType:
-    """The program ``docs/examples/<name>.py``: kernels are read from their file, so it is a module."""
+    """The program ``docs/examples/<name>.py`` as a module: kernels are read from files."""
     folder = str(ROOT)
     if folder not in sys.path:
         sys.path.append(folder)

@@ -1,0 +1,87 @@
+"""Image programs against ``scipy.ndimage`` and NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.ndimage
+from examples_support import example
+
+from finch_core import Tensor
+from finch_levels import Dense, Element
+
+programs = example("images")
+BOX = np.ones((3, 3), dtype=bool)
+
+
+def blobs(height: int, width: int, sigma: float = 2, seed: int = 0) -> Any:
+    noise = np.random.default_rng(seed).random((height, width))
+    return (scipy.ndimage.gaussian_filter(noise, sigma) > 0.5).astype(np.uint8)
+
+
+IMAGES = {
+    "smooth": blobs(20, 150),
+    "noise": (np.random.default_rng(1).random((9, 70)) < 0.9).astype(np.uint8),
+    "one word": blobs(12, 64, 1),
+    "all on": np.ones((5, 66), dtype=np.uint8),
+    "all off": np.zeros((5, 66), dtype=np.uint8),
+    "a row": blobs(1, 40, 1),
+    "a column": blobs(40, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.parametrize("way", ["bytes", "words", "runs"])
+def test_erosion(name: str, way: str) -> None:
+    image = IMAGES[name]
+    for iterations in (1, 2):
+        expected = scipy.ndimage.binary_erosion(image, BOX, iterations, border_value=1)
+        np.testing.assert_array_equal(programs.erode(image, iterations, way), expected)
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_dilation(name: str) -> None:
+    image = Tensor(programs.RUNS, IMAGES[name] != 0)
+    found = programs.dilate_runs(Tensor(programs.RUNS), image).to_numpy()
+    np.testing.assert_array_equal(found, scipy.ndimage.binary_dilation(IMAGES[name], BOX))
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_packing(name: str) -> None:
+    image = IMAGES[name]
+    np.testing.assert_array_equal(programs.unpack(programs.pack(image), image.shape[1]), image)
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_histogram(runs: bool) -> None:
+    mask = IMAGES["smooth"] != 0
+    grey = np.random.default_rng(0).integers(0, 256, mask.shape).astype(np.uint8)
+    where = Tensor(programs.RUNS, mask) if runs else mask
+    bins = programs.histogram(Tensor(Dense(Element(0)), (16,)), grey, where).to_numpy()
+    np.testing.assert_array_equal(bins, np.bincount(grey[mask] // 16, minlength=16))
+
+
+def test_blending_meets_each_pair_of_runs_once() -> None:
+    generator = np.random.default_rng(0)
+    first = np.repeat(generator.integers(0, 256, (8, 15)), 10, axis=1).astype(np.uint8)
+    second = np.repeat(generator.integers(0, 256, (8, 10)), 15, axis=1).astype(np.uint8)
+    pair = [Tensor(programs.GREY_RUNS, image) for image in (first, second)]
+    out = programs.blend(Tensor(programs.GREY_RUNS), *pair, 0.3)
+    np.testing.assert_array_equal(
+        out.to_numpy(), np.round(0.3 * first + 0.7 * second).astype(np.uint8)
+    )
+    assert out.nstored <= sum(tensor.nstored for tensor in pair)
+
+
+def test_a_picture_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    image = IMAGES["smooth"]
+    source, target = str(tmp_path / "in.png"), str(tmp_path / "out.png")
+    pillow.fromarray(image * np.uint8(255)).save(source)
+    programs.main([source, target])
+    expected = scipy.ndimage.binary_erosion(image, BOX, 2, border_value=1)
+    np.testing.assert_array_equal(np.array(pillow.open(target)) > 0, expected)
+    assert capsys.readouterr().out.count("after two erosions") == 3
