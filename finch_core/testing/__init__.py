@@ -14,11 +14,13 @@ from finch_core.testing.formats import (
     takes_any_order,
 )
 from finch_core.testing.levels import LevelSuite
+from finch_core.testing.masks import MaskSuite
 
 __all__ = [
     "DTYPES",
     "KINDS",
     "LevelSuite",
+    "MaskSuite",
     "admit",
     "array",
     "leaf",

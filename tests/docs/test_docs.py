@@ -16,8 +16,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def pages_with_code() -> list[str]:
-    found = [str(p.relative_to(ROOT)) for p in PAGES if BLOCK.search(p.read_text())]
-    return [page for page in found if "finch-llvm" not in page]  # it needs LLVM
+    return [str(p.relative_to(ROOT)) for p in PAGES if BLOCK.search(p.read_text())]
 
 
 @pytest.mark.parametrize("page", pages_with_code())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from finch_cyclic import BlockCyclicMask
 
-from finch_core import FormatError, Tensor, _, kernel
+from finch_core import Tensor, _, kernel
 from finch_core.plugins import hub
 from finch_core.testing import (
+    MaskSuite,
     admit,
     array,
     leaf,
@@ -27,28 +30,15 @@ MASKS = [
 LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
 
 
+class TestBlockCyclicMask(MaskSuite):
+    masks = tuple(MASKS)
+    limits: ClassVar = LIMITS
+
+
 @kernel
 def masked_sum(s, a, mask):
     s[...] = 0
     for i in _:
-        if mask[i]:
-            s[()] += a[i]
-    return s
-
-
-@kernel
-def unmasked_sum(s, a, mask):
-    s[...] = 0
-    for i in _:
-        if not mask[i]:
-            s[()] += a[i]
-    return s
-
-
-@kernel
-def range_sum(s, a, mask, lo, hi):
-    s[...] = 0
-    for i in range(lo, hi):
         if mask[i]:
             s[()] += a[i]
     return s
@@ -88,34 +78,6 @@ def columns(y, A, mask):
         if mask[j]:
             y[i] += A[i, j]
     return y
-
-
-def vector(name, n, kind="half"):
-    format = nest([hub().level(name)], leaf())
-    return Tensor(format, admit(format, array((n,), float, kind, n), LIMITS))
-
-
-@BACKENDS
-@pytest.mark.parametrize("name", level_names())
-def test_sums_beside_every_format(backend, name):
-    with using(backend):
-        for mask in MASKS:
-            for n in (0, 1, 12, 13, 40):
-                a = vector(name, n)
-                x, there = a.to_numpy(), mask.to_numpy(n)
-                assert masked_sum(Tensor(leaf()), a, mask).value == x[there].sum()
-                assert unmasked_sum(Tensor(leaf()), a, mask).value == x[~there].sum()
-
-
-@BACKENDS
-@pytest.mark.parametrize("name", level_names())
-def test_ranges_begin_and_end_anywhere(backend, name):
-    with using(backend):
-        a, mask = vector(name, 40), MASKS[0]
-        x, there = a.to_numpy(), mask.to_numpy(40)
-        for lo, hi in [(0, 40), (3, 5), (4, 8), (5, 7), (5, 17), (8, 16), (12, 12), (30, 39)]:
-            expected = x[lo:hi][there[lo:hi]].sum()
-            assert range_sum(Tensor(leaf()), a, mask, lo, hi).value == expected
 
 
 @BACKENDS
@@ -167,13 +129,3 @@ def test_other_numbers_run_the_same_code():
 def test_numbers_that_are_no_mask_are_refused(numbers):
     with pytest.raises(ValueError, match="is no mask: 0 < block and 0 <= part < parts are wanted"):
         BlockCyclicMask(*numbers)
-
-
-def test_a_mask_cannot_be_written():
-    @kernel
-    def write(mask):
-        for i in range(3):
-            mask[i] = True
-
-    with pytest.raises(FormatError):
-        write(MASKS[0])

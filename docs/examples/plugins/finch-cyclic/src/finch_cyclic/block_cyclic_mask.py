@@ -57,8 +57,9 @@ class BlockCyclicMask(TensorLike):
     def _numbers(self) -> tuple[Any, Any, Any]:
         return self.block, self.parts, self.part
 
-    def to_numpy(self, n: int) -> np.ndarray[Any, Any]:
-        """The first ``n`` elements, as an array."""
+    def to_numpy(self, shape: int | tuple[int]) -> np.ndarray[Any, Any]:
+        """The first so many elements, as an array."""
+        (n,) = shape if isinstance(shape, tuple) else (shape,)
         result: np.ndarray[Any, Any] = np.arange(n) // self.block % self.parts == self.part
         return result
 

@@ -1,0 +1,153 @@
+"""The suite of a mask: subclass it, say which masks, and they are compared with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from finch_core.errors import FormatError
+from finch_core.functions import _
+from finch_core.plugins import hub
+from finch_core.tensor import Tensor
+from finch_core.testing import programs
+from finch_core.testing.arrays import array, using
+from finch_core.testing.formats import Limit, admit, leaf, level_names, nest
+
+SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
+    1: ((0,), (1,), (7,), (30,)),
+    2: ((0, 3), (1, 1), (4, 6), (7, 3)),
+}
+"""The shapes of the tensors that a mask is laid over, by its number of dimensions."""
+
+
+def selected(s: Any, a: Any, mask: Any) -> Any:
+    """The sum of a vector where the mask is true."""
+    s[...] = 0
+    for i in _:
+        if mask[i]:
+            s[()] += a[i]
+    return s
+
+
+def rejected(s: Any, a: Any, mask: Any) -> Any:
+    """The sum of a vector where the mask is false."""
+    s[...] = 0
+    for i in _:
+        if not mask[i]:
+            s[()] += a[i]
+    return s
+
+
+def selected_part(s: Any, a: Any, mask: Any, lo: Any, hi: Any) -> Any:
+    """``selected`` over some of the indices."""
+    s[...] = 0
+    for i in range(lo, hi):
+        if mask[i]:
+            s[()] += a[i]
+    return s
+
+
+def selected_matrix(s: Any, a: Any, mask: Any) -> Any:
+    """The sum of a matrix where the mask is true."""
+    s[...] = 0
+    for i, j in _:
+        if mask[i, j]:
+            s[()] += a[i, j]
+    return s
+
+
+def rejected_matrix(s: Any, a: Any, mask: Any) -> Any:
+    """The sum of a matrix where the mask is false."""
+    s[...] = 0
+    for i, j in _:
+        if not mask[i, j]:
+            s[()] += a[i, j]
+    return s
+
+
+def selected_part_matrix(s: Any, a: Any, mask: Any, lo: Any, hi: Any) -> Any:
+    """``selected_matrix`` over some of the columns."""
+    s[...] = 0
+    for i in _:
+        for j in range(lo, hi):
+            if mask[i, j]:
+                s[()] += a[i, j]
+    return s
+
+
+_PROGRAMS = {
+    1: (selected, rejected, selected_part),
+    2: (selected_matrix, rejected_matrix, selected_part_matrix),
+}
+
+
+def _write_vector(mask: Any) -> None:
+    for i in range(3):
+        mask[i] = True
+
+
+def _write_matrix(mask: Any) -> None:
+    for i in range(3):
+        for j in range(3):
+            mask[i, j] = True
+
+
+class MaskSuite:
+    """What every mask must do beside every format. A test module needs no more than ::
+
+        class TestMyMask(MaskSuite):
+            masks = (MyMask(1), MyMask(5))
+
+    A mask has one or two dimensions, and ``to_numpy(shape)``, the array that it stands for.
+    ``limits`` and ``backends`` are as in ``LevelSuite``.
+    """
+
+    masks: ClassVar[tuple[Any, ...]]
+    limits: ClassVar[Mapping[str, Limit]] = {}
+    backends: ClassVar[tuple[str | None, ...]] = ("interpreter", None)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Each test over the backends, and where it takes ``other`` over the formats."""
+        metafunc.parametrize("backend", self.backends, ids=lambda v: str(v or "default"))
+        if "other" in metafunc.fixturenames:
+            metafunc.parametrize("other", level_names())
+
+    def over(self, mask: Any, other: str, shape: tuple[int, ...]) -> Tensor:
+        """A tensor of a shape, of format ``other`` in its last dimension and dense above."""
+        format = nest([*[hub().layout("dense")] * (len(shape) - 1), hub().level(other)], leaf())
+        return Tensor(format, admit(format, array(shape, float, "half", sum(shape)), self.limits))
+
+    def check(self, backend: str | None, number: int, other: str, *bounds: int) -> None:
+        """Compare program ``number`` with NumPy, for every mask and shape."""
+        for mask in self.masks:
+            for shape in SHAPES[mask.ndim]:
+                with using("interpreter"):
+                    a = self.over(mask, other, shape)
+                    x, there = a.to_numpy(), np.asarray(mask.to_numpy(shape))
+                ends = [min(b, shape[-1]) for b in bounds]
+                part = (..., slice(*ends) if ends else slice(None))
+                there = ~there if number == 1 else there
+                run = programs.on(backend, _PROGRAMS[mask.ndim][number])
+                assert run(Tensor(leaf()), a, mask, *ends).value == x[part][there[part]].sum()
+
+    def test_what_it_selects(self, backend: str | None, other: str) -> None:
+        self.check(backend, 0, other)
+
+    def test_what_it_leaves_out(self, backend: str | None, other: str) -> None:
+        self.check(backend, 1, other)
+
+    def test_parts_of_it(self, backend: str | None, other: str) -> None:
+        for lo, hi in ((0, 5), (2, 3), (3, 30), (4, 4)):
+            self.check(backend, 2, other, lo, hi)
+
+    def test_it_cannot_be_written(self, backend: str | None) -> None:
+        for mask in self.masks:
+            function = _write_vector if mask.ndim == 1 else _write_matrix
+            with pytest.raises(FormatError):
+                programs.on(backend, function)(mask)
+
+
+__all__ = ["SHAPES", "MaskSuite"]
