@@ -52,7 +52,7 @@ def bfs(graph: Any, source: int) -> Contenders:
         while True:
             pull = frontier.nvals > size / 25
             product = semiring.any_secondi(columns.T @ frontier) if pull else (
-                semiring.any_firsti(frontier @ A)
+                semiring.any_secondi(frontier @ A)
             )  # fmt: skip
             frontier(~parents.S, replace=True) << product
             if frontier.nvals == 0:
