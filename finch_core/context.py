@@ -8,12 +8,11 @@ from typing import Any
 from finch_core import primitives as prim
 from finch_core.assembly import OUT_OF_MEMORY, Site
 from finch_core.binding import BoundTensor
-from finch_core.builder import NEGATIONS, Builder, Names, negation
-from finch_core.dtypes import concrete
+from finch_core.builder import Builder, Names, negation
 from finch_core.errors import FinchError, OutOfMemory, Span
 from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift
 from finch_core.notation import Extent, Stmt
-from finch_core.prover import Prover, split
+from finch_core.prover import Prover, balanced, split
 from finch_core.simplify import Simplifier
 
 
@@ -181,21 +180,6 @@ class Context(Builder):
         from finch_core.lowering import lower
 
         lower(self, stmt)
-
-
-def balanced(cond: Expr) -> Expr:
-    """A comparison without a constant that both sides add: ``i + 1 == j + 1`` is ``i == j``."""
-    if isinstance(cond, Call) and cond.op in (prim.and_, prim.or_):
-        return call(cond.op, *map(balanced, cond.args))
-    if not isinstance(cond, Call) or cond.op not in NEGATIONS:
-        return cond
-    if any(concrete(arg.dtype).kind not in "iu" for arg in cond.args):
-        return cond
-    (first, low), (second, high) = map(split, cond.args)
-    shift = min(low, high)
-    if shift == 0 or isinstance(first, Literal) or isinstance(second, Literal):
-        return cond
-    return call(cond.op, first + (low - shift), second + (high - shift))
 
 
 def _flatten(expr: Expr) -> list[Expr]:

@@ -115,8 +115,8 @@ class Format:
 
     @property
     def resets(self) -> bool:
-        """Whether ``declare`` leaves what is assembled as it was, and ``reset`` empties a part of it:
-        a parent then clears what was written, instead of assembling all of it again."""
+        """Whether ``declare`` leaves what is assembled as it was, and ``reset`` empties a part of
+        it: a parent then clears what was written, instead of assembling all of it again."""
         return False
 
     def levels(self) -> tuple[Format, ...]:

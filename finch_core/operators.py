@@ -151,7 +151,11 @@ def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
     A plain integer is compared as it is, not wrapped to the width of the other operand.
     """
     common = promote(types)
-    if any(t is int for t in types) and concrete(common).kind in "iu" and concrete(common).itemsize < 8:
+    if (
+        any(t is int for t in types)
+        and concrete(common).kind in "iu"
+        and concrete(common).itemsize < 8
+    ):
         common = np.dtype(np.int64)
     return (common,) * len(types), np.dtype(bool)
 

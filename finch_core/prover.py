@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from finch_core import primitives as prim
-from finch_core.expressions import Call, Cast, Expr, Literal, Var, lift
+from finch_core.expressions import Call, Cast, Expr, Literal, Var, call, lift
 
 _ZERO = lift(0)
 _DEPTH = 12
@@ -221,6 +221,24 @@ _IMPLIED = {
     prim.eq: ((False, 0), (True, 0)),
     prim.ne: (),
 }
+
+
+def balanced(cond: Expr) -> Expr:
+    """A comparison without a constant that both sides add, or that ``<`` says as well:
+    ``i + 1 == j + 1`` is ``i == j``, and ``i + 1 <= j`` is ``i < j``."""
+    if isinstance(cond, Call) and cond.op in (prim.and_, prim.or_):
+        return call(cond.op, *map(balanced, cond.args))
+    if not isinstance(cond, Call) or cond.op not in _IMPLIED:
+        return cond
+    if any(not _integer(arg) for arg in cond.args):
+        return cond
+    (first, low), (second, high) = map(split, cond.args)
+    if cond.op is prim.le and low == high + 1 and not isinstance(first, Literal):
+        return call(prim.lt, first, second)
+    shift = min(low, high)
+    if shift == 0 or isinstance(first, Literal) or isinstance(second, Literal):
+        return cond
+    return call(cond.op, first + (low - shift), second + (high - shift))
 
 
 def _logic(cond: Call, decide: Callable[[Expr], Expr]) -> Expr:

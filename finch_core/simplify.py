@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from finch_core import primitives as prim
+from finch_core.absent import first_present, propagate
 from finch_core.binding import Discard
 from finch_core.dtypes import BOOL, concrete, is_tuple, is_weak
 from finch_core.expressions import (
@@ -27,7 +28,6 @@ from finch_core.expressions import (
     fold_literals,
 )
 from finch_core.functions import Missing
-from finch_core.absent import first_present, propagate
 from finch_core.notation import Define, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.operators import literal_value
 from finch_core.rewrite import rewrite, substitute_name

@@ -16,7 +16,7 @@ from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
-from finch_core.prover import split
+from finch_core.prover import balanced, split
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -147,7 +147,7 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
     else:
         more = TRUE if steps.end is None else steps.position < steps.end
         if not covered:
-            more = more.and_(steps.stop(steps.position) <= region.stop)
+            more = more.and_(balanced(steps.stop(steps.position) <= region.stop))
         with ctx.while_(more):
             _step(ctx, region, slot, steps, steps.now(ctx), reached)
             steps.advance(ctx, reached)

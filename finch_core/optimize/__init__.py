@@ -18,6 +18,7 @@ from finch_core.optimize.flags import flags
 from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
 from finch_core.optimize.promote import promote
+from finch_core.optimize.raised import raised
 from finch_core.optimize.settled import settled
 from finch_core.typing_pass import kernel_names
 
@@ -27,6 +28,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("flags", flags),
     ("settled", settled),
     ("dead", dead),
+    ("raised", raised),
     ("promote", promote),
     ("fills", fills),
     ("invariant", invariant),

@@ -292,7 +292,7 @@ def test_stepper_next_in_part_of_its_extent():
         found,
         """
         mut i_reached: int64 = 0
-        while q < q_stop and idx[q] + 1 <= n:
+        while q < q_stop and idx[q] < n:
             i: int64 = idx[q]
             s += x[q]
             i_reached = i + 1
