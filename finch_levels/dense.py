@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from finch_core.errors import FormatError
 from finch_core.level import Format, Mode, Order, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.plugins import hookimpl
@@ -29,6 +30,13 @@ class Dense(Format):
     order: ClassVar[Order] = Order.ANY
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     stores_fill: ClassVar[bool] = True
+
+    def __attrs_post_init__(self) -> None:
+        if not self.lvl.holds_fill:
+            raise FormatError(
+                f"a Dense level stores the fill too, and a {self.lvl.name} below it cannot",
+                hint="Element(False) as the leaf, or a sparse level above the Pattern",
+            )
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]
