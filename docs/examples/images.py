@@ -1,5 +1,5 @@
-"""Black-and-white images: erosion and dilation in bytes, in words of 64 pixels and in runs, a masked
-histogram, and blending of run-length images.
+"""Black-and-white images: erosion and dilation in bytes, in words of 64 pixels and in runs, a
+masked histogram, and blending of run-length images.
 
     python docs/examples/images.py [image.png [eroded.png]]
 

@@ -77,11 +77,11 @@ def test_blending_meets_each_pair_of_runs_once() -> None:
 
 
 def test_a_picture_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pillow = pytest.importorskip("PIL.Image")
+    from PIL import Image
     image = IMAGES["smooth"]
     source, target = str(tmp_path / "in.png"), str(tmp_path / "out.png")
-    pillow.fromarray(image * np.uint8(255)).save(source)
+    Image.fromarray(image * np.uint8(255)).save(source)
     programs.main([source, target])
     expected = scipy.ndimage.binary_erosion(image, BOX, 2, border_value=1)
-    np.testing.assert_array_equal(np.array(pillow.open(target)) > 0, expected)
+    np.testing.assert_array_equal(np.array(Image.open(target)) > 0, expected)
     assert capsys.readouterr().out.count("after two erosions") == 3
