@@ -14,8 +14,8 @@ from finch_levels.sparse_hash import SparseHash
 from finch_levels.sparse_interval import SparseInterval
 from finch_levels.sparse_list import SparseList
 from finch_levels.sparse_pinpoint import SparsePinpoint
-from finch_levels.sparse_scalar import SparseScalar
 from finch_levels.sparse_run_list import SparseRunList
+from finch_levels.sparse_scalar import SparseScalar
 
 __all__ = [
     "Dense",

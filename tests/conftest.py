@@ -47,3 +47,23 @@ def example_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run([*command, *wheels], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return target
+
+
+# Hypothesis wraps the settings of a parametrized test anew for each case, inside the last. After
+# a thousand cases in one process, reading them ends in a RecursionError.
+_SETTINGS = "_hypothesis_internal_use_settings"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    function = getattr(item, "obj", None)
+    item.stash[_KEPT] = getattr(function, _SETTINGS, None)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    kept = item.stash.get(_KEPT, None)
+    function = getattr(item, "obj", None)
+    if kept is not None:
+        setattr(getattr(function, "__func__", function), _SETTINGS, kept)
+
+
+_KEPT = pytest.StashKey[object]()

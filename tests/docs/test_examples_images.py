@@ -78,6 +78,7 @@ def test_blending_meets_each_pair_of_runs_once() -> None:
 
 def test_a_picture_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from PIL import Image
+
     image = IMAGES["smooth"]
     source, target = str(tmp_path / "in.png"), str(tmp_path / "out.png")
     Image.fromarray(image * np.uint8(255)).save(source)
