@@ -13,11 +13,12 @@ from typing import Any
 from bench.harness import single_thread, table
 
 RACES = ("spmv", "spgemm", "graphs", "images", "tensors")
+TABLES = ("compile", "hash", "workspace", "passes", "growth", "lowering")
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("command", choices=[*RACES, "all", "compile", "hash", "workspace"])
+    parser.add_argument("command", choices=[*RACES, "all", *TABLES])
     parser.add_argument("--peers", nargs="*", help="the peers to race against; all if not given")
     parser.add_argument("--quick", action="store_true", help="small data, less time for each row")
     parser.add_argument("--data", type=Path, help="a folder of .mtx.gz, .tns and .png files too")
@@ -69,6 +70,18 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import workspace
 
         return [workspace.run(options.seconds)]
+    if options.command == "passes":
+        from bench import passes
+
+        return [passes.run(options.seconds)]
+    if options.command == "growth":
+        from bench import growth
+
+        return [growth.run(growth.SIZES[:-1] if options.quick else growth.SIZES)]
+    if options.command == "lowering":
+        from bench import lowering
+
+        return lowering.run()
     from bench import compiling
 
     return compiling.run(options.repeats)
