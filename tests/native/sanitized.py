@@ -1,6 +1,7 @@
-"""Run as a program under the sanitizers: the test programs over all formats of the spine.
+"""Run as a program under the sanitizers: the test programs over the formats of the spine.
 
-``python sanitized.py broken`` runs a kernel on a tensor whose indices lie, which must be caught.
+``python sanitized.py formats`` has every level format instead, as a vector and below a list, written,
+read, merged and converted. ``python sanitized.py broken`` runs a kernel on a tensor whose indices lie, which must be caught.
 """
 
 import itertools
@@ -10,6 +11,8 @@ import numpy as np
 
 from finch_core import Tensor, _, kernel
 from finch_core.errors import OutOfBounds
+from finch_core.plugins import hub
+from finch_core.testing.formats import admit, level_names, only_first, only_first_run
 from finch_levels import Dense, Element, Scalar, SparseList
 
 LEAF = Element(0.0)
@@ -107,6 +110,32 @@ def gathers(rng):
         raise AssertionError("a gather out of bounds went through")
 
 
+LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
+
+
+def formats(rng):
+    """Each format alone and below another; merged with a list; through a workspace; and back."""
+    for name in level_names():
+        level = hub().level(name)
+        for n in (0, 1, 9):
+            one = level(LEAF)
+            u, v = admit(one, some(rng, n), LIMITS), some(rng, n)
+            x, y = Tensor(one, u), Tensor(VECTORS["list"], v)
+            same(x, u)
+            same(dot(Scalar(0.0), x, y).value, u @ v)
+            for out in VECTORS.values():
+                same(add(Tensor(out), x, y), u + v)
+                same(mul(Tensor(out), x, y), u * v)
+            same(add(Tensor(one), x, x), u + u)
+            for tree in (SparseList(one), Dense(one), level(VECTORS["list"])):
+                A = admit(tree, some(rng, 4, n), LIMITS)
+                T = Tensor(tree, A)
+                same(T, A)
+                same(T.to(tree), A)
+                same(T.to(MATRICES[1]), A)
+                same(spmv(Tensor(VECTORS["dense"]), T, v), A @ v)
+
+
 def broken():
     T = Tensor(VECTORS["list"], [0.0, 1.0, 2.0])
     T.buffers["0_idx"][1] = 1000
@@ -116,6 +145,8 @@ def broken():
 if __name__ == "__main__":
     if "broken" in sys.argv:
         broken()
+    elif "formats" in sys.argv:
+        formats(np.random.default_rng(6))
     else:
         rng = np.random.default_rng(5)
         for n in (0, 1, 13):

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from finch_backend_c import toolchain
 
 ROOM = Path(__file__).parent
@@ -45,7 +47,8 @@ def test_a_lying_tensor_is_caught():
     assert "heap-buffer-overflow" in done.stderr
 
 
-def test_the_programs_are_clean():
-    done = run()
+@pytest.mark.parametrize("part", ["spine", "formats"])
+def test_the_programs_are_clean(part):
+    done = run(part)
     assert done.stdout.strip() == "clean", done.stderr[-3000:]
     assert done.returncode == 0
