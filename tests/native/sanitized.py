@@ -1,7 +1,8 @@
 """Run as a program under the sanitizers: the test programs over the formats of the spine.
 
-``python sanitized.py formats`` has every level format instead, as a vector and below a list, written,
-read, merged and converted. ``python sanitized.py broken`` runs a kernel on a tensor whose indices lie, which must be caught.
+``python sanitized.py formats`` has every level format instead, as a vector and below a list:
+written, read, merged and converted. ``python sanitized.py broken`` runs a kernel on a tensor whose
+indices lie, which must be caught.
 """
 
 import itertools
