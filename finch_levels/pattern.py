@@ -89,7 +89,10 @@ class Pattern(Format):
                 f"a Pattern cannot be updated by {op and op.spelling}: it can only become True",
                 hint="use =, |= or max, or an Element(False) leaf",
             )
-        ctx.fork(value, lambda: fiber.mark(ctx))
+        if op is None and fiber.dirty is not None:
+            ctx.assign(fiber.dirty, value)  # the last value counts, while the entry is open
+        else:
+            ctx.fork(value, lambda: fiber.mark(ctx))
         return None
 
 

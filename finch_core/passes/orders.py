@@ -12,7 +12,7 @@ import attrs
 from finch_core.binding import BoundTensor
 from finch_core.bounds import is_unit
 from finch_core.errors import FormatError, Span, quote
-from finch_core.expressions import Expr, Index
+from finch_core.expressions import Expr, Index, Literal
 from finch_core.level import Order
 from finch_core.notation import Declare, Loop, Sequential, Stmt, Thaw, Update
 from finch_core.passes.unit import Unit
@@ -32,6 +32,7 @@ def orders(stmt: Stmt, unit: Unit) -> Stmt:
     for (tensor, _), writes in phases.items():
         for write in writes:
             _check(tensor, write, unit)
+            _check_taken_back(tensor, write.update)
         _check_single(tensor, writes, unit)
     return stmt
 
@@ -56,6 +57,22 @@ def _gather(
     for body in stmt.bodies:
         scope = starts if isinstance(stmt, Sequential) else dict(starts)
         _gather(body, inner, scope, phases, counter)
+
+
+def _check_taken_back(tensor: BoundTensor, update: Update) -> None:
+    """A leaf that cannot hold fill takes nothing back: once an entry is closed, it stays."""
+    levels = tensor.format.levels()
+    if levels[-1].holds_fill or update.op is not None or update.fresh:
+        return
+    if isinstance(update.value, Literal) and bool(update.value.value):
+        return
+    if any(level.order is Order.ANY and not level.stores_fill for level in levels[:-1]):
+        raise FormatError(
+            f"{tensor} cannot be overwritten here: a {levels[-1].name} keeps what it has stored",
+            span=update.target.span or update.span,
+            hint="accumulate with |=, declare the tensor first and write each index once, or use "
+            "an Element(False) leaf",
+        )
 
 
 def _sequential_depth(tensor: BoundTensor) -> int:

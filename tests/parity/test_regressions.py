@@ -9,7 +9,7 @@ import pytest
 
 from finch_core import Tensor, kernel
 from finch_core.testing import using
-from finch_levels import Element, Scalar, SparseList
+from finch_levels import Element, Pattern, Scalar, SparseList
 
 BACKENDS = pytest.mark.parametrize("backend", ["interpreter", "c"])
 
@@ -36,3 +36,17 @@ def test_a_number_that_the_kernel_does_not_use(backend):
         return s
 
     check(program, backend, Scalar(0.0), vector(1, 2), 3)
+
+
+def last_of_many(y, A):
+    for i, j in _:
+        y[i] = A[j] > 0
+
+
+@BACKENDS
+@pytest.mark.parametrize("last", [0, 1])
+def test_the_last_value_written_to_a_pattern_counts(backend: str, last: int) -> None:
+    run = kernel(backend=backend)(last_of_many)
+    y = Tensor(SparseList(Pattern()), (3,))
+    run(y, np.array([1, 0, 1, last]))
+    assert y.to_numpy().tolist() == [bool(last)] * 3
