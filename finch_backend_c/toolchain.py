@@ -6,7 +6,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -112,6 +111,8 @@ class Outcome:
 
 def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
     """Compile ``source`` in a directory of its own, which does not outlive the call."""
+    import subprocess  # not needed where the kernel is on disk
+
     with tempfile.TemporaryDirectory(prefix="finch-") as folder:
         text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
         text.write_text(source)

@@ -11,9 +11,11 @@ import numpy as np
 
 from finch_core import backends
 from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
+from finch_core.arguments import as_argument
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, Options, local_records
 from finch_core.errors import IndexOverflow, KernelSyntaxError, LifecycleError
+from finch_core.frontend import parse
 from finch_core.notation import Declare, Program, Update
 from finch_core.signatures import Signature, TensorSignature
 from finch_core.tensor import Tensor
@@ -78,8 +80,6 @@ class Kernel:
     def program(self) -> Program:
         """The parsed program."""
         if self._program is None:
-            from finch_core.frontend import parse
-
             with self._lock:
                 if self._program is None:
                     self._program = parse(self._function)
@@ -104,8 +104,6 @@ class Kernel:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """The arguments and free names, as given and as values with a signature."""
-        from finch_core.arguments import as_argument
-
         program = self.program
         given = [*_ordered(program, args, kwargs), *self._free_values(program)]
         written = _written(program)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from functools import cache
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import attrs
@@ -70,6 +71,26 @@ class Contribution:
     object: Any
 
 
+class Hooks:
+    """The hook implementations of a module, and nothing else: pluggy looks at every attribute of
+    what it is given, and a module has many."""
+
+    def __init__(self, module: ModuleType) -> None:
+        mark = hookspecs.PROJECT + "_impl"  # what pluggy's marker leaves on a function
+        functions = {n: f for n, f in vars(module).items() if inspect.isroutine(f)}
+        self._marked = [name for name, f in functions.items() if hasattr(f, mark)]
+        self.__dict__.update({name: functions[name] for name in self._marked})
+        self.__name__ = module.__name__
+
+    def __dir__(self) -> list[str]:
+        return self._marked
+
+
+def hooks_of(plugin: Any) -> Any:
+    """``plugin`` as pluggy is to see it."""
+    return Hooks(plugin) if isinstance(plugin, ModuleType) else plugin
+
+
 def manager() -> pluggy.PluginManager:
     """A pluggy manager that knows the hooks."""
     made = pluggy.PluginManager(hookspecs.PROJECT)
@@ -79,20 +100,30 @@ def manager() -> pluggy.PluginManager:
 
 def contributions(plugin: Any) -> tuple[Contribution, ...]:
     """What ``plugin`` registers. Raises ``RejectedError`` where it breaks the contract."""
-    probe = manager()
+    probe = _probe()
     try:
         probe.register(plugin)
     except pluggy.PluginValidationError as error:
+        _probe.cache_clear()
         raise RejectedError(f"a hook has the wrong signature: {_one_line(error)}") from error
-    callers = probe.get_hookcallers(plugin) or []
-    if not callers:
-        raise RejectedError("it registers nothing: no function of it is marked with hookimpl")
-    for caller in callers:
-        _check_hook(caller)
-    found = tuple(c for caller in callers for c in _returned(caller))
+    try:
+        callers = probe.get_hookcallers(plugin) or []
+        if not callers:
+            raise RejectedError("it registers nothing: no function of it is marked with hookimpl")
+        for caller in callers:
+            _check_hook(caller)
+        found = tuple(c for caller in callers for c in _returned(caller))
+    finally:
+        probe.unregister(plugin)
     for item in found:
         _check_object(item)
     return found
+
+
+@cache
+def _probe() -> pluggy.PluginManager:
+    """A manager that takes one plugin at a time, to see what it registers."""
+    return manager()
 
 
 def _check_hook(caller: pluggy.HookCaller) -> None:

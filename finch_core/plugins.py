@@ -28,6 +28,7 @@ from finch_core.plugin_checks import (
     RejectedError,
     contributions,
     describe,
+    hooks_of,
     manager,
 )
 
@@ -216,7 +217,7 @@ class Hub:
             if name not in self._plugins:
                 raise PluginError(f"there is no plugin {name!r}", hint=self._installed())
             plugin = self._plugins.pop(name)
-            self._manager.unregister(plugin.module)
+            self._manager.unregister(name=plugin.name)
             for item in plugin.contributed:
                 if item.kind == "operator":
                     registry.unregister(item.object)
@@ -294,7 +295,8 @@ class Hub:
         """Take a plugin whole, or return why not."""
         try:
             self._check_name(name, module)
-            found = contributions(module)
+            hooks = hooks_of(module)
+            found = contributions(hooks)
             for item in found:
                 self._check_taken(item, found)
         except RejectedError as error:
@@ -302,7 +304,7 @@ class Hub:
         for item in found:
             if item.kind == "operator":
                 registry.register(item.object)
-        self._manager.register(module, name)
+        self._manager.register(hooks, name)
         self._plugins[name] = Plugin(name, distribution, version, module, found)
         return None
 

@@ -44,7 +44,7 @@ def forbid(monkeypatch):
         raise AssertionError("the compiler was run")
 
     monkeypatch.setattr(toolchain, "run", run)
-    monkeypatch.setattr(toolchain.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
 
 
 def test_a_compiled_kernel_is_loaded_without_a_compiler_run(monkeypatch):
