@@ -203,7 +203,8 @@ def _definition(op: Any) -> str:
             return f"{op.name}: {op.definition(*(Var(f'a{k}', float) for k in range(count)))!r}"
         except (TypeError, ValueError, IndexError):
             continue
-    return str(op.name)
+    # nothing tells it from another of its name: no kernel with it outlives the process
+    return f"{op.name} {os.getpid()} {id(op)}"
 
 
 # -- normalization --------------------------------------------------------------------------

@@ -194,8 +194,6 @@ def convert_into(out: Tensor, data: Any) -> None:
     sieve = not all(level.stores_fill or level.is_leaf for level in out.format.levels())
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
     out._record[: out.ndim] = source.shape
-    if out.ndim == 0 and sieve is False:
-        program = _copy_program(0, False, out.fill_value, out.dtype)
     _kernel(program, Options())(out, source)
 
 

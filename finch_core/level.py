@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.dtypes import Type
 from finch_core.errors import FormatError
 from finch_core.expressions import Expr
 
@@ -243,7 +242,6 @@ __all__ = [
     "Format",
     "Mode",
     "Order",
-    "Type",
     "check_child",
     "integer_dtype",
     "leaf_dtype",

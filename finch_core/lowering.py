@@ -13,8 +13,8 @@ from finch_core.affine import is_given
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.bounds import check_bounds, is_unit, within_range
 from finch_core.dtypes import INTP, concrete, is_weak
-from finch_core.errors import FinchError, FormatError, Span
-from finch_core.expressions import Access, Expr, Literal, call, cast
+from finch_core.errors import FinchError, Span
+from finch_core.expressions import Access, Expr, Literal, cast
 from finch_core.level import Mode
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region, Slot
@@ -22,7 +22,6 @@ from finch_core.looplets.run import Run
 from finch_core.notation import (
     Declare,
     Define,
-    Extent,
     Freeze,
     Loop,
     Sequential,
@@ -194,9 +193,4 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
 }
 
 
-def combine(ctx: Context, old: Expr, op: Any, value: Expr) -> Expr:
-    """What an update leaves where ``old`` was."""
-    return value if op is None else call(op, old, value)
-
-
-__all__ = ["Extent", "FormatError", "as_condition", "combine", "evaluate", "lower"]
+__all__ = ["as_condition", "evaluate", "lower"]

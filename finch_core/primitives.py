@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.dtypes import BOOL, FLOAT64, Type, concrete, tuple_dtype, tuple_fields
+from finch_core.dtypes import Type, concrete, tuple_dtype, tuple_fields
 from finch_core.operators import (
     Operator,
     by_promotion,
@@ -240,5 +240,3 @@ PRIMITIVES: tuple[str, ...] = (
     *("arctan2 hypot copysign isnan isinf isfinite real imag tuple".split()),
 )
 """Names of the operators that a backend implements, beside ``field0``, ``field1``, ... (tuples)."""
-
-__all__ = ["BOOL", "FLOAT64", "PRIMITIVES", "field"]

@@ -16,7 +16,7 @@ import numpy as np
 from finch_core import primitives as prim
 from finch_core.absent import first_present, propagate
 from finch_core.binding import Discard
-from finch_core.dtypes import BOOL, concrete, is_tuple, is_weak
+from finch_core.dtypes import concrete, is_tuple, is_weak
 from finch_core.expressions import (
     FALSE,
     TRUE,
@@ -309,4 +309,4 @@ _REDUCTIONS: dict[type, Callable[[Any], Stmt]] = {
     Sequential: _sequential,
 }
 
-__all__ = ["BOOL", "NOTHING", "RULES", "Rule", "Simplifier", "is_identity"]
+__all__ = ["NOTHING", "RULES", "Rule", "Simplifier", "is_identity"]

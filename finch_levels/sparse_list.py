@@ -207,6 +207,3 @@ def _require_append(ctx: Context, fiber: Fiber, last: Expr, begun: Expr, i: Expr
 def finch_level_format() -> type[Format]:
     """Register ``SparseList``."""
     return SparseList
-
-
-__all__ = ["FormatError", "SparseList"]
