@@ -35,14 +35,12 @@ def _twice(program: Any, format: Any, image: Any) -> Callable[[], Any]:
 
 
 def _words(image: Any) -> Callable[[], Any]:
-    width, words = image.shape[1], images.pack(image)
-    first, second = Tensor(images.WORDS), Tensor(images.WORDS)
+    """Both erosions at once, in words; the pixels are unpacked only to be compared."""
+    source, out = Tensor(images.WORDS, images.pack(image)), Tensor(images.WORDS)
 
     def run() -> Any:
-        once = images.erode_words(first, words, words).to_numpy()
-        once = images.repad(once, width)
-        twice = images.erode_words(second, once, once)
-        return lambda: images.unpack(twice.to_numpy(), width)
+        images.erode_words_twice(out, source)
+        return lambda: images.unpack(out.to_numpy(), image.shape[0])
 
     return run
 
@@ -61,11 +59,11 @@ def erosion(name: str, image: Any, systems: Any) -> Race:
 def histogram(name: str, mask: Any, systems: Any) -> Race:
     generator = np.random.default_rng(0)
     grey = generator.integers(0, 256, mask.shape).astype(np.uint8)
-    pixels, runs, plain = asarray(grey), Tensor(images.RUNS, mask != 0), asarray(mask != 0)
+    pixels, runs, plain = asarray(grey), Tensor(images.RUNS, mask != 0), asarray(mask)
     bins, others = (Tensor(Dense(Element(0)), (16,)) for _ in range(2))
     ours = {
         "finch runs": lambda: images.histogram(bins, pixels, runs),
-        "finch bytes": lambda: images.histogram(others, pixels, plain),
+        "finch bytes": lambda: images.histogram_bytes(others, pixels, plain),
     }
     theirs = peers.contenders(systems, "histogram", grey, mask)
     value = lambda found: np.asarray(found).ravel().astype(np.int64)  # noqa: E731

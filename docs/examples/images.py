@@ -17,11 +17,13 @@ import numpy as np
 from finch_core import Tensor, _, coalesce, kernel
 from finch_levels import Dense, Element, Pattern, RunList, SparseRunList
 
-RUNS = Dense(SparseRunList(Pattern()))
+RUNS = Dense(SparseRunList(Pattern(), index=np.int32, pointer=np.int32))
 BYTES = Dense(Dense(Element(np.uint8(0))))
 WORDS = Dense(Dense(Element(np.uint64(0))))
 GREY_RUNS = Dense(RunList(Element(np.uint8(0))))
-ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+
+# -- runs -----------------------------------------------------------------------------------
 
 
 @kernel
@@ -39,6 +41,26 @@ def erode_runs(out, image):
         for x in _:
             out[y, x] = coalesce(tmp[~(x - 1)], True) & tmp[x] & coalesce(tmp[~(x + 1)], True)
     return out
+
+
+@kernel
+def dilate_runs(out, image):
+    """A pixel comes on if it or one of its eight neighbours is."""
+    out[...] = False
+    for y in _:
+        tmp = Tensor(SparseRunList(Pattern()))
+        for x in _:
+            tmp[x] = (
+                coalesce(image[~(y - 1), x], False)
+                | image[y, x]
+                | coalesce(image[~(y + 1), x], False)
+            )
+        for x in _:
+            out[y, x] = coalesce(tmp[~(x - 1)], False) | tmp[x] | coalesce(tmp[~(x + 1)], False)
+    return out
+
+
+# -- bytes ----------------------------------------------------------------------------------
 
 
 @kernel
@@ -61,46 +83,149 @@ def erode_bytes(out, image):
 
 
 @kernel
-def dilate_runs(out, image):
-    """A pixel comes on if it or one of its eight neighbours is."""
-    out[...] = False
+def dilate_bytes(out, image):
+    """The same, a byte for each pixel."""
+    out[...] = 0
     for y in _:
-        tmp = Tensor(SparseRunList(Pattern()))
+        tmp = Tensor(Dense(Element(np.uint8(0))))
         for x in _:
             tmp[x] = (
-                coalesce(image[~(y - 1), x], False)
+                coalesce(image[~(y - 1), x], np.uint8(0))
                 | image[y, x]
-                | coalesce(image[~(y + 1), x], False)
+                | coalesce(image[~(y + 1), x], np.uint8(0))
             )
         for x in _:
-            out[y, x] = coalesce(tmp[~(x - 1)], False) | tmp[x] | coalesce(tmp[~(x + 1)], False)
+            out[y, x] = (
+                coalesce(tmp[~(x - 1)], np.uint8(0)) | tmp[x] | coalesce(tmp[~(x + 1)], np.uint8(0))
+            )
     return out
 
 
+# -- words ----------------------------------------------------------------------------------
+
+# A word holds 64 pixels of a column, the uppermost in its lowest bit: neighbours above and below
+# are a shift away, with a carry from the next word, and the loop along a row of words is long.
+
+
+def down(above, here):
+    """The pixels one further up: what comes to be at a pixel if all move down by one."""
+    return (here << np.uint64(1)) | (above >> np.uint64(63))
+
+
+def up(here, below):
+    """The pixels one further down."""
+    return (here >> np.uint64(1)) | (below << np.uint64(63))
+
+
+def down2(above, here):
+    """The pixels two further up."""
+    return (here << np.uint64(2)) | (above >> np.uint64(62))
+
+
+def up2(here, below):
+    """The pixels two further down."""
+    return (here >> np.uint64(2)) | (below << np.uint64(62))
+
+
 @kernel
-def erode_words(out, image, mask):
-    """The same, 64 pixels at a time, where ``mask`` has a word that is not all off."""
+def erode_words(out, image):
+    """The same, 64 pixels at a time."""
     out[...] = 0
     for y in _:
         tmp = Tensor(Dense(Element(np.uint64(0))))
         for x in _:
-            if mask[y, x]:
-                tmp[x] = (
-                    coalesce(image[~(y - 1), x], ALL)
-                    & image[y, x]
-                    & coalesce(image[~(y + 1), x], ALL)
-                )
+            above = coalesce(image[~(y - 1), x], ~np.uint64(0))
+            here = image[y, x]
+            below = coalesce(image[~(y + 1), x], ~np.uint64(0))
+            tmp[x] = down(above, here) & here & up(here, below)
         for x in _:
-            if mask[y, x]:
-                left = coalesce(tmp[~(x - 1)], ALL)
-                here = tmp[x]
-                right = coalesce(tmp[~(x + 1)], ALL)
-                out[y, x] = (
-                    ((right << np.uint64(63)) | (here >> np.uint64(1)))
-                    & here
-                    & ((here << np.uint64(1)) | (left >> np.uint64(63)))
-                )
+            left = coalesce(tmp[~(x - 1)], ~np.uint64(0))
+            right = coalesce(tmp[~(x + 1)], ~np.uint64(0))
+            out[y, x] = left & tmp[x] & right
     return out
+
+
+@kernel
+def erode_words_twice(out, image):
+    """Two erosions in one: a pixel stays on if all pixels up to two away are."""
+    out[...] = 0
+    for y in _:
+        tmp = Tensor(Dense(Element(np.uint64(0))))
+        for x in _:
+            above = coalesce(image[~(y - 1), x], ~np.uint64(0))
+            here = image[y, x]
+            below = coalesce(image[~(y + 1), x], ~np.uint64(0))
+            near = down(above, here) & here & up(here, below)
+            tmp[x] = down2(above, here) & near & up2(here, below)
+        for x in _:
+            left = coalesce(tmp[~(x - 2)], ~np.uint64(0)) & coalesce(tmp[~(x - 1)], ~np.uint64(0))
+            right = coalesce(tmp[~(x + 1)], ~np.uint64(0)) & coalesce(tmp[~(x + 2)], ~np.uint64(0))
+            out[y, x] = left & tmp[x] & right
+    return out
+
+
+@kernel
+def dilate_words(out, image):
+    """The same, 64 pixels at a time."""
+    out[...] = 0
+    for y in _:
+        tmp = Tensor(Dense(Element(np.uint64(0))))
+        for x in _:
+            above = coalesce(image[~(y - 1), x], np.uint64(0))
+            here = image[y, x]
+            below = coalesce(image[~(y + 1), x], np.uint64(0))
+            tmp[x] = down(above, here) | here | up(here, below)
+        for x in _:
+            left = coalesce(tmp[~(x - 1)], np.uint64(0))
+            right = coalesce(tmp[~(x + 1)], np.uint64(0))
+            out[y, x] = left | tmp[x] | right
+    return out
+
+
+@kernel
+def dilate_words_twice(out, image):
+    """Two dilations in one: a pixel comes on if one of the pixels up to two away is."""
+    out[...] = 0
+    for y in _:
+        tmp = Tensor(Dense(Element(np.uint64(0))))
+        for x in _:
+            above = coalesce(image[~(y - 1), x], np.uint64(0))
+            here = image[y, x]
+            below = coalesce(image[~(y + 1), x], np.uint64(0))
+            near = down(above, here) | here | up(here, below)
+            tmp[x] = down2(above, here) | near | up2(here, below)
+        for x in _:
+            left = coalesce(tmp[~(x - 2)], np.uint64(0)) | coalesce(tmp[~(x - 1)], np.uint64(0))
+            right = coalesce(tmp[~(x + 1)], np.uint64(0)) | coalesce(tmp[~(x + 2)], np.uint64(0))
+            out[y, x] = left | tmp[x] | right
+    return out
+
+
+def pack(image: Any, beyond: int = 1) -> Any:
+    """Pixels as words of columns; what is beyond the last row is ``beyond``, on or off."""
+    height, width = image.shape
+    padded = np.full((-(-height // 64) * 64, width), beyond, dtype=np.uint8)
+    padded[:height] = image != 0
+    octets = np.packbits(padded, axis=0, bitorder="little").reshape(-1, 8, width)
+    return np.ascontiguousarray(octets.transpose(0, 2, 1)).view(np.uint64)[:, :, 0]
+
+
+def unpack(words: Any, height: int) -> Any:
+    """The opposite of ``pack``."""
+    octets = np.ascontiguousarray(words)[:, :, None].view(np.uint8).transpose(0, 2, 1)
+    flat = octets.reshape(-1, words.shape[1])
+    return np.unpackbits(flat, axis=0, count=height, bitorder="little")
+
+
+def repad(words: Any, height: int, beyond: int = 1) -> Any:
+    """Words with what is beyond the last row ``beyond`` again."""
+    if height % 64:
+        pad = ~np.uint64(0) << np.uint64(height % 64)
+        words[-1] = words[-1] | pad if beyond else words[-1] & ~pad
+    return words
+
+
+# -- other operations -----------------------------------------------------------------------
 
 
 @kernel
@@ -114,6 +239,15 @@ def histogram(bins, image, mask):
 
 
 @kernel
+def histogram_bytes(bins, image, mask):
+    """The same for a mask of bytes, zeros and ones: what is off adds nothing."""
+    bins[...] = 0
+    for y, x in _:
+        bins[image[y, x] // np.uint8(16)] += mask[y, x]
+    return bins
+
+
+@kernel
 def blend(out, first, second, alpha):
     """``alpha`` of one image over the rest of another: once for each pair of runs that meet."""
     out[...] = 0
@@ -122,41 +256,38 @@ def blend(out, first, second, alpha):
     return out
 
 
-def pack(image: Any) -> Any:
-    """Pixels as words, the first in the lowest bit; beyond the last column all bits are on."""
-    height, width = image.shape
-    padded = np.ones((height, -(-width // 64) * 64), dtype=np.uint8)
-    padded[:, :width] = image != 0
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-
-
-def unpack(words: Any, width: int) -> Any:
-    """The opposite of ``pack``."""
-    return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")[
-        :, :width
-    ]
-
-
-def repad(words: Any, width: int) -> Any:
-    """Words with what is beyond the last column on again."""
-    if width % 64:
-        words[:, -1] |= ALL << np.uint64(width % 64)
-    return words
-
-
 def erode(image: Any, iterations: int = 1, way: str = "runs") -> Any:
     """An eroded image of zeros and ones, by ``bytes``, ``words`` or ``runs``."""
     if way == "words":
-        words = pack(image)
-        for _iteration in range(iterations):
-            words = erode_words(Tensor(WORDS), words, words != 0).to_numpy()
-            words = repad(words, image.shape[1])
-        return unpack(words, image.shape[1])
-    format, program = (RUNS, erode_runs) if way == "runs" else (BYTES, erode_bytes)
+        return _by_words(image, iterations, erode_words, erode_words_twice, beyond=1)
+    return _by_pixels(image, iterations, *ERODE[way])
+
+
+def dilate(image: Any, iterations: int = 1, way: str = "runs") -> Any:
+    """A dilated image of zeros and ones, by ``bytes``, ``words`` or ``runs``."""
+    if way == "words":
+        return _by_words(image, iterations, dilate_words, dilate_words_twice, beyond=0)
+    return _by_pixels(image, iterations, *DILATE[way])
+
+
+ERODE = {"bytes": (erode_bytes, BYTES), "runs": (erode_runs, RUNS)}
+DILATE = {"bytes": (dilate_bytes, BYTES), "runs": (dilate_runs, RUNS)}
+
+
+def _by_pixels(image: Any, iterations: int, program: Any, format: Any) -> Any:
     found = Tensor(format, (image != 0).astype(format.dtype))
     for _iteration in range(iterations):
         found = program(Tensor(format), found)
     return found.to_numpy().astype(np.uint8)
+
+
+def _by_words(image: Any, iterations: int, once: Any, twice: Any, beyond: int) -> Any:
+    height = image.shape[0]
+    words = pack(image, beyond)
+    for program in [twice] * (iterations // 2) + [once] * (iterations % 2):
+        words = program(Tensor(WORDS), words).to_numpy()
+        words = repad(words, height, beyond)
+    return unpack(words, height)
 
 
 def main(arguments: list[str]) -> None:
