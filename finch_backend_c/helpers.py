@@ -242,10 +242,35 @@ static void sift_$S($T *a, int64_t root, int64_t n)
     a[root] = value;
 }
 
-// Quicksort, which turns to heapsort where it would degrade; short stretches by insertion.
+// Sort up to 64 different numbers by counting for each how many are less, so that no branch depends
+// on them. False where two are equal: the counts do not add up then, and nothing was changed.
+static bool sort_ranked_$S($T *restrict a, int64_t n)
+{
+    $T held[64], rank[64];
+    const int64_t room = (n + 7) & ~(int64_t)7;
+    int64_t sum = 0;
+    for (int64_t k = 0; k < room; k++) {
+        held[k] = k < n ? a[k] : 0;
+        rank[k] = 0;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        const $T value = held[j];
+        for (int64_t k = 0; k < room; k++)
+            rank[k] += value < held[k];
+    }
+    for (int64_t k = 0; k < n; k++)
+        sum += rank[k];
+    if (2 * sum != n * (n - 1))
+        return false;
+    for (int64_t k = 0; k < n; k++)
+        a[rank[k]] = held[k];
+    return true;
+}
+
+// Quicksort without branches on the numbers, which turns to heapsort where it would degrade.
 static void sort_within_$S($T *a, int64_t n, int depth)
 {
-    while (n > 16) {
+    while (n > 64) {
         if (depth-- == 0) {
             for (int64_t k = n / 2; k-- > 0;)
                 sift_$S(a, k, n);
@@ -258,36 +283,37 @@ static void sort_within_$S($T *a, int64_t n, int depth)
             return;
         }
         const $T x = a[0], y = a[n / 2], z = a[n - 1];
-        const $T pivot = x < y ? (y < z ? y : x < z ? z : x) : (x < z ? x : y < z ? z : y);
-        int64_t low = 0, high = n - 1;
-        while (low <= high) {
-            while (a[low] < pivot)
-                low++;
-            while (pivot < a[high])
-                high--;
-            if (low <= high) {
-                const $T held = a[low];
-                a[low++] = a[high];
-                a[high--] = held;
-            }
+        const int64_t median = (x < y) == (y < z) ? n / 2 : (x < y) == (z < x) ? 0 : n - 1;
+        const $T pivot = a[median];
+        int64_t less = 0;
+        a[median] = z;
+        for (int64_t k = 0; k < n - 1; k++) {
+            const $T value = a[k];
+            a[k] = a[less];
+            a[less] = value;
+            less += value < pivot;
         }
-        sort_within_$S(a, high + 1, depth);
-        a += low;
-        n -= low;
+        a[n - 1] = a[less];
+        a[less++] = pivot;
+        sort_within_$S(a, less - 1, depth);
+        a += less;
+        n -= less;
     }
+    if (n > 4 && sort_ranked_$S(a, n))
+        return;
     for (int64_t k = 1; k < n; k++) {
-        const $T held = a[k];
+        const $T value = a[k];
         int64_t to = k;
-        for (; to > 0 && held < a[to - 1]; to--)
+        for (; to > 0 && value < a[to - 1]; to--)
             a[to] = a[to - 1];
-        a[to] = held;
+        a[to] = value;
     }
 }
 
 static void sort_$S($T *a, int64_t n)
 {
     int64_t sorted = 1;
-    while (sorted < n && a[sorted - 1] <= a[sorted])
+    while (n > 64 && sorted < n && a[sorted - 1] <= a[sorted])
         sorted++;
     if (sorted < n)
         sort_within_$S(a, n, 128 - 2 * __builtin_clzll((uint64_t)n));

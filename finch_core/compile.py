@@ -146,7 +146,7 @@ class Lowered:
             *map(describe, self.signatures),
             self.options.key(),
             hub().fingerprint(),
-            code_stamp(),
+            code_stamp(type(self.backend).__module__),
         )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -168,9 +168,11 @@ class _Timer:
 
 
 @cache
-def code_stamp() -> str:
-    """The state of the compiler's own files, so that no kernel outlives a change of them."""
-    packages = {module.__name__.partition(".")[0] for module in hub().modules()} | {"finch_core"}
+def code_stamp(backend: str) -> str:
+    """The state of the compiler's own files, so that no kernel outlives a change of them; those of
+    the module ``backend`` too."""
+    modules = {"finch_core", backend, *(module.__name__ for module in hub().modules())}
+    packages = {name.partition(".")[0] for name in modules}
     stamps = []
     for package in sorted(packages):
         for folder in getattr(sys.modules.get(package), "__path__", ()):

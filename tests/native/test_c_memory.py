@@ -168,7 +168,7 @@ def test_sort(dtype):
     kernel = kernel_of([record], [asm.Sort(b, start, stop)], arguments=[start, stop])
     compiled = QUICK.compile(kernel)
     info = np.iinfo(dtype)
-    for size in (0, 1, 2, 3, 16, 17, 100, 4000):
+    for size in (0, 1, 2, 3, 4, 5, 16, 63, 64, 65, 100, 300, 4000):
         for data in patterns(rng, size, info):
             values[:] = info.max
             values[3 : 3 + size] = data

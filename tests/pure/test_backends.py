@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from importlib.metadata import EntryPoint
 
 import pytest
 
 from finch_core.backends import GROUP, Backends
+from finch_core.compile import code_stamp
 from finch_core.errors import BackendError
 
 LOADED: list[str] = []
@@ -114,3 +117,18 @@ def test_a_name_claimed_twice_is_refused() -> None:
 def test_an_instance_is_made_once() -> None:
     made = installed(c="c")
     assert made.choose("c").backend is made.choose("c").backend
+
+
+def test_a_changed_backend_finds_no_old_kernels(tmp_path, monkeypatch):
+    package = tmp_path / "changing_backend"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, package.name, import_module(package.name))
+    stamps = []
+    for text in ("", "changed = True\n"):
+        (package / "__init__.py").write_text(text)
+        code_stamp.cache_clear()
+        stamps.append(code_stamp(f"{package.name}.module"))
+    code_stamp.cache_clear()
+    assert stamps[0] != stamps[1]
