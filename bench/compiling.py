@@ -19,12 +19,11 @@ import time
 start = time.perf_counter()
 import numpy as np
 numpy_loaded = time.perf_counter()
-from finch_core import Tensor, asarray
+from finch_core import Tensor, asarray, kernel
 from finch_levels import Dense, Element, SparseList
 imported = time.perf_counter()
-from bench.tiny import spmv
-A = Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
-y = Tensor(Dense(Element(0.0)))
+from bench.tiny import arguments, spmv
+y, A, _ = arguments()
 made = time.perf_counter()
 spmv(y, A, np.ones(3))
 done = time.perf_counter()

@@ -26,7 +26,8 @@ def fresh_spmv() -> Any:
 
 
 def arguments(size: int = 3) -> tuple[Any, Any, Any]:
-    """Output, matrix and vector: three tensors."""
-    dense = Dense(Element(0.0))
-    A = Tensor(Dense(SparseList(Element(0.0))), np.eye(size))
-    return Tensor(dense), A, Tensor(dense, np.ones(size))
+    """Output, matrix and vector: three tensors, made without a kernel."""
+    dense, ends = Dense(Element(0.0)), np.arange(size + 1)
+    diagonal = {"1_ptr": ends, "1_idx": ends[:-1], "2_val": np.ones(size)}
+    A = Tensor.from_buffers(Dense(SparseList(Element(0.0))), (size, size), diagonal)
+    return Tensor(dense), A, Tensor.from_buffers(dense, (size,), {"val": np.ones(size)})

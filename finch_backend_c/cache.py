@@ -1,26 +1,32 @@
 """Compiled kernels on disk, shared by processes.
 
-An entry is two files: a library named by its contents, and ``<key>.json``, which names the library
-and says how to call it. Both are written aside and renamed into place, the library first, so that
-an entry that can be read is whole; its checksum is compared all the same. A cache that cannot be
-used (read-only, full, or open to others) is done without.
+An entry is two files: a library named by its contents, and ``<key>.txt``, lines that name the
+library, say how to call it, and have the C text. Both are written aside and renamed into place, the
+library first, so that an entry that can be read is whole; checksums are compared all the same. A
+cache that cannot be used (read-only, full, or open to others) is done without. What was
+not used for longest goes when the cache grows beyond ``MOST_BYTES``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
+import itertools
 import os
 import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import attrs
 
-FORMAT = "1"
+FORMAT = "2"
 """Changes whenever an older entry must not be used: the text or the calling of kernels changed."""
+MOST_BYTES = 1 << 29
+"""The size beyond which the cache is trimmed, to half of it."""
+_STORES_A_CHECK = 32
+"""The size is looked at when a process has stored its first kernel, and after this many more."""
 
 
 @attrs.frozen
@@ -91,16 +97,20 @@ def name(*parts: str) -> str:
 
 def load(entry: str) -> Entry | None:
     """The entry of this name, or ``None`` if there is none or it is damaged."""
+    text = _read(entry)
     path = directory()
-    if path is None:
+    if text is None or path is None:
         return None
+    digest, signature, source = text.split("\n", 2)
+    library = path / f"{digest}.so"
     try:
-        facts = json.loads((path / f"{entry}.json").read_bytes())
-        library = path / f"{facts['digest']}.so"
-        whole = _digest(library.read_bytes()) == facts["digest"]
-        return Entry(library, facts["source"], facts["signature"]) if whole else None
-    except (OSError, ValueError, KeyError, TypeError):
+        whole = _digest(library.read_bytes()) == digest
+    except OSError:
         return None
+    with contextlib.suppress(OSError):  # a cache that only can be read is of use all the same
+        for used in (library, path / f"{entry}.txt"):
+            os.utime(used)
+    return Entry(library, source, signature) if whole else None
 
 
 def store(entry: str, library: bytes, source: str, signature: str) -> Entry | None:
@@ -108,35 +118,52 @@ def store(entry: str, library: bytes, source: str, signature: str) -> Entry | No
     path, digest = directory(), _digest(library)
     if path is None:
         return None
-    facts = {"digest": digest, "signature": signature, "source": source}
     try:
+        if next(_stores) % _STORES_A_CHECK == 0:
+            _trim()
         _write(path / f"{digest}.so", library)
-        _write(path / f"{entry}.json", json.dumps(facts).encode())
+        _write_text(path / f"{entry}.txt", "\n".join((digest, signature, source)))
     except OSError:
         return None
     return Entry(path / f"{digest}.so", source, signature)
 
 
-def remember(entry: str, facts: Any) -> None:
-    """Keep a small fact, such as the flags that a compiler takes."""
+_stores = itertools.count()
+
+
+def remember(entry: str, facts: Sequence[str]) -> None:
+    """Keep some words, such as the flags that a compiler takes."""
     path = directory()
     if path is not None:
         with contextlib.suppress(OSError):
-            _write(path / f"{entry}.json", json.dumps(facts).encode())
+            _write_text(path / f"{entry}.txt", "\n".join(facts))
 
 
-def recall(entry: str) -> Any:
-    """A fact that was remembered, or ``None``."""
+def recall(entry: str) -> tuple[str, ...] | None:
+    """The words that were remembered, or ``None``."""
+    text = _read(entry)
+    return None if text is None else tuple(text.split())
+
+
+def _read(entry: str) -> str | None:
+    """The text kept under this name, or ``None`` if there is none or it is damaged."""
     path = directory()
     if path is None:
         return None
-    with contextlib.suppress(OSError, ValueError):
-        return json.loads((path / f"{entry}.json").read_bytes())
-    return None
+    try:
+        digest, _, text = (path / f"{entry}.txt").read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return text.decode() if _digest(text).encode() == digest else None
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def _write_text(path: Path, text: str) -> None:
+    data = text.encode()
+    _write(path, _digest(data).encode() + b"\n" + data)
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -155,23 +182,46 @@ def _write(path: Path, data: bytes) -> None:
 # -- upkeep -----------------------------------------------------------------------------------
 
 
-def _files() -> list[Path]:
+class _File(NamedTuple):
+    used: float
+    bytes: int
+    path: Path
+
+
+def _files() -> list[_File]:
+    """What the cache holds."""
     path = directory()
-    if path is None:
-        return []
-    ours = (".so", ".json")
-    return [f for f in path.iterdir() if f.suffix in ours or f.name.startswith(".writing-")]
+    found = []
+    for file in () if path is None else path.iterdir():
+        if file.suffix in (".so", ".txt") or file.name.startswith(".writing-"):
+            with contextlib.suppress(FileNotFoundError):  # another process took it away
+                status = file.stat()
+                found.append(_File(status.st_mtime, status.st_size, file))
+    return found
+
+
+def _trim() -> None:
+    """Remove the files that were not used for longest, where the cache is too large."""
+    files = sorted(_files())
+    size = sum(file.bytes for file in files)
+    if size <= MOST_BYTES:
+        return
+    for file in files:
+        if size <= MOST_BYTES // 2:
+            break
+        file.path.unlink(missing_ok=True)
+        size -= file.bytes
 
 
 def info() -> Info:
     """Where the cache is and how large."""
     files = _files()
-    return Info(directory(), len(files), sum(f.stat().st_size for f in files))
+    return Info(directory(), len(files), sum(file.bytes for file in files))
 
 
 def clear() -> int:
     """Remove every entry; returns how many files went. Kernels that are loaded stay usable."""
     files = _files()
     for file in files:
-        file.unlink(missing_ok=True)
+        file.path.unlink(missing_ok=True)
     return len(files)

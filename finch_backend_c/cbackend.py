@@ -87,7 +87,7 @@ class CBackend:
     def _flags(self, compiler: toolchain.Compiler) -> tuple[str, ...]:
         """The flags that ``compiler`` takes, as far as it has been asked."""
         known = cache.recall(cache.name("flags", compiler.identity))
-        optional = toolchain.OPTIONAL_FLAGS if known is None else tuple(known)
+        optional = toolchain.OPTIONAL_FLAGS if known is None else known
         return (*toolchain.BASE_FLAGS, *optional, *self._extra())
 
     def _extra(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class CBackend:
         """The library, with as many of the optional flags as the compiler takes."""
         known = cache.name("flags", compiler.identity)
         optional = cache.recall(known)
-        first = toolchain.OPTIONAL_FLAGS if optional is None else tuple(optional)
+        first = toolchain.OPTIONAL_FLAGS if optional is None else optional
         extra = (*_SPARING, *self._extra()) if len(source) > LARGE else self._extra()
         flags = (*toolchain.BASE_FLAGS, *first, *extra)
         outcome = toolchain.run(compiler, flags, source)

@@ -18,7 +18,7 @@ import attrs
 from finch_core.abi import Backend
 from finch_core.errors import BackendError
 from finch_core.plugin_checks import describe
-from finch_core.plugins import origin
+from finch_core.plugins import installed, origin
 
 GROUP = "finch.backends"
 """The entry-point group of backends."""
@@ -47,7 +47,7 @@ class Backends:
 
     def __init__(self, entries: Iterable[metadata.EntryPoint] | None = None) -> None:
         self._lock = threading.RLock()
-        found = metadata.entry_points(group=GROUP) if entries is None else entries
+        found = installed(GROUP) if entries is None else entries
         self._entries = _by_name(found)
         self._loaded: dict[str, Backend] = {}
         self._best: Choice | None = None

@@ -6,7 +6,7 @@ import difflib
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
-from types import MappingProxyType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import attrs
@@ -77,7 +77,7 @@ class Hooks:
 
     def __init__(self, module: ModuleType) -> None:
         mark = hookspecs.PROJECT + "_impl"  # what pluggy's marker leaves on a function
-        functions = {n: f for n, f in vars(module).items() if inspect.isroutine(f)}
+        functions = {n: f for n, f in vars(module).items() if isinstance(f, FunctionType)}
         self._marked = [name for name, f in functions.items() if hasattr(f, mark)]
         self.__dict__.update({name: functions[name] for name in self._marked})
         self.__name__ = module.__name__

@@ -10,8 +10,10 @@ looked up. A name that two plugins claim is refused, and the error names both.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from importlib import metadata
 from types import MappingProxyType
 from typing import Any
@@ -100,7 +102,7 @@ class Hub:
 
         Raises ``PluginError`` where there are none at all: the package is not installed.
         """
-        found = _sorted(metadata.entry_points(group=GROUP) if entries is None else entries)
+        found = _sorted(installed(GROUP) if entries is None else entries)
         if not found:
             raise PluginError(
                 f"no plugins are installed, not even those of {DISTRIBUTION} itself",
@@ -343,16 +345,37 @@ class Hub:
         self.generation += 1
 
 
+def installed(group: str) -> Iterable[metadata.EntryPoint]:
+    """The entry points of a group. They are looked for once on a path, for all groups."""
+    found: metadata.EntryPoints = _on_path(tuple(sys.path)).select(group=group)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _on_path(path: tuple[str, ...]) -> Any:
+    """All entry points, in a type that differs between versions of Python."""
+    return metadata.entry_points()
+
+
 def origin(entry: metadata.EntryPoint) -> tuple[str, str]:
     """The name and version of the distribution that an entry point comes from."""
     dist = entry.dist
     if dist is None:
         return "(unknown distribution)", "0"
     known = _origins.get(id(dist))
-    if known is None:  # each property parses the whole of the distribution's metadata
-        metadata_ = dist.metadata
-        known = _origins[id(dist)] = (dist, (metadata_["Name"], metadata_["Version"]))
+    if known is None:
+        known = _origins[id(dist)] = (dist, _name_and_version(dist))
     return known[1]
+
+
+def _name_and_version(dist: metadata.Distribution) -> tuple[str, str]:
+    """Read off the first lines: each property of ``dist`` parses the whole of its metadata."""
+    text = dist.read_text("METADATA") or dist.read_text("PKG-INFO") or ""
+    lines = (line.partition(":") for line in text.split("\n\n", 1)[0].splitlines())
+    headers = {name.lower(): value.strip() for name, _, value in lines}
+    if headers.keys() >= {"name", "version"}:
+        return headers["name"], headers["version"]
+    return dist.name, dist.version
 
 
 _origins: dict[int, tuple[metadata.Distribution, tuple[str, str]]] = {}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import attrs
-
 from finch_core import primitives as prim
 from finch_core.affine import Scope, comparison
 from finch_core.expressions import Access, Call, Expr
@@ -13,7 +11,6 @@ from finch_core.plugins import hookimpl
 from finch_wrappers.masking import Mask, Row, is_row, mask_for, with_room
 
 
-@attrs.frozen
 class DiagMask(Mask):
     """The Boolean matrix that is true at ``i, j`` where ``i == j``.
 
@@ -22,6 +19,7 @@ class DiagMask(Mask):
     where ``j`` is the innermost index of the comparison and ``e`` is known outside its loop.
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "DiagMask"
 
     def __str__(self) -> str:

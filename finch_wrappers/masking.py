@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
+@attrs.frozen
 class Mask(TensorLike):
     """A Boolean matrix: a ``Lookup`` of rows, each of which is true along one stretch.
 
@@ -30,7 +31,6 @@ class Mask(TensorLike):
     ranges, give the extents of the loops.
     """
 
-    __slots__ = ()
     name: ClassVar[str]
     nscalars: ClassVar[int] = 0
     _memory: ClassVar[tuple[()]] = ()

@@ -17,10 +17,10 @@ from finch_core.plugins import hookimpl
 from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
 
 
-@attrs.frozen
 class Offset(Wrapped):
     """``inner`` shifted: what stands at ``i`` is ``inner`` at ``i + part``."""
 
+    __slots__ = ()
     verb: ClassVar[str] = "offset"
     unchanged: ClassVar[str] = "0"
 

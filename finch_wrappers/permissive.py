@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
 class Permissive(Wrapped):
     """``inner`` with ``missing`` before and after it, along the dimensions whose part is True.
 
     What is written there is dropped. Such a dimension fixes no extent.
     """
 
+    __slots__ = ()
     verb: ClassVar[str] = "permissive"
     unchanged: ClassVar[str] = "False"
 

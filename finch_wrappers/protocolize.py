@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 NAMES = frozenset(PROTOCOLS.values())
 
 
-@attrs.frozen
 class Protocolized(Wrapped):
     """``inner``, read by the protocol that ``parts`` names for a dimension.
 
@@ -31,6 +30,7 @@ class Protocolized(Wrapped):
     leads the loop and has the others skip ahead.
     """
 
+    __slots__ = ()
     verb: ClassVar[str] = "protocolize"
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:

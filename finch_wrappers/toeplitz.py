@@ -75,9 +75,10 @@ class Toeplitz(TensorLike):
         return Toeplitz(sub, self.k - 1)
 
 
-@attrs.frozen
 class Bounded(Wrapped):
     """``inner`` with a failure before and after it, along the outermost dimension."""
+
+    __slots__ = ()
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         looplet, extent = self.inner.unfurl(ctx, mode, protocol), self.inner.dims[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.binding import ZERO, TensorLike
@@ -22,10 +21,10 @@ from finch_wrappers.swizzle import SwizzleTensor
 Bounds = tuple[int, int]
 
 
-@attrs.frozen
 class Windowed(Wrapped):
     """``inner`` from ``part[0]`` up to ``part[1]``, which begins at 0 here."""
 
+    __slots__ = ()
     verb: ClassVar[str] = "window"
 
     @property

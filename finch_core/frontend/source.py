@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
-import tokenize
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 import attrs
@@ -78,14 +76,43 @@ def read_source(function: Any) -> FunctionSource:
 
 
 def _block(function: FunctionType) -> list[str]:
-    """The lines of a function's definition, decorators included."""
+    """The lines of a function's definition, decorators included: up to the last that code was made
+    of. Where that cannot be told, or more may belong to it (what follows a ``return``), the
+    standard library finds the end, which reads every token.
+    """
     code = function.__code__
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    size = _last_line(code) - code.co_firstlineno + 1
+    if not 0 < size <= len(lines) or function.__name__ == "<lambda>":
+        return _tokenized(lines) or _no_source(function)
+    rest = (line for line in lines[size:] if line.strip() and not line.lstrip().startswith("#"))
+    following = next(rest, "")
+    if _depth(following) > _depth(lines[0]):
+        return _tokenized(lines) or _no_source(function)
+    return lines[:size]
+
+
+def _last_line(code: CodeType) -> int:
+    """The last line in which ``code`` or the code of a function in it ends; 0 where that was not
+    kept (the interpreter's option ``no_debug_ranges``)."""
+    ends = [end or 0 for _, end, _, _ in code.co_positions()]
+    ends += [_last_line(inner) for inner in code.co_consts if isinstance(inner, CodeType)]
+    return max(ends, default=0)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _tokenized(lines: list[str]) -> list[str]:
+    import inspect
+    import tokenize
+
     try:
-        return inspect.getblock(lines[code.co_firstlineno - 1 :]) or _no_source(function)
+        return inspect.getblock(lines)
     except (IndentationError, tokenize.TokenError, SyntaxError):
-        _no_source(function)
+        return []
 
 
 def _no_source(function: FunctionType) -> NoReturn:
