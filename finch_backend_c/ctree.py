@@ -95,6 +95,13 @@ class Compound(Expr):
     items: tuple[Expr, ...]
 
 
+@attrs.frozen
+class Initializer(Expr):
+    """What an array starts from: ``{items}``."""
+
+    items: tuple[Expr, ...]
+
+
 class Stmt:
     """A C statement."""
 

@@ -5,12 +5,15 @@ The names of methods follow the classes of ``finch_core.assembly`` and ``express
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
+from finch_backend_c.lanes import in_lanes, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, suffix
@@ -22,7 +25,6 @@ from finch_core.primitives import PRIMITIVES
 
 _COMPOUND = frozenset("+-*/&|^")
 _COMMUTATIVE = frozenset("+*&|^")
-_LANES = {"add": "+", "mul": "*"}
 _PRIMITIVES = frozenset(PRIMITIVES)
 
 Typed = tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]
@@ -40,6 +42,7 @@ class Emitter:
         self.dtypes: set[np.dtype[Any]] = set()
         self.cleanup = False
         self._loop_names: dict[str, str] = {}
+        self._replaced: Mapping[str, c.Expr] = {}
         self._typings: dict[tuple[Operator, tuple[Type, ...]], Typed] = {}
 
     # -- expressions --------------------------------------------------------------------------
@@ -77,7 +80,15 @@ class Emitter:
         return constant(literal_value(e.value, e.type), concrete(e.type))
 
     def _value_var(self, e: ir.Var) -> Value:
-        return Value(c.Name(self.scope.variable(e.name)), concrete(e.type))
+        node = self._replaced.get(e.name) or c.Name(self.scope.variable(e.name))
+        return Value(node, concrete(e.type))
+
+    @contextmanager
+    def replaced(self, variables: Mapping[str, c.Expr]) -> Iterator[None]:
+        """Spell these variables otherwise for a while."""
+        before, self._replaced = self._replaced, {**self._replaced, **variables}
+        yield
+        self._replaced = before
 
     def _value_load(self, e: ir.Load) -> Value:
         return Value(self.element(e.buffer, e.index), e.buffer.dtype)
@@ -170,21 +181,29 @@ class Emitter:
         return c.Assign(target.node, node)
 
     def _emit_for(self, s: asm.For) -> tuple[c.Stmt, ...]:
+        if permitted(s):
+            return self._in_lanes(s)
         return self._loop(s, self.scope.variable(s.var.name), self.block(s.body))
+
+    def _in_lanes(self, s: asm.For) -> tuple[c.Stmt, ...]:
+        if self._settled(s.stop, s):
+            return in_lanes(self, s, self.node(s.stop))
+        bound = self.scope.fresh(s.var.name + "_stop")
+        held = c.Declare(f"const {ctype(concrete(s.var.type))}", bound, self.node(s.stop))
+        return (held, *in_lanes(self, s, c.Name(bound)))
 
     def _loop(self, s: asm.For, name: str, body: c.Block) -> tuple[c.Stmt, ...]:
         """A counted loop. A bound that may change or cost is evaluated once, in a variable."""
-        type, pragma = ctype(concrete(s.var.type)), self._pragma(s)
-        start, stop = self.node(s.start), self.node(s.stop)
+        type, start, stop = ctype(concrete(s.var.type)), self.node(s.start), self.node(s.stop)
         if self._settled(s.stop, s):
-            return (c.For(type, name, start, stop, body, pragma=pragma),)
-        if pragma or name in _names(stop):
+            return (c.For(type, name, start, stop, body),)
+        if name in _names(stop):
             bound = self.scope.fresh(name + "_stop")
             held = c.Declare(f"const {type}", bound, stop)
-            return (held, c.For(type, name, start, c.Name(bound), body, pragma=pragma))
-        return (c.For(type, name, start, stop, body, bound=self._loop_name(name + "_stop")),)
+            return (held, c.For(type, name, start, c.Name(bound), body))
+        return (c.For(type, name, start, stop, body, bound=self.loop_name(name + "_stop")),)
 
-    def _loop_name(self, wanted: str) -> str:
+    def loop_name(self, wanted: str) -> str:
         """A name for what only a loop's head and own body see, so that loops may share it."""
         if wanted not in self._loop_names:
             self._loop_names[wanted] = self.scope.fresh(wanted)
@@ -198,19 +217,6 @@ class Emitter:
             changed = Usage(loop.body).assigned | {loop.var.name}
             return stop.name not in changed
         return isinstance(stop, ir.Literal)
-
-    def _pragma(self, s: asm.For) -> str:
-        """The permission to sum in several lanes, in words that compilers know."""
-        plain = (asm.Let, asm.Assign, asm.Store, asm.Comment)
-        if not s.lanes or not all(isinstance(inner, plain) for inner in s.body.walk()):
-            return ""
-        clauses = []
-        for var, op in s.lanes:
-            symbol = _LANES.get(getattr(op, "name", op))
-            if symbol is None or concrete(var.type).kind not in "iuf":
-                return ""
-            clauses.append(f"reduction({symbol}:{self.scope.variable(var.name)})")
-        return " ".join(["omp simd", *clauses])
 
     def _emit_while(self, s: asm.While) -> tuple[c.Stmt, ...]:
         return (c.While(self.node(s.cond), self.block(s.body)),)
@@ -237,7 +243,7 @@ class Emitter:
             held = self.scope.fresh("filling")
             before.append(c.Declare(f"const {ctype(s.buffer.dtype)}", held, value))
             value = c.Name(held)
-        name = self._loop_name("k")
+        name = self.loop_name("k")
         body = c.Block((c.Assign(c.Subscript(self.buffer(s.buffer), c.Name(name)), value),))
         loop = asm.For(ir.Var(name, INTP), s.start, s.stop, asm.Block())
         return (*before, *self._loop(loop, name, body))

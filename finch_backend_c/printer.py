@@ -80,6 +80,7 @@ _EXPRESSIONS: dict[type, Any] = {
     c.Call: lambda node: (f"{node.function}({_arguments(node.args)})", POSTFIX),
     c.Cast: lambda node: (f"({node.type}){expression(node.operand, UNARY)}", UNARY),
     c.Compound: _compound,
+    c.Initializer: lambda node: (f"{{{_arguments(node.items)}}}", POSTFIX),
 }
 
 

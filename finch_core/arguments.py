@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from _cffi_backend import FFI
 
-from finch_core.dtypes import concrete, type_of
+from finch_core.dtypes import Type, concrete, type_of
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.notation import Program
 from finch_core.signatures import ScalarSignature, scalar_signature
@@ -15,28 +16,43 @@ from finch_core.signatures import ScalarSignature, scalar_signature
 class Number:
     """A run-time number, as a kernel takes it."""
 
-    __slots__ = ("signature", "value")
+    __slots__ = ("_kind", "signature", "value")
     _memory = ()
     signature: ScalarSignature
 
     def __init__(self, value: Any) -> None:
-        self.signature = scalar_signature(type_of(value))
+        known = _SIGNATURES.get(type(value)) or _signature(type_of(value))
+        self.signature, self._kind = known
         self.value = value
 
     def words(self) -> tuple[Any, ...]:
         """The values by which it is passed (see ``abi``)."""
-        kind = concrete(self.signature.type).kind
-        if kind == "c":
+        if self._kind == "f":
+            return (float(self.value),)
+        if self._kind == "c":
             return (float(self.value.real), float(self.value.imag))
-        return (float(self.value),) if kind == "f" else (int(self.value),)
+        return (int(self.value),)
+
+
+def _signature(type: Type) -> tuple[ScalarSignature, str]:
+    return scalar_signature(type), concrete(type).kind
+
+
+_SIGNATURES = {
+    type(value): _signature(type_of(value))
+    for value in (False, 0, 0.0, 0j, *(np.dtype(code).type() for code in "?bhilqBHILQfdFD"))
+}
+"""What code depends on of the numbers that are most often passed, by their Python type."""
 
 
 def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
     """``value`` as something with a signature. Raises ``FormatError`` for what is no argument."""
-    if hasattr(value, "signature"):
-        return value
     if isinstance(value, np.ndarray):
         return array_argument(value, name, written, program)
+    if hasattr(value, "signature"):
+        if written and getattr(value.signature, "fixed", False):
+            _require_writeable(value, name, program)
+        return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
         if written:
             raise KernelSyntaxError(
@@ -62,22 +78,78 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
     )
 
 
-def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, program: Program) -> Any:
-    """A NumPy array as a tensor over its memory."""
-    if written and not array.flags.writeable:
+def is_writeable(value: Any) -> bool:
+    """Whether an array, or the one that a tensor is over, may be written."""
+    array = value if isinstance(value, np.ndarray) else value._arrays[0]
+    return bool(array.flags.writeable)
+
+
+def _require_writeable(value: Any, name: str, program: Program) -> None:
+    if not is_writeable(value):
         raise FormatError(f"{name} is written, and the array is read-only",
                           span=program.spans.get(name), hint="pass a copy")  # fmt: skip
+
+
+def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, program: Program) -> Any:
+    """A NumPy array as a tensor over its memory."""
+    if written:
+        _require_writeable(array, name, program)
     if written and not array.flags.c_contiguous:
         raise FormatError(
             f"{name} is written, and the array is not contiguous",
             span=program.spans.get(name),
             hint="pass np.ascontiguousarray(a), or a Tensor",
         )
-    from finch_core.convert import from_array
-
     try:
-        return from_array(array)
+        return _over(array)
     except FormatError as error:
         error.message = f"{name} is an array of {array.dtype}: {error.message}"
         error.span = program.spans.get(name)
         raise
+
+
+# -- arrays -----------------------------------------------------------------------------------
+
+MOST = 1024
+"""Arrays that are remembered."""
+
+_ffi = FFI()
+_address = _ffi.from_buffer
+_tensors: dict[tuple[Any, ...], Any] = {}
+"""Tensors over arrays that were passed before, by address, shape and dtype.
+
+That is all there is to a record, so that it is right for whatever array has the same. These tensors
+keep no memory alive: the caller's arguments do, for the time of a call.
+"""
+
+
+def _known(array: np.ndarray[Any, Any]) -> Any:
+    """The tensor over an array that was passed before. Raises ``KeyError`` for others, and what
+    comes of arrays that are not C-contiguous."""
+    return _tensors[_address(array), array.shape, array.dtype]
+
+
+def _over(array: np.ndarray[Any, Any]) -> Any:
+    """A tensor over an array's memory, as long as the caller holds the array."""
+    try:
+        return _known(array)
+    except (KeyError, TypeError, ValueError, BufferError):
+        return _remembered(array)
+
+
+def _remembered(array: np.ndarray[Any, Any]) -> Any:
+    from finch_core.convert import from_array
+
+    tensor = from_array(array)
+    flags = array.flags
+    if array.size and flags.c_contiguous and flags.aligned:
+        if len(_tensors) >= MOST:
+            _tensors.clear()
+        address = _ffi.cast("char *", _address(array))
+        tensor._arrays = []
+        _tensors[address, array.shape, array.dtype] = tensor
+    return tensor
+
+
+TAKEN: dict[type, Any] = {np.ndarray: _known, **dict.fromkeys(_SIGNATURES, Number)}
+"""How arguments of the most common types become values with a signature."""

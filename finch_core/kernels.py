@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from finch_core import backends
 from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
-from finch_core.arguments import as_argument
+from finch_core.arguments import TAKEN, as_argument, is_writeable
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, Options, local_records
 from finch_core.errors import IndexOverflow, KernelSyntaxError, LifecycleError
@@ -61,6 +62,7 @@ class Kernel:
         self._function = function
         self._options = options
         self._entries: dict[tuple[Any, ...], Entry] = {}
+        self._quick: dict[tuple[Any, ...], Entry] = {}
         self._lock = threading.Lock()
         self._program: Program | None = None
 
@@ -88,30 +90,44 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             try:
-                entry = self._entries[tuple([arg.signature for arg in args])]
-            except (KeyError, AttributeError):
+                values = [
+                    arg if (take := TAKEN.get(arg.__class__)) is None else take(arg) for arg in args
+                ]
+                entry = self._quick[tuple([value.signature for value in values])]
+            except (KeyError, AttributeError, ValueError, TypeError, BufferError):
                 pass
             else:
-                return entry.run(args)
+                if not entry.arrays or entry.may_write(args):
+                    return entry.run(values, args)
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The general way: numbers, arrays and free names among the arguments."""
+        """The general way: arguments of any kind, in any order, and free names beside them."""
         given, values = self._bind(args, kwargs)
-        entry = self._entry(tuple(value.signature for value in values))
-        result = entry.run(tuple(values))
-        return _give_back(result, given, values)
+        signatures = tuple([value.signature for value in values])
+        entry = self._entry(signatures)
+        if not self.program.free:
+            self._quick[signatures] = entry
+        return entry.run(values, given)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """The arguments and free names, as given and as values with a signature."""
         program = self.program
-        given = [*_ordered(program, args, kwargs), *self._free_values(program)]
-        written = _written(program)
-        names = (*program.params, *program.free)
+        fits = len(args) == len(program.params) and not kwargs
+        given = list(args) if fits else _ordered(program, args, kwargs)
+        given += self._free_values(program)
         values = [
-            as_argument(v, n, n in written, program) for n, v in zip(names, given, strict=True)
+            as_argument(value, name, written, program)
+            for value, (name, written) in zip(given, self._places, strict=True)
         ]
         return given, values
+
+    @functools.cached_property
+    def _places(self) -> tuple[tuple[str, bool], ...]:
+        """The names of the arguments and free names, and whether they are written."""
+        program = self.program
+        written = _written(program)
+        return tuple((name, name in written) for name in (*program.params, *program.free))
 
     def _free_values(self, program: Program) -> list[Any]:
         if not program.free:
@@ -209,18 +225,19 @@ class Entry:
         )
         written = _written(program)
         self._outputs = tuple(k for k, name in enumerate(names) if name in written)
+        self.arrays = tuple(k for k in self._outputs if _is_array(lowered.signatures[k]))
         self._declared = _declared(program)
         self._names = names
         self._results = _result_plan(program)
         self._single = program.single
-        self._checked: Any = None
+        self._checked: deque[list[Any]] = deque(maxlen=4)
         self._threads = threading.local()
 
-    def run(self, values: tuple[Any, ...]) -> Any:
-        """Run on arguments that have these signatures."""
+    def run(self, values: Sequence[Any], given: Sequence[Any]) -> Any:
+        """Run on arguments that have these signatures; ``given`` is what results are taken from."""
         self.calls += 1
         memory = [value._memory for value in values]
-        if memory != self._checked:
+        if memory not in self._checked:
             self._check_memory(values, memory)
         locals_ = self._locals() if self._local_records else ()
         if self._simple:
@@ -239,13 +256,13 @@ class Entry:
             self._release(list(locals_))
         if self._single and self._results:
             kind, k = self._results[0]
-            return values[k] if kind else locals_[k]
-        return self._gather(values, locals_)
+            return given[k] if kind else locals_[k]
+        return self._gather(given, locals_)
 
-    def _gather(self, values: tuple[Any, ...], locals_: Any) -> Any:
+    def _gather(self, given: Sequence[Any], locals_: Any) -> Any:
         if not self._results:
             return None
-        return tuple(values[k] if kind else locals_[k] for kind, k in self._results)
+        return tuple(given[k] if kind else locals_[k] for kind, k in self._results)
 
     def _control(self) -> int:
         block = np.zeros(CONTROL_WORDS, np.int64)
@@ -255,7 +272,11 @@ class Entry:
 
     # -- memory -------------------------------------------------------------------------
 
-    def _check_memory(self, values: tuple[Any, ...], memory: list[Any]) -> None:
+    def may_write(self, args: Sequence[Any]) -> bool:
+        """Whether none of the arrays that are written is read-only."""
+        return all(is_writeable(args[k]) for k in self.arrays)
+
+    def _check_memory(self, values: Sequence[Any], memory: list[Any]) -> None:
         """Refuse an output that shares memory with anything else."""
         for k in self._outputs:
             for other, value in enumerate(values):
@@ -266,7 +287,7 @@ class Entry:
                     span=self.lowered.program.spans.get(self._names[k]),
                     hint="pass a copy, A.copy()",
                 )
-        self._checked = memory
+        self._checked.append(memory)
 
     def _locals(self) -> list[Tensor]:
         try:
@@ -279,14 +300,14 @@ class Entry:
         if all(kind for kind, _ in self._results):
             self._pool.append(locals_)
 
-    def _settle(self, code: int, values: tuple[Any, ...], locals_: Any) -> None:
+    def _settle(self, code: int, values: Sequence[Any], locals_: Any) -> None:
         """What a kernel that did more than return leaves to do."""
         failed = code >= FAILED
         moved = code == MOVED or (failed and int(self._threads.block[3]) != 0)
         if moved:
             for value in (*(values[k] for k in self._outputs), *locals_):
                 value._adopt_moved(self._compiled)
-            self._checked = None
+            self._checked.clear()
         if failed:
             numbers = [int(v) for v in self._threads.block[:3]]
             site = self.lowered.kernel.sites[code - FAILED]
@@ -294,7 +315,7 @@ class Entry:
                 self._reset(values, code - FAILED == OUT_OF_MEMORY)
             raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
 
-    def _reset(self, values: tuple[Any, ...], memory: bool) -> None:
+    def _reset(self, values: Sequence[Any], memory: bool) -> None:
         """Leave the outputs valid after a failure: those that were declared are empty, as are those
         whose structure was left half changed. An array keeps what was written to it."""
         from finch_core.validation import is_valid
@@ -309,6 +330,10 @@ class Entry:
             cut = memory and any(level.fields for level in levels if not level.is_leaf)
             if self._names[k] in self._declared or cut or not is_valid(values[k]):
                 _empty(values[k])
+
+
+def _is_array(signature: Signature) -> bool:
+    return isinstance(signature, TensorSignature) and signature.fixed
 
 
 def _empty(value: Any) -> None:
@@ -371,13 +396,3 @@ def _result_plan(program: Program) -> tuple[tuple[bool, int], ...]:
         (True, names.index(name)) if name in names else (False, records.index(name))
         for name in program.results
     )
-
-
-def _give_back(result: Any, given: list[Any], values: list[Any]) -> Any:
-    """What was passed for what was made of it: an array that was written comes back itself."""
-    if isinstance(result, tuple):
-        return tuple(_give_back(part, given, values) for part in result)
-    for original, value in zip(given, values, strict=True):
-        if result is value:
-            return original
-    return result

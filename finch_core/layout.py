@@ -29,13 +29,12 @@ class Layout:
     scalars: tuple[Part, ...]
     buffers: tuple[Part, ...]
     words: int
+    fields: tuple[dict[str, Part], ...]
+    """The places of each level's fields, by name."""
 
     def part(self, level: int, name: str) -> Part:
         """The place of a field; ``KeyError`` if the level has none of that name."""
-        for part in (*self.scalars, *self.buffers):
-            if part.level == level and part.field.name == name:
-                return part
-        raise KeyError(name)
+        return self.fields[level][name]
 
 
 @lru_cache(maxsize=4096)
@@ -54,4 +53,7 @@ def layout(format: Format) -> Layout:
         if field.is_buffer:
             buffers.append(Part(k, field, offset, len(buffers)))
             offset += 2
-    return Layout(levels, ndim, tuple(scalars), tuple(buffers), max(offset, 1))
+    parts: tuple[dict[str, Part], ...] = tuple({} for _ in levels)
+    for part in (*scalars, *buffers):
+        parts[part.level][part.field.name] = part
+    return Layout(levels, ndim, tuple(scalars), tuple(buffers), max(offset, 1), parts)

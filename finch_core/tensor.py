@@ -178,16 +178,9 @@ class Tensor:
             yield level, positions, sizes, below
             positions = below
 
-    def _fields(self, k: int) -> dict[str, Any]:
+    def _fields(self, k: int) -> Mapping[str, Any]:
         """The arrays (whole) and scalars of level ``k``, by name."""
-        found: dict[str, Any] = {}
-        for part in self._layout.buffers:
-            if part.level == k:
-                found[part.field.name] = self._arrays[part.number]
-        for part in self._layout.scalars:
-            if part.level == k:
-                found[part.field.name] = self._scalar(part)
-        return found
+        return _Fields(self, k)
 
     def words(self) -> tuple[int]:
         """How a kernel is given this tensor: the address of its record."""
@@ -196,6 +189,8 @@ class Tensor:
     # -- the record ---------------------------------------------------------------------
 
     def _scalar(self, part: Part) -> Any:
+        if part.field.dtype.itemsize == 8:
+            return self._record.view(part.field.dtype)[part.offset]
         raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
         return raw.view(part.field.dtype)[0]
 
@@ -217,6 +212,8 @@ class Tensor:
 
     def _adopt_moved(self, kernel: Any) -> None:
         """Take over the buffers that a kernel has reallocated."""
+        if not self._arrays:  # the memory is another's, and stays where it is
+            return
         for part in self._layout.buffers:
             address = int(self._record[part.offset])
             if address != address_of(self._arrays[part.number]):
@@ -273,6 +270,27 @@ class Tensor:
         from finch_core.describe import describe
 
         return describe(self)
+
+
+class _Fields(Mapping[str, Any]):
+    """What a level of a tensor stores, by name; looked up when it is asked for."""
+
+    __slots__ = ("_parts", "_tensor")
+
+    def __init__(self, tensor: Tensor, k: int) -> None:
+        self._tensor, self._parts = tensor, tensor._layout.fields[k]
+
+    def __getitem__(self, name: str) -> Any:
+        part = self._parts[name]
+        if part.field.is_buffer:
+            return self._tensor._arrays[part.number]
+        return self._tensor._scalar(part)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def is_valid(tensor: Any) -> bool:
     return True
 
 
-def _check_lengths(sizes: dict[str, int], fields: dict[str, Any]) -> None:
+def _check_lengths(sizes: dict[str, int], fields: Mapping[str, Any]) -> None:
     for name, size in sizes.items():
         if len(fields[name]) < size:
             raise FormatError(f"{name} has {len(fields[name])} elements, and needs {size}")

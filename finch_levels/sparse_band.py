@@ -105,7 +105,8 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
     end = ctx.let(f"{lvl.name}_end", Load(ofs, fiber.pos + 1), INTP)
     count = end - Load(ofs, fiber.pos).cast(INTP)
     last = Load(lvl.buffer("idx"), fiber.pos).cast(INTP)
-    stop = ctx.let(f"{lvl.name}_stop", (last + 1).min(lvl.shape))
+    # an empty fiber says 0, which is past the end where there is no index at all
+    stop = ctx.let(f"{lvl.name}_stop", last + lvl.shape.min(1))
     start = ctx.let(f"{lvl.name}_start", stop - count)
     ctx.prover.know_le(ctx.lift(0), start)
     ctx.prover.know_le(start, stop)

@@ -1,13 +1,11 @@
 """Lanes: sums over contiguous memory may be computed in several lanes, so that they vectorise.
 
-    for j in range(0, n):                  if n - 0 >= 16:
-        s += a[p + j] * x[j]       ->          for j in range(0, n) in lanes (s: add): ...
-                                           else:
-                                               for j in range(0, n): ...
+    for j in range(0, n):                  for j in range(0, n):  # lanes: add s
+        s += a[p + j] * x[j]       ->          s += a[p + j] * x[j]
 
 A reduction of floats reassociates only by this permission (a ``strict`` kernel gives none). Loads
 through an index would become gathers, which are slower than what they replace, so every load must
-be contiguous or constant along the loop; short loops are faster plain.
+be contiguous or constant along the loop.
 """
 
 from __future__ import annotations
@@ -15,15 +13,15 @@ from __future__ import annotations
 import attrs
 
 from finch_core import primitives as prim
-from finch_core.assembly import Assign, Block, Comment, For, If, Let, Statement
+from finch_core.assembly import Assign, Block, Comment, For, Let, Statement
 from finch_core.assembly_rewrite import read_names, with_blocks, with_statements
 from finch_core.builder import Names
 from finch_core.dtypes import INTP, concrete
 from finch_core.expressions import Call, Cast, Expr, Invoke, Literal, Load, Var
 from finch_core.operators import Operator
 
-WORTHWHILE = 16
-"""Turns from which lanes pay for their set-up."""
+WORTHWHILE = 8
+"""Turns from which lanes pay, where their number is known."""
 
 _REDUCTIONS = (prim.add, prim.mul)
 
@@ -37,20 +35,16 @@ def lanes(block: Block, names: Names) -> Block:
     return with_statements(block, done)
 
 
-def _in_lanes(loop: For) -> Statement:
-    found = _reductions(loop)
-    if loop.lanes or not found:
-        return loop
-    vectorised = attrs.evolve(loop, lanes=found)
+def _in_lanes(loop: For) -> For:
+    found = () if loop.lanes or _is_short(loop) else _reductions(loop)
+    return attrs.evolve(loop, lanes=found) if found else loop
+
+
+def _is_short(loop: For) -> bool:
+    """Whether a loop is known to take few turns."""
     if isinstance(loop.start, Literal) and isinstance(loop.stop, Literal):
-        return vectorised if loop.stop.value - loop.start.value >= WORTHWHILE else loop
-    count = loop.stop if _is_zero(loop.start) else Call(prim.sub, (loop.stop, loop.start))
-    long = Call(prim.ge, (count, Literal(WORTHWHILE, INTP)))
-    return If(long, Block((vectorised,)), Block((loop,)))
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and expr.value == 0
+        return bool(loop.stop.value - loop.start.value < WORTHWHILE)
+    return False
 
 
 def _reductions(loop: For) -> tuple[tuple[Var, Operator], ...]:

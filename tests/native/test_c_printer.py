@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from c_support import Record, body_of, kernel_of, run, var
+from c_support import QUICK, Record, body_of, kernel_of, run, var
+from c_support import call as call_kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,23 +194,47 @@ def test_bounds_are_evaluated_once():
     assert values.tolist() == [9, 9, 9, 4]
 
 
-def test_lanes_become_a_pragma_on_sums_alone():
-    record = Record("r")
-    b, i, s = record.buffer("b", np.arange(100.0)), var("i"), Var("s", FLOAT64)
-    body = asm.Block((asm.Assign(s, s + Load(b, i)),))
-    smallest = asm.Block((asm.Assign(s, call(prim.minimum_, s, Load(b, i))),))
-    statements = [
-        asm.Let(s, Literal(0.0, FLOAT64), True),
-        asm.For(i, lift(0), lift(100), body, ((s, prim.add),)),
-        asm.For(i, lift(0), lift(100), smallest, ((s, prim.minimum_),)),
+def reduced(record, op, start, stop, dtype=FLOAT64):
+    """A loop that reduces ``record``'s one buffer into its first element, in lanes."""
+    b, i, s = record.slots[0].target, var("i"), Var("s", dtype)
+    step = asm.Assign(s, call(op, s, Load(b, i)))
+    return [
+        asm.Let(s, Load(b, lift(0)), True),
+        asm.For(i, start, stop, asm.Block((step,)), ((s, op),)),
         asm.Store(b, lift(0), s),
     ]
-    lines = emitted(*statements, records=[record])
-    assert [line for line in lines if line.startswith("#pragma")] == [
-        "#pragma omp simd reduction(+:s)"
-    ]
-    run([record], statements)
-    assert record.kept[0][0] == 0.0
+
+
+def test_sums_alone_get_lanes():
+    record = Record("r")
+    record.buffer("b", np.arange(100.0))
+    sums = emitted(*reduced(record, prim.add, lift(0), lift(100)), records=[record])
+    assert "#pragma omp simd" in sums
+    assert "double s_lane[4] = {-0.0, -0.0, -0.0, -0.0};" in sums
+    least = emitted(*reduced(record, prim.minimum_, lift(0), lift(100)), records=[record])
+    assert not any("lane" in line for line in least)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("op", [prim.add, prim.mul])
+def test_lanes_reduce_every_turn_once(op, dtype):
+    record, n = Record("r"), var("n")
+    data = np.empty(400, dtype)
+    record.buffer("b", data)
+    statements = reduced(record, op, lift(1), n, data.dtype)
+    compiled = QUICK.compile(kernel_of([record], statements, arguments=(n,)))
+    for stop in [*range(40), 127, 128, 135, 256, 300, 333]:
+        data[:] = np.arange(400) if op is prim.add else np.where(np.arange(400) % 11, 1, 2)
+        wanted = (np.sum if op is prim.add else np.prod)(data[: max(stop, 1)])
+        assert call_kernel(compiled, [record], stop)[0] == 0
+        assert data[0] == wanted
+
+
+def test_lanes_keep_the_sign_of_zero():
+    record = Record("r")
+    record.buffer("b", np.full(40, -0.0))
+    assert run([record], reduced(record, prim.add, lift(0), lift(40)))[0] == 0
+    assert np.signbit(record.kept[0][0])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from finch_core.builder import Builder, Names
 from finch_core.dtypes import FLOAT64, INTP
 from finch_core.expressions import Buffer, Load, Var, lift
 from finch_core.optimize import PASSES, optimize
+from finch_core.optimize.lanes import WORTHWHILE
 from finch_core.run_block import run_block
 from finch_core.typing_pass import typed
 
@@ -87,10 +88,18 @@ def summed(b, index, start=0):
     return typed(b.finish())
 
 
-def test_a_contiguous_sum_gets_lanes_where_it_is_long(b):
+def test_a_contiguous_sum_gets_lanes(b):
     text = block_text(only("lanes", summed(b, lambda j: j + 3)))
-    assert "if n >= 16:" in text
-    assert text.count("for j in range(0, n)") == 2
+    assert "for j in range(0, n):  # lanes: " in text
+
+
+def test_a_sum_that_is_known_to_be_short_stays_as_it_is(b):
+    s = b.var("s", 0.0)
+    for stop in (WORTHWHILE - 1, WORTHWHILE):
+        with b.for_("j", 0, stop) as j:
+            b.assign(s, s + Load(X, j))
+    text = block_text(only("lanes", typed(b.finish())))
+    assert text.count("# lanes") == 1
 
 
 def test_a_sum_through_indices_stays_as_it_is(b):
