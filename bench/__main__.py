@@ -18,15 +18,16 @@ TABLES = ("compile", "hash", "workspace", "passes", "growth", "lowering")
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("command", choices=[*RACES, "all", *TABLES])
+    parser.add_argument("command", choices=[*RACES, "all", *TABLES, "report"])
     parser.add_argument("--peers", nargs="*", help="the peers to race against; all if not given")
     parser.add_argument("--quick", action="store_true", help="small data, less time for each row")
-    parser.add_argument("--data", type=Path, help="a folder of .mtx.gz, .tns and .png files too")
+    parser.add_argument("--data", type=Path, help="a folder of real data too (see bench/data.py)")
+    parser.add_argument("--check", action="store_true", help="compare the results, time nothing")
     parser.add_argument("--seconds", type=float, help="time for each row (2, quick: 0.5)")
     parser.add_argument("--updates", type=int, default=10_000_000, help="hash: random updates")
     parser.add_argument("--repeats", type=int, default=5, help="compile: processes of each kind")
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
-    parser.add_argument("--markdown", type=Path, help="also write the tables to this page")
+    parser.add_argument("--json", type=Path, help="write the numbers here (report: read)")
+    parser.add_argument("--markdown", type=Path, help="write the tables here, and plots")
     options = parser.parse_args(given)
     if options.seconds is None:
         options.seconds = 0.5 if options.quick else 2.0
@@ -40,24 +41,60 @@ def raced(command: str, options: argparse.Namespace, systems: Any) -> Iterator[d
     races = import_module(f"bench.{command}").races(systems, options.data, options.quick)
     with tqdm(races, desc=command, unit="race", file=sys.stderr, disable=None) as progress:
         for race in progress:
-            progress.set_postfix_str(race.name)
-            yield race.run(options.seconds)
+            progress.set_postfix_str(f"{race.work} {race.name}")
+            if options.check:
+                race.check()
+            else:
+                yield race.run(options.seconds)
 
 
 def run_races(options: argparse.Namespace) -> None:
-    from bench import peers, report
+    from bench import lines, peers, report
 
     systems, missing = peers.load(options.peers)
     for name, why in missing.items():
         print(f"{name} does not take part: {why}")
-    result: dict[str, Any] = {"machine": report.machine(), "missing": missing, "races": {}}
+    result: dict[str, Any] = {
+        "machine": report.machine(systems),
+        "missing": missing,
+        "quick": options.quick,
+        "races": {},
+    }
     for command in RACES if options.command == "all" else (options.command,):
         result["races"][command] = list(raced(command, options, systems))
-        print("\n" + report.text(command, result["races"][command]))
+        if options.check:
+            print(f"{command}: all results agree")
+        else:
+            print("\n" + report.text(command, result["races"][command]))
+    if options.command == "all" and not options.check:
+        from bench import compiling
+
+        result["compile"] = compiling.run(2 if options.quick else options.repeats)
+        print("\n\n".join(map(table, result["compile"])))
+    result["lines"] = lines.table(systems)
+    if not options.check:
+        written(result, options)
+
+
+def written(result: dict[str, Any], options: argparse.Namespace) -> None:
+    """What the paper said beside what was found, and the files that were asked for."""
+    from bench import report
+
+    print("\n" + report.beside_the_paper_text(result))
+    print("\nlines of code\n" + table(result["lines"]))
     if options.json is not None:
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
+        options.json.write_text(json.dumps(report.rounded(result)) + "\n")
     if options.markdown is not None:
-        options.markdown.write_text(report.markdown(result))
+        report.write(result, options.markdown)
+
+
+def run_report(options: argparse.Namespace) -> None:
+    """The page and the plots from the numbers of an earlier run."""
+    from bench import report
+
+    if options.json is None or options.markdown is None:
+        raise SystemExit("report: --json FILE to read and --markdown FILE to write")
+    report.write(json.loads(options.json.read_text()), options.markdown)
 
 
 def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
@@ -91,8 +128,9 @@ def main() -> None:
     options = arguments()
     single_thread()
     if options.command in (*RACES, "all"):
-        run_races(options)
-        return
+        return run_races(options)
+    if options.command == "report":
+        return run_report(options)
     found = tables(options)
     print("\n\n".join(map(table, found)))
     if options.json is not None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.ndimage
 import scipy.sparse
 
@@ -102,9 +100,19 @@ def blobs(height: int, width: int, sigma: float, seed: int = 0) -> Any:
     return (smooth > np.median(smooth)).astype(np.uint8)
 
 
-def from_folder(folder: Path, largest: int = 2_000_000) -> Any:
-    """Names and CSR matrices of the real ``.mtx.gz`` and ``.mtx`` files of a folder."""
-    for path in sorted([*folder.glob("*.mtx.gz"), *folder.glob("*.mtx")]):
-        found = scipy.io.mmread(path)
-        if scipy.sparse.issparse(found) and found.dtype.kind in "iuf" and found.nnz <= largest:
-            yield path.name.partition(".mtx")[0], int32(found.astype(np.float64))
+def acyclic(size: int, per_row: float, seed: int = 0) -> Any:
+    """A directed graph whose edges all go one way, with its vertices shuffled."""
+    upper = scipy.sparse.triu(erdos_renyi(size, per_row, seed), 1).tocsr()
+    shuffle = np.random.default_rng(seed).permutation(size)
+    found = int32(upper[shuffle][:, shuffle])
+    found.data[:] = 1
+    return found
+
+
+def runs(height: int, width: int, length: int, seed: int = 0) -> Any:
+    """A grey image whose rows are runs of equal pixels, ``length`` long on average."""
+    generator = np.random.default_rng(seed)
+    starts = generator.random((height, width)) < 1 / length
+    starts[:, 0] = True
+    values = generator.integers(0, 256, height * width).astype(np.uint8)
+    return values[np.cumsum(starts.ravel()) - 1].reshape(height, width)

@@ -1,4 +1,8 @@
-"""Fair timing: contenders alternate within one process, and the minimum of many runs counts."""
+"""Fair timing: contenders alternate within one process, and the minimum of many runs counts.
+
+Times are the process's, of all its threads: what else the machine does is left out, and who starts
+more threads is charged with all of them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ from typing import Any
 import attrs
 
 SINGLE_THREADED = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+GRAIN = 1e-4
+"""Seconds of a sample: so many that the clock's grain does not count."""
+SLOW = 1.0
+"""What takes longer than these seconds is timed once."""
 
 
 def single_thread() -> None:
@@ -26,36 +34,57 @@ class Timing:
     calls: int
 
 
+@attrs.define
+class _Contender:
+    run: Callable[[], Any]
+    inner: int
+    best: float
+    left: float
+    at_least: int
+    calls: int = 0
+
+    @property
+    def done(self) -> bool:
+        return self.left <= 0 and self.calls >= self.at_least * self.inner
+
+    def sample(self) -> None:
+        seconds = _sample(self.run, self.inner)
+        self.best = min(self.best, seconds)
+        self.calls += self.inner
+        self.left -= seconds * self.inner
+
+
 def compare(
     contenders: Mapping[str, Callable[[], Any]], budget: float = 1.0, at_least: int = 10
 ) -> dict[str, Timing]:
     """The minimum time of each contender, in rounds of one sample each, for about ``budget`` s.
 
-    A sample is as many calls as take 100 us, so that the clock's grain does not count.
+    All have the same time, so that a slow one does not take the samples of the others: who has
+    used its part up sits out, but for ``at_least`` samples (one, if a call takes a second).
     """
-    inner = {name: _repeats(function) for name, function in contenders.items()}
-    best = dict.fromkeys(contenders, math.inf)
-    calls, end = dict.fromkeys(contenders, 0), time.perf_counter() + budget
-    rounds = 0
-    while rounds < at_least or time.perf_counter() < end:
-        for name, function in contenders.items():
-            best[name] = min(best[name], _sample(function, inner[name]))
-            calls[name] += inner[name]
-        rounds += 1
-    return {name: Timing(best[name], calls[name]) for name in contenders}
+    part = budget / max(1, len(contenders))
+    racing = {name: _prepared(run, part, at_least) for name, run in contenders.items()}
+    while any(not contender.done for contender in racing.values()):
+        for contender in racing.values():
+            if not contender.done:
+                contender.sample()
+    return {name: Timing(contender.best, contender.calls) for name, contender in racing.items()}
 
 
-def _repeats(function: Callable[[], Any]) -> int:
-    function()
-    once = _sample(function, 1)
-    return max(1, min(1000, math.ceil(1e-4 / max(once, 1e-9))))
+def _prepared(run: Callable[[], Any], part: float, at_least: int) -> _Contender:
+    run()
+    once = _sample(run, 1)
+    inner = max(1, min(1000, math.ceil(GRAIN / max(once, 1e-9))))
+    if once > SLOW:
+        return _Contender(run, 1, once, 0.0, 1, calls=1)
+    return _Contender(run, inner, once, part, at_least)
 
 
 def _sample(function: Callable[[], Any], calls: int) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _call in range(calls):
         function()
-    return (time.perf_counter() - start) / calls
+    return (time.process_time() - start) / calls
 
 
 def table(rows: list[dict[str, Any]]) -> str:

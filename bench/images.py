@@ -1,4 +1,4 @@
-"""Erosion and masked histograms: the example's programs against OpenCV and others."""
+"""Erosion, dilation, masked histograms, box sums and blending, against OpenCV and others."""
 
 from __future__ import annotations
 
@@ -8,55 +8,67 @@ from typing import Any
 
 import numpy as np
 
+from bench import data as real
 from bench import generators, peers
 from bench.races import Race, Target
 from docs.examples import images
 from finch_core import Tensor, asarray
 from finch_levels import Dense, Element
 
+SIZES = (28, 56, 112, 224, 448, 896, 1792)
 
-def pictures(data: Path | None, quick: bool) -> Iterator[tuple[str, Any]]:
-    """Names and images of zeros and ones: smooth blobs of several sizes, noise, real ones."""
+
+def pictures(quick: bool) -> Iterator[tuple[str, Any]]:
+    """Names and images of zeros and ones: smooth blobs of several sizes, and noise."""
     for side, sigma in ((28, 2.0), (105, 4.0), (400, 10.0), (1111, 25.0)):
         yield f"blobs {side}", generators.blobs(side, side, sigma)
     yield "noise 400", (np.random.default_rng(0).random((400, 400)) < 0.9).astype(np.uint8)
-    if data is not None and not quick:
-        from PIL import Image
-
-        for path in sorted(data.glob("*.png")):
-            yield path.stem, (np.array(Image.open(path).convert("L")) > 127).astype(np.uint8)
 
 
 def _twice(program: Any, format: Any, image: Any) -> Callable[[], Any]:
-    """Two erosions in a format, back and forth between two outputs."""
+    """Two iterations in a format, back and forth between two outputs."""
     source = Tensor(format, image.astype(format.dtype))
     first, second = Tensor(format), Tensor(format)
     return lambda: program(second, program(first, source))
 
 
-def _words(image: Any) -> Callable[[], Any]:
-    """Both erosions at once, in words; the pixels are unpacked only to be compared."""
-    source, out = Tensor(images.WORDS, images.pack(image)), Tensor(images.WORDS)
+def _words(program: Any, image: Any, beyond: int) -> Callable[[], Any]:
+    """Both iterations at once, in words; the pixels are unpacked only to be compared."""
+    source, out = Tensor(images.WORDS, images.pack(image, beyond)), Tensor(images.WORDS)
 
     def run() -> Any:
-        images.erode_words_twice(out, source)
+        program(out, source)
         return lambda: images.unpack(out.to_numpy(), image.shape[0])
 
     return run
 
 
-def erosion(name: str, image: Any, systems: Any) -> Race:
+def _bits(found: Any) -> Any:
+    return np.asarray(found).astype(np.uint8)
+
+
+def erosion(name: str, image: Any, systems: Any, **more: Any) -> Race:
     ours = {
         "finch bytes": _twice(images.erode_bytes, images.BYTES, image),
         "finch runs": _twice(images.erode_runs, images.RUNS, image),
-        "finch words": _words(image),
+        "finch words": _words(images.erode_words_twice, image, beyond=1),
     }
     theirs = peers.contenders(systems, "erosion", image, 2)
-    value = lambda found: np.asarray(found).astype(np.uint8)  # noqa: E731
-    return Race(f"erosion {name}", ours, theirs, value, (Target("opencv", 4.0),), exact=True)
+    asked = (Target("opencv", 4.0),)
+    return Race(name, ours, theirs, _bits, asked, exact=True, work="erosion", **more)
 
 
-def histogram(name: str, mask: Any, systems: Any) -> Race:
+def dilation(name: str, image: Any, systems: Any, **more: Any) -> Race:
+    ours = {
+        "finch bytes": _twice(images.dilate_bytes, images.BYTES, image),
+        "finch runs": _twice(images.dilate_runs, images.RUNS, image),
+        "finch words": _words(images.dilate_words_twice, image, beyond=0),
+    }
+    theirs = peers.contenders(systems, "dilation", image, 2)
+    return Race(name, ours, theirs, _bits, exact=True, work="dilation", **more)
+
+
+def histogram(name: str, mask: Any, systems: Any, **more: Any) -> Race:
     generator = np.random.default_rng(0)
     grey = generator.integers(0, 256, mask.shape).astype(np.uint8)
     pixels, runs, plain = asarray(grey), Tensor(images.RUNS, mask != 0), asarray(mask)
@@ -67,10 +79,43 @@ def histogram(name: str, mask: Any, systems: Any) -> Race:
     }
     theirs = peers.contenders(systems, "histogram", grey, mask)
     value = lambda found: np.asarray(found).ravel().astype(np.int64)  # noqa: E731
-    return Race(f"histogram {name}", ours, theirs, value, (Target("opencv", 1.0),), exact=True)
+    asked = (Target("opencv", 1.0),)
+    return Race(name, ours, theirs, value, asked, exact=True, work="histogram", **more)
+
+
+def blending(name: str, first: Any, second: Any, systems: Any) -> Race:
+    """Run-length images; OpenCV blends all pixels."""
+    pair = [Tensor(images.GREY_RUNS, image) for image in (first, second)]
+    out = Tensor(images.GREY_RUNS)
+    ours = {"finch runs": lambda: images.blend(out, *pair, 0.25)}
+    theirs = peers.contenders(systems, "blend", first, second, 0.25)
+    value = lambda found: found.to_numpy() if isinstance(found, Tensor) else found  # noqa: E731
+    return Race(name, ours, theirs, value, exact=True, work="blend")
+
+
+def from_collections(systems: Any, data: Path | None) -> Iterator[Race]:
+    """Each picture of each collection, as a few; a collection is reported as one."""
+    plain = [*real.collections(data), *real.packaged_pictures()]
+    for collection in plain + [c.magnified() for c in plain]:
+        share = 2.0 / len(collection.pictures)
+        for k, picture in enumerate(collection.pictures):
+            name, image = f"{collection.name} {k}", real.thresholded(picture)
+            if min(image.shape) and image.size <= 4_000_000:
+                more = {"group": collection.name, "share": share}
+                yield erosion(name, image, systems, **more)
+                yield histogram(name, image, systems, **more)
 
 
 def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:
-    for name, image in pictures(data, quick):
+    for name, image in pictures(quick):
         yield erosion(name, image, systems)
         yield histogram(name, image, systems)
+    yield dilation("blobs 400", generators.blobs(400, 400, 10.0), systems)
+    pair = [generators.runs(400, 400, 40, seed) for seed in (0, 1)]
+    yield blending("runs of 40, 400", *pair, systems)
+    for side in SIZES[1:5] if quick else SIZES:
+        image = generators.blobs(side, side, side / 14)
+        yield erosion(f"erosion {side}", image, systems, group="scaling", size=float(side))
+        yield histogram(f"histogram {side}", image, systems, group="scaling", size=float(side))
+    if not quick:
+        yield from from_collections(systems, data)

@@ -1,42 +1,49 @@
-"""What the benchmarks print and write: tables, JSON, and ``docs/results.md``."""
+"""What the benchmarks print and write: tables, JSON, and ``docs/results.md`` with its plots."""
 
 from __future__ import annotations
 
+import math
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+from bench import paper
 from bench.harness import table
+from bench.losses import losses
 from bench.races import geometric_means
 
 PACKAGES = (
     "finch-python", "numpy", "scipy", "numba", "python-graphblas", "suitesparse-graphblas",
-    "opencv-python-headless", "scikit-image", "sparse-dot-mkl", "mkl",
+    "opencv-python-headless", "scikit-image", "sparse-dot-mkl", "mkl", "sparse", "finch-tensor",
+    "igraph", "networkit",
 )  # fmt: skip
-PAPER = {
-    "spmv": "the paper: 1.27 over TACO",
-    "spgemm": "the paper: 1.30 over TACO",
-    "graphs": "the paper: BFS 1/1.22 of GraphBLAS, Bellman-Ford 2.47 over LAGraph",
-    "images": "the paper: erosion 19.5 and histogram 20 over OpenCV on sketches",
-    "tensors": "not in the paper",
+TITLES = {
+    "spmv": "Sparse matrix times vector",
+    "spgemm": "Sparse matrix times sparse matrix",
+    "graphs": "Graphs",
+    "images": "Images",
+    "tensors": "Tensors of higher order, and sampled products (not in the paper)",
 }
 
 
-def machine() -> dict[str, Any]:
-    """Processor, compiler and versions."""
+def machine(systems: Mapping[str, Any]) -> dict[str, Any]:
+    """Processor, compiler, flags and versions."""
     from finch_backend_c import toolchain
 
     compiler = toolchain.find()
     said = subprocess.run([*compiler.command, "--version"], capture_output=True, text=True)
     flags = (*toolchain.BASE_FLAGS, *toolchain.accepted(compiler))
+    packages = {name: v for name in PACKAGES if (v := _version(name))}
+    others = {name: m.version() for name, m in systems.items() if hasattr(m, "version")}
     return {
         "processor": _processor(),
         "compiler": said.stdout.partition("\n")[0],
         "flags": " ".join(flags),
         "python": platform.python_version(),
-        "packages": {name: v for name in PACKAGES if (v := _version(name))},
+        "packages": {**packages, **others},
     }
 
 
@@ -55,71 +62,182 @@ def _version(package: str) -> str:
         return ""
 
 
+def rounded(value: Any) -> Any:
+    """The same with numbers to four digits, for a file that is kept."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value
+
+
+# -- tables -----------------------------------------------------------------------------------
+
+
+def together(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Races as they are reported: those of a collection as one, by geometric means."""
+    found: list[dict[str, Any]] = []
+    collections: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in measured:
+        key = (row.get("work", ""), row.get("group", ""))
+        if key[1] in ("", "scaling"):
+            found.append({**row, "times": row["us"][row["best"]]})
+        else:
+            collections.setdefault(key, []).append(row)
+    for (work, group), rows in collections.items():
+        best = [row["best"].removeprefix("finch ") for row in rows]
+        often = max(set(best), key=best.count)
+        found.append({
+            "work": work, "data": f"{group} ({len(rows)})", "best": f"mostly {often}",
+            "times": "", "ratios": geometric_means(rows), "asked": {},
+        })  # fmt: skip
+    return [row for row in found if row.get("group") != "scaling"]
+
+
 def _flat(row: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     asked = ", ".join(f"{times:.3g} over {peer}" for peer, times in row["asked"].items())
     met = all(row["ratios"][peer] >= times for peer, times in row["asked"].items())
     return {
-        "data": row["data"],
+        "data": " ".join(filter(None, (row.get("work"), row["data"]))),
         "best of ours": row["best"].removeprefix("finch "),
-        "us": row["us"][row["best"]],
-        **{f"over {name}": row["ratios"].get(name, "") for name in names},
+        "us": row["times"],
+        **{name: row["ratios"].get(name, "") for name in names},
         "asked for": asked + (" (met)" if asked and met else " (missed)" if asked else ""),
     }
 
 
 def rows(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Races as rows of a table: our best time, and how many times faster than each peer it is."""
-    names = list(dict.fromkeys(peer for row in measured for peer in row["ratios"]))
-    found = [_flat(row, names) for row in measured]
-    means = geometric_means(measured)
-    if found:
-        blank = dict.fromkeys(found[0], "")
-        over = {f"over {name}": means[name] for name in names}
-        found.append({**blank, "data": "geometric mean", **over})
+    shown = together(measured)
+    names = list(dict.fromkeys(peer for row in shown for peer in row["ratios"]))
+    found = [_flat(row, names) for row in shown]
+    for work in dict.fromkeys(row.get("work", "") for row in measured):
+        chosen = [r for r in measured if r.get("work", "") == work and r.get("group") != "scaling"]
+        means = geometric_means(chosen)
+        if len(chosen) > 1:
+            title = " ".join(filter(None, (work, "geometric mean")))
+            over = {name: means.get(name, "") for name in names}
+            found.append({**dict.fromkeys(found[0], ""), "data": title, **over})
     return found
 
 
 def text(command: str, measured: list[dict[str, Any]]) -> str:
     """The table of one command for a terminal."""
-    return f"{command}: times faster than (above 1 is faster); {PAPER[command]}\n" + table(
-        rows(measured)
-    )
+    return f"{command}: times faster than (above 1 is faster)\n" + table(rows(measured))
 
 
-def markdown(result: dict[str, Any]) -> str:
+def beside_the_paper(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The paper's numbers, ours, and the peers' over the same base."""
+    return [
+        {**row, "peers": ", ".join(f"{n} {v:.2g}" for n, v in row["peers"].items())}
+        for row in paper.table(result["races"])
+    ]
+
+
+def beside_the_paper_text(result: Mapping[str, Any]) -> str:
+    return "beside the paper: speedups over\n" + table(beside_the_paper(result))
+
+
+# -- the page ---------------------------------------------------------------------------------
+
+
+def write(result: Mapping[str, Any], page: Path) -> None:
+    """The page, and its plots in a folder of the same name beside it."""
+    from bench import plots
+
+    drawn = plots.everything(result["races"], page.with_suffix(""))
+    page.write_text(markdown(result, drawn, page.stem))
+
+
+def markdown(
+    result: Mapping[str, Any], drawn: Mapping[str, list[str]], folder: str = "results"
+) -> str:
     """``docs/results.md`` from the JSON of ``python -m bench all``."""
+    parts = [_head(result), _paper_part(result), _lines_part(result)]
+    for command, measured in result["races"].items():
+        parts.append(_command_part(command, measured, drawn.get(command, []), folder))
+    parts += [_compile_part(result), _losses_part(result)]
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _head(result: Mapping[str, Any]) -> list[str]:
     about = result["machine"]
+    versions = ", ".join(f"{name} {v}" for name, v in about["packages"].items())
     lines = [
         "# Results",
         "",
-        "Written by `python -m bench all --markdown docs/results.md`. Each row is one data set: "
-        "the microseconds of the best of our programs and formats, and how many times faster that "
-        "is than each peer (above 1: we are faster). One process, one thread, contenders "
-        "alternating, the least of many runs, and every result compared with every other before.",
+        "Written by `python -m bench all --markdown docs/results.md`"
+        + (" with `--quick`." if result.get("quick") else ".")
+        + " One process, one thread, contenders alternating, the least of many runs, and every "
+        "result compared with every other before. Times are the process's, of all its threads.",
         "",
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
-        f"{about['python']}; "
-        + ", ".join(f"{name} {v}" for name, v in about["packages"].items())
-        + ".",
+        f"{about['python']}; {versions}.",
     ]
     for name, why in result["missing"].items():
         lines += ["", f"Not measured: {name} ({why})."]
-    for command, measured in result["races"].items():
-        said = f"({PAPER[command][:1].upper()}{PAPER[command][1:]}.)"
-        lines += ["", f"## {command}", "", said, ""]
-        lines += _markdown_table(rows(measured))
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _paper_part(result: Mapping[str, Any]) -> list[str]:
+    said = (
+        "Speedups over the system that the paper compares with, as geometric means: the paper's, "
+        "ours, and those of the other peers here. The paper's were measured on another machine, "
+        "with other versions and, but for the synthetic matrices, mostly on other data; its "
+        "matrices and images that could not be had are not stood in for. `taco-like` are loops "
+        "by hand like those that TACO emits, with its flags."
+    )
+    return ["", "## Beside the paper", "", said, "", *_markdown_table(beside_the_paper(result))]
+
+
+def _lines_part(result: Mapping[str, Any]) -> list[str]:
+    said = "Without comments, docstrings and blank lines, counted from the programs that ran."
+    return ["", "## Lines of code", "", said, "", *_markdown_table(result["lines"])]
+
+
+def _command_part(
+    command: str, measured: list[dict[str, Any]], drawn: list[str], folder: str
+) -> list[str]:
+    lines = ["", f"## {TITLES[command]}", ""]
+    for name in drawn:
+        lines += [f"![{name.replace('_', ' ')}]({folder}/{name}.png)", ""]
+    lines += [
+        "Each row is one data set, or a collection with its number of data sets: the "
+        "microseconds of the best of our programs and formats, and how many times faster that is "
+        "than each peer (above 1: we are faster).",
+        "",
+    ]
+    return lines + _markdown_table(rows(measured))
+
+
+def _compile_part(result: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for found in result.get("compile", []):
+        lines += ["", *_markdown_table(found)]
+    return ["", "## Around the kernel", *lines] if lines else []
+
+
+def _losses_part(result: Mapping[str, Any]) -> list[str]:
+    said = "What is slower than the best of the peers by more than a tenth, and why."
+    found = losses(result["races"])
+    return ["", "## Where we lose", "", said, "", *_markdown_table(found)]
 
 
 def _markdown_table(found: list[dict[str, Any]]) -> list[str]:
     if not found:
         return ["(nothing)"]
+    return list(_markdown_lines(found))
+
+
+def _markdown_lines(found: list[dict[str, Any]]) -> Iterator[str]:
     head = list(found[0])
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    return lines + ["| " + " | ".join(map(_cell, row.values())) + " |" for row in found]
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * len(head)
+    for row in found:
+        yield "| " + " | ".join(map(_cell, row.values())) + " |"
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) and value < 1e3 else (
-        f"{value:.0f}" if isinstance(value, float) else str(value)
-    )  # fmt: skip
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3g}" if value < 1e3 else f"{value:.0f}"

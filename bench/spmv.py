@@ -8,49 +8,110 @@ from typing import Any
 
 import numpy as np
 
+from bench import data as real
 from bench import generators, peers
-from bench.races import Race, Target
+from bench.races import Race, Target, over_taco
 from docs.examples import spmv_formats
 from finch_core import Tensor
-from finch_levels import Dense, Element
+from finch_levels import (
+    Dense,
+    Element,
+    Pattern,
+    SparseBand,
+    SparseBlockList,
+    SparseInterval,
+    SparseList,
+    SparsePinpoint,
+)
 
 TARGETS = {
-    "random 100k x 10": (Target("taco-like", 1 / 1.03), Target("scipy", 1.05)),
-    "band 5": (Target("taco-like", 1.5),),
-    "band 30": (Target("taco-like", 2.9),),
-    "band 100": (Target("taco-like", 2.3),),
-    "triangle 1024": (Target("taco-like", 3.0),),
-    "reverse permutation": (Target("hand C", 2.5),),
+    "random 100k x 10": (*over_taco(1 / 1.03), Target("scipy", 1.05)),
+    "band 5": over_taco(1.5),
+    "band 30": over_taco(2.9),
+    "band 100": over_taco(2.3),
+    "triangle 1024": over_taco(3.0),
+    "reverse permutation": (Target("hand C", 2.5), Target("taco columns", 2.5)),
 }
+NAMES = {"rows": "finch SparseList", "columns": "finch by columns", "symmetric": "finch symmetric"}
 
 
-def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any]]:
-    """Names and int32 CSR matrices: the paper's synthetic ones, then those of a folder."""
-    yield "random 100k x 10", generators.erdos_renyi(100_000, 10)
+def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
+    """Names, int32 CSR matrices and collections: the paper's synthetic ones, then real ones."""
+    yield "random 100k x 10", generators.erdos_renyi(100_000, 10), ""
     for bandwidth in (5, 30, 100):
-        yield f"band {bandwidth}", generators.banded(10_000, bandwidth)
-    yield "triangle 1024", generators.triangle(1024)
-    yield "reverse permutation", generators.reverse_permutation(1_000_000)
-    yield "blocks of 8", generators.blocks(20_000, 8, 4)
-    yield "grid 512 (pattern)", generators.grid(512)
-    yield "rmat 15 x 8 (pattern)", generators.rmat(15, 8)
-    if data is not None and not quick:
-        yield from generators.from_folder(data)
+        yield f"band {bandwidth}", generators.banded(10_000, bandwidth), ""
+    yield "triangle 1024", generators.triangle(1024), ""
+    yield "reverse permutation", generators.reverse_permutation(1_000_000), ""
+    yield "blocks of 8", generators.blocks(20_000, 8, 4), ""
+    yield "grid 512 (pattern)", generators.grid(512), ""
+    yield "rmat 15 x 8 (pattern)", generators.rmat(15, 8), ""
+    if not quick:
+        for name, matrix in real.packaged_matrices():
+            yield name, matrix, "pyamg"
+        for name, matrix in real.matrices(data):
+            yield name, matrix, "real matrices"
 
 
-def race(name: str, matrix: Any, systems: Any) -> Race:
+def candidates(matrix: Any) -> dict[str, Any]:
+    """The formats by rows that the matrix's structure does not rule out, by name."""
+    found = spmv_formats.measured(matrix)
+    level = {
+        SparseList: found.all_ones,
+        SparseBlockList: found.block_length >= 1.5,
+        SparseBand: found.band_filling > 0.3 and not found.all_ones,
+        SparsePinpoint: found.most_in_a_row == 1,
+        SparseInterval: found.most_runs_in_a_row == 1,
+        Dense: found.density > 0.4,
+    }
+    leaf = Pattern() if found.all_ones else Element(0.0)
+    return dict(_named(kind, leaf) for kind, fits in level.items() if fits)
+
+
+def _named(kind: Any, leaf: Any) -> tuple[str, Any]:
+    if kind is Dense:
+        return label(Dense(Dense(Element(0.0)))), Dense(Dense(Element(0.0)))
+    widths = {"index": np.int32}
+    if kind not in (SparsePinpoint, SparseInterval):
+        widths["pointer"] = np.int32
+    format = Dense(kind(leaf, **widths))
+    return label(format), format
+
+
+def label(format: Any) -> str:
+    """A matrix format by its inner level, and whether it stores values."""
+    name = type(format.lvl).__name__
+    return f"finch {name}" + (" of Pattern" if format.dtype == bool else "")
+
+
+def ours(matrix: Any) -> tuple[dict[str, Any], str]:
+    """The example's ways and the formats that may do, by name; and why one was chosen."""
+    choice = spmv_formats.choose_format(matrix)
+    chosen = label(choice.format)
+    ways = {NAMES.get(n, chosen): run for n, run in spmv_formats.ways(matrix).items()}
+    for name, format in candidates(matrix).items():
+        if name not in ways:
+            A = spmv_formats.stored(matrix, format)
+            ways[name] = lambda y, x, A=A: spmv_formats.by_rows(y, A, x)
+    return ways, f"{chosen.removeprefix('finch ')}: {choice.why}"
+
+
+def race(name: str, matrix: Any, systems: Any, group: str = "") -> Race:
     """Our ways against theirs on one matrix."""
     x = np.random.default_rng(1).random(matrix.shape[1])
-    ours = {
-        f"finch {way}": lambda run=run, y=Tensor(Dense(Element(0.0))): run(y, x)  # noqa: B008
-        for way, run in spmv_formats.ways(matrix).items()
+    ways, why = ours(matrix)
+    mine = {
+        way: lambda run=run, y=Tensor(Dense(Element(0.0))): run(y, x)  # noqa: B008
+        for way, run in ways.items()
     }
     theirs = peers.contenders(systems, "spmv", matrix, x)
-    if "taco-like" in theirs and "band" in name:
+    if "taco-like" in theirs and "band" in name and not group:
         theirs.update(systems["hand"].spmv_band(matrix, x))
-    return Race(name, ours, theirs, targets=TARGETS.get(name, ()))
+    return Race(
+        name, mine, theirs, targets=TARGETS.get(name, ()), group=group, about=why,
+        share=0.3 if group else 1.0,
+    )  # fmt: skip
 
 
 def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:
-    for name, matrix in matrices(data, quick):
-        yield race(name, matrix, systems)
+    for name, matrix, group in matrices(data, quick):
+        yield race(name, matrix, systems, group)

@@ -12,18 +12,33 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+import attrs
+
 Contenders = dict[str, Callable[[], Any]]
 
 MODULES = {
+    "taco": "taco",
     "hand": "hand_c",
     "scipy": "scipy_sparse",
     "mkl": "mkl",
+    "eigen": "eigen",
     "numba": "numba_loops",
+    "sparse": "pydata_sparse",
+    "finch-tensor": "finch_tensor",
     "graphblas": "graphblas_",
+    "igraph": "igraph_",
+    "networkit": "networkit_",
     "opencv": "opencv",
     "skimage": "skimage_",
 }
 """The module of each peer."""
+
+
+@attrs.frozen
+class Levels:
+    """The result of a search that knows how far away vertices are, but not their parents."""
+
+    steps: Any
 
 
 def load(names: Iterable[str] | None = None) -> tuple[dict[str, ModuleType], dict[str, str]]:

@@ -33,11 +33,35 @@ def spmm(A: Any, B: Any) -> Contenders:
     return {"scipy": lambda: A @ B}
 
 
-def bellman_ford(graph: Any, source: int) -> Contenders:
+def bfs(graph: Any, source: int) -> Contenders:
+    def run() -> Any:
+        _order, parents = scipy.sparse.csgraph.breadth_first_order(graph, source)
+        parents[source] = source
+        return parents
+
+    return {"scipy": run}
+
+
+def shortest_paths(graph: Any, source: int) -> Contenders:
     def dijkstra() -> Any:
         return scipy.sparse.csgraph.dijkstra(graph, indices=source)
 
     return {"scipy dijkstra": dijkstra}
+
+
+def all_pairs(lengths: Any) -> Contenders:
+    return {"scipy": lambda: scipy.sparse.csgraph.floyd_warshall(lengths)}
+
+
+def components(graph: Any) -> Contenders:
+    def run() -> Any:
+        return scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+
+    return {"scipy": run}
+
+
+def degrees(graph: Any) -> Contenders:
+    return {"scipy": lambda: graph.sum(axis=1)}
 
 
 def erosion(image: Any, iterations: int) -> Contenders:
@@ -47,3 +71,30 @@ def erosion(image: Any, iterations: int) -> Contenders:
         return scipy.ndimage.binary_erosion(image, box, iterations, border_value=1)
 
     return {"scipy": eroded}
+
+
+def dilation(image: Any, iterations: int) -> Contenders:
+    box = np.ones((3, 3), dtype=bool)
+    return {"scipy": lambda: scipy.ndimage.binary_dilation(image, box, iterations)}
+
+
+def box_sum(image: Any) -> Contenders:
+    ones = np.ones(3, np.int64)
+
+    def run() -> Any:
+        rows = scipy.ndimage.correlate1d(image, ones, 0, np.uint16, "constant")
+        return scipy.ndimage.correlate1d(rows, ones, 1, np.uint16, "constant")
+
+    return {"scipy": run}
+
+
+def ttv(coordinates: Any, values: Any, _shape: Any, x: Any) -> Contenders:
+    """NumPy's sums of stretches, with the products in memory."""
+    (i, j, k) = coordinates
+    starts = np.flatnonzero((np.diff(i, prepend=-1) != 0) | (np.diff(j, prepend=-1) != 0))
+    wide = values.reshape(-1, *[1] * (x.ndim - 1))
+    return {"numpy": lambda: np.add.reduceat(wide * x[k], starts)}
+
+
+def ttm(coordinates: Any, values: Any, shape: Any, X: Any) -> Contenders:
+    return ttv(coordinates, values, shape, X)

@@ -1,0 +1,154 @@
+"""Real data: from a folder, and from packages that ship some.
+
+In a folder there may be ``.mtx`` and ``.mtx.gz`` (or in its ``mtx`` and ``graphs``), ``.tns`` and
+``.tns.gz`` (or in its ``tensors``), and pictures (or in its ``images``): ``.png``, ``.npy``, zip
+files of ``.png``, and MNIST's ``.idx3-ubyte.gz``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+from bench.generators import int32
+
+SAMPLE = 100
+MAGNIFIED = 8
+"""Each pixel becomes a square of so many, in one in ten pictures of a sample."""
+
+
+def _files(folder: Path | None, below: tuple[str, ...], *patterns: str) -> Iterator[Path]:
+    for place in [folder, *(folder / name for name in below)] if folder else []:
+        yield from sorted(path for pattern in patterns for path in place.glob(pattern))
+
+
+def matrices(
+    folder: Path | None, largest: int = 2_500_000, below: tuple[str, ...] = ("mtx", "graphs")
+) -> Iterator[tuple[str, Any]]:
+    """Names and CSR matrices of the real-valued files of a folder, up to ``largest`` values."""
+    for path in _files(folder, below, "*.mtx", "*.mtx.gz"):
+        if (found := _matrix(path)) is not None and found.nnz <= largest:
+            yield path.name.partition(".mtx")[0], found
+
+
+def _matrix(path: Path) -> Any:
+    found = scipy.io.mmread(path)
+    if not scipy.sparse.issparse(found) or found.dtype.kind not in "iuf":
+        return None
+    return int32(found.astype(np.float64))
+
+
+def packaged_matrices() -> Iterator[tuple[str, Any]]:
+    """The real matrices that pyamg ships."""
+    try:
+        from pyamg.gallery import load_example
+    except ImportError:
+        return
+    for name in ("airfoil", "bar", "knot", "local_disc_galerkin_diffusion", "recirc_flow",
+                 "unit_cube", "unit_square"):  # fmt: skip
+        yield f"pyamg {name}", int32(load_example(name)["A"].astype(np.float64))
+
+
+def graphs(folder: Path | None, largest: int = 2_500_000) -> Iterator[tuple[str, Any]]:
+    """Names and square matrices of ones without loops, from ``folder`` and its ``graphs``."""
+    for name, matrix in matrices(folder, largest, ("graphs",)):
+        if matrix.shape[0] == matrix.shape[1]:
+            matrix = matrix.copy()
+            matrix.setdiag(0)
+            matrix.eliminate_zeros()
+            matrix.data[:] = 1
+            yield name, int32(matrix)
+
+
+def tensor_files(folder: Path | None) -> Iterator[tuple[str, Path]]:
+    """Names and paths of the tensors of a folder in FROSTT's format."""
+    for path in _files(folder, ("tensors",), "*.tns", "*.tns.gz"):
+        yield path.name.partition(".tns")[0], path
+
+
+@attrs.frozen
+class Collection:
+    """Grey pictures that are reported as one."""
+
+    name: str
+    pictures: list[Any]
+
+    def magnified(self) -> Collection:
+        ones = np.ones((MAGNIFIED, MAGNIFIED), dtype=np.uint8)
+        few = self.pictures[:: max(1, len(self.pictures) // 10)]
+        return Collection(f"{self.name} x {MAGNIFIED}", [np.kron(p, ones) for p in few])
+
+
+def collections(folder: Path | None, sample: int = SAMPLE) -> Iterator[Collection]:
+    """The pictures of a folder: each zip file and each MNIST file is a collection."""
+    for path in _files(folder, ("images",), "*.idx3-ubyte.gz"):
+        yield Collection(path.name.partition("_")[0], _mnist(path, sample))
+    for path in _files(folder, ("images",), "*.zip"):
+        yield Collection(path.stem.partition("_images")[0], _zipped(path, sample))
+    single = [*_files(folder, ("images",), "*.png", "*.npy")]
+    if single:
+        yield Collection("pictures", [_picture(path) for path in single])
+
+
+def packaged_pictures(sample: int = SAMPLE) -> Iterator[Collection]:
+    """What scikit-image and scikit-learn ship."""
+    try:
+        import skimage
+
+        place = Path(skimage.__file__).parent / "data"
+        names = ("camera", "coins", "horse", "moon", "page", "phantom", "text")
+        paths = [place / f"{name}.png" for name in names]
+        yield Collection("scikit-image", [_picture(path) for path in paths if path.exists()])
+    except ImportError:
+        pass
+    try:
+        from sklearn.datasets import load_digits, load_sample_images
+
+        digits = _drawn(load_digits().images, sample)
+        yield Collection("digits", [(16 * d).clip(0, 255).astype(np.uint8) for d in digits])
+        photographs = load_sample_images().images
+        yield Collection("scikit-learn", [p.mean(axis=2).astype(np.uint8) for p in photographs])
+    except ImportError:
+        pass
+
+
+def _drawn(all_of_them: Any, sample: int) -> list[Any]:
+    """A few, at random but always the same."""
+    count = len(all_of_them)
+    chosen = np.random.default_rng(0).permutation(count)[:sample]
+    return [all_of_them[k] for k in sorted(chosen)]
+
+
+def _mnist(path: Path, sample: int) -> list[Any]:
+    with gzip.open(path) as file:
+        header = np.frombuffer(file.read(16), ">i4")
+        pixels = np.frombuffer(file.read(), np.uint8)
+    return [np.ascontiguousarray(p) for p in _drawn(pixels.reshape(-1, *header[2:4]), sample)]
+
+
+def _zipped(path: Path, sample: int) -> list[Any]:
+    with zipfile.ZipFile(path) as archive:
+        names = sorted(n for n in archive.namelist() if n.endswith(".png") and "__" not in n)
+        return [_picture(io.BytesIO(archive.read(name))) for name in _drawn(names, sample)]
+
+
+def _picture(source: Any) -> Any:
+    from PIL import Image
+
+    if isinstance(source, Path) and source.suffix == ".npy":
+        return (np.load(source) > 0).astype(np.uint8) * np.uint8(255)
+    return np.array(Image.open(source).convert("L"))
+
+
+def thresholded(picture: Any) -> Any:
+    """Zeros and ones."""
+    return np.ascontiguousarray(picture > 127).astype(np.uint8)

@@ -1,0 +1,119 @@
+"""The benchmarks' own machinery, without peers: what is counted, checked, timed and written."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from examples_support import ROOT
+
+sys.path.append(str(ROOT))
+
+from bench import generators, lines, paper, races, report, spmv
+from bench.data import thresholded
+from bench.graphs import in_order, least_members, levels
+from bench.hand import signatures
+from bench.harness import compare
+from bench.losses import losses
+from bench.peers import Levels, load
+
+ONES = np.ones(3)
+
+
+def race(**more: Any) -> races.Race:
+    ours = {"finch": lambda: ONES, "finch later": lambda: lambda: ONES}
+    return races.Race("data", ours, {"peer": lambda: 1 + 0 * ONES}, **more)
+
+
+def test_results_that_differ_are_refused() -> None:
+    race().check()
+    wrong = races.Race("data", {"finch": lambda: ONES}, {"peer": lambda: ONES + 1e-6})
+    with pytest.raises(races.Disagreement, match="peer and finch differ"):
+        wrong.check()
+    shape = races.Race("data", {"finch": lambda: ONES}, {"peer": lambda: np.ones((3, 1))})
+    with pytest.raises(races.Disagreement):
+        shape.check()
+
+
+def test_who_is_slow_takes_no_samples_of_the_others() -> None:
+    work = np.ones(200_000)
+    timing = compare({"fast": lambda: None, "slow": work.sum}, budget=0.02, at_least=2)
+    assert timing["fast"].calls > timing["slow"].calls >= 2
+    assert timing["fast"].seconds < timing["slow"].seconds
+
+
+def test_lines_are_counted_without_comments_and_docstrings() -> None:
+    for by in lines.PROGRAMS.values():
+        for path, names in by.values():
+            assert lines.count(path, names) > 0
+    text = '@kernel\ndef f(a):\n    """One\n    two."""\n\n    # three\n    return a\n'
+    assert lines._of_python(text, "f") == 3
+    assert lines._of_c("int f(int a)\n{\n    /* a */\n\n    return a;\n}\n", "f") == 4
+    with pytest.raises(LookupError, match="there is no g"):
+        lines._of_python(text, "g")
+
+
+def test_a_peer_that_is_missing_is_named() -> None:
+    found, missing = load(["scipy", "no such peer"])
+    assert list(found) == ["scipy"]
+    assert "KeyError" in missing["no such peer"]
+
+
+def test_a_search_that_is_no_tree_is_told_from_one() -> None:
+    assert levels(np.array([0, 0, 1, -1]), 0).tolist() == [0, 1, 2, -1]
+    assert levels(np.array([0, 2, 1, -9999]), 0).tolist() == [0, -1, -1, -1]
+    assert levels(Levels(np.array([0.0, 1.0])), 0).tolist() == [0, 1]
+    assert least_members(np.array([7, 2, 7, 2])).tolist() == [0, 1, 0, 1]
+    graph = generators.acyclic(20, 3)
+    with pytest.raises(AssertionError, match="no topological order"):
+        in_order(np.zeros(20, dtype=int), graph)
+
+
+def test_all_formats_that_may_do_agree_with_scipy() -> None:
+    for matrix in (generators.banded(40, 3), generators.reverse_permutation(30)):
+        raced = spmv.race("small", matrix, load(["scipy"])[0])
+        raced.check()
+        assert raced.about
+        assert len(raced.ours) >= 4
+
+
+def test_declarations_are_read_from_the_source() -> None:
+    heads = ("void f(int n, double *restrict y)", "const int *g(void *r)", "static int h(int a)")
+    text = "".join(f"{head}\n{{\n}}\n" for head in heads)
+    assert signatures(text) == "void f(int n, double *y);const int *g(void *r);"
+
+
+def result() -> dict[str, Any]:
+    asked = (races.Target("peer", 2.0),)
+    rows = [race(targets=asked).run(0.0), race(group="collection", work="BFS").run(0.0)]
+    assert rows[0]["asked"] == {"peer": 2.0}
+    rows[0].update(us={"finch": 1.0, "taco": 4.0}, best="finch", ratios={"taco": 4.0})
+    rows[0]["asked"] = {"taco": 5.0}
+    rows[1].update(us={"finch": 2.0, "peer": 1.0}, best="finch", ratios={"peer": 0.5})
+    about = {"processor": "P", "compiler": "C", "flags": "-O3", "python": "3", "packages": {}}
+    machine = {"machine": about, "missing": {"taco": "not there"}, "quick": True}
+    return {**machine, "races": {"spmv": rows}, "lines": [{"program": "SpMV", "ours": 6}]}
+
+
+def test_the_page_says_what_was_measured_and_what_was_not() -> None:
+    page = report.markdown(result(), {"spmv": ["spmv"]})
+    assert "Not measured: taco (not there)." in page
+    assert "![spmv](results/spmv.png)" in page
+    assert "| BFS collection (1) | mostly finch" in page
+    assert "| SpMV | 6 |" in page
+    assert "(missed)" in page
+    claims = paper.table(result()["races"])
+    assert claims[0]["ours"] == pytest.approx(4.0)
+    assert claims[0]["paper"] == 1.27
+
+
+def test_losses_are_told_with_who_is_faster() -> None:
+    assert [(r["what"], r["peer"], r["ours is"]) for r in losses(result()["races"])] == [
+        ("BFS collection", "peer", pytest.approx(0.5))
+    ]
+
+
+def test_pictures_are_made_black_and_white() -> None:
+    assert thresholded(np.array([[0, 127, 128, 255]], np.uint8)).tolist() == [[0, 0, 1, 1]]
