@@ -66,8 +66,11 @@ def search(name: str, graph: Any, source: int, systems: Any, times: float, group
 
 def shortest(name: str, graph: Any, source: int, systems: Any, group: str) -> Race:
     lengths = generators.weighted(graph)
-    edges = graphs.stored(lengths, graphs.LENGTHS)
-    ours = {"finch": lambda: graphs.bellman_ford(edges, source)[0]}
+    roads = graphs.network(lengths)
+    ours = {
+        "finch push-pull": lambda: graphs.distances(roads, source),
+        "finch push": lambda: graphs.distances(roads, source, alpha=2.0),
+    }
     theirs = peers.contenders(systems, "shortest_paths", lengths, source)
     asked = (Target("graphblas", 3.5),)
     return Race(

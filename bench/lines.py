@@ -27,12 +27,15 @@ PROGRAMS: dict[str, dict[str, tuple[str, str]]] = {
     "SpMV from one triangle": {"ours": (_example("spmv_formats"), "symmetric")},
     "SpGEMM": {"ours": (_example("spgemm"), "gustavson"), "C by hand": (HAND, "spgemm")},
     "BFS, push and pull": {
-        "ours": (_example("graphs"), "push pull visit Tree breadth_first"),
+        "ours": (_example("graphs"), "start push pull Tree breadth_first"),
         "GraphBLAS in Python": (GRAPHBLAS, "bfs"),
         "Numba": (NUMBA, "_bfs"),
     },
     "Bellman-Ford": {
-        "ours": (_example("graphs"), "_relax _keep _tree NegativeCycle bellman_ford"),
+        "ours": (
+            _example("graphs"),
+            "_only _push_lengths _pull_lengths _tree NegativeCycle distances bellman_ford",
+        ),
         "GraphBLAS in Python": (GRAPHBLAS, "shortest_paths"),
     },
     "PageRank": {

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from _cffi_backend import FFI
 
 from finch_core.errors import DimensionMismatch, FinchError, FormatError, OutOfBounds, OutOfMemory
 from finch_core.layout import Layout, Part, layout
 from finch_core.level import Format
 from finch_core.signatures import TensorSignature, tensor_signature
+
+_ffi = FFI()
+_ADDRESS = _ffi.typeof("uintptr_t")
 
 
 class Tensor:
@@ -295,7 +299,10 @@ class _Fields(Mapping[str, Any]):
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
     """Where an array's memory begins."""
-    address: int = array.__array_interface__["data"][0]
+    try:
+        address: int = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(array)))
+    except (ValueError, BufferError):  # it is not contiguous, or of a dtype that buffers lack
+        address = array.__array_interface__["data"][0]
     return address
 
 

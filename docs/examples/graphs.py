@@ -30,7 +30,7 @@ from finch_levels import (
 
 GRAPH = Dense(SparseList(Pattern(), index=np.int32, pointer=np.int32))
 LENGTHS = Dense(SparseList(Element(math.inf), index=np.int32, pointer=np.int32))
-FRONTIER = SparseByteMap(Pattern())
+FRONTIER = SparseByteMap(Pattern(), index=np.int32, pointer=np.int32)
 
 
 def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
@@ -52,19 +52,41 @@ def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
 
 
 @kernel
-def push(next, frontier, A, visited, parents):
+def start(frontier, A, work, source):
+    """The source alone. ``work`` is how many edges leave the frontier, here and below."""
+    frontier[...] = False
+    frontier[source] |= True
+    work[...] = 0
+    for i, j in _:
+        if frontier[i] and A[i, j]:
+            work[()] += 1
+    return frontier
+
+
+@kernel
+def push(next, frontier, A, visited, parents, work):
     """From each vertex of the frontier to its neighbours that were not visited."""
+    for i in _:
+        if frontier[i]:
+            visited[i] = True
     next[...] = False
     for i, j in _:
         if frontier[i] and A[i, j] and not visited[j]:
             next[j] |= True
             parents[j] = i
+    work[...] = 0
+    for i, j in _:
+        if next[i] and A[i, j]:
+            work[()] += 1
     return next
 
 
 @kernel
-def pull(next, frontier, AT, visited, parents):
+def pull(next, frontier, A, AT, visited, parents, work):
     """From each vertex that was not visited to the first neighbour that is in the frontier."""
+    for i in _:
+        if frontier[i]:
+            visited[i] = True
     next[...] = False
     for j in _:
         if not visited[j]:
@@ -75,16 +97,11 @@ def pull(next, frontier, AT, visited, parents):
             if p[()] >= 0:
                 next[j] |= True
                 parents[j] = p[()]
+    work[...] = 0
+    for i, j in _:
+        if next[i] and A[i, j]:
+            work[()] += 1
     return next
-
-
-@kernel
-def visit(visited, frontier):
-    """Take note of the frontier."""
-    for j in _:
-        if frontier[j]:
-            visited[j] = True
-    return visited
 
 
 @attrs.frozen
@@ -95,24 +112,24 @@ class Tree:
     depth: int
 
 
-def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.02) -> Tree:
+def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.05) -> Tree:
     """A breadth-first tree: each vertex's parent, the source's own being itself.
 
-    A step pulls where the frontier is more than ``alpha`` of all vertices, else it pushes.
+    A step pulls where more than ``alpha`` of all edges leave the frontier, else it pushes.
     """
-    size = A.shape[0]
-    parents, visited = np.full(size, -1), np.zeros(size, dtype=bool)
+    size, many = A.shape[0], alpha * A.nstored
+    parents, visited = np.full(size, -1, np.int32), np.zeros(size, dtype=bool)
     parents[source] = source
-    frontier, next = Tensor(FRONTIER, np.arange(size) == source), Tensor(FRONTIER, (size,))
-    depth = 0
-    while frontier.nstored:
-        visit(visited, frontier)
-        if frontier.nstored > alpha * size:
-            pull(next, frontier, AT, visited, parents)
+    frontier, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
+    work, depth = np.zeros((), np.int64), 0
+    start(frontier, A, work, source)
+    while work:
+        if work > many:
+            pull(next, frontier, A, AT, visited, parents, work)
         else:
-            push(next, frontier, A, visited, parents)
+            push(next, frontier, A, visited, parents, work)
         frontier, next, depth = next, frontier, depth + 1
-    return Tree(parents, depth)
+    return Tree(parents, depth + (frontier.nstored > 0))
 
 
 @kernel
@@ -126,14 +143,14 @@ def _levels(levels, frontier, depth):
 def levels(A: Tensor, source: int) -> Any:
     """How many edges each vertex is away from the source; -1 where it is out of reach."""
     size = A.shape[0]
-    parents, found = np.full(size, -1), np.full(size, -1)
-    visited = np.zeros(size, dtype=bool)
-    frontier, next = Tensor(FRONTIER, np.arange(size) == source), Tensor(FRONTIER, (size,))
+    parents, found = np.full(size, -1, np.int32), np.full(size, -1)
+    visited, work = np.zeros(size, dtype=bool), np.zeros((), np.int64)
+    frontier, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
     depth = 0
+    start(frontier, A, work, source)
     while frontier.nstored:
         _levels(found, frontier, depth)
-        visit(visited, frontier)
-        push(next, frontier, A, visited, parents)
+        push(next, frontier, A, visited, parents, work)
         frontier, next, depth = next, frontier, depth + 1
     return found
 
@@ -141,24 +158,66 @@ def levels(A: Tensor, source: int) -> Any:
 # -- shortest paths ---------------------------------------------------------------------------
 
 
+@attrs.frozen
+class Network:
+    """The lengths of a graph's edges, stored by where they start and by where they end, and how
+    many start at each vertex."""
+
+    edges: Tensor
+    reverse: Tensor
+    degrees: Any
+
+
+def network(matrix: Any) -> Network:
+    """What shortest paths need of a SciPy matrix of lengths, whatever their source."""
+    matrix = scipy.sparse.csr_array(matrix)
+    edges, reverse = stored(matrix, LENGTHS), stored(matrix.T, LENGTHS)
+    return Network(edges, reverse, np.diff(matrix.indptr))
+
+
 @kernel
-def _relax(distances, before, active, next, edges):
+def _only(active, source):
+    active[...] = False
+    active[source] |= True
+    return active
+
+
+@kernel
+def _push_lengths(after, before, active, next, edges, degrees, work):
+    """What just improved is taken over, and its neighbours are updated."""
+    for i in _:
+        if active[i]:
+            after[i] = before[i]
     next[...] = False
     for i in _:
         if active[i]:
             for j in _:
                 d = before[i] + edges[i, j]
-                distances[j] = min(distances[j], d)
-                next[j] |= d < before[j]
+                if d < before[j]:
+                    after[j] = min(after[j], d)
+                    next[j] |= True
+    work[...] = 0
+    for j in _:
+        if next[j]:
+            work[()] += degrees[j]
     return next
 
 
 @kernel
-def _keep(distances, before, active):
-    for i in _:
-        if active[i]:
-            distances[i] = min(distances[i], before[i])
-    return distances
+def _pull_lengths(after, before, next, reverse, degrees, work):
+    """Each vertex from all of its neighbours."""
+    next[...] = False
+    for j in _:
+        d = Scalar(math.inf)
+        for i in _:
+            d[()] = min(d[()], before[i] + reverse[j, i])
+        after[j] = min(before[j], d[()])
+        next[j] |= d[()] < before[j]
+    work[...] = 0
+    for j in _:
+        if next[j]:
+            work[()] += degrees[j]
+    return next
 
 
 @kernel
@@ -174,27 +233,40 @@ class NegativeCycle(ValueError):
     """A cycle of negative length can be reached: there are no shortest paths."""
 
 
-def bellman_ford(edges: Tensor, source: int) -> tuple[Any, Any]:
+def distances(graph: Network, source: int, alpha: float = 0.3) -> Any:
+    """The length of the shortest path from the source to each vertex; infinity: there is none.
+
+    A round pulls where more than ``alpha`` of all edges start at a vertex that improved in the last
+    one, else it pushes. Raises ``NegativeCycle`` where one can be reached.
+    """
+    size, many = len(graph.degrees), alpha * graph.edges.nstored
+    before, after = np.full(size, math.inf), np.full(size, math.inf)
+    before[source] = 0.0
+    active, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
+    work = np.array(graph.degrees[source])
+    _only(active, source)
+    for _round in range(size):
+        if not work:
+            return before
+        if work > many:
+            _pull_lengths(after, before, next, graph.reverse, graph.degrees, work)
+        else:
+            _push_lengths(after, before, active, next, graph.edges, graph.degrees, work)
+        before, after, active, next = after, before, next, active
+    if work:
+        raise NegativeCycle("a cycle of negative length can be reached from the source")
+    return before
+
+
+def bellman_ford(graph: Network, source: int) -> tuple[Any, Any]:
     """Distances from the source and each vertex's parent on a shortest path (-1: none).
 
     Raises ``NegativeCycle`` where one can be reached.
     """
-    size = edges.shape[0]
-    before, after = np.full(size, math.inf), np.full(size, math.inf)
-    before[source] = 0.0
-    active, next = Tensor(FRONTIER, np.arange(size) == source), Tensor(FRONTIER, (size,))
-    for _round in range(size + 1):
-        _keep(after, before, active)
-        _relax(after, before, active, next, edges)
-        if not next.nstored:
-            break
-        # what just improved is taken over at the start of the next round
-        before, after, active, next = after, before, next, active
-    else:
-        raise NegativeCycle("a cycle of negative length can be reached from the source")
-    parents = np.full(size, -1)
+    found = distances(graph, source)
+    parents = np.full(len(found), -1)
     parents[source] = source
-    return after, _tree(parents, after, edges)
+    return found, _tree(parents, found, graph.edges)
 
 
 @kernel

@@ -71,7 +71,7 @@ def as_edges(lengths: Any) -> Any:
     kept = np.isfinite(lengths)
     rows, columns = np.nonzero(kept)
     matrix = scipy.sparse.coo_array((lengths[kept], (rows, columns)), lengths.shape)
-    return programs.stored(matrix, programs.LENGTHS)
+    return programs.network(matrix)
 
 
 def distances_by_hand(lengths: Any) -> Any:
