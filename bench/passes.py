@@ -8,7 +8,9 @@ from typing import Any
 import attrs
 import numpy as np
 
+from bench import generators
 from bench.harness import compare
+from docs.examples import images
 from finch_core import Tensor, asarray
 from finch_core.compile import Options
 from finch_core.kernels import Kernel
@@ -43,9 +45,25 @@ def product(C, A, B):
     return C
 
 
+def byte_images() -> tuple[Any, ...]:
+    image = generators.blobs(400, 400, 10.0)
+    return Tensor(images.BYTES), Tensor(images.BYTES, image)
+
+
+def run_images() -> tuple[Any, ...]:
+    image = generators.blobs(400, 400, 10.0)
+    return Tensor(images.RUNS), Tensor(images.RUNS, image != 0)
+
+
+def histogram_arguments() -> tuple[Any, ...]:
+    image = generators.blobs(400, 400, 10.0)
+    grey = np.random.default_rng(0).integers(0, 256, image.shape).astype(np.uint8)
+    return Tensor(Dense(Element(0)), (16,)), asarray(grey), Tensor(images.RUNS, image != 0)
+
+
 @attrs.frozen
 class Case:
-    """A program on data that shows what a pass does."""
+    """A program on data that shows what a pass, or a rule of lowering, does."""
 
     passes: tuple[str, ...]
     name: str
@@ -83,6 +101,11 @@ def product_arguments() -> tuple[Any, ...]:
     return Tensor(CSR), A, B
 
 
+def source(program: Kernel) -> Callable[..., Any]:
+    """The function that a kernel was made of."""
+    return program.__wrapped__  # type: ignore[attr-defined,no-any-return]
+
+
 CASES = (
     Case(("promote", "fills", "settled"), "SpMV by rows, CSR", rows, sparse_arguments),
     Case(("invariant",), "SpMV by columns, CSC", columns, column_arguments),
@@ -90,6 +113,9 @@ CASES = (
     Case(
         ("flags", "dead", "invariant", "settled"), "Gustavson's SpGEMM", product, product_arguments
     ),
+    Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
+    Case(("steady", "points"), "erosion, runs", source(images.erode_runs), run_images),
+    Case(("ranges",), "masked histogram", source(images.histogram), histogram_arguments),
 )
 
 

@@ -222,7 +222,10 @@ class Emitter:
         return (c.While(self.node(s.cond), self.block(s.body)),)
 
     def _emit_if(self, s: asm.If) -> tuple[c.Stmt, ...]:
-        return (c.If(self.node(s.cond), self.block(s.body), self.block(s.orelse)),)
+        cond = self.node(s.cond)
+        if s.likely:
+            cond = c.Call("likely", (cond,))
+        return (c.If(cond, self.block(s.body), self.block(s.orelse)),)
 
     def _emit_break(self, s: asm.Break) -> tuple[c.Stmt, ...]:
         return (c.Break(),)

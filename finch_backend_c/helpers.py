@@ -319,6 +319,7 @@ static void sort_$S($T *a, int64_t n)
         sort_within_$S(a, n, 128 - 2 * __builtin_clzll((uint64_t)n));
 }
 """
+LIKELY = "#define likely(cond) __builtin_expect_with_probability(cond, 1, 0.99)\n"
 OVERLAP = """\
 static inline bool overlap(const void *a, const void *a_stop, const void *b, const void *b_stop)
 {
@@ -334,8 +335,8 @@ _HELPER = re.compile(rf"^([a-z0-9]+)_({'|'.join(SUFFIXES)})$")
 @cache
 def helper(name: str) -> str | None:
     """The definition of the helper of this name (``mod_i64``), or ``None`` if there is none."""
-    if name == "overlap":
-        return OVERLAP
+    if name in ("overlap", "likely"):
+        return OVERLAP if name == "overlap" else LIKELY
     match = _HELPER.match(name)
     if match is None:
         return None

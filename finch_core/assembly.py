@@ -131,11 +131,16 @@ class While(Statement):
 
 @attrs.frozen
 class If(Statement):
-    """``if cond: body``, ``else: orelse``."""
+    """``if cond: body``, ``else: orelse``.
+
+    ``likely`` is a hint: to branch on the condition is better than to compute with it, so that what
+    follows need not wait for it.
+    """
 
     cond: Expr
     body: Block
     orelse: Block = Block()
+    likely: bool = False
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

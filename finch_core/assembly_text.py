@@ -231,7 +231,8 @@ def _(statement: If) -> Iterator[str]:
 
 
 def _branches(statement: If, word: str) -> Iterator[str]:
-    yield from _nested(f"{word} {expr_text(statement.cond)}:", statement.body)
+    hint = "  # likely" if statement.likely else ""
+    yield from _nested(f"{word} {expr_text(statement.cond)}:{hint}", statement.body)
     rest = statement.orelse.statements
     if len(rest) == 1 and isinstance(rest[0], If):
         yield from _branches(rest[0], "elif")

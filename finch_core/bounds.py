@@ -19,7 +19,7 @@ import attrs
 from finch_core import primitives as prim
 from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
-from finch_core.expressions import TRUE, Access, Call, Expr, zero_of
+from finch_core.expressions import TRUE, Access, Call, Expr, lift, zero_of
 from finch_core.notation import Extent, Loop, Stmt, Update
 from finch_core.prover import split
 from finch_core.rewrite import rewrite_expr
@@ -82,7 +82,7 @@ def _check(
     lower, upper = extent.start, extent.stop
     what = _dimension(access)
     if is_unit(Extent(start, stop)):
-        inside = _both(ctx, lower <= start, start < upper)
+        inside = _within(ctx, lower, start, upper)
         message = f"index {{0}} is out of bounds for {what} of size {{1}}"
         ctx.require(inside, OutOfBounds, message, start, upper, span=access.span, hint=hint)
         return
@@ -93,6 +93,16 @@ def _check(
         (stop <= start).or_(inside),
         OutOfBounds, message, start, stop, upper, span=access.span, hint=hint,
     )  # fmt: skip
+
+
+def _within(ctx: Context, lower: Expr, at: Expr, upper: Expr) -> Expr:
+    """``lower <= at < upper``; where the dtype of ``at`` bounds it, a test of that bound, which no
+    loop changes, comes before the test of ``at`` itself."""
+    found = ctx.prover.range_of(at) if ctx.allows("ranges") else None
+    if found is None:
+        return _both(ctx, lower <= at, at < upper)
+    above = lift(True) if ctx.prover.le(lower, lift(found[0])) else lower <= at
+    return _both(ctx, above, (lift(found[1]) < upper).or_(at < upper))
 
 
 def _dimension(access: Access) -> str:

@@ -99,22 +99,24 @@ class _Frame:
     """A block under construction; ``branch`` is an ``if`` that an ``else`` may still follow."""
 
     statements: list[Statement] = attrs.field(factory=list)
-    branch: tuple[Expr, Block] | None = None
+    branch: tuple[Expr, Block, bool] | None = None
 
     def close(self, orelse: Block = _NOTHING) -> None:
         """Settle the open ``if``, now that its other branch is known."""
         if self.branch is not None:
-            cond, body = self.branch
+            cond, body, likely = self.branch
             self.branch = None
-            self.statements.extend(conditional(cond, body, orelse))
+            self.statements.extend(conditional(cond, body, orelse, likely))
 
 
-def conditional(cond: Expr, body: Block, orelse: Block = _NOTHING) -> tuple[Statement, ...]:
+def conditional(
+    cond: Expr, body: Block, orelse: Block = _NOTHING, likely: bool = False
+) -> tuple[Statement, ...]:
     """The statements that ``if cond`` comes to: none, one branch's, or an ``If``."""
     if isinstance(cond, Literal):
         return body.statements if cond.value else orelse.statements
     if body:
-        return (If(cond, body, orelse),)
+        return (If(cond, body, orelse, likely),)
     return (If(negation(cond), orelse),) if orelse else ()
 
 
@@ -190,12 +192,12 @@ class Builder:
     # -- control ------------------------------------------------------------------------------
 
     @contextmanager
-    def if_(self, cond: Any) -> Iterator[None]:
-        """``if cond``; ``else_`` may follow directly."""
+    def if_(self, cond: Any, likely: bool = False) -> Iterator[None]:
+        """``if cond``; ``else_`` may follow directly. ``likely`` as for ``If``."""
         with self.block() as body:
             yield
         frame = self._frame()
-        frame.branch = (self._condition(cond), Block(tuple(body)))
+        frame.branch = (self._condition(cond), Block(tuple(body)), likely)
 
     @contextmanager
     def else_(self) -> Iterator[None]:

@@ -33,7 +33,8 @@ STAGES = ("program", "normalized", "assembly", "source")
 
 @attrs.frozen
 class Options:
-    """How a kernel is compiled. ``disabled`` names assembly passes to leave out (for tests)."""
+    """How a kernel is compiled. ``disabled`` names rules and assembly passes to leave out, which
+    changes times, not answers (for tests and ``bench/passes.py``)."""
 
     strict: bool = False
     backend: str | None = None
@@ -268,6 +269,7 @@ def lower_kernel(
         strict=options.strict,
         constants=constants,
         fitting=unit.fitting,
+        disabled=options.disabled,
     )
     _facts(ctx, unit)
     ctx.settled = _settled(ctx, stmt)
@@ -278,6 +280,8 @@ def lower_kernel(
     for var, before in unit.snapshots.items():
         ctx.emit(asm.Let(before, var))
         ctx.constant(before)
+    if ctx.allows("locals"):
+        _settle_locals(ctx, stmt)
     ctx.lower(stmt)
     body = ctx.finish()
     params = tuple(_params(arguments))
@@ -314,6 +318,25 @@ def _settled(ctx: Context, stmt: Stmt) -> frozenset[Expr]:
         for shape, (first, *others) in values.items()
         if not others and (isinstance(first, Literal) or ctx.is_constant(first))
     )
+
+
+def _settle_locals(ctx: Context, stmt: Stmt) -> None:
+    """A local's dimensions that every declaration sets to one constant are set once, up here."""
+    open_: set[Expr] = set()
+    found: dict[Var, Expr] = {}
+    for part in stmt.walk():
+        if isinstance(part, Declare) and part.tensor.local:
+            levels = [lvl for lvl in part.tensor.level.levels() if not lvl.format.is_leaf]
+            for lvl, extent in zip(levels, part.dims, strict=True):
+                if extent is None:
+                    open_.add(lvl.shape)
+                elif lvl.shape in ctx.settled:
+                    found[lvl.shape] = extent.stop
+    for shape, value in found.items():
+        if shape not in open_:
+            ctx.assign(shape, value)
+            ctx.prover.know_equal(shape, value)
+            ctx.constant(shape)
 
 
 def _locals(ctx: Context, arguments: tuple[Argument, ...]) -> None:

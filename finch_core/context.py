@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from finch_core import primitives as prim
@@ -33,10 +33,12 @@ class Context(Builder):
         strict: bool = False,
         constants: Iterable[Var] = (),
         fitting: Iterable[tuple[Index, Extent]] = (),
+        disabled: Container[str] = (),
     ) -> None:
         super().__init__(names, constants)
         self.prover = Prover()
         self.strict = strict
+        self._disabled = disabled
         self.fitting = frozenset(fitting)
         self.settled: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to one value, which never changes."""
@@ -49,6 +51,10 @@ class Context(Builder):
         self.spans: dict[BoundTensor | None, Span | None] = {}
         self._simplifier = simplifier
         self._slots = 0
+
+    def allows(self, rule: str) -> bool:
+        """Whether a rule that only makes code better is switched on."""
+        return rule not in self._disabled
 
     # -- expressions --------------------------------------------------------------------
 
@@ -106,9 +112,14 @@ class Context(Builder):
     # -- control ------------------------------------------------------------------------
 
     def fork(
-        self, cond: Expr, yes: Callable[[], None], no: Callable[[], None] | None = None
+        self,
+        cond: Expr,
+        yes: Callable[[], None],
+        no: Callable[[], None] | None = None,
+        likely: bool = False,
     ) -> None:
-        """Emit ``if cond: yes() else: no()``, each with what the condition implies."""
+        """Emit ``if cond: yes() else: no()``, each with what the condition implies; ``likely`` as
+        for ``If``."""
         cond = balanced(self.prover.decide(cond))
         if isinstance(cond, Literal):
             branch = yes if cond.value else no
@@ -116,7 +127,7 @@ class Context(Builder):
                 branch()
             return
         before = dict(self.cursors)
-        with self.if_(cond), self.prover.assuming(cond):
+        with self.if_(cond, likely), self.prover.assuming(cond):
             yes()
         after, self.cursors = self.cursors, before.copy()
         if no is not None:

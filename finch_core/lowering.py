@@ -110,7 +110,7 @@ def _declare(ctx: Context, stmt: Declare) -> None:
     tensor: BoundTensor = stmt.tensor
     levels = [lvl for lvl in tensor.level.levels() if not lvl.format.is_leaf]
     for lvl, extent in zip(levels, stmt.dims, strict=True):
-        if extent is not None:
+        if extent is not None and not ctx.is_constant(lvl.shape):
             ctx.assign(lvl.shape, evaluate(ctx, extent.stop))  # type: ignore[arg-type]
             if lvl.shape in ctx.settled:
                 ctx.prover.know_equal(lvl.shape, extent.stop)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from finch_core import primitives as prim
 from finch_core.expressions import Call, Cast, Expr, Literal, Var, call, lift
+from finch_core.ranges import Range, range_of
 
 _ZERO = lift(0)
 _DEPTH = 12
@@ -74,6 +75,10 @@ class Prover:
         if not _is(meaning, prim.minimum_):
             return (expr,)
         return tuple(arg + (offset + extra) for arg in meaning.args)  # type: ignore[attr-defined]
+
+    def range_of(self, expr: Expr) -> Range | None:
+        """Between what ``expr`` lies whatever the data, where its dtype or operators tell."""
+        return range_of(expr, self._definitions)
 
     def know(self, cond: Expr) -> None:
         """The integer comparisons that ``cond`` being true implies."""

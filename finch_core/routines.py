@@ -95,9 +95,12 @@ def append_entry(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, **buffer
         ctx.assign(room, more)
 
 
-def accumulate_counts(ctx: Context, ptr: Buffer, stop: Expr, total: Expr) -> None:
+def accumulate_counts(ctx: Context, ptr: Buffer, stop: Any, total: Expr) -> None:
     """Turn the counts in ``ptr[1:stop + 1]`` into the positions where fibers start and end."""
     require_width(ctx, total, ptr.dtype, "stored entries", "pointer")
+    stop = lift(stop)
+    if stop == ONE:
+        return  # the first count is where the only fiber ends
     sum_ = ctx.var(f"{ptr.name}_sum", 0)
     with ctx.for_("p", 1, stop + 1) as p:
         ctx.assign(sum_, sum_ + Load(ptr, p).cast(INTP))

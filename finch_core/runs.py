@@ -8,20 +8,23 @@ to the child without duplicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.binding import BoundLevel, Fiber, TensorLike
 from finch_core.dtypes import BOOL, INTP, Type
-from finch_core.expressions import TRUE, Access, Expr, Index, Literal, Load, Var, call
+from finch_core.expressions import TRUE, Access, Buffer, Expr, Index, Literal, Load, Var, call
 from finch_core.level import Field, Format
 from finch_core.notation import Extent, Loop, Sieve, Stmt, Update
 from finch_core.routines import append_position, same_value
 
 if TYPE_CHECKING:
+    from finch_core.assembly import Function
+    from finch_core.builder import Builder
     from finch_core.context import Context
     from finch_core.operators import Operator
 
@@ -157,19 +160,48 @@ def merges_late(format: Any) -> bool:
     return bool(format.merge) and not format.lvl.is_leaf
 
 
-def extend_run(
-    ctx: Context, lvl: BoundLevel, first: Expr, stored: Expr, yes: Callable[[], None],
-    no: Callable[[], None], adjacent: Expr = TRUE,
-) -> None:  # fmt: skip
-    """Emit ``yes()`` where the leaf at ``stored`` continues the run before it in its fiber (whose
-    runs begin with ``first``), and ``no()`` elsewhere; the position is clean again in the first
-    case."""
-    child = lvl.child
-    assert child is not None
-    here, before = Fiber(child, stored), Fiber(child, stored - 1)
-    same = same_value(before.read(ctx), here.read(ctx))
-    with ctx.if_((first < stored).and_(adjacent).and_(same)):
-        child.assemble(ctx, stored, stored + 1)
-        yes()
-    with ctx.else_():
-        no()
+def append_run(ctx: Context, lvl: BoundLevel, first: Expr, ends: Mapping[str, Expr]) -> Expr:
+    """Make what is at the next position a run with these ``ends``, by the names of their buffers:
+    ``left``, the first index, where the level keeps that, and ``right``, the last or the one after.
+
+    Where runs are merged as they are written, one that equals the run before it in its fiber (whose
+    runs begin with ``first``) extends that, if ``left`` is next to where it ends. Gives whether
+    there is a run more; if not, the position is clean again.
+    """
+    target = lvl.scratch or lvl.child
+    assert target is not None
+    stored, buffers = lvl.state["stored"], tuple(map(lvl.buffer, ends))
+    if merges_late(lvl.format) or not lvl.format.merge:  # type: ignore[attr-defined]
+        for buffer, end in zip(buffers, ends.values(), strict=True):
+            ctx.store(buffer, stored, end)
+        ctx.assign(stored, stored + 1)
+        return TRUE
+    before, here = (Fiber(target, at).read(ctx) for at in (stored - 1, stored))
+    same = (first < stored).and_(same_value(before, here))
+    at = ctx.let(f"{lvl.name}_at", stored)
+    function = _append_run(ctx, tuple(ends), buffers[-1].dtype)
+    ctx.assign(stored, ctx.invoke(function, *buffers, same, stored, *ends.values()))
+    with ctx.if_(at.eq(stored)):
+        target.assemble(ctx, at, at + 1)
+    return at < stored
+
+
+def _append_run(ctx: Context, names: tuple[str, ...], dtype: np.dtype[Any]) -> Function:
+    """The routine that appends a run, or extends the last one; gives how many there are then."""
+
+    def build(b: Builder, *params: Any) -> None:
+        buffers, (extends, stored), ends = params[:count], params[count:-count], params[-count:]
+        if count > 1:
+            extends = extends.and_((Load(buffers[-1], stored - 1).cast(INTP) + 1).eq(ends[0]))
+        with b.if_(extends):
+            b.store(buffers[-1], stored - 1, ends[-1])
+            b.ret(stored)
+        with b.else_():
+            for buffer, end in zip(buffers, ends, strict=True):
+                b.store(buffer, stored, end)
+            b.ret(stored + 1)
+
+    count = len(names)
+    buffers = (Buffer(f"{name}s", dtype) for name in names)
+    scalars = Var("extends", BOOL), Var("stored", INTP), *(Var(name, INTP) for name in names)
+    return ctx.function(f"append_{'_'.join(names)}_{dtype}", (*buffers, *scalars), INTP, build)

@@ -23,7 +23,7 @@ from finch_core.routines import (
     same_value,
     search,
 )
-from finch_core.runs import bind_scratch, extend_run, merge_runs, merges_late, scratch_fields
+from finch_core.runs import append_run, bind_scratch, merge_runs, merges_late, scratch_fields
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel
@@ -216,18 +216,8 @@ class _Writing:
 
     def commit(self, ctx: Context, stop: Expr) -> None:
         """Make what is at the next position a run up to ``stop``."""
-        stored, right = self.lvl.state["stored"], self.lvl.buffer("right")
-
-        def append() -> None:
-            ctx.store(right, stored, stop)
-            ctx.assign(stored, stored + 1)
+        with ctx.if_(append_run(ctx, self.lvl, self.first, {"right": stop})):
             ctx.assign(self.gapped, False)
-
-        if self.merges:
-            extend = lambda: ctx.store(right, stored - 1, stop)  # noqa: E731
-            extend_run(ctx, self.lvl, self.first, stored, extend, append)
-        else:
-            append()
         ctx.assign(self.reached, stop)
         ctx.assign(self.written, True)
         self.fiber.mark(ctx)

@@ -28,7 +28,7 @@ from finch_core.looplets import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.routines import accumulate_counts, append_position, check_index_width, search
-from finch_core.runs import bind_scratch, extend_run, merge_runs, merges_late, scratch_fields
+from finch_core.runs import append_run, bind_scratch, merge_runs, merges_late, scratch_fields
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel
@@ -203,21 +203,8 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         dirty = ctx.var(f"{name}_dirty", False)
         yield Fiber(target, stored, dirty, fiber.tensor)
         with ctx.if_(dirty):
-            commit(ctx, start, stop)
+            append_run(ctx, lvl, first, {"left": start, "right": stop - 1})
             fiber.mark(ctx)
-
-    def commit(ctx: Context, start: Expr, stop: Expr) -> None:
-        def append() -> None:
-            ctx.store(left, stored, start)
-            ctx.store(right, stored, stop - 1)
-            ctx.assign(stored, stored + 1)
-
-        if lvl.format.merge and target.format.is_leaf:  # type: ignore[attr-defined]
-            extend = lambda: ctx.store(right, stored - 1, stop - 1)  # noqa: E731
-            adjacent = (Load(right, stored - 1).cast(INTP) + 1).eq(start)
-            extend_run(ctx, lvl, first, stored, extend, append, adjacent)
-        else:
-            append()
 
     yield AcceptRun(lambda ctx, start, stop: Thunk(lambda ctx: over(ctx, start, stop)))
     ctx.store(lvl.buffer("ptr"), fiber.pos + 1, stored - first)

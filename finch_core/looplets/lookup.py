@@ -9,6 +9,7 @@ import attrs
 
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.region import begins
 from finch_core.looplets.short_circuit import end_early
 from finch_core.rewrite import substitute_index
 
@@ -38,18 +39,11 @@ def each_index(ctx: Context, region: Region) -> None:
     if region.is_point(ctx):
         at_index(ctx, region, ctx.let(name, start))
     elif ctx.prover.le(stop, start + 1):
-        ctx.fork(_begins(ctx, region), lambda: at_index(ctx, region, ctx.let(name, start)))
+        ctx.fork(begins(ctx, region), lambda: at_index(ctx, region, ctx.let(name, start)))
     else:
         with ctx.for_(name, start, stop) as i, ctx.prover.assuming(start <= i, i < stop):
             at_index(ctx, region, i)
             end_early(ctx, region, i + 1)
-
-
-def _begins(ctx: Context, region: Region) -> Expr:
-    """The condition that a region is not empty, as short as what is known allows."""
-    start, stop = region.start, region.stop
-    needed = [end for end in ctx.prover.least_of(stop) if not ctx.prover.lt(start, end)]
-    return start < (needed[0] if len(needed) == 1 and ctx.unchanging(needed[0]) else stop)
 
 
 def at_index(ctx: Context, region: Region, index: Expr) -> None:

@@ -14,7 +14,7 @@ import attrs
 from finch_core.binding import TensorLike
 from finch_core.dtypes import Type
 from finch_core.expressions import Access, Expr, Index
-from finch_core.looplets.base import Looplet
+from finch_core.looplets.base import Looplet, Precedence
 from finch_core.notation import Sequential, Stmt
 
 if TYPE_CHECKING:
@@ -73,7 +73,17 @@ class Region:
             lower_invariant(ctx, region, frozenset())
             return
         slot = max(region.looplets, key=lambda k: (region.looplets[k].precedence, -k))
+        if region.looplets[slot].precedence in _VARYING and region._is_at_most_point(ctx):
+            point = region.between(region.start, region.start + 1)
+            ctx.fork(begins(ctx, region), lambda: point.lower(ctx))
+            return
         region.looplets[slot].lower(ctx, region, slot)
+
+    def _is_at_most_point(self, ctx: Context) -> bool:
+        """Whether it is known to be one index long or empty, but not which."""
+        if not ctx.allows("points") or self.is_point(ctx):
+            return False
+        return ctx.prover.le(self.stop, self.start + 1)
 
     def _used(self) -> Region:
         """Without the slots that the body has lost."""
@@ -82,6 +92,17 @@ class Region:
             return self
         kept = {k: looplet for k, looplet in self.looplets.items() if k in used}
         return attrs.evolve(self, looplets=kept)
+
+
+_VARYING = (Precedence.SEQUENCE, Precedence.JUMPER, Precedence.STEPPER)
+"""Looplets that are simpler at a single index than along a loop."""
+
+
+def begins(ctx: Context, region: Region) -> Expr:
+    """The condition that a region is not empty, as short as what is known allows."""
+    start, stop = region.start, region.stop
+    needed = [end for end in ctx.prover.least_of(stop) if not ctx.prover.lt(start, end)]
+    return start < (needed[0] if len(needed) == 1 and ctx.unchanging(needed[0]) else stop)
 
 
 def is_empty(stmt: Stmt) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 import attrs
@@ -66,6 +67,8 @@ class Sequence(Looplet):
             end = phase.end(ctx, part)
             phase.up_to(ctx, part.put(slot, phase), slot, end)
             if k < len(self.phases):
+                if k == len(self.phases) - 1 and phase.stop is not None and _is_still(part):
+                    end = phase.stop  # the last phase is empty where that is beyond the region
                 following = ctx.prover.maximum(start, end)
                 start = ctx.bind(f"{region.index.name}_start", following)
 
@@ -80,3 +83,23 @@ class Sequence(Looplet):
                 body = Switch(phase.stop.eq(region.stop), body, cut)
             result = Switch(region.start < phase.stop, body, result)
         return result
+
+
+def _is_still(region: Region) -> bool:
+    """Whether no looplet of the region has a position that moves along it."""
+    return all(looplet.precedence not in _MOVING for looplet in _parts(region.looplets.values()))
+
+
+_MOVING = (Precedence.THUNK, Precedence.STEPPER, Precedence.JUMPER)
+
+
+def _parts(looplets: Iterable[Looplet]) -> Iterator[Looplet]:
+    """The looplets and what they are made of."""
+    for looplet in looplets:
+        yield looplet
+        if isinstance(looplet, Sequence):
+            yield from _parts(looplet.phases)
+        elif isinstance(looplet, Phase):
+            yield from _parts([as_looplet(looplet.body)])
+        elif isinstance(looplet, Switch):
+            yield from _parts(map(as_looplet, (looplet.head, looplet.tail)))

@@ -246,13 +246,33 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         ctx.prover.know_le(reached + 1, stop)
         step = region.between(reached, stop)
         bodies = {k: s.step(ctx, now[k]) for k, s in steps.items()}
-        _cases(ctx, step, list(slots), steps, bodies, stops, certain=whole)
+        steady = {k: body for k, body in bodies.items() if _is_steady(ctx, body)}
+        asked = [k for k in slots if k not in steady]
+        certain = whole and not steady
+        step = attrs.evolve(step, looplets=step.looplets | steady)
+        _cases(ctx, step, asked, steps, bodies, stops, certain)
+        for k in steady:
+            _advance_past(ctx, steps[k], stops[k], stop)
         ctx.assign(reached, stop)
         for stepper in steps.values():
             ctx.cursors[stepper.position] = reached
         early = end_early(ctx, region, reached, {s.position: s.position for s in steps.values()})
     for stepper in steps.values():
         ctx.cursors[stepper.position] = None if early else region.stop
+
+
+def _is_steady(ctx: Context, body: Looplet) -> bool:
+    """Whether a step's body is the same wherever the region ends."""
+    return ctx.allows("steady") and body.truncated() == body
+
+
+def _advance_past(ctx: Context, stepper: Stepper, end: Expr, stop: Expr) -> None:
+    """Move on where a step ends at ``stop``: its body did not need to know."""
+
+    def goes_on() -> None:
+        ctx.cursors[stepper.position] = stop
+
+    ctx.fork(end.eq(stop), lambda: stepper.advance(ctx, stop), goes_on, likely=True)
 
 
 def _cases(
@@ -264,7 +284,8 @@ def _cases(
     stops: dict[int, Expr],
     certain: bool,
 ) -> None:
-    """Which steps end with the region? ``certain``: one of those left to ask does."""
+    """Which steps in ``slots`` end with the region, so that their bodies are whole? ``certain``:
+    one of those left to ask does."""
     if not slots:
         region.lower(ctx)
         return

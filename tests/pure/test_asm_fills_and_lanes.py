@@ -13,13 +13,13 @@ from finch_core.run_block import run_block
 from finch_core.typing_pass import typed
 
 X, Y, IDX = Buffer("x", FLOAT64), Buffer("y", FLOAT64, True), Buffer("idx", INTP)
-N = Var("n", INTP)
+N, M = Var("n", INTP), Var("m", INTP)
 ALL = {name for name, _ in PASSES}
 
 
 @pytest.fixture
 def b():
-    return Builder(Names(["n"]), constants=(N,))
+    return Builder(Names(["n", "m"]), constants=(N, M))
 
 
 def only(name, block):
@@ -127,3 +127,78 @@ def test_a_sum_that_is_read_inside_gets_no_lanes(b):
     b.store(Y, 0, t)
     block = typed(b.finish())
     assert only("lanes", block) is block
+
+
+# -- fills of several dimensions, and in several pieces --------------------------------------
+
+
+def rows(b, start, stop, store):
+    with b.for_("i", start, stop) as i, b.for_("j", 0, M) as j:
+        store(i * M + j, j)
+
+
+def test_a_fill_of_rows_is_taken_over_by_loops_over_them(b):
+    b.fill(Y, 0, N * M, 2.0)
+    rows(b, 0, N, lambda at, j: b.store(Y, at, Load(Y, at) + Load(X, j)))
+    text = agree(typed(b.finish()), {N: 2, M: 3, X: [1.0, 2.0, 3.0], Y: [7.0] * 6})
+    assert "fill" not in text
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_pieces_without_a_gap_take_a_fill_over(b, n):
+    def store(at, j):
+        b.store(Y, at, Load(X, j))
+
+    def row(i):
+        with b.for_("j", 0, M) as j:
+            store(i * M + j, j)
+
+    b.fill(Y, 0, N * M, 2.0)
+    first = b.let("first", N.min(1))
+    with b.if_(lift(0) < N):
+        with b.if_(lift(1) < N):
+            row(lift(0))
+        with b.else_():
+            row(lift(0))
+    rows(b, first, N - 1, store)
+    last = b.let("last", first.max(N - 1))
+    with b.if_(last < N):
+        row(last)
+    text = agree(typed(b.finish()), {N: n, M: 2, X: [1.0, 2.0], Y: [7.0] * (2 * n)})
+    assert "fill" not in text
+
+
+@pytest.mark.parametrize(
+    "spoil", ["gap", "transposed", "other row read", "one branch", "read first", "moving end"]
+)
+def test_the_fill_of_rows_stays_where_one_may_keep_it(b, spoil):
+    b.fill(Y, 0, N * M, 2.0)
+    end = b.var("end", N)
+    if spoil == "read first":
+        b.store(Buffer("z", FLOAT64), 0, Load(Y, lift(0)))
+    if spoil == "moving end":
+        b.assign(end, N - 1)
+    with b.for_("i", 1 if spoil == "gap" else 0, end if spoil == "moving end" else N) as i:
+        with b.for_("j", 0, M) as j:
+            if spoil == "transposed":
+                b.store(Y, j * N + i, Load(X, j))
+            elif spoil == "one branch":
+                with b.if_(Load(X, j) > 1.5):
+                    b.store(Y, i * M + j, 5.0)
+            else:
+                b.store(Y, i * M + j, Load(X, j))
+        if spoil == "other row read":
+            b.store(Buffer("z", FLOAT64), 0, Load(Y, N * M - 1))
+    values = {N: 2, M: 3, X: [1.0, 2.0, 3.0], Y: [7.0] * 6, Buffer("z", FLOAT64): [0.0]}
+    assert "fill" in agree(typed(b.finish()), values)
+
+
+def test_both_branches_may_store_an_element(b):
+    b.fill(Y, 0, N, 2.0)
+    with b.for_("i", 0, N) as i:
+        with b.if_(Load(X, i) > 1.5):
+            b.store(Y, i, 5.0)
+        with b.else_():
+            b.store(Y, i, Load(Y, i) + 1.0)
+    text = agree(typed(b.finish()), {N: 3, X: [1.0, 2.0, 3.0], Y: [7.0, 7.0, 7.0]})
+    assert "fill" not in text

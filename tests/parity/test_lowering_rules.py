@@ -1,0 +1,173 @@
+"""Rules of lowering that make code shorter and faster: what they do, and that answers stay."""
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, _, coalesce
+from finch_core import primitives as prim
+from finch_core.compile import Options
+from finch_core.dtypes import INTP
+from finch_core.errors import OutOfBounds
+from finch_core.expressions import Buffer, Literal, Load, Var, call, cast
+from finch_core.kernels import Kernel
+from finch_core.ranges import range_of
+from finch_levels import Dense, Element, Pattern, RunList, SparseList, SparseRunList
+
+RUNS = SparseRunList(Pattern())
+COVER = RunList(Element(0.0))
+
+
+def both(c, a, b, d):
+    c[...] = False
+    for i in _:
+        c[i] = a[i] & b[i] & d[i]
+    return c
+
+
+def total(c, a, b, d):
+    c[...] = 0
+    for i in _:
+        c[i] = a[i] + b[i] * d[i]
+    return c
+
+
+def narrowed(c, a):
+    c[...] = False
+    for i in _:
+        c[i] = coalesce(a[~(i - 1)], True) & a[i] & coalesce(a[~(i + 1)], True)
+    return c
+
+
+def row_by_row(c, a):
+    c[...] = 0
+    for i in _:
+        t = Tensor(Dense(Element(0.0)))
+        for j in _:
+            t[j] = 2.0 * a[i, j]
+        for j in _:
+            c[i, j] = coalesce(t[~(j - 1)], 0.0) + t[j]
+    return c
+
+
+def counts(c, a):
+    c[...] = 0
+    for i in _:
+        c[a[i] // np.uint8(16)] += 1
+    return c
+
+
+def with_and_without(function, rule, out, format, cases, backend):
+    """The assembly with a rule and without; on all cases both must do what NumPy does."""
+    texts = []
+    for disabled in (frozenset(), frozenset({rule})):
+        run = Kernel(function, Options(backend=backend, disabled=disabled))
+        for arrays in cases:
+            tensors = [Tensor(format, array) for array in arrays]
+            expected = run.reference(out(), *tensors)
+            np.testing.assert_array_equal(run(out(), *tensors).to_numpy(), expected)
+        texts.append(run.lower(out(), *tensors).as_text("assembly"))
+    return texts
+
+
+def smooth(n, seed, values=(0.0, 1.0)):
+    rng = np.random.default_rng(seed)
+    return np.repeat(rng.choice(values, n), rng.integers(1, 4, n))[:n]
+
+
+BACKENDS = pytest.mark.parametrize("backend", ["interpreter", "c"])
+
+
+@BACKENDS
+def test_steps_that_do_not_ask_where_they_end_are_not_told_apart(backend):
+    cases = [[smooth(n, seed) != 0 for seed in range(3)] for n in (0, 1, 2, 30)]
+    new, old = with_and_without(both, "steady", lambda: Tensor(RUNS), RUNS, cases, backend)
+    assert new.count("append_left_right_int64(") < old.count("append_left_right_int64(")
+
+
+@BACKENDS
+def test_runs_that_cover_merge_in_one_loop_without_branches(backend):
+    cases = [[smooth(n, seed, (0.0, 1.0, 2.0)) for seed in range(3)] for n in (0, 1, 2, 30)]
+    new, old = with_and_without(total, "steady", lambda: Tensor(COVER), COVER, cases, backend)
+    assert 2 * len(new.splitlines()) < len(old.splitlines())
+
+
+@BACKENDS
+@pytest.mark.parametrize("format", [RUNS, SparseList(Element(False)), Dense(Element(False))])
+def test_a_stretch_of_at_most_one_index_has_no_loop(backend, format):
+    cases = [[smooth(n, 1) != 0] for n in (0, 1, 2, 3, 30)]
+    new, old = with_and_without(narrowed, "points", lambda: Tensor(format), format, cases, backend)
+    assert len(new.splitlines()) <= len(old.splitlines())
+    if format == RUNS:
+        assert new.count("while") < old.count("while")
+
+
+@BACKENDS
+def test_the_dimensions_of_a_local_are_set_once(backend):
+    matrix, rng = Dense(Dense(Element(0.0))), np.random.default_rng(0)
+    shapes = [(0, 0), (0, 3), (3, 0), (1, 1), (4, 5)]
+    cases = [[rng.integers(0, 9, shape).astype(float)] for shape in shapes]
+    new, old = with_and_without(
+        row_by_row, "locals", lambda: Tensor(matrix), matrix, cases, backend
+    )
+    assert new.index("t_n0 = ") < new.index("for i in") < old.index("t_n0 = ")
+    assert "fill(" not in new
+
+
+# -- values that a dtype bounds ---------------------------------------------------------------
+
+
+@BACKENDS
+@pytest.mark.parametrize("bins", [16, 300])
+def test_a_bound_that_no_loop_changes_comes_first(backend, bins):
+    grey = np.random.default_rng(0).integers(0, 256, 50).astype(np.uint8)
+    out = lambda: Tensor(Dense(Element(0)), (bins,))  # noqa: E731
+    new, old = with_and_without(
+        counts, "ranges", out, Dense(Element(np.uint8(0))), [[grey]], backend
+    )
+    assert "15 >= c_n0 and" in new
+    assert "0 > " in old
+    assert "0 > " not in new
+
+
+@pytest.mark.parametrize("disabled", [frozenset(), frozenset({"ranges"})])
+def test_an_index_beyond_is_refused_all_the_same(disabled):
+    run = Kernel(counts, Options(disabled=disabled))
+    grey = np.array([0, 15, 16, 159, 160], np.uint8)
+    c = Tensor(Dense(Element(0)), (10,))
+    with pytest.raises(OutOfBounds, match="index 10 is out of bounds"):
+        run(c, grey)
+    np.testing.assert_array_equal(
+        run(c, grey[:-1]).to_numpy(), np.bincount(grey[:-1] // 16, minlength=10)
+    )
+
+
+BYTE = Load(Buffer("a", np.dtype(np.uint8)), Literal(0, INTP))
+SIGNED = Load(Buffer("b", np.dtype(np.int16)), Literal(0, INTP))
+WIDE = Load(Buffer("d", np.dtype(np.uint64)), Literal(0, INTP))
+
+
+def u8(value):
+    return Literal(np.uint8(value), np.dtype(np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (BYTE, (0, 255)),
+        (cast(BYTE, INTP), (0, 255)),
+        (SIGNED, (-(2**15), 2**15 - 1)),
+        (WIDE, None),
+        (cast(WIDE, INTP), None),
+        (Var("n", INTP), None),
+        (call(prim.floordiv, BYTE, u8(16)), (0, 15)),
+        (call(prim.mod, BYTE, u8(10)), (0, 9)),
+        (call(prim.bitand, BYTE, u8(7)), (0, 7)),
+        (call(prim.rshift, BYTE, u8(4)), (0, 15)),
+        (call(prim.floordiv, BYTE, u8(0)), (0, 255)),
+        (call(prim.add, BYTE, u8(1)), (0, 255)),
+        (cast(call(prim.bitand, WIDE, Literal(np.uint64(31), np.dtype(np.uint64))), INTP), (0, 31)),
+        (cast(SIGNED, np.dtype(np.uint8)), (0, 255)),
+    ],
+)
+def test_ranges(expr, expected):
+    assert range_of(expr, {}) == expected
