@@ -93,6 +93,15 @@ def blending(name: str, first: Any, second: Any, systems: Any) -> Race:
     return Race(name, ours, theirs, value, exact=True, work="blend")
 
 
+def box(name: str, grey: Any, systems: Any) -> Race:
+    """A stencil in two parts."""
+    pixels, sums = asarray(grey), Tensor(Dense(Dense(Element(np.uint16(0)))))
+    ours = {"finch": lambda: images.box_sum(sums, pixels)}
+    theirs = peers.contenders(systems, "box_sum", grey)
+    value = lambda found: found.to_numpy() if isinstance(found, Tensor) else found  # noqa: E731
+    return Race(name, ours, theirs, value, exact=True, work="box sum")
+
+
 def from_collections(systems: Any, data: Path | None) -> Iterator[Race]:
     """Each picture of each collection, as a few; a collection is reported as one."""
     plain = [*real.collections(data), *real.packaged_pictures()]
@@ -113,6 +122,7 @@ def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:
     yield dilation("blobs 400", generators.blobs(400, 400, 10.0), systems)
     pair = [generators.runs(400, 400, 40, seed) for seed in (0, 1)]
     yield blending("runs of 40, 400", *pair, systems)
+    yield box("runs of 40, 400", pair[0], systems)
     for side in SIZES[1:5] if quick else SIZES:
         image = generators.blobs(side, side, side / 14)
         yield erosion(f"erosion {side}", image, systems, group="scaling", size=float(side))

@@ -68,6 +68,14 @@ def test_histogram(way: str) -> None:
     np.testing.assert_array_equal(bins, np.bincount(grey[mask] // 16, minlength=16))
 
 
+@pytest.mark.parametrize("shape", [(7, 9), (1, 5), (5, 1), (1, 1), (0, 3)])
+def test_sums_over_boxes(shape: tuple[int, int]) -> None:
+    image = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    sums = Tensor(Dense(Dense(Element(np.uint16(0)))))
+    expected = scipy.ndimage.convolve(image.astype(int), BOX.astype(int), mode="constant")
+    np.testing.assert_array_equal(programs.box_sum(sums, image).to_numpy(), expected)
+
+
 def test_blending_meets_each_pair_of_runs_once() -> None:
     generator = np.random.default_rng(0)
     first = np.repeat(generator.integers(0, 256, (8, 15)), 10, axis=1).astype(np.uint8)
