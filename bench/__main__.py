@@ -26,7 +26,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="time for each row (2, quick: 0.5)")
     parser.add_argument("--updates", type=int, default=10_000_000, help="hash: random updates")
     parser.add_argument("--repeats", type=int, default=5, help="compile: processes of each kind")
-    parser.add_argument("--json", type=Path, help="write the numbers here (report: read)")
+    parser.add_argument(
+        "--json", type=Path, nargs="+", help="write the numbers here (report: read)"
+    )
     parser.add_argument("--markdown", type=Path, help="write the tables here, and plots")
     options = parser.parse_args(given)
     if options.seconds is None:
@@ -83,18 +85,23 @@ def written(result: dict[str, Any], options: argparse.Namespace) -> None:
     print("\n" + report.beside_the_paper_text(result))
     print("\nlines of code\n" + table(result["lines"]))
     if options.json is not None:
-        options.json.write_text(json.dumps(report.rounded(result)) + "\n")
+        options.json[0].write_text(json.dumps(report.rounded(result)) + "\n")
     if options.markdown is not None:
         report.write(result, options.markdown)
 
 
 def run_report(options: argparse.Namespace) -> None:
-    """The page and the plots from the numbers of an earlier run."""
+    """The page and the plots from the numbers of earlier runs; the last one counts for each race."""
     from bench import report
 
     if options.json is None or options.markdown is None:
         raise SystemExit("report: --json FILE to read and --markdown FILE to write")
-    report.write(json.loads(options.json.read_text()), options.markdown)
+    runs = [json.loads(path.read_text()) for path in options.json]
+    races = {command: rows for run in runs for command, rows in run["races"].items()}
+    order = [command for command in RACES if command in races]
+    whole = {**runs[-1], "races": {command: races[command] for command in order}}
+    report.write({"compile": [], **{k: v for run in runs for k, v in run.items()}, **whole},
+                 options.markdown)  # fmt: skip
 
 
 def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
@@ -134,7 +141,7 @@ def main() -> None:
     found = tables(options)
     print("\n\n".join(map(table, found)))
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        options.json[0].write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

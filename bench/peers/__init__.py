@@ -41,6 +41,19 @@ class Levels:
     steps: Any
 
 
+def remembered(convert: Callable[..., Any]) -> Callable[..., Any]:
+    """A conversion that is not made again where it was the last one asked for, of the same data."""
+    last: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+
+    def converted(data: Any, **options: Any) -> Any:
+        how = tuple(options.items())
+        if how not in last or last[how][0] is not data:
+            last[how] = data, convert(data, **options)
+        return last[how][1]
+
+    return converted
+
+
 def load(names: Iterable[str] | None = None) -> tuple[dict[str, ModuleType], dict[str, str]]:
     """The peers that are there, and why the others are not."""
     found, missing = {}, {}

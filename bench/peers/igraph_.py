@@ -7,9 +7,10 @@ from typing import Any
 import igraph
 import numpy as np
 
-from bench.peers import Contenders, Levels
+from bench.peers import Contenders, Levels, remembered
 
 
+@remembered
 def _graph(graph: Any, directed: bool = True) -> tuple[Any, Any]:
     rows, columns = graph.tocoo().coords
     kept = np.ones(len(rows), dtype=bool) if directed else rows < columns

@@ -8,11 +8,12 @@ import networkit as nk
 import numpy as np
 import scipy.sparse
 
-from bench.peers import Contenders, Levels
+from bench.peers import Contenders, Levels, remembered
 
 nk.setNumberOfThreads(1)
 
 
+@remembered
 def _graph(graph: Any, weighted: bool = False, directed: bool = True) -> Any:
     entries = (graph if directed else scipy.sparse.triu(graph, 1)).tocoo()
     where = tuple(index.astype(np.uint64) for index in entries.coords)
