@@ -168,8 +168,9 @@ def _head(result: Mapping[str, Any]) -> list[str]:
         "",
         "Written by `python -m bench all --markdown docs/results.md`"
         + (" with `--quick`." if result.get("quick") else ".")
-        + " One process for each kind of work, one thread, contenders alternating, the least of many runs, and every "
-        "result compared with every other before. Times are the process's, of all its threads.",
+        + " One process for each kind of work, one thread, contenders alternating, the least of "
+        "many runs, and every result compared with every other before. Times are the process's, "
+        "of all its threads.",
         "",
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
         f"{about['python']}; {versions}.",
