@@ -207,6 +207,10 @@ class Kernel:
         return f"<kernel {self._function.__qualname__}>"
 
 
+Workspace = tuple[tuple[Tensor, ...], list[int]]
+"""The locals of a call, and the addresses of their records."""
+
+
 class Entry:
     """A kernel for one tuple of signatures: compiled, and how to call it."""
 
@@ -218,17 +222,17 @@ class Entry:
         self._compiled: CompiledKernel = compiled
         self._function: Any = getattr(compiled, "function", compiled)
         self._local_records = local_records(program)
-        self._pool: list[list[Tensor]] = []
+        self._pool: list[Workspace] = []
         names = (*program.params, *program.free)
-        self._simple = not self._local_records and all(
-            isinstance(s, TensorSignature) for s in lowered.signatures
-        )
+        self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
         written = _written(program)
         self._outputs = tuple(k for k, name in enumerate(names) if name in written)
         self.arrays = tuple(k for k in self._outputs if _is_array(lowered.signatures[k]))
         self._declared = _declared(program)
         self._names = names
         self._results = _result_plan(program)
+        # workspaces are kept for the next call, unless they are given away
+        self._keeps_locals = bool(self._local_records) and all(kind for kind, _ in self._results)
         self._single = program.single
         self._checked: deque[list[Any]] = deque(maxlen=4)
         self._threads = threading.local()
@@ -239,12 +243,15 @@ class Entry:
         memory = [value._memory for value in values]
         if memory not in self._checked:
             self._check_memory(values, memory)
-        locals_ = self._locals() if self._local_records else ()
         if self._simple:
             call_args = [value.address for value in values]
         else:
             call_args = [word for value in values for word in value.words()]
-            call_args += [tensor.address for tensor in locals_]
+        locals_: tuple[Tensor, ...] = ()
+        if self._local_records:
+            workspace = self._workspace()
+            locals_, addresses = workspace
+            call_args += addresses
         try:
             control = self._threads.address
         except AttributeError:
@@ -252,8 +259,8 @@ class Entry:
         code = self._function(control, *call_args)
         if code != DONE:
             self._settle(code, values, locals_)
-        if self._local_records:
-            self._release(list(locals_))
+        if self._keeps_locals:
+            self._pool.append(workspace)
         if self._single and self._results:
             kind, k = self._results[0]
             return given[k] if kind else locals_[k]
@@ -289,16 +296,13 @@ class Entry:
                 )
         self._checked.append(memory)
 
-    def _locals(self) -> list[Tensor]:
+    def _workspace(self) -> Workspace:
+        """Locals that no other call uses: those of a call that is over, where there are any."""
         try:
             return self._pool.pop()
         except IndexError:
-            return [Tensor(loc.format, loc.shape) for loc in self._local_records]
-
-    def _release(self, locals_: list[Tensor]) -> None:
-        """Keep workspaces for the next call, unless they were given away."""
-        if all(kind for kind, _ in self._results):
-            self._pool.append(locals_)
+            made = tuple(Tensor(loc.format, loc.shape) for loc in self._local_records)
+            return made, [tensor.address for tensor in made]
 
     def _settle(self, code: int, values: Sequence[Any], locals_: Any) -> None:
         """What a kernel that did more than return leaves to do."""
