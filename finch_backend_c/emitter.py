@@ -5,7 +5,7 @@ The names of methods follow the classes of ``finch_core.assembly`` and ``express
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
-from finch_backend_c.lanes import in_lanes, permitted
+from finch_backend_c.lanes import Lanes, Reductions, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, suffix
@@ -27,6 +27,7 @@ _COMPOUND = frozenset("+-*/&|^")
 _COMMUTATIVE = frozenset("+*&|^")
 _PRIMITIVES = frozenset(PRIMITIVES)
 
+Stmts = tuple[c.Stmt, ...]
 Typed = tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]
 
 
@@ -43,6 +44,7 @@ class Emitter:
         self.cleanup = False
         self._loop_names: dict[str, str] = {}
         self._replaced: Mapping[str, c.Expr] = {}
+        self.kept: dict[Reductions, Lanes] = {}
         self._typings: dict[tuple[Operator, tuple[Type, ...]], Typed] = {}
 
     # -- expressions --------------------------------------------------------------------------
@@ -183,7 +185,20 @@ class Emitter:
     def _emit_for(self, s: asm.For) -> tuple[c.Stmt, ...]:
         if permitted(s):
             return self._in_lanes(s)
-        return self._loop(s, self.scope.variable(s.var.name), self.block(s.body))
+        with self._keeping(s) as around:
+            loop = self._loop(s, self.scope.variable(s.var.name), self.block(s.body))
+        return around(loop)
+
+    @contextmanager
+    def _keeping(self, s: asm.For | asm.While) -> Iterator[Callable[[Stmts], Stmts]]:
+        """Keep lanes of the loops within ``s`` filled from turn to turn; yields what puts their
+        beginning and end around it."""
+        lanes = kept_around(self, s)
+        self.kept.update((kept.reductions, kept) for kept in lanes)
+        before = tuple(part for kept in lanes for part in kept.declared())
+        yield lambda loop: (*before, *loop, *(part for kept in lanes for part in kept.drained()))
+        for kept in lanes:
+            del self.kept[kept.reductions]
 
     def _in_lanes(self, s: asm.For) -> tuple[c.Stmt, ...]:
         if self._settled(s.stop, s):
@@ -219,7 +234,9 @@ class Emitter:
         return isinstance(stop, ir.Literal)
 
     def _emit_while(self, s: asm.While) -> tuple[c.Stmt, ...]:
-        return (c.While(self.node(s.cond), self.block(s.body)),)
+        with self._keeping(s) as around:
+            loop = c.While(self.node(s.cond), self.block(s.body))
+        return around((loop,))
 
     def _emit_if(self, s: asm.If) -> tuple[c.Stmt, ...]:
         cond = self.node(s.cond)

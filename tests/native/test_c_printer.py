@@ -237,6 +237,35 @@ def test_lanes_keep_the_sign_of_zero():
     assert np.signbit(record.kept[0][0])
 
 
+@pytest.mark.parametrize("seen", [False, True])
+def test_lanes_stay_filled_around_loops_whose_lengths_are_data(seen):
+    record, lengths = Record("r"), [0, 3, 4, 5, 8, 1, 140, 9]
+    ends = np.cumsum([0, *lengths])
+    data, out = np.arange(ends[-1] + 0.0), np.zeros(len(lengths))
+    b, ptr = record.buffer("b", data), record.buffer("ptr", ends)
+    sums = record.buffer("sums", out)
+    q, i, s = var("q"), var("i"), Var("s", FLOAT64)
+    start, stop = var("start"), var("stop")
+    block = [
+        asm.Let(start, Load(ptr, q)),
+        asm.Let(stop, Load(ptr, q + 1)),
+        asm.For(i, start, stop, asm.Block((asm.Assign(s, s + Load(b, i)),)), ((s, prim.add),)),
+        *([asm.Store(sums, q, s)] if seen else []),
+    ]
+    statements = [
+        asm.Let(s, Literal(0.0, FLOAT64), True),
+        asm.For(q, lift(0), lift(len(lengths)), asm.Block(tuple(block))),
+        asm.Store(sums, lift(0), s),
+    ]
+    lines = emitted(*statements, records=[record])
+    outer = next(k for k, line in enumerate(lines) if line.startswith("for (int64_t q"))
+    declared = [k for k, line in enumerate(lines) if line.startswith("double s_lane")]
+    assert all(k > outer for k in declared) if seen else declared == [outer - 1]
+    assert run([record], statements)[0] == 0
+    assert out[0] == data.sum()
+    assert not seen or out[1:].tolist() == np.cumsum(data)[ends[2:] - 1].tolist()
+
+
 @pytest.mark.parametrize(
     "name", ["double", "sin", "λ", "2x", "mod_i64", "control", "GROW", "_", "A_"]
 )
