@@ -3,7 +3,7 @@
 They need ``pytest``; nothing in ``finch_core`` imports this package.
 """
 
-from finch_core.testing.arrays import DTYPES, KINDS, array, using, values
+from finch_core.testing.arrays import DTYPES, KINDS, array, values
 from finch_core.testing.formats import (
     admit,
     leaf,
@@ -15,6 +15,7 @@ from finch_core.testing.formats import (
 )
 from finch_core.testing.levels import LevelSuite
 from finch_core.testing.masks import MaskSuite
+from finch_core.testing.running import backend_names, on, using
 
 __all__ = [
     "DTYPES",
@@ -23,9 +24,11 @@ __all__ = [
     "MaskSuite",
     "admit",
     "array",
+    "backend_names",
     "leaf",
     "level_names",
     "nest",
+    "on",
     "only_first",
     "only_first_run",
     "takes_any_order",

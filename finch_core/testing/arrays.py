@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from finch_core.backends import VARIABLE
 from finch_core.dtypes import SUPPORTED
 
 Array = np.ndarray[Any, Any]
@@ -102,21 +99,4 @@ def array(
     return result
 
 
-@contextlib.contextmanager
-def using(backend: str | None) -> Iterator[None]:
-    """Kernels that name no backend (conversions among them) compile with this one meanwhile."""
-    before = os.environ.get(VARIABLE)
-    if backend is None:
-        os.environ.pop(VARIABLE, None)
-    else:
-        os.environ[VARIABLE] = backend
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(VARIABLE, None)
-        else:
-            os.environ[VARIABLE] = before
-
-
-__all__ = ["DTYPES", "KINDS", "array", "using", "values"]
+__all__ = ["DTYPES", "KINDS", "array", "values"]

@@ -15,7 +15,7 @@ from finch_core.level import Format
 from finch_core.plugins import hub
 from finch_core.tensor import Tensor
 from finch_core.testing import programs
-from finch_core.testing.arrays import DTYPES, KINDS, Array, array, using
+from finch_core.testing.arrays import DTYPES, KINDS, Array, array
 from finch_core.testing.formats import (
     Level,
     Limit,
@@ -25,6 +25,7 @@ from finch_core.testing.formats import (
     nest,
     takes_any_order,
 )
+from finch_core.testing.running import backend_names, on, using
 
 FULL = "FINCH_TESTS_FULL"
 """The environment variable that makes the suites leave nothing out."""
@@ -45,7 +46,8 @@ class LevelSuite:
     ``format`` makes a level over a child format (a class, or a static method). A format that cannot
     hold every fiber names what it can in ``limits``, by the name of the format (see ``admit``); it
     must refuse the rest with a ``FormatError`` and leave the output empty.
-    ``backends`` are those to run on, None being the default one.
+    ``backends`` are those to run on, None being the one that is taken where none is named: so
+    ``FINCH_BACKEND`` says on which compiled backend to run.
 
     Of the pairs with other formats that are installed, each backend has its share (``shares``),
     drawn with a fixed seed; with the environment variable ``FINCH_TESTS_FULL`` all are run.
@@ -65,17 +67,18 @@ class LevelSuite:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Each test over the backends and, where it takes ``other``, the installed formats."""
+        backends = backend_names(self.backends)
+        if "other" not in metafunc.fixturenames:
+            metafunc.parametrize("backend", backends)
+            return
         draw = random.Random(f"{metafunc.cls.__name__} {metafunc.function.__name__}")
-        cases = [
-            (b, o) for b in self.backends for o in (self.others() if _pairs(metafunc) else [""])
-        ]
-        if not os.environ.get(FULL) and _pairs(metafunc):
-            shares = dict(zip(self.backends, self.shares, strict=True))
-            cases = [case for case in cases if draw.random() < shares[case[0]]]
-        if _pairs(metafunc):
-            metafunc.parametrize(("backend", "other"), cases, ids=lambda v: str(v or "default"))
-        else:
-            metafunc.parametrize("backend", self.backends, ids=lambda v: str(v or "default"))
+        shares = dict.fromkeys(backends, 1.0)
+        if not os.environ.get(FULL):
+            shares = dict(zip(backends, self.shares, strict=False))
+        cases = [(b, o) for b in backends for o in self.others()]
+        metafunc.parametrize(
+            ("backend", "other"), [case for case in cases if draw.random() < shares[case[0]]]
+        )
 
     # -- helpers ----------------------------------------------------------------------------
 
@@ -110,26 +113,26 @@ class LevelSuite:
     # -- round trips ------------------------------------------------------------------------
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_a_vector_comes_back(self, backend: str | None, kind: str) -> None:
+    def test_a_vector_comes_back(self, backend: str, kind: str) -> None:
         with using(backend):
             for n in (0, 1, 2, 9):
                 for seed in range(3):
                     self.round_trip(self.make(), array((n,), float, kind, seed))
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_a_matrix_comes_back(self, backend: str | None, kind: str) -> None:
+    def test_a_matrix_comes_back(self, backend: str, kind: str) -> None:
         with using(backend):
             for shape in ((0, 0), (0, 3), (3, 0), (1, 1), (1, 5), (5, 1), (4, 7)):
                 self.round_trip(self.make(rank=2), array(shape, float, kind, sum(shape)))
 
     @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-    def test_every_dtype_comes_back(self, backend: str | None, dtype: Any) -> None:
+    def test_every_dtype_comes_back(self, backend: str, dtype: Any) -> None:
         with using(backend):
             for kind in ("runs", "half"):
                 self.round_trip(self.make(0, dtype), array((9,), dtype, kind, 1))
 
     @pytest.mark.parametrize(("fill", "dtype"), FILLS, ids=str)
-    def test_other_fills_come_back(self, backend: str | None, fill: Any, dtype: Any) -> None:
+    def test_other_fills_come_back(self, backend: str, fill: Any, dtype: Any) -> None:
         with using(backend):
             for kind in ("empty", "half", "runs"):
                 format = self.make(fill, dtype)
@@ -137,28 +140,28 @@ class LevelSuite:
                 assert tensor.fill_value == fill
                 assert np.signbit(tensor.fill_value.real) == np.signbit(np.real(fill))
 
-    def test_an_empty_tensor_is_fill(self, backend: str | None) -> None:
+    def test_an_empty_tensor_is_fill(self, backend: str) -> None:
         with using(backend):
             for fill in (0.0, np.inf, -1.0):
                 for shape in ((0, 0), (3, 2), (1, 1)):
                     empty = Tensor(self.make(fill, rank=2), shape)
                     equal(empty.to_numpy(), np.full(shape, fill), empty.format)
 
-    def test_a_copy_is_independent(self, backend: str | None) -> None:
+    def test_a_copy_is_independent(self, backend: str) -> None:
         with using(backend):
             first = self.round_trip(self.make(), array((6,), float, "half", 4))
             kept, other = first.to_numpy().copy(), first.copy()
             first.fill((3,))
             equal(other.to_numpy(), kept, other.format)
 
-    def test_elements_are_read(self, backend: str | None) -> None:
+    def test_elements_are_read(self, backend: str) -> None:
         with using(backend):
             tensor = self.round_trip(self.make(rank=2), array((4, 5), float, "half", 3))
             expected = tensor.to_numpy()
             for index in np.ndindex(4, 5):
                 assert tensor[index] == expected[index]
 
-    def test_buffers_make_the_same_tensor(self, backend: str | None) -> None:
+    def test_buffers_make_the_same_tensor(self, backend: str) -> None:
         with using(backend):
             first = self.round_trip(self.make(rank=2), array((4, 5), float, "rows", 3))
             again = Tensor.from_buffers(first.format, first.shape, _contents(first))
@@ -167,7 +170,7 @@ class LevelSuite:
 
     # -- among other formats ----------------------------------------------------------------
 
-    def test_to_another_format(self, backend: str | None, other: str) -> None:
+    def test_to_another_format(self, backend: str, other: str) -> None:
         with using(backend):
             for kind in ("half", "runs", "empty", "full", "last"):
                 target = nest([hub().level(other)], leaf())
@@ -177,7 +180,7 @@ class LevelSuite:
                 source = Tensor(self.make(), data)
                 equal(source.to(target).to_numpy(), data, target)
 
-    def test_over_another_format(self, backend: str | None, other: str) -> None:
+    def test_over_another_format(self, backend: str, other: str) -> None:
         with using(backend):
             format = nest([type(self).format, hub().level(other)], leaf())
             for kind, shape in (
@@ -188,7 +191,7 @@ class LevelSuite:
             ):
                 self.round_trip(format, array(shape, float, kind, 6))
 
-    def test_under_another_format(self, backend: str | None, other: str) -> None:
+    def test_under_another_format(self, backend: str, other: str) -> None:
         with using(backend):
             format = nest([hub().level(other), type(self).format], leaf())
             for kind, shape in (
@@ -199,7 +202,7 @@ class LevelSuite:
             ):
                 self.round_trip(format, array(shape, float, kind, 7))
 
-    def test_three_levels(self, backend: str | None, other: str) -> None:
+    def test_three_levels(self, backend: str, other: str) -> None:
         draw = random.Random(f"{type(self).__name__} {other}")
         with using(backend):
             levels = [
@@ -213,14 +216,14 @@ class LevelSuite:
 
     # -- programs ---------------------------------------------------------------------------
 
-    def test_union_with_another_format(self, backend: str | None, other: str) -> None:
+    def test_union_with_another_format(self, backend: str, other: str) -> None:
         self._elementwise(backend, other, programs.union, np.add)
 
-    def test_intersection_with_another_format(self, backend: str | None, other: str) -> None:
+    def test_intersection_with_another_format(self, backend: str, other: str) -> None:
         self._elementwise(backend, other, programs.intersection, np.multiply)
 
-    def _elementwise(self, backend: str | None, other: str, function: Any, ufunc: Any) -> None:
-        run = programs.on(backend, function)
+    def _elementwise(self, backend: str, other: str, function: Any, ufunc: Any) -> None:
+        run = on(backend, function)
         for out in self._outputs(other, function.__name__):
             with using("interpreter"):
                 for seed, (kind, n) in enumerate(
@@ -239,7 +242,7 @@ class LevelSuite:
         names = self.others() if os.environ.get(FULL) else [draw.choice(self.others())]
         return [type(self).format, *map(hub().level, names)]
 
-    def test_element_wise_matrices(self, backend: str | None, other: str) -> None:
+    def test_element_wise_matrices(self, backend: str, other: str) -> None:
         with using("interpreter"):
             a = self.round_trip(self.make(rank=2), array((4, 5), float, "half", 1))
             b = self.round_trip(
@@ -251,10 +254,10 @@ class LevelSuite:
             ):
                 expected = ufunc(a.to_numpy(), b.to_numpy())
                 out = Tensor(self.make(rank=2))
-                self.writes(out, programs.on(backend, function), expected, a, b)
+                self.writes(out, on(backend, function), expected, a, b)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_reductions(self, backend: str | None, kind: str) -> None:
+    def test_reductions(self, backend: str, kind: str) -> None:
         with using("interpreter"):
             for n in (0, 1, 9):
                 a = self.round_trip(self.make(), array((n,), float, kind, n))
@@ -264,59 +267,55 @@ class LevelSuite:
                     (programs.largest, expected.max(initial=0)),
                 ):
                     out = Tensor(leaf())
-                    assert programs.on(backend, function)(out, a) is out
+                    assert on(backend, function)(out, a) is out
                     assert out.value == value
 
-    def test_dot_with_another_format(self, backend: str | None, other: str) -> None:
+    def test_dot_with_another_format(self, backend: str, other: str) -> None:
         with using("interpreter"):
             for kind in ("half", "runs", "last"):
                 a = self.round_trip(self.make(), array((9,), float, kind, 1))
                 b = self.round_trip(
                     nest([hub().level(other)], leaf()), array((9,), float, "half", 2)
                 )
-                out = programs.on(backend, programs.dot)(Tensor(leaf()), a, b)
+                out = on(backend, programs.dot)(Tensor(leaf()), a, b)
                 assert out.value == a.to_numpy() @ b.to_numpy()
 
-    def test_row_sums(self, backend: str | None) -> None:
+    def test_row_sums(self, backend: str) -> None:
         with using("interpreter"):
             for kind in ("half", "rows", "empty"):
                 a = Tensor(nest([hub().layout("dense")] * 2, leaf()), array((4, 5), float, kind, 1))
-                run = programs.on(backend, programs.row_sums)
+                run = on(backend, programs.row_sums)
                 self.writes(Tensor(self.make()), run, a.to_numpy().sum(axis=1), a)
 
-    def test_sums_in_any_order_are_written_or_refused(self, backend: str | None) -> None:
+    def test_sums_in_any_order_are_written_or_refused(self, backend: str) -> None:
         with using("interpreter"):
             a = Tensor(nest([hub().layout("dense")] * 2, leaf()), array((4, 5), float, "half", 1))
-            run, out = programs.on(backend, programs.column_sums), Tensor(self.make())
+            run, out = on(backend, programs.column_sums), Tensor(self.make())
             if takes_any_order(out.format):
                 self.writes(out, run, a.to_numpy().sum(axis=0), a)
             else:
                 with pytest.raises(FormatError, match="cannot be written here"):
                     run(out, a)
 
-    def test_scatters_are_written_or_refused(self, backend: str | None) -> None:
+    def test_scatters_are_written_or_refused(self, backend: str) -> None:
         where = np.array([4, 0, 2, 4, 1, 0])
         data = array((6,), float, "full", 3)
         expected = np.zeros(5)
         np.add.at(expected, where, data)
         with using("interpreter"):
-            run, out = programs.on(backend, programs.scatter), Tensor(self.make(), (5,))
+            run, out = on(backend, programs.scatter), Tensor(self.make(), (5,))
             if takes_any_order(out.format):
                 self.writes(out, run, expected, where, data)
             else:
                 with pytest.raises(FormatError):
                     run(out, where, data)
 
-    def test_gathers(self, backend: str | None) -> None:
+    def test_gathers(self, backend: str) -> None:
         where = np.array([4, 0, 2, 4, 1, 0])
         with using("interpreter"):
             a = self.round_trip(self.make(), array((5,), float, "half", 3))
-            out = programs.on(backend, programs.gather)(np.zeros(6), where, a)
+            out = on(backend, programs.gather)(np.zeros(6), where, a)
             equal(out, a.to_numpy()[where], a.format)
-
-
-def _pairs(metafunc: pytest.Metafunc) -> bool:
-    return "other" in metafunc.fixturenames
 
 
 def _contents(tensor: Tensor) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from finch_core.errors import FormatError
 from finch_core.functions import _
 from finch_core.plugins import hub
 from finch_core.tensor import Tensor
-from finch_core.testing import programs
-from finch_core.testing.arrays import array, using
+from finch_core.testing.arrays import array
 from finch_core.testing.formats import Limit, admit, leaf, level_names, nest
+from finch_core.testing.running import backend_names, on, using
 
 SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
     1: ((0,), (1,), (7,), (30,)),
@@ -111,7 +111,7 @@ class MaskSuite:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Each test over the backends, and where it takes ``other`` over the formats."""
-        metafunc.parametrize("backend", self.backends, ids=lambda v: str(v or "default"))
+        metafunc.parametrize("backend", backend_names(self.backends))
         if "other" in metafunc.fixturenames:
             metafunc.parametrize("other", level_names())
 
@@ -120,7 +120,7 @@ class MaskSuite:
         format = nest([*[hub().layout("dense")] * (len(shape) - 1), hub().level(other)], leaf())
         return Tensor(format, admit(format, array(shape, float, "half", sum(shape)), self.limits))
 
-    def check(self, backend: str | None, number: int, other: str, *bounds: int) -> None:
+    def check(self, backend: str, number: int, other: str, *bounds: int) -> None:
         """Compare program ``number`` with NumPy, for every mask and shape."""
         for mask in self.masks:
             for shape in SHAPES[mask.ndim]:
@@ -130,24 +130,24 @@ class MaskSuite:
                 ends = [min(b, shape[-1]) for b in bounds]
                 part = (..., slice(*ends) if ends else slice(None))
                 there = ~there if number == 1 else there
-                run = programs.on(backend, _PROGRAMS[mask.ndim][number])
+                run = on(backend, _PROGRAMS[mask.ndim][number])
                 assert run(Tensor(leaf()), a, mask, *ends).value == x[part][there[part]].sum()
 
-    def test_what_it_selects(self, backend: str | None, other: str) -> None:
+    def test_what_it_selects(self, backend: str, other: str) -> None:
         self.check(backend, 0, other)
 
-    def test_what_it_leaves_out(self, backend: str | None, other: str) -> None:
+    def test_what_it_leaves_out(self, backend: str, other: str) -> None:
         self.check(backend, 1, other)
 
-    def test_parts_of_it(self, backend: str | None, other: str) -> None:
+    def test_parts_of_it(self, backend: str, other: str) -> None:
         for lo, hi in ((0, 5), (2, 3), (3, 30), (4, 4)):
             self.check(backend, 2, other, lo, hi)
 
-    def test_it_cannot_be_written(self, backend: str | None) -> None:
+    def test_it_cannot_be_written(self, backend: str) -> None:
         for mask in self.masks:
             function = _write_vector if mask.ndim == 1 else _write_matrix
             with pytest.raises(FormatError):
-                programs.on(backend, function)(mask)
+                on(backend, function)(mask)
 
 
 __all__ = ["SHAPES", "MaskSuite"]

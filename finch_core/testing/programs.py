@@ -1,22 +1,10 @@
-"""The kernels of the suites, and how to run them on a backend of one's choice."""
+"""The programs of the suites."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from finch_core.functions import _
-from finch_core.kernels import Kernel, kernel
-
-Function = Callable[..., Any]
-
-
-@cache
-def on(backend: str | None, function: Function) -> Kernel:
-    """``function`` as a kernel of this backend (None: the default one), the same at each call."""
-    made: Kernel = kernel(backend=backend)(function)
-    return made
 
 
 def union(out: Any, a: Any, b: Any) -> Any:
@@ -109,5 +97,5 @@ def dot(s: Any, a: Any, b: Any) -> Any:
 
 __all__ = [
     "column_sums", "dot", "gather", "intersection", "largest", "matrix_intersection",
-    "matrix_union", "on", "row_sums", "scatter", "total", "union",
+    "matrix_union", "row_sums", "scatter", "total", "union",
 ]  # fmt: skip

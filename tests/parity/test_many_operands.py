@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, kernel
+from finch_core.testing import backend_names
 from finch_levels import Dense, Element, SparseList
 
 SPARSE = SparseList(Element(0.0))
@@ -30,7 +31,7 @@ def shifted(C, A, B, D, E, F, G, H):
     return C
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize("backend", backend_names())
 @pytest.mark.parametrize("program", [total, product, shifted])
 @pytest.mark.parametrize("n", [0, 1, 2, 40])
 @pytest.mark.parametrize("density", [0.0, 0.2, 0.9, 1.0])

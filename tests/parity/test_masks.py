@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wrapper_support import MATRICES, QUICK, arrays, check, dense, on
+from wrapper_support import BACKENDS, MATRICES, QUICK, arrays, check, dense, on
 
 from finch_core import FormatError, Tensor
 from finch_core.level import Format
@@ -209,7 +209,7 @@ def test_else_takes_the_rest_of_the_loop(format: Format) -> None:
     @QUICK
     @given(arrays(0, 0))
     def property_(A: np.ndarray[Any, Any]) -> None:
-        for backend in ("interpreter", "c"):
+        for backend in BACKENDS:
             above, below = on(backend, split)(dense(1)(), dense(1)(), Tensor(format, A))
             np.testing.assert_array_equal(np.asarray(above), np.triu(A, 1).sum(1))
             np.testing.assert_array_equal(np.asarray(below), np.tril(A).sum(1))
@@ -415,7 +415,7 @@ def test_a_mask_is_an_argument_as_a_matrix_is(mask: Any, format: Format) -> None
             masked_elsewhere: holds(i + 1, j) & ~holds(i // 2, 2 * j),
         }
         for program, where in kept.items():
-            for backend in ("interpreter", "c"):
+            for backend in BACKENDS:
                 found = on(backend, program)(Scalar(0.0), Tensor(format, A), mask)
                 assert found.value == (A * where).sum()
 
@@ -424,7 +424,7 @@ def test_a_mask_is_an_argument_as_a_matrix_is(mask: Any, format: Format) -> None
 
 def test_another_band_runs_the_same_code() -> None:
     A = np.arange(25.0).reshape(5, 5)
-    program = on("c", masked)
+    program = on(BACKENDS[-1], masked)
     for lo, hi in ((0, 0), (-1, 1), (2, 4), (1, -1), (-9, 9)):
         i, j = np.indices(A.shape)
         expected = (A * ((lo <= j - i) & (j - i <= hi))).sum()

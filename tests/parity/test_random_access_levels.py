@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finch_core import Tensor, _, choose, follow, gallop, kernel, walk
+from finch_core.testing import backend_names
 from finch_levels import Dense, Element, Pattern, SparseByteMap, SparseHash, SparseList
 
 LEVELS = [SparseByteMap, SparseHash]
-BACKENDS = ["interpreter", "c"]
+BACKENDS = backend_names()
 NESTINGS = {
     "map(map)": SparseByteMap(SparseByteMap(Element(0.0))),
     "hash(hash)": SparseHash(SparseHash(Element(0.0))),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, kernel
-from finch_core.testing import using
+from finch_core.testing import backend_names, using
 from finch_levels import Element, Pattern, Scalar, SparseList
 
-BACKENDS = pytest.mark.parametrize("backend", ["interpreter", "c"])
+BACKENDS = pytest.mark.parametrize("backend", backend_names())
 
 
 def check(function: Any, backend: str, *args: Any) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, choose, follow, gallop, kernel
+from finch_core.testing import backend_names
 from finch_levels import (
     Dense,
     Element,
@@ -17,7 +18,8 @@ from finch_levels import (
     SparseScalar,
 )
 
-BACKENDS = ["interpreter", "c"]
+BACKENDS = backend_names()
+COMPILED = BACKENDS[-1]
 VECTORS = {
     "dense": Dense(Element(0)),
     "list": SparseList(Element(0)),
@@ -189,20 +191,22 @@ def test_a_merge_of_many_operands(backend):
 
 def test_a_loop_is_left_where_the_value_is_settled():
     A, B = Tensor(VECTORS["list"], np.arange(5)), Tensor(VECTORS["dense"], np.arange(5))
-    plain = FIRST["c"].lower(ShortCircuitScalar(0), A, B).as_text("assembly")
+    plain = FIRST[COMPILED].lower(ShortCircuitScalar(0), A, B).as_text("assembly")
     assert plain.count("break") == 1
     assert plain.count("for ") == 1
-    shared = UPPER["c"].lower(ShortCircuitScalar(0), Scalar(0), Tensor(Dense(Dense(Element(0)))))
+    shared = UPPER[COMPILED].lower(
+        ShortCircuitScalar(0), Scalar(0), Tensor(Dense(Dense(Element(0))))
+    )
     assert "break" in shared.as_text("assembly")
-    assert "break" not in FIRST["c"].lower(Scalar(0), A, B).as_text("assembly")
+    assert "break" not in FIRST[COMPILED].lower(Scalar(0), A, B).as_text("assembly")
 
 
 def test_a_product_of_floats_is_never_settled():
     """Zero times what is still to come may be NaN."""
     A = Tensor(Dense(Element(0.0)), np.array([2.0, 0.0, np.nan]))
-    lowered = PRODUCT["c"].lower(ShortCircuitScalar(1.0), A)
+    lowered = PRODUCT[COMPILED].lower(ShortCircuitScalar(1.0), A)
     assert "break" not in lowered.as_text("assembly")
-    assert np.isnan(PRODUCT["c"](ShortCircuitScalar(1.0), A).value)
+    assert np.isnan(PRODUCT[COMPILED](ShortCircuitScalar(1.0), A).value)
 
 
 def _pull(new, F, AT, V, P):
@@ -231,7 +235,7 @@ def test_pull_step_of_a_search(backend):
     P = np.zeros(n, np.int64)
     graph = Tensor(Dense(SparseList(Pattern())), np.ascontiguousarray(A.T))
     args = Tensor(SparseByteMap(Pattern())), F, graph, V, P
-    assert PULL["c"].lower(*args).as_text("assembly").count("break") == 1
+    assert PULL[COMPILED].lower(*args).as_text("assembly").count("break") == 1
     new = PULL[backend](*args)
     parents = [next((j for j in range(n) if j and F[j] and A[j, k]), 0) for k in range(n)]
     found = np.where(V, 0, parents)
@@ -300,7 +304,7 @@ def test_a_reader_of_fill_is_not_run():
     """``y += 0 * x`` vanishes, loop and all."""
     A = Tensor(Dense(SparseList(Element(0.0))), np.eye(2))
     args = Tensor(SparseList(Element(0.0))), A, np.ones(2)
-    assert SCALED["c"].lower(*args).as_text("assembly").count("if s_dirty") == 3
+    assert SCALED[COMPILED].lower(*args).as_text("assembly").count("if s_dirty") == 3
 
 
 def _along(p, A, B):

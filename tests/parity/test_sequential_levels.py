@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from finch_core import Tensor, _, follow, gallop, kernel
 from finch_core.errors import FormatError
-from finch_core.testing import admit, only_first, only_first_run
+from finch_core.testing import admit, backend_names, only_first, only_first_run
 from finch_levels import (
     Dense,
     Element,
@@ -20,7 +20,7 @@ from finch_levels import (
     SparseRunList,
 )
 
-BACKENDS = ["interpreter", "c"]
+BACKENDS = backend_names()
 LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
 LEVELS = [RunList, SparseRunList, SparseInterval, SparsePinpoint, SparseBlockList, SparseBand]
 GALLOPING = [RunList, SparseRunList, SparseBlockList]
@@ -122,10 +122,11 @@ def test_elementwise(backend, level, other):
     V = Element(0.0)
     a, x = held(Dense(level(V)), spread((5, 9), 0.0, float, 1))
     b, y = held(Dense((level if other == "itself" else other)(V)), spread((5, 9), 0.0, float, 2))
-    outputs = {"interpreter": (Dense, SparseList, RunList, SparseRunList), "c": (Dense, SparseList)}
-    for out in (Dense(inner(V)) for inner in outputs[backend]):
+    many = backend == "interpreter"
+    outputs = (Dense, SparseList, RunList, SparseRunList) if many else (Dense, SparseList)
+    for out in (Dense(inner(V)) for inner in outputs):
         for kernels, expected in ((ADD, x + y), (MUL, x * y)):
-            for first, second in ((a, b), (b, a)) if backend == "interpreter" else ((a, b),):
+            for first, second in ((a, b), (b, a)) if many else ((a, b),):
                 found = Tensor(out)
                 kernels[backend](found, first, second)
                 np.testing.assert_array_equal(found.to_numpy(), expected)

@@ -1,5 +1,5 @@
 """SpMV, dot, add, multiply and the upper triangle over every combination of Dense and SparseList:
-the interpreter, C and NumPy agree.
+the interpreter, a compiled backend and NumPy agree.
 
 Each combination of formats is one test; which leaves, dtypes and index widths it has is drawn from
 its name. The data come from hypothesis. Every kernel runs twice into the same output, so that
@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import attrs
@@ -20,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from finch_core import Tensor, kernel
+from finch_core import Tensor
 from finch_core.level import Format
-from finch_core.testing import DTYPES, KINDS, array, using
+from finch_core.testing import DTYPES, KINDS, array, backend_names, on, using
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 from finch_wrappers import swizzle
 
@@ -253,11 +252,6 @@ def dtypes() -> Iterator[Case]:
 SIZES = st.sampled_from((0, 1, 2, 3, 4, 5, 7, 12))
 
 
-@cache
-def compiled(function: Callable[..., Any], backend: str) -> Any:
-    return kernel(backend=backend)(function)
-
-
 def shapes(spine: Spine, n: int, m: int) -> list[tuple[int, ...]]:
     if spine.out == 1 and spine.operands == (2, 1):
         return [(m, n) if spine.scatters else (n, m), (m,)]
@@ -275,7 +269,7 @@ def result(case: Case, backend: str, arrays: list[Any], formats: Any) -> Any:
             tensors[0] = swizzle(tensors[0], (1, 0))
         dtype = np.result_type(*(f.dtype for f in operand_formats))
         out = Scalar(0, dtype) if out_format is None else Tensor(out_format)
-        run = compiled(case.spine.function, backend)
+        run = on(backend, case.spine.function)
         run(out, *tensors)
         assert run(out, *tensors) is out
         return out.to_numpy()
@@ -302,7 +296,7 @@ quick = settings(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize("backend", backend_names())
 @pytest.mark.parametrize("case", list(combinations()), ids=str)
 @quick
 @given(data=st.data())
@@ -310,7 +304,7 @@ def test_every_combination_of_formats_equals_numpy(case: Case, backend: str, dat
     check(case, data, backend)
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize("backend", backend_names())
 @pytest.mark.parametrize("case", list(dtypes()), ids=str)
 @quick
 @given(data=st.data())

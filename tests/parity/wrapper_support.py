@@ -1,18 +1,20 @@
-"""How the tests of wrappers run a program: on the interpreter, in C, and as NumPy loops."""
+"""How the tests of wrappers run a program: on the interpreter, compiled, and as NumPy loops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from finch_core import Tensor, kernel
+from finch_core import Tensor
 from finch_core.level import Format
+from finch_core.testing import backend_names, on
 from finch_levels import Dense, Element, SparseList
+
+BACKENDS = backend_names()
 
 QUICK = settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -27,16 +29,10 @@ MATRICES = (
 )
 
 
-@cache
-def on(backend: str | None, function: Callable[..., Any]) -> Any:
-    """``function`` as a kernel of this backend, the same at each call."""
-    return kernel(backend=backend)(function)
-
-
 def check(function: Callable[..., Any], output: Callable[[], Any], *args: Any) -> Any:
     """Run ``function(output(), *args)`` everywhere, and return the one result it has."""
-    expected = np.asarray(on("c", function).reference(output(), *args))
-    for backend in ("interpreter", "c"):
+    expected = np.asarray(on(BACKENDS[-1], function).reference(output(), *args))
+    for backend in BACKENDS:
         found = np.asarray(on(backend, function)(output(), *args))
         np.testing.assert_allclose(found, expected, err_msg=f"on {backend}")
     return expected

@@ -1,0 +1,47 @@
+"""Which backends the suites run on, and kernels on a backend of one's choice."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from finch_core.backends import VARIABLE, backend
+from finch_core.kernels import Kernel, kernel
+
+
+def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[str, ...]:
+    """The names of the backends that tests run on, each once: by default the interpreter, and the
+    one that kernels take which name none (``FINCH_BACKEND``, else the best that is available).
+
+    None stands for the latter. Raises ``BackendError`` where it cannot be used here.
+    """
+    return tuple(dict.fromkeys(backend().name if name is None else name for name in names))
+
+
+@cache
+def on(backend: str | None, function: Callable[..., Any]) -> Kernel:
+    """``function`` as a kernel of this backend (None: the default one), the same at each call."""
+    made: Kernel = kernel(backend=backend)(function)
+    return made
+
+
+@contextlib.contextmanager
+def using(backend: str | None) -> Iterator[None]:
+    """Kernels that name no backend (conversions among them) compile with this one meanwhile; None
+    leaves them what they had."""
+    before = os.environ.get(VARIABLE)
+    if backend is not None:
+        os.environ[VARIABLE] = backend
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
+
+
+__all__ = ["backend_names", "on", "using"]
