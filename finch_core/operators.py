@@ -197,6 +197,8 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
         return np.array(value, dtype=dtype)[()]
     with np.errstate(all="ignore"):
         if isinstance(value, np.generic):
+            if value.dtype.kind == "c" and dtype.kind not in "bc":
+                value = value.real
             return value.astype(dtype)
         if isinstance(value, int) and dtype.kind in "iu":
             return np.array(value & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64).astype(dtype)[()]

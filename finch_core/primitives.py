@@ -2,7 +2,8 @@
 
 The meaning is NumPy's on scalars of the argument dtypes: integers wrap, ``//`` and ``%`` floor and
 give 0 for an integer divisor of 0, shifts by the width or more give 0 (or -1 for negative values
-shifted right), floats follow IEEE.
+shifted right), floats follow IEEE. An integer to a negative power, which NumPy refuses, is
+truncated to an integer: 0 but for 1 and -1.
 """
 
 from __future__ import annotations
@@ -31,18 +32,35 @@ from finch_core.operators import (
 )
 
 
-def _ufunc(name: str, ufunc: np.ufunc, *python: Any, **algebra: Any) -> Operator:
+def _ufunc(
+    name: str, ufunc: np.ufunc, *python: Any, otherwise: Any = None, **algebra: Any
+) -> Operator:
+    """``otherwise`` says what operands mean that the ufunc refuses."""
+
     def evaluate(*args: Any) -> Any:
         with np.errstate(all="ignore"):
-            return ufunc(*args)
+            try:
+                return ufunc(*args)
+            except ValueError:
+                if otherwise is None:
+                    raise
+                return otherwise(*args)
 
     return register(Operator(name, evaluate, by_ufunc(ufunc), python=(ufunc, *python), **algebra))
 
 
 zero, one = constant(0), constant(1)
 
+
+def _negative_power(base: Any, exponent: Any) -> Any:
+    odd = bool(exponent % 2)
+    return base if base == 1 or (base == -1 and odd) else base.dtype.type(base == -1)
+
+
 # -- arithmetic -----------------------------------------------------------------------------
-power = _ufunc("pow", np.power, py.pow, builtins.pow, math.pow, symbol="**")
+power = _ufunc(
+    "pow", np.power, py.pow, builtins.pow, math.pow, symbol="**", otherwise=_negative_power
+)
 mul = _ufunc(
     "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
     annihilator=zero, exact_identity="biufc", repeated=power,

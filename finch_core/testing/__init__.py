@@ -4,6 +4,8 @@ They need ``pytest``; nothing in ``finch_core`` imports this package.
 """
 
 from finch_core.testing.arrays import DTYPES, KINDS, array, values
+from finch_core.testing.backends import BackendSuite
+from finch_core.testing.bench import Bench
 from finch_core.testing.formats import (
     admit,
     leaf,
@@ -18,6 +20,8 @@ from finch_core.testing.masks import MaskSuite
 from finch_core.testing.running import backend_names, on, using
 
 __all__ = [
+    "BackendSuite",
+    "Bench",
     "DTYPES",
     "KINDS",
     "LevelSuite",

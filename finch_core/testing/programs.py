@@ -95,7 +95,49 @@ def dot(s: Any, a: Any, b: Any) -> Any:
     return s
 
 
+def product(y: Any, a: Any, x: Any) -> Any:
+    """A matrix times a vector."""
+    y[...] = 0
+    for i, j in _:
+        y[i] += a[i, j] * x[j]
+    return y
+
+
+def outer(out: Any, a: Any, b: Any) -> Any:
+    """The outer product of two vectors."""
+    out[...] = 0
+    for i, j in _:
+        out[i, j] = a[i] * b[j]
+    return out
+
+
+def triangle(s: Any, a: Any) -> Any:
+    """The sum of the upper triangle of a matrix."""
+    s[...] = 0
+    for i, j in _:
+        if i <= j:
+            s[()] += a[i, j]
+    return s
+
+
+def append(out: Any, a: Any, b: Any) -> Any:
+    """``out += a * b`` where ``a`` is more than 1."""
+    for i in _:
+        if a[i] > 1:
+            out[i] += a[i] * b[i]
+    return out
+
+
+def squares(out: Any, n: Any) -> Any:
+    """The first square numbers."""
+    out[...] = 0
+    for i in range(0, n):
+        out[i] = i * i
+    return out
+
+
 __all__ = [
-    "column_sums", "dot", "gather", "intersection", "largest", "matrix_intersection",
-    "matrix_union", "row_sums", "scatter", "total", "union",
+    "append", "column_sums", "dot", "gather", "intersection", "largest", "matrix_intersection",
+    "matrix_union", "outer", "product", "row_sums", "scatter", "squares", "total", "triangle",
+    "union",
 ]  # fmt: skip

@@ -11,6 +11,8 @@ from typing import Any
 from finch_core.backends import VARIABLE, backend
 from finch_core.kernels import Kernel, kernel
 
+Function = Callable[..., Any]
+
 
 def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[str, ...]:
     """The names of the backends that tests run on, each once: by default the interpreter, and the
@@ -22,7 +24,7 @@ def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[
 
 
 @cache
-def on(backend: str | None, function: Callable[..., Any]) -> Kernel:
+def on(backend: str | None, function: Function) -> Kernel:
     """``function`` as a kernel of this backend (None: the default one), the same at each call."""
     made: Kernel = kernel(backend=backend)(function)
     return made
@@ -44,4 +46,4 @@ def using(backend: str | None) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
-__all__ = ["backend_names", "on", "using"]
+__all__ = ["Function", "backend_names", "on", "using"]

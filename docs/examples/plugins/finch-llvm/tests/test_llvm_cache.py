@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from finch_backend_llvm import backend
 from finch_backend_llvm.compiler import LlvmBackend
-from llvm_support import INT, Bench
 
 from finch_core.abi import DONE
 from finch_core.assembly import Assign
 from finch_core.errors import BackendError
+from finch_core.testing import Bench
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compiled(key: str) -> Bench:
-    bench = Bench()
-    count = bench.variable("count", INT, 4)
+    bench = Bench(LlvmBackend())
+    count = bench.variable("count", 4)
     bench.compiled = bench.backend.compile(bench.kernel(Assign(count, count + count)), key=key)
     return bench
 

@@ -53,8 +53,7 @@ def constant(value: Any, dtype: Type) -> Value:
     """A NumPy scalar of ``dtype`` as a constant."""
     dtype = concrete(dtype)
     if is_tuple(dtype):
-        fields = zip(value.item(), tuple_fields(dtype), strict=True)
-        parts = [constant(field.type(v), field) for v, field in fields]
+        parts = [constant(value[k], field) for k, field in enumerate(tuple_fields(dtype))]
         return ir.Constant.literal_struct(parts)
     if dtype.kind == "c":
         part = real_dtype(dtype)

@@ -1,0 +1,128 @@
+"""Pieces of assembly on a backend, with the data that they run on: how backends are tested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finch_core.abi import CONTROL_WORDS, Backend, CompiledKernel, words
+from finch_core.assembly import (
+    Argument,
+    Block,
+    Function,
+    Kernel,
+    Record,
+    Site,
+    Slot,
+    Statement,
+)
+from finch_core.dtypes import INTP, concrete
+from finch_core.errors import OutOfBounds, OutOfMemory
+from finch_core.expressions import Buffer, Literal, Var
+from finch_core.testing.arrays import Array
+
+SITES = (Site(OutOfMemory, "memory ran out"), Site(OutOfBounds, "{0} {1} {2}"))
+
+
+def n(value: int) -> Literal:
+    """A whole number as assembly has it."""
+    return Literal(value, INTP)
+
+
+def block(*statements: Statement) -> Block:
+    """Statements in order."""
+    return Block(statements)
+
+
+def var(name: str, dtype: Any = INTP) -> Var:
+    """A variable, of indices where nothing else is said."""
+    return Var(name, np.dtype(dtype))
+
+
+class Bench:
+    """A kernel of one record on ``backend``, with its data.
+
+    ``buffer`` and ``variable`` make what the assembly uses. ``run`` compiles and calls; after it
+    ``arrays`` has what the buffers hold by name, ``value`` what a variable holds, and ``control``
+    the control block.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.slots: list[Slot] = []
+        self.arrays: dict[str, Array] = {}
+        self.values: dict[Var, Any] = {}
+        self.size = 0
+        self.compiled: CompiledKernel
+        self.control = np.zeros(CONTROL_WORDS, np.int64)
+        self.record = np.zeros(1, np.uint64)
+
+    def buffer(self, name: str, array: Any, *, growable: bool = False) -> Buffer:
+        """A buffer over ``array``, in place: arrays that share memory make buffers that do."""
+        array = np.ascontiguousarray(array)
+        made = Buffer(name, array.dtype, growable)
+        self.arrays[name] = array
+        self._slot(made, 2, growable)
+        return made
+
+    def variable(self, name: str, value: Any, dtype: Any = INTP, *, written: bool = True) -> Var:
+        """A scalar of the record."""
+        made = var(name, dtype)
+        self._slot(made, words(np.dtype(dtype)), written)
+        self.values[made] = value
+        return made
+
+    def _slot(self, target: Var | Buffer, size: int, written: bool) -> None:
+        self.slots.append(Slot(target, self.size, written))
+        self.size += size
+
+    def kernel(
+        self, *body: Statement, functions: tuple[Function, ...] = (), arguments: Any = ()
+    ) -> Kernel:
+        """The kernel that runs ``body``; ``arguments`` are scalars beside the record."""
+        params = (Record("data", tuple(self.slots)), *map(Argument, arguments))
+        return Kernel("bench", params, functions, Block(body), SITES)
+
+    def run(
+        self, *body: Statement, functions: tuple[Function, ...] = (), arguments: Any = (),
+        passed: Any = (),
+    ) -> int:  # fmt: skip
+        """Compile ``body``, call it with the words of ``passed``, and give the status."""
+        self.compiled = self.backend.compile(
+            self.kernel(*body, functions=functions, arguments=arguments)
+        )
+        return self.call(*passed)
+
+    def call(self, *passed: Any) -> int:
+        """Call what was compiled once more, on what ``arrays`` and ``values`` have now."""
+        self.record = np.zeros(max(self.size, 1), np.uint64)
+        for slot in self.slots:
+            if isinstance(slot.target, Buffer):
+                array = self.arrays[slot.target.name]
+                self.record[slot.offset : slot.offset + 2] = array.ctypes.data, len(array)
+            else:
+                self._place(slot)[0] = self.values[slot.target]
+        self.control = np.full(CONTROL_WORDS, -1, np.int64)
+        status = self.compiled(self.control.ctypes.data, self.record.ctypes.data, *passed)
+        self._collect()
+        return status
+
+    def _collect(self) -> None:
+        """Adopt the buffers that have moved."""
+        for slot in self.slots:
+            if isinstance(slot.target, Buffer):
+                address, count = map(int, self.record[slot.offset : slot.offset + 2])
+                array = self.arrays[slot.target.name]
+                if address != array.ctypes.data and count:
+                    memory = self.compiled.adopt(address, count * array.itemsize)
+                    self.arrays[slot.target.name] = np.frombuffer(memory, array.dtype)
+
+    def _place(self, slot: Slot) -> Array:
+        dtype = concrete(slot.target.dtype)
+        found: Array = self.record[slot.offset :].view(np.uint8)[: dtype.itemsize].view(dtype)
+        return found
+
+    def value(self, target: Var) -> Any:
+        """What a variable of the record holds now."""
+        return next(self._place(s)[0] for s in self.slots if s.target == target)

@@ -1,0 +1,144 @@
+"""Arguments and threads: the part of ``BackendSuite`` about calling kernels."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from finch_core import primitives as prim
+from finch_core.abi import DONE, MOVED
+from finch_core.assembly import Assign, For, Grow, Statement, Store
+from finch_core.dtypes import SUPPORTED
+from finch_core.expressions import Call
+from finch_core.testing.bench import Bench, block, n, var
+from finch_core.testing.subject import Subject
+
+SCALARS = [True, -5, -(2**15), 7, -(2**63), 255, 2**16 - 1, 2**32 - 1, 2**64 - 1, 0.1, -0.1,
+           1.5 - 2j, -0.1 + 3j]  # fmt: skip
+"""A value of each dtype."""
+
+
+class CallTests(Subject):
+    """How kernels are called, from one thread and from several."""
+
+    def test_it_can_be_used_here(self) -> None:
+        assert self.made().available() == ""
+        assert self.made().name == self.name
+
+    def test_a_kernel_has_the_text_that_was_compiled(self) -> None:
+        bench = Bench(self.made())
+        count = bench.variable("count", 0)
+        assert bench.run(Assign(count, count + n(1))) == DONE
+        assert bench.compiled.source
+
+    def test_what_was_never_compiled_is_not_loaded(self) -> None:
+        assert self.made().load("a key of which nobody has heard", 1) is None
+
+    def test_arguments_arrive_in_their_dtypes_and_scalars_of_records_come_back(self) -> None:
+        bench = Bench(self.made())
+        arguments = [var(f"arg_{t}", t) for t in SUPPORTED]
+        slots = [bench.variable(f"slot_{t}", 0, t) for t in SUPPORTED]
+        kept = bench.variable("kept", 5, written=False)
+        passed: list[Any] = []
+        for value in SCALARS:
+            passed += (value.real, value.imag) if isinstance(value, complex) else (value,)
+        body = [Assign(slot, arg) for slot, arg in zip(slots, arguments, strict=True)]
+        assert bench.run(*body, arguments=arguments, passed=passed) == DONE
+        found = [bench.value(slot) for slot in slots]
+        assert found == [t.type(v) for t, v in zip(SUPPORTED, SCALARS, strict=True)]
+        assert bench.value(kept) == 5
+
+    def test_a_kernel_is_called_again_and_again(self) -> None:
+        bench, step = Bench(self.made()), var("step")
+        count = bench.variable("count", 0)
+        assert bench.run(Assign(count, count + step), arguments=[step], passed=[1]) == DONE
+        for k in range(20):
+            bench.values[count] = k
+            assert bench.call(3) == DONE
+            assert bench.value(count) == k + 3
+
+    def test_other_threads_run_meanwhile(self) -> None:
+        """A kernel of some tenths of a second does not keep this thread from counting."""
+        bench, i = Bench(self.made()), var("i")
+        total, turns = bench.variable("total", 1), bench.variable("turns", 0)
+        step = Assign(total, Call(prim.bitxor, (total * n(3), i)))
+        assert bench.run(For(i, n(0), turns, block(step))) == DONE
+        bench.values[turns] = self._turns_of_a_quarter_second(bench, turns)
+        thread = threading.Thread(target=bench.call)
+        thread.start()
+        counted = 0
+        while thread.is_alive():
+            time.sleep(0.001)
+            counted += 1
+        assert counted > 5  # it would be one or two
+        assert bench.value(turns) == bench.values[turns]
+
+    def _turns_of_a_quarter_second(self, bench: Bench, turns: Any) -> int:
+        count = 1000
+        while True:
+            bench.values[turns] = count
+            began = time.perf_counter()
+            bench.call()
+            if time.perf_counter() - began > 0.05:
+                return 5 * count
+            count *= 2
+
+    def test_kernels_are_compiled_and_run_in_many_threads(self) -> None:
+        results: list[tuple[int, int]] = []
+
+        def work(k: int) -> None:
+            bench = Bench(self.made())
+            out = bench.variable("out", 0)
+            status = bench.run(Assign(out, out + n(k)))
+            results.append((status, int(bench.value(out))))
+
+        _together(work, 6)
+        assert sorted(results) == [(DONE, k) for k in range(6)]
+
+    def test_one_kernel_keeps_its_calls_apart(self) -> None:
+        """Each thread has buffers that grow, of a size of its own."""
+        first, results = Bench(self.made()), dict[int, list[Any]]()
+        data, stop, i = first.buffer("data", [], growable=True), first.variable("stop", 0), var("i")
+        body: tuple[Statement, ...] = (Grow(data, i + n(1)), Store(data, i, i.cast(data.dtype)))
+        first.run(For(i, n(0), stop, block(*body)))
+
+        def work(k: int) -> None:
+            for _ in range(20):
+                bench = Bench(first.backend)
+                bench.buffer("data", [], growable=True)
+                bench.variable("stop", 20 + k)
+                bench.values[stop] = 20 + k
+                bench.compiled = first.compiled
+                assert bench.call() == MOVED
+                results.setdefault(k, []).append(bench.arrays["data"][: 20 + k].tolist())
+
+        _together(work, 4)
+        assert results == {k: [list(range(20 + k))] * 20 for k in range(4)}
+
+    def test_what_is_kept_on_disk_does_the_same(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A backend may keep nothing; what it finds under a key is what was compiled under it."""
+        monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path))
+        bench = Bench(self.made())
+        count = bench.variable("count", 4)
+        bench.backend.compile(bench.kernel(Assign(count, count + count)), key="a key")
+        assert self.made().load("a key", 2) is None
+        found = self.made().load("a key", 1)
+        if found is not None:
+            bench.compiled = found
+            assert bench.call() == DONE
+            assert bench.value(count) == 8
+
+
+def _together(work: Any, count: int) -> None:
+    """Run ``work(k)`` in so many threads."""
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -1,0 +1,53 @@
+"""Backends whose memory runs out at an allocation of one's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from finch_core.abi import Backend, CompiledKernel
+from finch_core.assembly import Assign, Block, Grow, If, Kernel, Let, Statement
+from finch_core.assembly_rewrite import with_blocks
+from finch_core.dtypes import INTP
+from finch_core.expressions import Length, Literal, Var
+
+ALL_MEMORY = Literal(2**60, INTP)
+COUNT = Var("allocations_so_far", INTP)
+
+
+@attrs.frozen
+class FailingBackend:
+    """``backend``, but the allocation of this ``number`` (from 0) fails in each call: kernels ask
+    there for more than there is."""
+
+    backend: Backend
+    number: int
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    def available(self) -> str:
+        return self.backend.available()
+
+    def compile(self, kernel: Kernel, *, key: str = "") -> CompiledKernel:
+        start = Let(COUNT, Literal(0, INTP), mutable=True)
+        body = Block((start, *self._block(kernel.body).statements))
+        return self.backend.compile(attrs.evolve(kernel, body=body))
+
+    def load(self, key: str, params: int) -> CompiledKernel | None:
+        return None
+
+    def _block(self, block: Block) -> Block:
+        return Block(tuple(s for old in block.statements for s in self._statements(old)))
+
+    def _statements(self, statement: Statement) -> Iterator[Statement]:
+        if isinstance(statement, Grow):
+            last = COUNT.eq(Literal(self.number, INTP))
+            fails = If(last, Block((Grow(statement.buffer, ALL_MEMORY),)))
+            counted = Block((fails, Assign(COUNT, COUNT + Literal(1, INTP))))
+            size: Any = statement.size
+            yield If(size > Length(statement.buffer), counted)
+        yield with_blocks(statement, tuple(map(self._block, statement.blocks)))

@@ -1,0 +1,173 @@
+"""Whole kernels: the part of ``BackendSuite`` about programs and how they fail."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core.abi import Backend
+from finch_core.compile import Lowered
+from finch_core.dtypes import SUPPORTED
+from finch_core.errors import OutOfBounds
+from finch_core.kernels import Kernel, kernel
+from finch_core.level import Format
+from finch_core.plugins import hub
+from finch_core.tensor import Tensor
+from finch_core.testing import programs
+from finch_core.testing.arrays import KINDS, Array, array
+from finch_core.testing.formats import (
+    admit,
+    leaf,
+    level_names,
+    nest,
+    only_first,
+    only_first_run,
+    takes_any_order,
+)
+from finch_core.testing.running import Function, using
+from finch_core.testing.subject import Subject
+from finch_core.validation import validate
+
+VECTORS = np.array([[0, 1, 0, 2, 3, 0, 0, 4, 5, 6, 0, 7.0], [1, 0, 0, 3, 4, 0, 0, 5, 0, 8, 0, 9]])
+WHERE = np.array([0, 3, 4, 12, 1])
+"""Places in a vector, one of them beyond its end."""
+
+ALLOCATING = ("union", "outer", "append")
+
+
+def kernel_on(backend: Backend, function: Function) -> Kernel:
+    """A new kernel of ``function`` on a backend object."""
+    made: Any = kernel(function)
+    made._lowered = lambda signatures: Lowered(made.program, signatures, made._options, backend)
+    return made  # type: ignore[no-any-return]
+
+
+def formats(rank: int) -> list[Format]:
+    """Dense, and compressed below it."""
+    dense, compressed = (hub().layout(name) for name in ("dense", "compressed"))
+    return [nest([dense] * (rank - 1) + [last], leaf()) for last in (dense, compressed)]
+
+
+def held(level: str, rank: int, kind: str, seed: int) -> Tensor:
+    """A tensor of a level format below dense ones, with as much of an array as it can hold."""
+    format = nest([*[hub().layout("dense")] * (rank - 1), hub().level(level)], leaf())
+    limits = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
+    with using("interpreter"):
+        return Tensor(format, admit(format, array((5, 9)[-rank:], float, kind, seed), limits))
+
+
+class KernelTests(Subject):
+    """Programs, over every format that is installed, and what is left when they fail."""
+
+    # -- programs -----------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("level", level_names())
+    def test_programs_over_every_format_are_what_numpy_says(self, level: str) -> None:
+        runs = {
+            name: kernel_on(self.made(), getattr(programs, name))
+            for name in ("dot", "union", "product", "triangle")
+        }
+        vector = formats(1)
+        for seed, kind in enumerate(("half", "runs", "empty", "full")):
+            x, matrix = held(level, 1, kind, seed), held(level, 2, kind, seed)
+            y, whole = Tensor(vector[1], array((9,), float, "half", 9)), matrix.to_numpy()
+            assert runs["dot"](Tensor(leaf()), x, y).value == x.to_numpy() @ y.to_numpy()
+            assert runs["triangle"](Tensor(leaf()), matrix).value == np.triu(whole).sum()
+            self._gives(runs["product"], vector[0], whole @ y.to_numpy(), matrix, y)
+            self._gives(runs["union"], vector[1], x.to_numpy() + y.to_numpy(), x, y)
+
+    @pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
+    def test_programs_in_every_dtype_are_what_numpy_says(self, dtype: np.dtype[Any]) -> None:
+        compressed = hub().layout("compressed")
+        add, multiply = (kernel_on(self.made(), f) for f in (programs.union, programs.intersection))
+        for n, kind in itertools.product((0, 1, 9), KINDS[:5]):
+            a, b = array((n,), dtype, kind, n), array((n,), dtype, "half", n + 1)
+            format = compressed(leaf(0, dtype))
+            with using("interpreter"):
+                x, y = Tensor(format, a), Tensor(format, b)
+                self._gives(add, format, a + b, x, y)
+                self._gives(multiply, format, a * b, x, y)
+
+    def _gives(self, run: Kernel, format: Format, expected: Array, *operands: Any) -> None:
+        """Run it into an empty tensor, and again over what that left."""
+        out = Tensor(format)
+        for _ in "12":
+            assert run(out, *operands) is out
+            validate(out)
+            np.testing.assert_array_equal(out.to_numpy(), expected, strict=True)
+
+    @pytest.mark.parametrize("level", level_names())
+    def test_sums_in_any_order(self, level: str) -> None:
+        out = Tensor(nest([hub().level(level)], leaf()), (5,))
+        if takes_any_order(out.format):
+            where = np.array([4, 0, 2, 4, 1, 0])
+            values = np.arange(1.0, 7.0)
+            expected = np.bincount(where, values, 5)
+            run = kernel_on(self.made(), programs.scatter)
+            for _ in "12":
+                np.testing.assert_array_equal(run(out, where, values).to_numpy(), expected)
+
+    # -- failures -----------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("number", range(2))
+    def test_a_gather_out_of_bounds_leaves_valid_tensors(self, number: int) -> None:
+        run = kernel_on(self.made(), programs.gather)
+        for format in formats(1):
+            x, out = Tensor(formats(1)[number], VECTORS[0]), Tensor(format, [7.0, 8.0, 0.0, 9.0])
+            with pytest.raises(OutOfBounds, match=r"index 12 is out of bounds for dimension 0"):
+                run(out, WHERE, x)
+            validate(out)
+            assert not out.to_numpy().any(), "a declared output is left empty"
+            validate(x)
+            np.testing.assert_array_equal(x.to_numpy(), VECTORS[0])
+            found = run(out, WHERE % 12, x).to_numpy()
+            np.testing.assert_array_equal(found, VECTORS[0][WHERE % 12])
+
+    def test_a_scatter_out_of_bounds_writes_nothing_beyond(self) -> None:
+        room = np.zeros(30)
+        out = room[10:20]
+        with pytest.raises(OutOfBounds):
+            kernel_on(self.made(), programs.scatter)(out, np.array([1, 2, 12]), np.ones(3))
+        assert not room[:10].any()
+        assert not room[20:].any()
+
+    @pytest.mark.parametrize("length", [10**15, 2**62, 2**63 - 1])
+    def test_more_than_all_memory_is_a_memory_error(self, length: int) -> None:
+        run, out = kernel_on(self.made(), programs.squares), Tensor(formats(1)[0], [5.0])
+        with pytest.raises(MemoryError, match="memory ran out"):
+            run(out, length)
+        validate(out)
+        np.testing.assert_array_equal(run(out, 4).to_numpy(), [0, 1, 4, 9])
+
+    @pytest.mark.parametrize("program", ALLOCATING)
+    @pytest.mark.parametrize("number", range(2))
+    def test_each_allocation_may_fail(self, program: str, number: int) -> None:
+        function = getattr(programs, program)
+        format = formats(2 if program == "outer" else 1)[number]
+        tried = next(k for k in itertools.count() if not self._fails(function, format, k))
+        assert tried > 0 or (program, number) == ("append", 0), "the program allocates nothing"
+
+    def _fails(self, function: Function, format: Format, number: int) -> bool:
+        """Let an allocation of a program fail, and then run it as if nothing had been. Whether
+        there was such an allocation."""
+        inputs = [Tensor(formats(1)[1], vector) for vector in VECTORS]
+        begun = np.zeros(VECTORS.shape[1] if function is programs.append else (3,) * format.ndim)
+        begun.reshape(-1)[1] = 5
+        out, before, failed = Tensor(format, begun), begun, False
+        try:
+            kernel_on(self.failing(number), function)(out, *inputs)
+        except MemoryError:
+            failed = True
+            validate(out)
+            for tensor, vector in zip(inputs, VECTORS, strict=True):
+                validate(tensor)
+                np.testing.assert_array_equal(tensor.to_numpy(), vector)
+            before = out.to_numpy().copy()
+            kernel_on(self.made(), function)(out, *inputs)
+        validate(out)
+        expected = kernel(function).reference(before, *VECTORS)
+        np.testing.assert_array_equal(out.to_numpy(), expected)
+        return failed

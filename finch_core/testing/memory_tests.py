@@ -1,0 +1,234 @@
+"""Buffers: the part of ``BackendSuite`` about memory."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core.abi import DONE, FAILED, MOVED
+from finch_core.assembly import Assign, Fill, For, Grow, Let, Move, Sort, Statement, Store
+from finch_core.dtypes import BOOL, SUPPORTED
+from finch_core.expressions import Length, Literal, Load, Overlaps, Var
+from finch_core.testing.arrays import Array
+from finch_core.testing.bench import Bench, block, n, var
+from finch_core.testing.subject import Subject
+
+F64 = np.dtype(np.float64)
+INTEGERS = [t for t in SUPPORTED if t.kind in "iu"]
+
+
+class MemoryTests(Subject):
+    """What happens to buffers, and what is left when memory runs out."""
+
+    # -- growing ----------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
+    def test_growing_keeps_the_contents_and_doubles(self, dtype: np.dtype[Any]) -> None:
+        bench, first, i = Bench(self.made()), np.array([1, 0, 1]).astype(dtype), var("i")
+        data, room = bench.buffer("data", first, growable=True), bench.variable("room", 0)
+        grow = Grow(data, n(4)), Assign(room, Length(data)), Grow(data, n(5)), Grow(data, n(40))
+        fill = Fill(data, n(3), Length(data), Literal(dtype.type(1), dtype))
+        assert bench.run(*grow, For(i, n(3), n(5), block(fill))) == MOVED
+        assert bench.value(room) == 6
+        found = bench.arrays["data"]
+        assert len(found) == 40
+        assert found[:3].tolist() == first.tolist() == np.array([1, 0, 1]).astype(dtype).tolist()
+        assert (found[3:] == 1).all()
+
+    def test_enough_room_moves_nothing(self) -> None:
+        bench = Bench(self.made())
+        data = bench.buffer("data", np.arange(4.0), growable=True)
+        body = Grow(data, n(4)), Grow(data, n(-1)), Store(data, n(3), Load(data, n(0)))
+        assert bench.run(*body) == DONE
+        assert bench.arrays["data"].tolist() == [0, 1, 2, 0]
+
+    def test_an_empty_buffer_has_no_address(self) -> None:
+        bench = Bench(self.made())
+        bench.buffer("data", np.zeros(0), growable=True)
+        status, count = _append(bench, 3)
+        assert (status, bench.value(count)) == (MOVED, 3)
+        assert bench.arrays["data"][:3].tolist() == [0, 1, 2]
+
+    def test_what_python_holds_is_neither_freed_nor_changed(self) -> None:
+        bench, held = Bench(self.made()), np.array([7.0, 8.0])
+        bench.buffer("data", held, growable=True)
+        assert _append(bench, 1000)[0] == MOVED
+        gc.collect()
+        assert held.tolist() == [0, 1]  # stored there before it was full
+        np.testing.assert_array_equal(bench.arrays["data"][:1000], np.arange(1000))
+
+    def test_adopted_memory_outlives_the_kernel(self) -> None:
+        bench = Bench(self.made())
+        data = bench.buffer("data", np.arange(3.0), growable=True)
+        two = Literal(np.float64(2), F64)
+        assert bench.run(Grow(data, n(1000)), Fill(data, n(3), n(1000), two)) == MOVED
+        found = bench.arrays["data"]
+        del bench
+        gc.collect()
+        assert found.sum() == 3 + 2 * 997
+        part = found[3:6]
+        del found
+        gc.collect()
+        part[0] = 9.0
+        assert part.tolist() == [9.0, 2.0, 2.0]
+
+    # -- memory that runs out -----------------------------------------------------------------
+
+    @pytest.mark.parametrize("size", [1 << 58, 1 << 61, (1 << 63) - 1])
+    def test_memory_that_runs_out_leaves_all_that_was_written(self, size: int) -> None:
+        bench = Bench(self.made())
+        small = bench.buffer("small", np.zeros(1), growable=True)
+        data, count = (
+            bench.buffer("data", np.arange(3.0), growable=True),
+            bench.variable("count", 0),
+        )
+        body = (
+            Grow(small, n(2)), Store(small, n(1), Literal(np.float64(5), F64)), Assign(count, n(2)),
+            Grow(data, n(size)), Assign(count, n(9)),
+        )  # fmt: skip
+        assert bench.run(*body) == FAILED
+        assert bench.control[3] == 1
+        assert bench.value(count) == 2
+        assert bench.arrays["small"].tolist() == [0.0, 5.0]
+        assert bench.arrays["data"].tolist() == [0.0, 1.0, 2.0]
+
+    @pytest.mark.parametrize("number", [0, 1, 3])
+    def test_each_growth_may_fail(self, number: int) -> None:
+        bench = Bench(self.failing(number))
+        bench.buffer("data", np.zeros(2), growable=True)
+        status, count = _append(bench, 1000)
+        assert status == FAILED
+        room = 2 << number
+        assert bench.control[3] == (number > 0)
+        assert bench.value(count) == len(bench.arrays["data"]) == room
+        assert bench.arrays["data"].tolist() == list(range(room))
+
+    def test_an_allocation_that_never_comes_fails_nothing(self) -> None:
+        bench = Bench(self.failing(99))
+        bench.buffer("data", np.zeros(2), growable=True)
+        status, count = _append(bench, 1000)
+        assert (status, bench.value(count)) == (MOVED, 1000)
+
+    # -- ranges -------------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
+    def test_fills_are_of_a_range_or_of_nothing(self, dtype: np.dtype[Any]) -> None:
+        for value in (0, 1, 3):
+            bench, filling = Bench(self.made()), np.array(value).astype(dtype)[()]
+            data = bench.buffer("data", np.full(6, 7).astype(dtype))
+            literal = Literal(filling, dtype)
+            body = Fill(data, n(1), n(4), literal), Fill(data, n(5), n(2), literal)
+            assert bench.run(*body) == DONE
+            wanted = np.full(6, 7).astype(dtype)
+            wanted[1:4] = filling
+            np.testing.assert_array_equal(bench.arrays["data"], wanted)
+
+    def test_the_value_of_a_fill_is_evaluated_once(self) -> None:
+        bench = Bench(self.made())
+        data = bench.buffer("data", [1, 2, 3, 4])
+        body = Fill(data, n(0), Load(data, n(3)), Load(data, n(0)) + n(1))
+        assert bench.run(body) == DONE
+        assert bench.arrays["data"].tolist() == [2, 2, 2, 2]
+
+    @pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
+    def test_moves_may_overlap_and_be_empty(self, dtype: np.dtype[Any]) -> None:
+        bench, cases = Bench(self.made()), ((0, 2, 4), (2, 0, 4), (1, 0, 0), (3, 0, -2))
+        body: list[Statement] = []
+        start = np.arange(6).astype(dtype)
+        for k, (to, begin, count) in enumerate(cases):
+            data = bench.buffer(f"data_{k}", start.copy())
+            body.append(Move(data, n(to), data, n(begin), n(count)))
+        other = bench.buffer("other", np.zeros(3, dtype))
+        body.append(Move(other, n(1), bench_buffer(bench, "data_0"), n(0), n(2)))
+        assert bench.run(*body) == DONE
+        for k, (to, begin, count) in enumerate(cases):
+            wanted = start.copy()
+            wanted[to : to + max(count, 0)] = start[begin : begin + max(count, 0)]
+            np.testing.assert_array_equal(bench.arrays[f"data_{k}"], wanted)
+        np.testing.assert_array_equal(bench.arrays["other"][1:], bench.arrays["data_0"][:2])
+
+    @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+    def test_integers_are_sorted(self, dtype: np.dtype[Any]) -> None:
+        parts = list(_unsorted(dtype))
+        stops = np.cumsum([len(part) for part in parts])
+        bench = Bench(self.made())
+        data = bench.buffer("data", np.concatenate(parts))
+        body = [
+            Sort(data, n(int(s) - len(p)), n(int(s))) for s, p in zip(stops, parts, strict=True)
+        ]
+        assert bench.run(*body, Sort(data, n(9), n(3))) == DONE
+        wanted = np.concatenate([np.sort(part) for part in parts])
+        np.testing.assert_array_equal(bench.arrays["data"], wanted)
+
+    def test_sorting_takes_no_quadratic_time(self) -> None:
+        """On what a quicksort with a median of three is slow on."""
+        half = 1 << 16
+        killer = np.empty(2 * half, np.int64)
+        k = np.arange(half)
+        killer[:half] = np.where(k % 2 == 0, k + 1, half + k)
+        killer[half:] = 2 * (k + 1)
+        bench = Bench(self.made())
+        data = bench.buffer("data", killer.copy())
+        assert bench.run(Sort(data, n(0), Length(data))) == DONE
+        np.testing.assert_array_equal(bench.arrays["data"], np.sort(killer))
+        bench.arrays["data"][:] = killer
+        began = time.perf_counter()
+        assert bench.call() == DONE
+        assert time.perf_counter() - began < 5.0  # quadratic, it would be a minute
+
+    # -- buffers that share memory --------------------------------------------------------------
+
+    def test_whether_buffers_overlap(self) -> None:
+        whole, bench = np.zeros(8), Bench(self.made())
+        parts = {"a": whole[:5], "b": whole[4:], "c": whole[5:], "d": whole[2:2]}
+        buffers = {name: bench.buffer(name, part) for name, part in parts.items()}
+        pairs = ("ab", "ac", "ad", "bc", "aa")
+        found = bench.buffer("found", np.zeros(len(pairs), bool))
+        body = [
+            Store(found, n(k), Overlaps(buffers[first], buffers[second]))
+            for k, (first, second) in enumerate(pairs)
+        ]
+        assert bench.run(*body) == DONE
+        assert bench.arrays["found"].tolist() == [True, False, False, True, True]
+
+    def test_a_kernel_that_asks_sees_stores_through_the_other_buffer(self) -> None:
+        whole, bench, i = np.zeros(4), Bench(self.made()), var("i")
+        a, b = bench.buffer("a", whole), bench.buffer("b", whole)
+        total = bench.variable("total", 0.0, F64)
+        asked = Let(Var("asked", BOOL), Overlaps(a, b))
+        one = Literal(np.float64(1), F64)
+        steps = Store(a, n(0), one + Load(b, n(0))), Assign(total, total + Load(b, n(0)))
+        assert bench.run(asked, For(i, n(0), n(3), block(*steps))) == DONE
+        assert bench.value(total) == 1 + 2 + 3
+
+
+def bench_buffer(bench: Bench, name: str) -> Any:
+    """The buffer of this name."""
+    return next(s.target for s in bench.slots if s.target.name == name)
+
+
+def _append(bench: Bench, count: int) -> tuple[int, Var]:
+    """Append 0, 1, ... to the buffer of a bench: the status, and the variable that counts them."""
+    data, i = bench_buffer(bench, "data"), var("i")
+    stored = bench.variable("stored", 0)
+    step = (
+        Grow(data, stored + n(1)),
+        Store(data, stored, i.cast(data.dtype)),
+        Assign(stored, stored + n(1)),
+    )
+    return bench.run(For(i, n(0), n(count), block(*step))), stored
+
+
+def _unsorted(dtype: np.dtype[Any]) -> Iterator[Array]:
+    rng, info = np.random.default_rng(3), np.iinfo(dtype)
+    for size in (0, 1, 2, 3, 5, 16, 17, 24, 25, 26, 100, 1000):
+        yield rng.integers(info.min, info.max, size, dtype, endpoint=True)
+    up = np.arange(500) % min(info.max, 1 << 40)
+    organ_pipe = np.concatenate([up[::2], up[1::2][::-1]])
+    for part in (up, up[::-1], organ_pipe, np.zeros(300), np.arange(400) % 7):
+        yield part.astype(dtype)

@@ -1,0 +1,139 @@
+"""What every operator must give at the values where operators go wrong, on every dtype."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from finch_core import primitives as prim
+from finch_core.dtypes import concrete
+from finch_core.operators import operator
+from finch_core.testing.arrays import Array
+
+DType = np.dtype[Any]
+
+BINARY = frozenset(
+    """pow mul add sub truediv floordiv mod fmod min max minimum maximum bitand bitor bitxor lshift
+    rshift eq ne lt le gt ge and or arctan2 hypot copysign""".split()
+)
+ROUNDED = frozenset(
+    """pow cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh
+    arcsinh arccosh arctanh arctan2 hypot""".split()
+)
+"""Functions of which two libraries may give neighbouring floats."""
+
+COMPLEX_ROUNDED = frozenset("mul truediv abs sqrt sign".split())
+UNORDERED_ZEROS = frozenset("minimum maximum".split())
+"""NumPy leaves open which of 0.0 and -0.0 is smaller."""
+
+EPSILONS = 32
+"""How many units in the last place a rounded function may be off."""
+
+
+def edges(dtype: DType) -> Array:
+    """Values of a dtype at which operators go wrong."""
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        info, width = np.iinfo(dtype), 8 * dtype.itemsize
+        wanted = [info.min, info.min + 1, -width, -8, -7, -3, -2, -1, 0, 1, 2, 3, 5, 6, 7, 8, 33,
+                  width - 1, width, 100, info.max // 2, info.max - 1, info.max]  # fmt: skip
+        return np.array(sorted({v for v in wanted if info.min <= v <= info.max}), dtype)
+    if dtype.kind == "c":
+        axis = [0.0, -0.0, 1.0, -1.5, 3.0, np.inf, -np.inf, np.nan]
+        return np.array([complex(a, b) for a in axis for b in axis], dtype)
+    info = np.finfo(dtype)
+    sizes = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 6.9, 7.25, 1e10, info.tiny,
+             info.smallest_subnormal, info.max, np.inf]  # fmt: skip
+    return np.array([*sizes, *(-s for s in sizes), np.nan], dtype)
+
+
+def typing(name: str, dtype: DType) -> tuple[tuple[DType, ...], DType] | None:
+    """The dtypes of arguments and result of an operator on operands of one dtype, or ``None`` where
+    it is not defined."""
+    given = (np.dtype(bool), dtype, dtype) if name == "ifelse" else (dtype,) * _arity(name)
+    try:
+        wanted, result = operator(name).typing(given)
+    except TypeError:
+        return None
+    return tuple(map(concrete, wanted)), concrete(result)
+
+
+def _arity(name: str) -> int:
+    return 3 if name == "ifelse" else 2 if name in BINARY else 1
+
+
+def operator_names(dtype: DType) -> list[str]:
+    """The primitive operators that are defined on a dtype (``tuple`` is tested apart)."""
+    return [n for n in prim.PRIMITIVES if n != "tuple" and typing(n, dtype) is not None]
+
+
+def columns(name: str, dtype: DType) -> list[Array]:
+    """The arguments: all values, or all pairs."""
+    values = edges(dtype)
+    if _arity(name) == 1:
+        return [values]
+    pairs = [np.repeat(values, len(values)), np.tile(values, len(values))]
+    return pairs if _arity(name) == 2 else [np.arange(pairs[0].size) % 2 == 1, *pairs]
+
+
+@cache
+def meaning(name: str, dtype: DType) -> Array:
+    """What ``evaluate`` says of ``columns``."""
+    signature = typing(name, dtype)
+    assert signature is not None
+    wanted, result = signature
+    cast = [column.astype(t) for column, t in zip(columns(name, dtype), wanted, strict=True)]
+    return np.array([operator(name).evaluate(*row) for row in zip(*cast, strict=True)], result)
+
+
+def compare(name: str, dtype: DType, found: Array) -> None:
+    """Raise ``AssertionError`` unless ``found`` is what the operator means: exactly where IEEE and
+    integers leave no choice, the signs of zeros included, else but for some roundings."""
+    wanted = meaning(name, dtype)
+    assert found.dtype == wanted.dtype
+    if name == "pow" and dtype.kind == "f":
+        # NumPy's arrays give infinity there, as C does, its scalars NaN
+        base, exponent = columns(name, dtype)
+        settled = ~(np.isneginf(base) & (exponent == 0.5))
+        found, wanted = found[settled], wanted[settled]
+    rounded = name in ROUNDED or (dtype.kind == "c" and name in COMPLEX_ROUNDED)
+    with np.errstate(all="ignore"):
+        if wanted.dtype.kind not in "fc" or not rounded:
+            np.testing.assert_array_equal(found, wanted)
+        elif wanted.dtype.kind == "f":
+            rtol = EPSILONS * float(np.finfo(wanted.dtype).eps)
+            np.testing.assert_allclose(found, wanted, rtol=rtol, atol=0)
+        else:
+            _near(found, wanted)
+        if wanted.dtype.kind in "fc" and not rounded and name not in UNORDERED_ZEROS:
+            _same_signs(found, wanted)
+
+
+def _near(found: Array, wanted: Array) -> None:
+    """Complex numbers are near each other as points, not part by part."""
+    finite, info = np.isfinite(wanted), np.finfo(wanted.dtype)
+    np.testing.assert_array_equal(np.isfinite(found), finite)
+    sizes = np.maximum(abs(wanted)[finite], info.tiny)
+    assert (abs(found - wanted)[finite] / sizes).max(initial=0) <= EPSILONS * info.eps
+
+
+def _same_signs(found: Array, wanted: Array) -> None:
+    for part in ("real", "imag"):
+        a, b = getattr(found, part), getattr(wanted, part)
+        np.testing.assert_array_equal(np.signbit(a)[~np.isnan(b)], np.signbit(b)[~np.isnan(b)])
+
+
+def castable(values: Array, target: DType) -> tuple[Array, Array]:
+    """What casting gives, and of which values that is the same on every processor."""
+    real = values.dtype.kind == "c" and target.kind not in "bc"
+    values = values.real if real else values
+    with np.errstate(all="ignore"):
+        wanted = values.astype(target)
+    fits = np.ones(len(values), bool)
+    if values.dtype.kind in "fc" and target.kind in "iu":
+        info = np.iinfo(target)
+        fits = (values > float(info.min) - 1) & (values < float(info.max)) | (values == 0)
+    return wanted, fits

@@ -1,0 +1,181 @@
+"""Control flow and scopes: the part of ``BackendSuite`` about statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core import primitives as prim
+from finch_core.abi import DONE, FAILED
+from finch_core.assembly import (
+    Assign,
+    Break,
+    Comment,
+    Fail,
+    For,
+    Function,
+    If,
+    Let,
+    Return,
+    Statement,
+    Store,
+    While,
+)
+from finch_core.dtypes import BOOL, INTP
+from finch_core.expressions import Buffer, Call, Invoke, Length, Literal, Load
+from finch_core.run_block import run_block
+from finch_core.testing.bench import Bench, block, n, var
+from finch_core.testing.random_assembly import BUFFERS, SIZE, N, random_block
+from finch_core.testing.subject import Subject
+
+F64 = np.dtype(np.float64)
+TRUE = Literal(np.True_, BOOL)
+
+
+class StatementTests(Subject):
+    """What statements do, and random ones as the interpreter does them."""
+
+    @pytest.mark.parametrize("seed", range(25))
+    def test_random_assembly_does_what_the_interpreter_does(self, seed: int) -> None:
+        made = random_block(seed)
+        for count in (0, 2):
+            values = {N: count, **{b: np.arange(SIZE) * (k + 1) for k, b in enumerate(BUFFERS)}}
+            expected = run_block(made, values)
+            found = run_block(made, values, backend=self.made())
+            assert found[0] == expected[0]
+            for name, value in expected[1].items():
+                np.testing.assert_array_equal(found[1][name], value, err_msg=name)
+
+    def test_loops_nest_break_and_count(self) -> None:
+        bench, i, j = Bench(self.made()), var("i"), var("j")
+        total = bench.variable("total", 0)
+        inner = For(j, i, n(100), block(If(j > i + n(2), block(Break())), Assign(total, total + j)))
+        assert (
+            bench.run(For(i, n(0), n(4), block(inner)), For(j, n(5), n(1), block(Break()))) == DONE
+        )
+        assert bench.value(total) == sum(j for i in range(4) for j in range(i, i + 3))
+
+    def test_the_bounds_of_a_loop_are_evaluated_once(self) -> None:
+        bench, i = Bench(self.made()), var("i")
+        stop, turns = bench.variable("stop", 3), bench.variable("turns", 0)
+        step = block(Assign(stop, stop + n(5)), Assign(turns, turns + n(1)))
+        assert bench.run(For(i, stop - n(2), stop, step)) == DONE
+        assert (bench.value(stop), bench.value(turns)) == (13, 2)
+
+    def test_a_while_loop_asks_before_each_turn_and_loads_no_element_too_many(self) -> None:
+        bench = Bench(self.made())
+        data, at = bench.buffer("data", [1, 2, 3, 0, 9]), bench.variable("at", 0)
+        more = (at < n(5)).and_(Load(data, at).ne(n(0)))
+        assert bench.run(While(more, block(Assign(at, at + n(1))))) == DONE
+        assert bench.value(at) == 3
+        bench.arrays["data"][:] = 1
+        bench.values[at] = 0
+        assert bench.call() == DONE
+        assert bench.value(at) == 5
+
+    def test_what_is_not_needed_is_not_loaded(self) -> None:
+        """The load lies far outside: it would be a fault."""
+        bench = Bench(self.made())
+        data, out = bench.buffer("data", [1.5]), bench.buffer("out", np.zeros(3))
+        far, no = Load(data, n(1 << 50)), bench.variable("no", False, bool)
+        chosen = Call(prim.ifelse, (no, far, Literal(2.0, F64)))
+        above = Call(prim.gt, (far, Literal(0.0, F64)))
+        either, both = no.not_().or_(above), no.and_(above)
+        body = (
+            Store(out, n(0), chosen),
+            Store(out, n(1), Call(prim.ifelse, (either, chosen, far))),
+            Store(out, n(2), Call(prim.ifelse, (both, far, Literal(3.0, F64)))),
+        )
+        assert bench.run(*body) == DONE
+        assert bench.arrays["out"].tolist() == [2.0, 2.0, 3.0]
+
+    def test_a_name_may_be_declared_again_in_another_scope(self) -> None:
+        bench, t = Bench(self.made()), var("t")
+        out = bench.buffer("out", np.zeros(2, np.int64))
+        first = If(TRUE, block(Let(t, n(3)), Comment("text */ // \\"), Store(out, n(0), t)))
+        again = block(Let(t, n(4), mutable=True), Assign(t, t + n(1)), Store(out, n(1), t))
+        assert bench.run(first, If(TRUE, again)) == DONE
+        assert bench.arrays["out"].tolist() == [3, 5]
+
+    def test_one_of_two_blocks_runs(self) -> None:
+        bench, i = Bench(self.made()), var("i")
+        out = bench.buffer("out", np.zeros(6, np.int64))
+        inner = If((i % n(3)).eq(n(0)), block(Store(out, i, n(3))), block(Store(out, i, n(1))))
+        step = If((i % n(2)).eq(n(0)), block(Store(out, i, n(2))), block(inner))
+        assert bench.run(For(i, n(0), n(6), block(step))) == DONE
+        assert bench.arrays["out"].tolist() == [2, 1, 2, 3, 2, 1]
+
+    def test_functions_take_buffers_and_call_each_other(self) -> None:
+        first, keys = _search(), Buffer("keys", INTP)
+        found = Invoke(first, (keys, Length(keys), n(5)))
+        twice = Function(
+            "twice", (keys,), INTP, block(Store(keys, n(0), n(7)), Return(found * n(2)))
+        )
+        bench = Bench(self.made())
+        data, out = bench.buffer("data", [0, 3, 5, 6]), bench.variable("out", 0)
+        # the load after the call sees what the call stored
+        value = Load(data, n(0)) + Invoke(twice, (data,)) + Load(data, n(0))
+        assert bench.run(Assign(out, value), functions=(first, twice)) == DONE
+        assert bench.value(out) == 0 + 0 + 7
+
+    def test_a_function_returns_from_within_loops(self) -> None:
+        first, bench = _search(), Bench(self.made())
+        data, out = bench.buffer("data", [1, 6, 7]), bench.buffer("out", np.zeros(3, np.int64))
+        body = [
+            Store(out, n(k), Invoke(first, (data, n(3), n(key)))) for k, key in enumerate((5, 7, 9))
+        ]
+        assert bench.run(*body, functions=(first,)) == DONE
+        assert bench.arrays["out"].tolist() == [1, 2, 3]
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+    def test_a_sum_in_lanes_is_the_sum(self, dtype: Any) -> None:
+        """``lanes`` is permission to change the order, and never for a loop without it."""
+        rng = np.random.default_rng(1)
+        x = rng.random(1003).astype(dtype) if dtype != np.int64 else rng.integers(0, 1 << 62, 1003)
+        found = []
+        for permitted in (False, True):
+            bench, i = Bench(self.made()), var("i")
+            total, data = bench.variable("total", 0, dtype), bench.buffer("x", x)
+            step: Statement = Assign(total, Call(prim.add, (total, Load(data, i))))
+            lanes = ((total, prim.add),) if permitted else ()
+            assert bench.run(For(i, n(0), n(1003), block(step), lanes)) == DONE
+            found.append(bench.value(total))
+        wanted = np.add.accumulate(x)[-1]  # one after the other
+        assert found[0] == wanted
+        np.testing.assert_allclose(found[1], wanted, rtol=1000 * np.finfo(np.float32).eps)
+        if dtype == np.int64:
+            assert found[1] == wanted
+
+    def test_a_failure_tells_its_site_and_values_and_keeps_what_was_written(self) -> None:
+        bench, i = Bench(self.made()), var("i")
+        count, data = bench.variable("count", 0), bench.buffer("data", np.zeros(9, np.int64))
+        fail = If(i.eq(n(3)), block(Fail(1, (i, n(-7), count))))
+        steps = block(Store(data, i, i), Assign(count, count + i), fail)
+        assert bench.run(For(i, n(0), n(9), steps), Assign(count, n(0))) == FAILED + 1
+        assert bench.control.tolist() == [3, -7, 6, 0]
+        assert bench.value(count) == 6
+        assert bench.arrays["data"].tolist() == [0, 1, 2, 3, 0, 0, 0, 0, 0]
+
+    def test_a_failure_with_nothing_to_store_back(self) -> None:
+        bench, i = Bench(self.made()), var("i")
+        fail = If(i > n(3), block(Fail(1, (i,))))
+        assert bench.run(fail, arguments=[i], passed=[3]) == DONE
+        assert bench.call(4) == FAILED + 1
+        assert bench.control[[0, 3]].tolist() == [4, 0]
+
+    def test_an_empty_kernel_does_nothing(self) -> None:
+        bench = Bench(self.made())
+        data = bench.buffer("data", np.zeros(0))
+        assert bench.run() == DONE
+        assert len(bench.arrays[data.name]) == 0
+
+
+def _search() -> Function:
+    """The first position in ``[0, stop)`` of at least ``key``, one by one."""
+    keys, stop, key, i = Buffer("keys", INTP), var("stop"), var("key"), var("i")
+    found = If(Load(keys, i) >= key, block(Return(i)))
+    return Function(
+        "search", (keys, stop, key), INTP, block(For(i, n(0), stop, block(found)), Return(stop))
+    )
