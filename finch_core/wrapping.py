@@ -3,6 +3,7 @@ as an argument of a kernel (paper, section "Wrapperization")."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -145,6 +146,13 @@ def plus(index: Expr, shift: Expr) -> Expr:
     if isinstance(shift, Modified):
         return Modified(shift.modifier, plus(index, shift.index))
     return index + shift
+
+
+def mapped(index: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """``change(index)``, with the modifiers of the index (``~``, protocols) outermost."""
+    if isinstance(index, Modified):
+        return Modified(index.modifier, mapped(index.index, change))
+    return change(index)
 
 
 class WrapperTensor:

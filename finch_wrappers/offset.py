@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import add
 from typing import Any, ClassVar
 
 import attrs
@@ -14,6 +16,7 @@ from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform, minus
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
+from finch_core.views import Example, Place, View
 from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
 
 
@@ -50,6 +53,18 @@ class OffsetTensor(WrapperTensor):
             if found is not None and found.sign == 1 and _constant(found.shift):
                 return Offset.along(node, k, found.shift, found.index)
         return None
+
+    @staticmethod
+    def examples(view: View) -> Iterator[Example]:
+        """Shifts forth and back."""
+        for shifts in ((1, -2, 0, 3), (-1, 0, 2, 0)):
+            yield _example(view, shifts[: view.ndim])
+
+
+def _example(view: View, shifts: Place) -> Example:
+    ranges = tuple((lo - c, hi - c) for (lo, hi), c in zip(view.ranges, shifts, strict=True))
+    seen = view.moved(lambda index: tuple(map(add, index, shifts)), ranges=ranges)
+    return Example(lambda tensor: offset(tensor, *shifts), seen)
 
 
 def _constant(expr: Expr) -> bool:

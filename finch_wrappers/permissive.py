@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -16,6 +17,7 @@ from finch_core.looplets import Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import inside
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
+from finch_core.views import Example, View
 from finch_core.wrapping import Seen, Wrapped, WrapperTensor, seen
 
 if TYPE_CHECKING:
@@ -83,6 +85,20 @@ class PermissiveTensor(WrapperTensor):
             if isinstance(index, Modified) and index.modifier == "permissive":
                 return Permissive.along(node, k, True, index.index)
         return None
+
+    @staticmethod
+    def examples(view: View) -> Iterator[Example]:
+        """All dimensions, and the last alone."""
+        for first in (True, False):
+            yield _example(view, (*(first,) * (view.ndim - 1), True))
+
+
+def _example(view: View, flags: tuple[bool, ...]) -> Example:
+    pairs = list(zip(view.ranges, flags, strict=True))
+    ranges = tuple((lo - 2, hi + 2) if flag else (lo, hi) for (lo, hi), flag in pairs)
+    sized = tuple(a and not flag for a, flag in zip(view.sized, flags, strict=True))
+    seen = attrs.evolve(view, ranges=ranges, sized=sized, permissive=True)
+    return Example(lambda tensor: permissive(tensor, *flags), seen)
 
 
 def permissive(tensor: Any, *dims: Any) -> PermissiveTensor:

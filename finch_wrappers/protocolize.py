@@ -3,6 +3,7 @@ tensors")."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -14,6 +15,7 @@ from finch_core.functions import PROTOCOLS
 from finch_core.level import Mode
 from finch_core.looplets import Looplet
 from finch_core.plugins import hookimpl, hub
+from finch_core.views import Example, View
 from finch_core.wrapping import Seen, Wrapped, WrapperTensor, seen
 
 if TYPE_CHECKING:
@@ -73,6 +75,19 @@ class ProtocolizedTensor(WrapperTensor):
                 _check(node, k, index.modifier)
                 return Protocolized.along(node, k, index.modifier, index.index)
         return None
+
+    @staticmethod
+    def examples(view: View) -> Iterator[Example]:
+        """Each protocol, in every dimension."""
+        for name in sorted(NAMES):
+            yield _example(view, name)
+
+
+def _example(view: View, name: str) -> Example:
+    def make(tensor: Any) -> ProtocolizedTensor:
+        return protocolize(tensor, *(name,) * view.ndim)
+
+    return Example(make, view, updates=False, declares=False, protocols=frozenset({name}))
 
 
 def _check(node: Access, k: int, protocol: str) -> None:

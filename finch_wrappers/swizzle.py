@@ -3,6 +3,7 @@ tensors"): ``swizzle(A, perm)[idx...]`` is ``A[idx[perm]...]``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -15,6 +16,7 @@ from finch_core.expressions import Access, Index, Var
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
 from finch_core.signatures import Signature, wrapped_signature
+from finch_core.views import Example, View
 
 
 class SwizzleTensor:
@@ -119,6 +121,23 @@ class SwizzleTensor:
             return None
         indices = tuple(node.indices[p] for p in node.tensor.perm)
         return attrs.evolve(node, tensor=node.tensor.inner, indices=indices)
+
+    @staticmethod
+    def examples(view: View) -> Iterator[Example]:
+        """The transpose, and dimensions moved on by one."""
+        dims = tuple(range(view.ndim))
+        for perm in dict.fromkeys((dims[::-1], (*dims[1:], *dims[:1]))):
+            yield _example(view, perm)
+
+
+def _example(view: View, perm: tuple[int, ...]) -> Example:
+    order = [perm.index(k) for k in range(view.ndim)]
+    seen = view.moved(
+        lambda index: tuple(index[p] for p in perm),
+        ranges=tuple(view.ranges[k] for k in order),
+        sized=tuple(view.sized[k] for k in order),
+    )
+    return Example(lambda tensor: swizzle(tensor, perm), seen)
 
 
 @attrs.frozen

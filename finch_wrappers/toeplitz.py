@@ -3,6 +3,7 @@ tensors")."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -18,6 +19,7 @@ from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import Transform, inside
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
+from finch_core.views import Example, View
 from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
 from finch_wrappers.offset import Offset
 
@@ -159,6 +161,24 @@ class ToeplitzTensor(WrapperTensor):
                 indices = (*node.indices[:k], shift, found.index, *node.indices[k + 1 :])
                 return attrs.evolve(node, tensor=Toeplitz(node.tensor, k), indices=indices)
         return None
+
+    @staticmethod
+    def examples(view: View) -> Iterator[Example]:
+        """Each dimension in turn."""
+        for dim in range(view.ndim):
+            yield _example(view, dim)
+
+
+def _example(view: View, dim: int) -> Example:
+    (start, stop), before, after = view.ranges[dim], view.ranges[:dim], view.ranges[dim + 1 :]
+    most = (stop - start + 1) // 2  # so many starts, and as many steps from the last as there are
+    steps = stop - start - most + 1 if most else 0
+    seen = view.moved(
+        lambda index: (*index[:dim], index[dim] + index[dim + 1], *index[dim + 2 :]),
+        ranges=(*before, (start, start + most), (0, steps), *after),
+        sized=(*view.sized[:dim], False, False, *view.sized[dim + 1 :]),
+    )
+    return Example(lambda tensor: toeplitz(tensor, dim), seen)
 
 
 def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:

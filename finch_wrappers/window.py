@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
+from finch_core.views import Example, Place, View
 from finch_core.wrapping import Wrapped, WrapperTensor
 from finch_wrappers.offset import OffsetTensor, offset
 from finch_wrappers.protocolize import ProtocolizedTensor
@@ -77,6 +79,27 @@ class WindowTensor(WrapperTensor):
         slices = tuple(slice(None) if b is None else slice(*b) for b in self.bounds)
         array: np.ndarray[Any, Any] = self.tensor.to_numpy()[slices]
         return array
+
+    @staticmethod
+    def examples(view: View) -> Iterator[Example]:
+        """The middle of every dimension, and of the first alone; none of what has no extents."""
+        if all(view.sized):
+            middles = [(lo + (hi - lo) // 3, hi - (hi - lo) // 4) for lo, hi in view.ranges]
+            yield _example(view, tuple(middles))
+            yield _example(view, (middles[0], *(None,) * (view.ndim - 1)))
+
+
+def _example(view: View, pairs: tuple[Bounds | None, ...]) -> Example:
+    cuts = list(zip(pairs, view.ranges, strict=True))
+    ranges = tuple(old if p is None else (0, p[1] - p[0]) for p, old in cuts)
+
+    def to(index: Place) -> Place | None:
+        if not all(p is None or 0 <= i < p[1] - p[0] for i, p in zip(index, pairs, strict=True)):
+            return None
+        return tuple(i if p is None else i + p[0] for i, p in zip(index, pairs, strict=True))
+
+    seen = view.moved(to, ranges=ranges)
+    return Example(lambda tensor: window(tensor, *pairs), seen, declares=False)
 
 
 def window(tensor: Any, *bounds: Any) -> Any:

@@ -18,14 +18,19 @@ from finch_core.testing.formats import (
 from finch_core.testing.levels import LevelSuite
 from finch_core.testing.masks import MaskSuite
 from finch_core.testing.running import backend_names, on, using
+from finch_core.testing.wrappers import WrapperSuite, wrapper_names
+from finch_core.views import Example, View
 
 __all__ = [
     "BackendSuite",
     "Bench",
     "DTYPES",
+    "Example",
     "KINDS",
     "LevelSuite",
     "MaskSuite",
+    "View",
+    "WrapperSuite",
     "admit",
     "array",
     "backend_names",
@@ -38,4 +43,5 @@ __all__ = [
     "takes_any_order",
     "using",
     "values",
+    "wrapper_names",
 ]

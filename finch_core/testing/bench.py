@@ -81,7 +81,7 @@ class Bench:
         self, *body: Statement, functions: tuple[Function, ...] = (), arguments: Any = ()
     ) -> Kernel:
         """The kernel that runs ``body``; ``arguments`` are scalars beside the record."""
-        params = (Record("data", tuple(self.slots)), *map(Argument, arguments))
+        params: tuple[Any, ...] = (Record("data", tuple(self.slots)), *map(Argument, arguments))
         return Kernel("bench", params, functions, Block(body), SITES)
 
     def run(

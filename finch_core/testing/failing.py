@@ -17,16 +17,17 @@ ALL_MEMORY = Literal(2**60, INTP)
 COUNT = Var("allocations_so_far", INTP)
 
 
-@attrs.frozen
+@attrs.define
 class FailingBackend:
     """``backend``, but the allocation of this ``number`` (from 0) fails in each call: kernels ask
     there for more than there is."""
 
     backend: Backend
     number: int
+    name: str = attrs.field(init=False)
 
-    @property
-    def name(self) -> str:
+    @name.default
+    def _name(self) -> str:
         return self.backend.name
 
     def available(self) -> str:

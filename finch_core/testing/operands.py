@@ -44,9 +44,9 @@ def edges(dtype: DType) -> Array:
     if dtype.kind == "c":
         axis = [0.0, -0.0, 1.0, -1.5, 3.0, np.inf, -np.inf, np.nan]
         return np.array([complex(a, b) for a in axis for b in axis], dtype)
-    info = np.finfo(dtype)
-    sizes = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 6.9, 7.25, 1e10, info.tiny,
-             info.smallest_subnormal, info.max, np.inf]  # fmt: skip
+    limits = np.finfo(dtype)
+    sizes = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 6.9, 7.25, 1e10, limits.tiny,
+             limits.smallest_subnormal, limits.max, np.inf]  # fmt: skip
     return np.array([*sizes, *(-s for s in sizes), np.nan], dtype)
 
 

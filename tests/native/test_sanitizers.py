@@ -1,6 +1,7 @@
 """The C of the test programs under AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,15 +24,15 @@ def sanitizer():
     return library
 
 
-def run(*arguments):
+def run(*arguments, program=(str(ROOM / "sanitized.py"),)):
     return subprocess.run(
-        [sys.executable, str(ROOM / "sanitized.py"), *arguments],
+        [sys.executable, *program, *arguments],
         env={
             **os.environ,
             "FINCH_BACKEND": "c",
             "FINCH_CFLAGS": FLAGS,
             "LD_PRELOAD": sanitizer(),
-            "ASAN_OPTIONS": "detect_leaks=0",
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
             "PYTHONPATH": str(ROOM.parent.parent),
         },
         capture_output=True,
@@ -52,3 +53,14 @@ def test_the_programs_are_clean(part):
     done = run(part)
     assert done.stdout.strip() == "clean", done.stderr[-3000:]
     assert done.returncode == 0
+
+
+def test_the_suite_of_backends_is_clean():
+    """Operators and memory; what is read out of bounds or undefined ends the process."""
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOM / "test_c_suite.py")]
+    chosen = (
+        "(fill or move or sort or grow or operators or casts) and (int8 or float64) or runs_out"
+    )
+    done = run("-k", chosen, program=tests)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 15

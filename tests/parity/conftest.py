@@ -1,12 +1,23 @@
-"""Quick C compiles for this room; several processes share one cache of its own."""
+"""Quick C compiles for this room; several processes share one cache of its own.
+
+The room runs on the interpreter and on the backend that kernels take which name none: with
+``FINCH_BACKEND=llvm``, say, on that one. ``FINCH_TESTS_CASES=n`` leaves at most so many cases of
+each test, on the compiled backend, where a share will do.
+"""
 
 from __future__ import annotations
 
 import os
+import random
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from finch_core.testing import backend_names
+
+CASES = "FINCH_TESTS_CASES"
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -25,3 +36,26 @@ def _quick_compiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _private(path: Path) -> Path:
     path.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    most = int(os.environ.get(CASES, "0"))
+    if not most:
+        return
+    compiled, cases = backend_names()[-1], defaultdict[tuple[str, str], list[pytest.Item]](list)
+    for item in items:
+        if getattr(item, "callspec", None) is None or _backend(item) in (None, compiled):
+            cases[str(item.path), getattr(item, "originalname", item.name)].append(item)
+    kept = {
+        id(item)
+        for key, found in cases.items()
+        for item in random.Random(key[1]).sample(found, min(most, len(found)))
+    }
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = [item for item in items if id(item) in kept]
+
+
+def _backend(item: pytest.Item) -> str | None:
+    """The backend of a case, if it names one."""
+    backend: str | None = item.callspec.params.get("backend")
+    return backend

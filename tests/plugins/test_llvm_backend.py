@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "docs/examples/plugins/finch-llvm"
+PARITY = Path(__file__).parents[1] / "parity"
 SOURCE = PACKAGE / "src/finch_backend_llvm"
 PUBLIC = {"abi", "assembly", "dtypes", "errors", "expressions", "operators", "primitives"}
 """The modules of the core that are for backends."""
@@ -77,7 +79,16 @@ def test_it_passes_its_own_suite(site: Path, tmp_path: Path) -> None:
         str(PACKAGE / "pyproject.toml"),
     ]
     told = run(site, [*command, str(PACKAGE / "tests")], tmp_path)
-    assert " passed" in told
+    assert int(re.search(r"(\d+) passed", told)[1]) > 200
+    assert "skipped" not in told
+
+
+def test_a_case_of_each_test_of_the_parity_room_passes_on_it(site: Path, tmp_path: Path) -> None:
+    """All of them: ``FINCH_BACKEND=llvm python -m pytest tests/parity``, where it is installed."""
+    share = {"FINCH_BACKEND": "llvm", "FINCH_TESTS_CASES": "1", "FINCH_TESTS_SECONDS": "2"}
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(PARITY)]
+    told = run(site, command, tmp_path, **share)
+    assert int(re.search(r"(\d+) passed", told)[1]) > 100
     assert "skipped" not in told
 
 
@@ -115,6 +126,11 @@ def test_it_is_chosen_where_there_is_no_c_compiler(site: Path, tmp_path: Path) -
         assert first.startswith("backend 'llvm': none was named")
         assert first.endswith(f"[2.0, 0.0, 4.0] {from_disk}")
         assert Path(module).is_relative_to(site)
+    told = run(
+        site, ["-m", "finch_core", "doctor"], cache, PATH=str(empty), CC="", FINCH_BACKEND=""
+    )
+    assert "chosen: 'llvm': none was named, and 'llvm' is the best that is available" in told
+    assert "not taken: the backend 'c' cannot be used here: no C compiler was found" in told
 
 
 def imported() -> Iterator[str]:

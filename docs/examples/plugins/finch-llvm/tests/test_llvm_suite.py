@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from finch_backend_llvm.compiler import LlvmBackend
 
 from finch_core import primitives as prim
@@ -45,5 +44,3 @@ def test_a_sum_keeps_its_order_unless_lanes_are_permitted() -> None:
     source = summed(lanes=True)
     assert source.count("reassoc") == 1
     assert "fast" not in source
-
-

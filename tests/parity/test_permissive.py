@@ -1,0 +1,165 @@
+"""Accesses that may be out of bounds, as programs write them: missing there, or dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wrapper_support import BACKENDS, MATRICES, QUICK, VECTORS, arrays, check, dense, on
+
+from finch_core import FormatError, Tensor, coalesce
+from finch_core.level import Format
+from finch_levels import Element, Scalar, SparseList
+
+both_vectors = pytest.mark.parametrize("format", VECTORS, ids=str)
+all_matrices = pytest.mark.parametrize("format", MATRICES, ids=str)
+
+
+def stencil(y, x):
+    y[...] = 0
+    for i in _:
+        y[i] = coalesce(x[~(i - 1)], 0) + 10 * x[i] + 100 * coalesce(x[~(i + 1)], 7)
+    return y
+
+
+def padded_convolution(C, A, F, n, pad):
+    C[...] = 0
+    for i in range(0, n):
+        for k in _:
+            C[i] += coalesce(A[~(i + k - pad)], 0) * F[k]
+    return C
+
+
+def concatenation(C, A, B, m, n):
+    C[...] = 0
+    for i in range(0, n):
+        C[i] = coalesce(A[~i], B[~(i - m)], 0)
+    return C
+
+
+def gathered(y, x, at):
+    y[...] = 0
+    for i in _:
+        y[i] = coalesce(x[~at[i]], -1)
+    return y
+
+
+def dropped(y, x, d):
+    for i in _:
+        y[~(i + d)] += x[i]
+    return y
+
+
+def missing_both(y, x):
+    y[...] = 0
+    for i in _:
+        neighbours = x[~(i - 1)] + x[~(i + 1)]
+        y[i] = coalesce(neighbours, -1)
+    return y
+
+
+def padded_both(y, A):
+    y[...] = 0
+    for i in range(-1, 4):
+        for j in range(-1, 4):
+            y[()] += coalesce(A[~i, ~j], 1) * (i + 10 * j)
+    return y
+
+
+@both_vectors
+def test_out_of_bounds_reads_are_missing(format: Format) -> None:
+    @QUICK
+    @given(arrays(0), st.lists(st.integers(-2, 8), max_size=5))
+    def property_(x: np.ndarray[Any, Any], at: list[int]) -> None:
+        X, n = Tensor(format, x), len(x)
+        padded = np.concatenate([[0], x, [7]])
+        found = check(stencil, dense(1), X)
+        np.testing.assert_array_equal(found, padded[:-2] + 10 * x + 100 * padded[2:])
+        found = check(gathered, dense(1), X, np.array(at, int))
+        np.testing.assert_array_equal(found, [x[i] if 0 <= i < n else -1 for i in at])
+        check(missing_both, dense(1), X)
+
+    property_()
+
+
+@both_vectors
+def test_out_of_bounds_writes_are_dropped(format: Format) -> None:
+    @QUICK
+    @given(arrays(0), st.integers(0, 6), st.integers(-4, 4))
+    def property_(x: np.ndarray[Any, Any], m: int, d: int) -> None:
+        found = check(dropped, lambda: np.ones(m), Tensor(format, x), d)
+        expected = np.ones(m)
+        for i, value in enumerate(x):
+            if 0 <= i + d < m:
+                expected[i + d] += value
+        np.testing.assert_array_equal(found, expected)
+
+    property_()
+
+
+def test_a_sparse_output_takes_permissive_writes() -> None:
+    def part(y, x, m):
+        y[...] = 0
+        for i in range(0, 6):
+            if i != 2:
+                y[~i] = coalesce(x[~(i - m)], 0)
+        return y
+
+    x = np.array([1.0, 0.0, 2.0, 3.0])
+    for backend in BACKENDS:
+        y = Tensor(SparseList(Element(0.0)), (4,))
+        found = on(backend, part)(y, Tensor(SparseList(Element(0.0)), x), 1)
+        np.testing.assert_array_equal(np.asarray(found), [0, 1, 0, 2])
+
+
+@pytest.mark.parametrize("filter_format", VECTORS, ids=str)
+@both_vectors
+def test_convolution(format: Format, filter_format: Format) -> None:
+    @QUICK
+    @given(arrays(0), arrays(0, largest=4), st.integers(0, 3))
+    def property_(A: np.ndarray[Any, Any], F: np.ndarray[Any, Any], pad: int) -> None:
+        n = len(A)
+        found = check(
+            padded_convolution, dense(1), Tensor(format, A), Tensor(filter_format, F), n, pad
+        )
+        wide = np.concatenate([np.zeros(pad), A, np.zeros(len(F))])
+        expected = [(wide[i : i + len(F)] * F).sum() for i in range(n)]
+        np.testing.assert_array_equal(found, expected)
+
+    property_()
+
+
+@both_vectors
+def test_concatenation(format: Format) -> None:
+    @QUICK
+    @given(arrays(0), arrays(0))
+    def property_(A: np.ndarray[Any, Any], B: np.ndarray[Any, Any]) -> None:
+        n = len(A) + len(B)
+        found = check(concatenation, dense(1), Tensor(format, A), Tensor(format, B), len(A), n)
+        np.testing.assert_array_equal(found, np.concatenate([A, B]))
+
+    property_()
+
+
+@all_matrices
+def test_both_dimensions_may_be_padded(format: Format) -> None:
+    A = np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0]])
+    found = check(padded_both, lambda: Scalar(0.0), Tensor(format, A))
+    wide = np.pad(A, ((1, 1), (1, 2)), constant_values=1)
+    i, j = np.indices(wide.shape) - 1
+    assert found == (wide * (i + 10 * j)).sum()
+
+
+def test_missing_must_be_given_a_value() -> None:
+    def careless(y, x):
+        y[...] = 0
+        for i in _:
+            y[i] = x[i] + x[~(i - 1)]
+        return y
+
+    with pytest.raises(FormatError, match="missing cannot be stored") as caught:
+        on("interpreter", careless)(dense(1)(), np.ones(3))
+    assert "coalesce(A[~i], 0)" in str(caught.value)
