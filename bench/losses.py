@@ -33,7 +33,7 @@ WHY = {
     ("TTV", "taco compute"): "fills in values only; ours builds the result's structure too",
     ("TTM", "taco compute"): "fills in values only; ours builds the result's structure too",
     ("SDDMM", "taco-like"): "fills in values only; ours builds the result's structure too",
-    ("SDDMM", "numba"): "fills in values only; ours builds the result's structure too",
+    ("SDDMM", "numba"): "fills in values only, and multiplies by the sampled value behind the sum",
     ("Floyd-Warshall", "scipy"): "one call; ours is a call for each vertex",
     ("order", "igraph"): "a queue; ours is a pass over the vertices for each level",
     ("blend", "opencv"): "reads bytes in vectors, where runs are short",

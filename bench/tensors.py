@@ -18,6 +18,8 @@ from finch_core.tensor import from_coordinates
 from finch_levels import Dense, Element, SparseList
 
 CSR32 = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
+TINY = 1_000
+"""With fewer stored values it is calls that are measured."""
 ASKED = over_taco(1 / 1.05)
 
 
@@ -133,6 +135,7 @@ def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:
     yield from contracted("random", A, systems)
     if not quick:
         for name, B in tensors_of(data):
-            yield factorised(name, B, systems, 16, "real tensors")
+            group = "real tensors" if B.nstored >= TINY else "tiny tensors"
+            yield factorised(name, B, systems, 16, group)
             if B.ndim == 3:
-                yield from contracted(name, B, systems, "real tensors")
+                yield from contracted(name, B, systems, group)
