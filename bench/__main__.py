@@ -63,7 +63,12 @@ def run_races(options: argparse.Namespace) -> None:
         "races": {},
     }
     for command in RACES if options.command == "all" else (options.command,):
-        result["races"][command] = list(raced(command, options, systems))
+        result["races"][command] = found = []
+        try:
+            for row in raced(command, options, systems):
+                found.append(row)
+        except KeyboardInterrupt:  # what there is so far is reported
+            print(f"{command}: interrupted after {len(found)} races")
         if options.check:
             print(f"{command}: all results agree")
         else:
