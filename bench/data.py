@@ -21,6 +21,8 @@ import scipy.sparse
 
 from bench.generators import int32
 
+SMALL = 10_000
+"""Stored values below which a matrix is small: a product takes few microseconds."""
 SAMPLE = 100
 MAGNIFIED = 8
 """Each pixel becomes a square of so many, in one in ten pictures of a sample."""
@@ -45,6 +47,11 @@ def _matrix(path: Path) -> Any:
     if not scipy.sparse.issparse(found) or found.dtype.kind not in "iuf":
         return None
     return int32(found.astype(np.float64))
+
+
+def collection(matrix: Any) -> str:
+    """Where a matrix is reported: of small ones it is the calls that are measured."""
+    return "real matrices" if matrix.nnz >= SMALL else "small matrices"
 
 
 def packaged_matrices() -> Iterator[tuple[str, Any]]:

@@ -15,8 +15,8 @@ from typing import Any
 import attrs
 
 SINGLE_THREADED = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-GRAIN = 1e-4
-"""Seconds of a sample: so many that the clock's grain does not count."""
+GRAIN = 1e-3
+"""Seconds of a sample: so many calls that caches and branches are learned, and the clock is fine."""
 SLOW = 1.0
 """What takes longer than these seconds is timed once."""
 

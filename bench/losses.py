@@ -42,18 +42,27 @@ WHY = {
 
 
 def losses(races: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """A row for each work, collection and peer that we are slower than."""
+    """A row for each work and data set or collection where somebody is faster: who is most so."""
     found = []
     for command, measured in races.items():
-        places: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row in measured:
-            work, group = row.get("work", ""), row.get("group", "")
-            if group != "scaling":
-                places.setdefault((work, group or row["data"]), []).append(row)
-        for (work, data), rows in places.items():
-            for peer, ratio in geometric_means(rows).items():
-                if ratio < WORTH_TELLING:
-                    what = " ".join(filter(None, (work or command, data)))
-                    why = WHY.get((work, peer), "")
-                    found.append({"what": what, "peer": peer, "ours is": ratio, "why": why})
+        for (work, data), rows in _places(measured).items():
+            faster = {p: r for p, r in geometric_means(rows).items() if r < WORTH_TELLING}
+            if faster:
+                peer = min(faster, key=faster.__getitem__)
+                also = ", ".join(f"{p} {r:.2g}" for p, r in faster.items() if p != peer)
+                what = " ".join(filter(None, (work or command, data)))
+                why = WHY.get((work, peer), WHY.get((work or command, ""), ""))
+                found.append(
+                    {"what": what, "ours is": faster[peer], "of": peer, "also": also, "why": why}
+                )
     return sorted(found, key=lambda row: row["ours is"])
+
+
+def _places(measured: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Rows by work and by data set or collection."""
+    places: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in measured:
+        work, group = row.get("work", ""), row.get("group", "")
+        if group != "scaling":
+            places.setdefault((work, group or row["data"]), []).append(row)
+    return places

@@ -18,6 +18,7 @@ Row = Mapping[str, Any]
 COLOURS = plt.get_cmap("tab10").colors + plt.get_cmap("Set2").colors
 MARKERS = "osD^v<>pPX*hd"
 DPI = 70
+SMALL = "small matrices"
 WIDE = 20
 """Bars that differ by more are drawn on a log axis."""
 
@@ -39,7 +40,7 @@ def everything(races: Mapping[str, list[Row]], folder: Path) -> dict[str, list[s
 def spmv(rows: list[Row]) -> Any:
     """Speedup over TACO, by our best format; the peers as points."""
     base = _base(rows, "taco")
-    rows = [row for row in rows if paper.base_time(row, base)]
+    rows = [row for row in rows if row.get("group") != SMALL and paper.base_time(row, base)]
     rows.sort(key=lambda row: (row["best"], -_over(row, base, row["best"])))
     names = [row["best"].removeprefix("finch ") for row in rows]
     kinds = list(dict.fromkeys(names))
@@ -56,7 +57,8 @@ def spmv(rows: list[Row]) -> Any:
 def by_data(rows: list[Row], peer: str, only: Iterable[str]) -> Any:
     """Bars for each data set: speedups over one system."""
     base = _base(rows, peer)
-    rows = [row for row in rows if row.get("group") != "scaling" and paper.base_time(row, base)]
+    kept = [row for row in rows if row.get("group") not in ("scaling", SMALL)]
+    rows = [row for row in kept if paper.base_time(row, base)]
     names = ["ours", *(name for name in only if any(name in row["us"] for row in rows))]
     figure, axes = plt.subplots(figsize=(max(7, 0.32 * len(rows) + 2), 4.2))
     width = 0.8 / max(1, len(names))

@@ -35,10 +35,10 @@ def squares(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
         yield "rmat 14 x 8", generators.rmat(14, 8), ""
         yield "band 30", generators.banded(10_000, 30), ""
         for name, matrix in real.packaged_matrices():
-            yield name, matrix, "pyamg"
+            yield name, matrix, real.collection(matrix)
         for name, matrix in real.matrices(data, largest=400_000, below=("mtx",)):
             if matrix.shape[0] == matrix.shape[1] and products(matrix) <= LARGEST:
-                yield name, matrix, "real matrices"
+                yield name, matrix, real.collection(matrix)
 
 
 def products(matrix: Any) -> int:

@@ -47,9 +47,9 @@ def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
     yield "rmat 15 x 8 (pattern)", generators.rmat(15, 8), ""
     if not quick:
         for name, matrix in real.packaged_matrices():
-            yield name, matrix, "pyamg"
+            yield name, matrix, real.collection(matrix)
         for name, matrix in real.matrices(data):
-            yield name, matrix, "real matrices"
+            yield name, matrix, real.collection(matrix)
 
 
 def candidates(matrix: Any) -> dict[str, Any]:
