@@ -29,8 +29,10 @@ MAGNIFIED = 8
 
 
 def _files(folder: Path | None, below: tuple[str, ...], *patterns: str) -> Iterator[Path]:
+    """Small ones first, so that an interrupted run has seen most of them."""
     for place in [folder, *(folder / name for name in below)] if folder else []:
-        yield from sorted(path for pattern in patterns for path in place.glob(pattern))
+        found = (path for pattern in patterns for path in place.glob(pattern))
+        yield from sorted(found, key=lambda path: (path.stat().st_size, path.name))
 
 
 def matrices(
@@ -157,5 +159,7 @@ def _picture(source: Any) -> Any:
 
 
 def thresholded(picture: Any) -> Any:
-    """Zeros and ones."""
-    return np.ascontiguousarray(picture > 127).astype(np.uint8)
+    """Zeros and ones: what is drawn is on, whether it is dark or bright (fewer pixels are so)."""
+    bright = np.ascontiguousarray(picture > 127)
+    drawn = ~bright if bright.mean() > 0.5 else bright
+    return drawn.astype(np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,16 @@ SMALL = 600
 """Vertices up to which all pairs of them are looked at."""
 
 
-def data_sets(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, float, str]]:
+def data_sets(quick: bool) -> Iterator[tuple[str, Any, float, str]]:
     """Names, graphs, how many times faster than GraphBLAS searches shall be, and collections."""
     scale, side = (14, 256) if quick else (16, 512)
     yield f"rmat {scale} x 16", generators.rmat(scale, 16), 2.0, ""
     yield f"grid {side} x {side}", generators.grid(side), 5.0, ""
-    if not quick:
-        for name, graph in real.graphs(data):
-            yield name, graph, 2.0, "real graphs"
+
+
+def real_graphs(data: Path | None) -> Iterator[tuple[str, Any, float, str]]:
+    for name, graph in real.graphs(data):
+        yield name, graph, 2.0, "real graphs"
 
 
 def levels(result: Any, source: int) -> Any:
@@ -134,9 +137,10 @@ def _array(found: Any) -> Any:
 
 
 def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:
-    for name, graph, times, group in data_sets(data, quick):
+    yield from small(systems)
+    sets = data_sets(quick) if quick else itertools.chain(data_sets(quick), real_graphs(data))
+    for name, graph, times, group in sets:
         source = int(np.argmax(np.diff(graph.indptr)))
         yield search(name, graph, source, systems, times, group)
         yield shortest(name, graph, source, systems, group)
         yield from others(name, graph, systems, group)
-    yield from small(systems)

@@ -16,7 +16,7 @@ import attrs
 
 SINGLE_THREADED = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 GRAIN = 1e-3
-"""Seconds of a sample: so many calls that caches and branches are learned, and the clock is fine."""
+"""Seconds of a sample: so many calls that branches are learned and the clock is fine enough."""
 SLOW = 1.0
 """What takes longer than these seconds is timed once."""
 

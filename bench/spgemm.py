@@ -26,19 +26,22 @@ LARGEST = 100_000_000
 SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 
 
-def squares(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
-    """Names, square matrices and collections."""
+def made(quick: bool) -> Iterator[tuple[str, Any]]:
+    """Names and square matrices."""
     for size in (1_000, 10_000, 100_000):
-        yield f"ER {size} x 4", generators.erdos_renyi(size, 4), ""
-    yield "rmat 12 x 8", generators.rmat(12, 8), ""
+        yield f"ER {size} x 4", generators.erdos_renyi(size, 4)
+    yield "rmat 12 x 8", generators.rmat(12, 8)
     if not quick:
-        yield "rmat 14 x 8", generators.rmat(14, 8), ""
-        yield "band 30", generators.banded(10_000, 30), ""
-        for name, matrix in real.packaged_matrices():
-            yield name, matrix, real.collection(matrix)
-        for name, matrix in real.matrices(data, largest=400_000, below=("mtx",)):
-            if matrix.shape[0] == matrix.shape[1] and products(matrix) <= LARGEST:
-                yield name, matrix, real.collection(matrix)
+        yield "rmat 14 x 8", generators.rmat(14, 8)
+        yield "band 30", generators.banded(10_000, 30)
+
+
+def found(data: Path | None) -> Iterator[tuple[str, Any]]:
+    """The same of packages and of a folder."""
+    yield from real.packaged_matrices()
+    for name, matrix in real.matrices(data, largest=400_000, below=("mtx",)):
+        if matrix.shape[0] == matrix.shape[1] and products(matrix) <= LARGEST:
+            yield name, matrix
 
 
 def products(matrix: Any) -> int:
@@ -82,8 +85,11 @@ def dense_results(matrix: Any) -> dict[str, Any]:
 
 
 def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:
-    for name, matrix, group in squares(data, quick):
-        yield race(name, matrix, systems, group)
+    for name, matrix in made(quick):
+        yield race(name, matrix, systems)
     for size in SIZES[2:5] if quick else SIZES:
         matrix = generators.erdos_renyi(size, 4, seed=1)
         yield race(f"ER {size}", matrix, systems, "scaling", float(size))
+    if not quick:
+        for name, matrix in found(data):
+            yield race(name, matrix, systems, real.collection(matrix))

@@ -116,3 +116,4 @@ def test_losses_are_told_with_who_is_faster() -> None:
 
 def test_pictures_are_made_black_and_white() -> None:
     assert thresholded(np.array([[0, 127, 128, 255]], np.uint8)).tolist() == [[0, 0, 1, 1]]
+    assert thresholded(np.array([[0, 200, 128, 255]], np.uint8)).tolist() == [[1, 0, 0, 0]]
