@@ -10,11 +10,12 @@ import attrs
 import numpy as np
 
 from finch_core.binding import Fiber
+from finch_core.compressed import bounds_of, steps, unfurled
 from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
 from finch_core.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
-from finch_core.looplets import AcceptRun, Jumper, Lookup, Looplet, Part, Run, Stepper, Thunk
+from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Run, Stepper, Thunk
 from finch_core.plugins import hookimpl
 from finch_core.routines import (
     append_position,
@@ -123,48 +124,21 @@ class RunList(Format):
         lvl.child.freeze(ctx, stored)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            return Thunk(lambda ctx: _append(ctx, fiber))
-        if protocol == "follow":
-            return Thunk(lambda ctx: _follow(ctx, fiber))
-        kind = Jumper if protocol == "gallop" else Stepper
-        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+        return unfurled(fiber, mode, protocol, update=_append, follow=_follow, walk=_walk)
 
 
 # -- reading --------------------------------------------------------------------------------
 
 
-def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
-    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
-    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
-    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
-
-
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
     """Step from run to run."""
-    right = fiber.lvl.buffer("right")
-    start, stop = _bounds(ctx, fiber)
-    q = ctx.var(f"{fiber.lvl.name}_p", start)
-
-    def seek(ctx: Context, i: Expr) -> None:
-        with ctx.if_((q < stop).and_(Load(right, q).cast(INTP) <= i)):
-            ctx.assign(q, search(ctx, right, q, stop, i + 1))
-
-    yield kind(
-        position=q,
-        end=stop,
-        stop=lambda q: Load(right, q).cast(INTP),
-        body=lambda ctx, q: Run(fiber.subfiber(q)),
-        seek=seek,
-        bound=fiber.lvl.shape,
-        tail=None,
-        start=ctx.lift(0),
-    )
+    body = lambda ctx, q: Run(fiber.subfiber(q))  # noqa: E731
+    yield steps(ctx, fiber, kind, fiber.lvl.buffer("right"), body, None, past=0)
 
 
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Look each index up by binary search."""
-    start, stop = _bounds(ctx, fiber)
+    start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
         found = search(ctx, fiber.lvl.buffer("right"), start, stop, i + 1)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.compressed import bounds_of, steps, unfurled
 from finch_core.dtypes import INTP
 from finch_core.expressions import Expr, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
-from finch_core.looplets import Jumper, Lookup, Looplet, Part, Run, Stepper, Switch, Thunk
+from finch_core.looplets import Lookup, Looplet, Part, Run, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
 from finch_core.routines import (
     accumulate_counts,
@@ -105,41 +106,14 @@ class SparseBlockList(Format):
         lvl.child.freeze(ctx, stored)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            return Thunk(lambda ctx: _append(ctx, fiber))
-        if protocol == "follow":
-            return Thunk(lambda ctx: _follow(ctx, fiber))
-        kind = Jumper if protocol == "gallop" else Stepper
-        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
-
-
-def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
-    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
-    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
-    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+        return unfurled(fiber, mode, protocol, update=_append, follow=_follow, walk=_walk)
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
     """Step from block to block."""
-    idx = fiber.lvl.buffer("idx")
-    start, stop = _bounds(ctx, fiber)
-    q = ctx.var(f"{fiber.lvl.name}_p", start)
-
-    def seek(ctx: Context, i: Expr) -> None:
-        with ctx.if_((q < stop).and_(Load(idx, q).cast(INTP) < i)):
-            ctx.assign(q, search(ctx, idx, q, stop, i))
-
-    yield kind(
-        position=q,
-        end=stop,
-        stop=lambda q: Load(idx, q).cast(INTP) + 1,
-        body=lambda ctx, q: Thunk(lambda ctx: _block(ctx, fiber, q), steady=True),
-        seek=seek,
-        bound=fiber.lvl.shape,
-        tail=Run(fiber.filled()),
-        start=ctx.lift(0),
-        anchored=True,
-    )
+    body = lambda ctx, q: Thunk(lambda ctx: _block(ctx, fiber, q), steady=True)  # noqa: E731
+    idx, fill = fiber.lvl.buffer("idx"), Run(fiber.filled())
+    yield steps(ctx, fiber, kind, idx, body, fill, anchored=True)
 
 
 def _block(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
@@ -157,7 +131,7 @@ def _block(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Look each index up by binary search."""
     idx, ofs = fiber.lvl.buffer("idx"), fiber.lvl.buffer("ofs")
-    start, stop = _bounds(ctx, fiber)
+    start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
         q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, idx, start, stop, i))

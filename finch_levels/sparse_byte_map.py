@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.compressed import steps, unfurled
 from finch_core.dtypes import BOOL, INTP
 from finch_core.errors import FormatError
 from finch_core.expressions import Buffer, Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
-from finch_core.looplets import Jumper, Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
+from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
-from finch_core.routines import require_width, search
+from finch_core.routines import require_width
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -162,12 +163,7 @@ class SparseByteMap(Format):
         lvl.child.thaw(ctx, extent)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            return Thunk(lambda ctx: _update(ctx, fiber))
-        if protocol == "follow":
-            return Thunk(lambda ctx: _follow(ctx, fiber))
-        kind = Jumper if protocol == "gallop" else Stepper
-        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+        return unfurled(fiber, mode, protocol, update=_update, follow=_follow, walk=_walk)
 
 
 # -- clearing -----------------------------------------------------------------------------------
@@ -230,31 +226,10 @@ def _base(ctx: Context, fiber: Fiber) -> Expr:
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
     """Step from stored position to stored position."""
-    ptr, pos, name = fiber.lvl.buffer("ptr"), fiber.lvl.buffer("pos"), fiber.lvl.name
-    base = _base(ctx, fiber)
-    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
-    stop = ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
-    q = ctx.var(f"{name}_p", start)
-    fill = fiber.filled()
-
-    def seek(ctx: Context, i: Expr) -> None:
-        with ctx.if_((q < stop).and_(_position(pos, q) < base + i)):
-            ctx.assign(q, search(ctx, pos, q, stop, base + i))
-
-    yield kind(
-        position=q,
-        end=stop,
-        stop=lambda q: _position(pos, q) - base + 1,
-        body=lambda ctx, q: Spike(fill, Lookup(lambda ctx, i: fiber.subfiber(base + i))),
-        seek=seek,
-        bound=fiber.lvl.shape,
-        tail=Run(fill),
-        start=ctx.lift(0),
-    )
-
-
-def _position(pos: Buffer, q: Expr) -> Expr:
-    return Load(pos, q).cast(INTP)
+    fill, base = fiber.filled(), _base(ctx, fiber)
+    here = Lookup(lambda ctx, i: fiber.subfiber(base + i))
+    body = lambda ctx, q: Spike(fill, here)  # noqa: E731
+    yield steps(ctx, fiber, kind, fiber.lvl.buffer("pos"), body, Run(fill), base=base)
 
 
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:

@@ -10,13 +10,14 @@ import attrs
 import numpy as np
 
 from finch_core import hashing
+from finch_core.compressed import steps, unfurled
 from finch_core.dtypes import INTP
 from finch_core.errors import FormatError, IndexOverflow
 from finch_core.expressions import Expr, Literal, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
-from finch_core.looplets import Jumper, Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
+from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
-from finch_core.routines import append_position, check_index_width, require_width, search
+from finch_core.routines import append_position, check_index_width, require_width
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -135,12 +136,7 @@ class SparseHash(Format):
         lvl.child.thaw(ctx, count)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            return Thunk(lambda ctx: _update(ctx, fiber))
-        if protocol == "follow":
-            return Thunk(lambda ctx: _follow(ctx, fiber))
-        kind = Jumper if protocol == "gallop" else Stepper
-        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+        return unfurled(fiber, mode, protocol, update=_update, follow=_follow, walk=_walk)
 
 
 def _mask(ctx: Context, lvl: BoundLevel) -> Any:
@@ -167,27 +163,9 @@ def _indices(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
     """Step from stored index to stored index."""
-    ptr, idx, name = fiber.lvl.buffer("ptr"), fiber.lvl.buffer("idx"), fiber.lvl.name
-    pos = fiber.lvl.buffer("pos")
-    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
-    stop = ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
-    q = ctx.var(f"{name}_p", start)
-    fill = fiber.filled()
-
-    def seek(ctx: Context, i: Expr) -> None:
-        with ctx.if_((q < stop).and_(Load(idx, q).cast(INTP) < i)):
-            ctx.assign(q, search(ctx, idx, q, stop, i))
-
-    yield kind(
-        position=q,
-        end=stop,
-        stop=lambda q: Load(idx, q).cast(INTP) + 1,
-        body=lambda ctx, q: Spike(fill, fiber.subfiber(Load(pos, q))),
-        seek=seek,
-        bound=fiber.lvl.shape,
-        tail=Run(fill),
-        start=ctx.lift(0),
-    )
+    fill, idx, pos = fiber.filled(), fiber.lvl.buffer("idx"), fiber.lvl.buffer("pos")
+    body = lambda ctx, q: Spike(fill, fiber.subfiber(Load(pos, q)))  # noqa: E731
+    yield steps(ctx, fiber, kind, idx, body, Run(fill))
 
 
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.compressed import bounds_of, steps, unfurled
 from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
 from finch_core.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import (
-    Jumper,
     Lookup,
     Looplet,
     Part,
@@ -110,47 +110,20 @@ class SparseList(Format):
         lvl.child.thaw(ctx, stored)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            return Thunk(lambda ctx: _append(ctx, fiber))
-        if protocol == "follow":
-            return Thunk(lambda ctx: _follow(ctx, fiber))
-        kind = Jumper if protocol == "gallop" else Stepper
-        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
-
-
-def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
-    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
-    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
-    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+        return unfurled(fiber, mode, protocol, update=_append, follow=_follow, walk=_walk)
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
     """Step from stored index to stored index."""
-    idx = fiber.lvl.buffer("idx")
-    start, stop = _bounds(ctx, fiber)
-    q = ctx.var(f"{fiber.lvl.name}_p", start)
     fill = fiber.filled()
-
-    def seek(ctx: Context, i: Expr) -> None:
-        with ctx.if_((q < stop).and_(Load(idx, q).cast(INTP) < i)):
-            ctx.assign(q, search(ctx, idx, q, stop, i))
-
-    yield kind(
-        position=q,
-        end=stop,
-        stop=lambda q: Load(idx, q).cast(INTP) + 1,
-        body=lambda ctx, q: Spike(fill, fiber.subfiber(q)),
-        seek=seek,
-        bound=fiber.lvl.shape,
-        tail=Run(fill),
-        start=ctx.lift(0),
-    )
+    body = lambda ctx, q: Spike(fill, fiber.subfiber(q))  # noqa: E731
+    yield steps(ctx, fiber, kind, fiber.lvl.buffer("idx"), body, Run(fill))
 
 
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Look each index up by binary search."""
     idx = fiber.lvl.buffer("idx")
-    start, stop = _bounds(ctx, fiber)
+    start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
         q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, idx, start, stop, i))

@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 
 from finch_core.binding import Fiber
+from finch_core.compressed import bounds_of, steps, unfurled
 from finch_core.dtypes import INTP
 from finch_core.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import (
     AcceptRun,
-    Jumper,
     Lookup,
     Looplet,
     Part,
@@ -117,12 +117,7 @@ class SparseRunList(Format):
         lvl.child.freeze(ctx, stored)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            return Thunk(lambda ctx: _append(ctx, fiber))
-        if protocol == "follow":
-            return Thunk(lambda ctx: _follow(ctx, fiber))
-        kind = Jumper if protocol == "gallop" else Stepper
-        return Thunk(lambda ctx: _walk(ctx, fiber, kind))
+        return unfurled(fiber, mode, protocol, update=_append, follow=_follow, walk=_walk)
 
 
 def _adjacent(lvl: BoundLevel, q: Expr) -> Expr:
@@ -134,33 +129,11 @@ def _adjacent(lvl: BoundLevel, q: Expr) -> Expr:
 # -- reading --------------------------------------------------------------------------------
 
 
-def _bounds(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
-    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
-    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
-    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
-
-
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
     """Step from run to run."""
-    right = fiber.lvl.buffer("right")
-    start, stop = _bounds(ctx, fiber)
-    q = ctx.var(f"{fiber.lvl.name}_p", start)
-
-    def seek(ctx: Context, i: Expr) -> None:
-        with ctx.if_((q < stop).and_(Load(right, q).cast(INTP) < i)):
-            ctx.assign(q, search(ctx, right, q, stop, i))
-
-    yield kind(
-        position=q,
-        end=stop,
-        stop=lambda q: Load(right, q).cast(INTP) + 1,
-        body=lambda ctx, q: Thunk(lambda ctx: _run(ctx, fiber, q), steady=True),
-        seek=seek,
-        bound=fiber.lvl.shape,
-        tail=Run(fiber.filled()),
-        start=ctx.lift(0),
-        anchored=True,
-    )
+    body = lambda ctx, q: Thunk(lambda ctx: _run(ctx, fiber, q), steady=True)  # noqa: E731
+    right, fill = fiber.lvl.buffer("right"), Run(fiber.filled())
+    yield steps(ctx, fiber, kind, right, body, fill, anchored=True)
 
 
 def _run(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
@@ -177,7 +150,7 @@ def _run(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Look each index up by binary search."""
     left, right = fiber.lvl.buffer("left"), fiber.lvl.buffer("right")
-    start, stop = _bounds(ctx, fiber)
+    start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
         q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, right, start, stop, i))
