@@ -16,7 +16,7 @@ import numpy as np
 from finch_core.compressed import steps, unfurled
 from finch_core.dtypes import BOOL, INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import Buffer, Expr, Literal, Load, Var
+from finch_core.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
