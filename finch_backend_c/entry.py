@@ -1,7 +1,9 @@
 """A whole translation unit: preamble, structs, helpers, functions, and the kernel itself.
 
 The kernel's prologue loads what it uses of each record into local variables; its epilogue stores
-back what it may have changed, whichever way the kernel ends (see ``finch_core.abi``).
+back what it may have changed, whichever way the kernel ends (see ``finch_core.abi``). Addresses of
+buffers are parameters, since compilers only take the word of ``restrict`` for those: what is
+exported passes them on to a function of its own.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from finch_core.dtypes import concrete
 from finch_core.expressions import Buffer, Var
 
 _WORD = {"i": "int64_t", "b": "int64_t", "u": "uint64_t", "f": "double"}
+WORK = "static __attribute__((noinline)) int64_t"
+"""What the function that works returns: inlined, its parameters would be variables again."""
 _UINT64, _INT64 = np.dtype(np.uint64), np.dtype(np.int64)
 
 
@@ -53,6 +57,8 @@ class Entry:
     kernel: asm.Kernel
     emitter: Emitter
     usage: Usage
+    buffers: dict[str, c.Expr] = attrs.field(factory=dict)
+    """Parameters for the addresses of buffers, and where those are."""
 
     @property
     def scope(self) -> Scope:
@@ -115,14 +121,18 @@ class Entry:
         node = cast(value, dtype).node
         return c.Declare(f"const {ctype(dtype)}", name, node)
 
+    def _pointer(self, buffer: Buffer) -> str:
+        """The C type of a buffer's address."""
+        const = "" if buffer.name in self.usage.stored | self.usage.grown else "const "
+        return f"{const}{ctype(buffer.dtype)} *"
+
     def _load_buffer(self, record: str, slot: asm.Slot, buffer: Buffer) -> Iterator[c.Stmt]:
-        name, type = self.emitter.buffer(buffer).text, ctype(buffer.dtype)
+        name = self.emitter.buffer(buffer).text
         grown = buffer.name in self.usage.grown
         if buffer.name in self.usage.used:
-            const = "" if buffer.name in self.usage.stored | self.usage.grown else "const "
-            fixed = "" if grown else "const "
-            address = c.Cast(f"{const}{type} *", _word(record, slot.offset))
-            yield c.Declare(f"{const}{type} *restrict {fixed}".rstrip(), name, address)
+            self.buffers[f"{self._pointer(buffer)}restrict {name}"] = c.Cast(
+                self._pointer(buffer), _word(record, slot.offset)
+            )
         if buffer.name in self.usage.measured:
             capacity = c.Cast("int64_t", _word(record, slot.offset + 1))
             yield c.Declare("int64_t" if grown else "const int64_t", f"{name}_cap", capacity)
@@ -161,8 +171,19 @@ class Entry:
             return c.Assign(_word(record, slot.offset), cast(Value(name, dtype), _UINT64).node)
         return _copy(_address(record, slot.offset), c.Unary("&", name), name.text)
 
-    def function(self) -> c.Function:
-        """The kernel: prologue, body, epilogue."""
+    def functions(self, name: str) -> tuple[c.Function, ...]:
+        """The kernel, and before it the function of this ``name`` that does its work, if it has
+        buffers."""
+        params, body = self.parameters(), self.body()
+        if not self.buffers:
+            return (c.Function("int64_t", SYMBOL, params, body),)
+        work = c.Function(WORK, name, (*params, *self.buffers), body)
+        given = tuple(c.Name(param.split()[-1].lstrip("*")) for param in params)
+        call = c.Call(name, (*given, *self.buffers.values()))
+        return work, c.Function("int64_t", SYMBOL, params, c.Block((c.Return(call),)))
+
+    def body(self) -> c.Block:
+        """Prologue, what the kernel does, epilogue."""
         stores, grown = tuple(self.stores()), self.grown()
         leaves = bool(grown) or any(isinstance(s, asm.Fail) for s in self.usage.statements)
         self.emitter.cleanup = leaves and bool(stores)
@@ -173,7 +194,7 @@ class Entry:
             parts = (*prologue, status, *body, *_ending(stores, grown))
         else:
             parts = (*prologue, *body, *stores, c.Return(c.Number("0")))
-        return c.Function("int64_t", SYMBOL, self.parameters(), c.Block(parts))
+        return c.Block(parts)
 
 
 def _ending(stores: tuple[c.Stmt, ...], grown: list[str]) -> Iterator[c.Stmt]:
@@ -301,10 +322,10 @@ def translate(kernel: asm.Kernel, *, fail_alloc: int = 0) -> str:
     scope = Scope()
     functions = {f.name: scope.fresh(f.name) for f in kernel.functions}
     emitted = [_function(f, functions, scope) for f in kernel.functions]
-    usage = Usage(kernel.body)
+    work, usage = scope.fresh("work"), Usage(kernel.body)
     emitter = Emitter(Scope(scope), functions, usage)
-    entry = Entry(kernel, emitter, usage).function()
-    texts = [print_function(f) for f, _ in emitted] + [print_function(entry)]
+    entry = Entry(kernel, emitter, usage).functions(work)
+    texts = [*(print_function(f) for f, _ in emitted), *map(print_function, entry)]
     dtypes = emitter.dtypes.union(*(e.dtypes for _, e in emitted))
     text = "\n".join(texts)
     return _preamble(text, dtypes, fail_alloc) + "\n" + text

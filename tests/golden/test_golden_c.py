@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_backend_c.entry import WORK
 from finch_core import Tensor, kernel
 from finch_levels import Dense, Element, Scalar, SparseList
 
@@ -19,7 +20,7 @@ LIST = SparseList(Element(0.0))
 def code(function: Callable[..., Any], *args: Any) -> str:
     """The C of the kernel itself, without the routines before it."""
     source: str = kernel(backend="c")(function).lower(*args).as_text("source")
-    return source[source.index("int64_t finch_kernel") :]
+    return source[source.index(WORK) :]
 
 
 def upper_triangle(s, A):

@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 
 from finch_backend_c.cbackend import CBackend
+from finch_backend_c.entry import WORK
 from finch_core import assembly as asm
 from finch_core.abi import CONTROL_WORDS, words
 from finch_core.dtypes import INTP
@@ -80,5 +81,5 @@ def var(name, dtype=INTP):
 
 def body_of(source):
     """The lines of a kernel between prologue and the end, without indentation."""
-    text = source[source.index("int64_t finch_kernel(") :]
-    return [line.strip() for line in text.splitlines()[2:-1]]
+    lines = source[source.index(WORK if WORK in source else "int64_t finch_kernel(") :].splitlines()
+    return [line.strip() for line in lines[lines.index("{") + 1 : lines.index("}")]]
