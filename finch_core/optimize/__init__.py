@@ -13,6 +13,7 @@ from finch_core.assembly import Block, Function, Kernel
 from finch_core.assembly_rewrite import names_in
 from finch_core.builder import Names
 from finch_core.optimize.dead import dead
+from finch_core.optimize.elements import elements
 from finch_core.optimize.fills import fills
 from finch_core.optimize.flags import flags
 from finch_core.optimize.invariant import invariant
@@ -30,6 +31,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("dead", dead),
     ("raised", raised),
     ("promote", promote),
+    ("elements", elements),
     ("fills", fills),
     ("invariant", invariant),
     ("dead", dead),

@@ -62,13 +62,15 @@ def test_a_loop_that_stores_all_elements_takes_the_fill_over(b):
     assert "fill" not in text
 
 
-@pytest.mark.parametrize("spoil", ["condition", "other index", "shorter", "break"])
+@pytest.mark.parametrize("spoil", ["failure", "other index", "shorter", "break"])
 def test_the_fill_stays_where_an_element_may_keep_it(b, spoil):
     b.fill(Y, 0, N, 2.0)
     with b.for_("i", 0, N - 1 if spoil == "shorter" else N) as i:
-        if spoil == "condition":
+        if spoil == "failure":
             with b.if_(Load(X, i) > 1.0):
                 b.store(Y, i, 5.0)
+            with b.if_(Load(X, i) > 5.0):
+                b.fail(1)
         elif spoil == "other index":
             b.store(Y, N - 1 - i, Load(X, i))
         else:
