@@ -242,21 +242,25 @@ static void sift_$S($T *a, int64_t root, int64_t n)
     a[root] = value;
 }
 
+typedef $T eight_$S __attribute__((vector_size(8 * sizeof($T)), may_alias));
+
 // Sort up to 64 different numbers by counting for each how many are less, so that no branch depends
-// on them. False where two are equal: the counts do not add up then, and nothing was changed.
-static bool sort_ranked_$S($T *restrict a, int64_t n)
+// on them. Where two are equal the counts do not add up: false, and nothing was changed.
+static bool sort_ranked_$S($T *a, int64_t n)
 {
-    $T held[64], rank[64];
-    const int64_t room = (n + 7) & ~(int64_t)7;
+    $T held[64] __attribute__((aligned(64))), rank[64] __attribute__((aligned(64)));
     int64_t sum = 0;
-    for (int64_t k = 0; k < room; k++) {
-        held[k] = k < n ? a[k] : 0;
-        rank[k] = 0;
-    }
-    for (int64_t j = 0; j < n; j++) {
-        const $T value = held[j];
-        for (int64_t k = 0; k < room; k++)
-            rank[k] += value < held[k];
+    for (int64_t k = 0; k < n; k++)
+        held[k] = a[k];
+    for (int64_t k = 0; k < n; k += 16) {
+        const eight_$S first = *(eight_$S *)(held + k), second = *(eight_$S *)(held + k + 8);
+        eight_$S less_first = {0}, less_second = {0};
+        for (int64_t j = 0; j < n; j++) {
+            less_first -= (eight_$S)(a[j] < first);
+            less_second -= (eight_$S)(a[j] < second);
+        }
+        *(eight_$S *)(rank + k) = less_first;
+        *(eight_$S *)(rank + k + 8) = less_second;
     }
     for (int64_t k = 0; k < n; k++)
         sum += rank[k];
@@ -299,7 +303,7 @@ static void sort_within_$S($T *a, int64_t n, int depth)
         a += less;
         n -= less;
     }
-    if (n > 4 && sort_ranked_$S(a, n))
+    if (sort_ranked_$S(a, n))
         return;
     for (int64_t k = 1; k < n; k++) {
         const $T value = a[k];
