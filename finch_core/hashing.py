@@ -51,20 +51,21 @@ def key_at(slot: Expr) -> Expr:
     return slot * 2 + HEADER
 
 
-def probe(b: Builder, table: Buffer, mask: Expr, key: Expr) -> Var:
-    """Emit the search for a key: the slot where it is, or the free one where it belongs."""
+def probe(b: Builder, table: Buffer, mask: Expr, key: Expr) -> tuple[Var, Var]:
+    """Emit the search for a key: the slot where it is, or the free one where it belongs, and the
+    key that is there."""
     slot = b.var("slot", mix(b, key) & mask)
     seen = b.var("seen", Load(table, key_at(slot)))
     with b.while_(seen.ne(key).and_(seen >= 0)):
         b.assign(slot, (slot + 1) & mask)
         b.assign(seen, Load(table, key_at(slot)))
-    return slot
+    return slot, seen
 
 
 def hash_slot(b: Builder, table: Buffer, mask: Expr, key: Expr) -> Expr:
     """``probe`` as a call, for where it is not in the innermost loop."""
     params = (Buffer("table", INTP), Var("mask", INTP), Var("key", INTP))
-    function = b.function("hash_slot", params, INTP, lambda f, *args: f.ret(probe(f, *args)))
+    function = b.function("hash_slot", params, INTP, lambda f, *args: f.ret(probe(f, *args)[0]))
     return b.invoke(function, table, mask, key)
 
 
@@ -72,7 +73,7 @@ def hash_find(b: Builder, table: Buffer, key: Expr) -> Expr:
     """The number that a key has, or -1."""
 
     def build(f: Builder, table: Buffer, key: Var) -> None:
-        slot = probe(f, table, f.let("mask", Load(table, lift(SLOTS)) - 1), key)
+        slot, _ = probe(f, table, f.let("mask", Load(table, lift(SLOTS)) - 1), key)
         found = Load(table, key_at(slot) + 1)
         f.ret(found)  # a free slot has the number -1
 
@@ -120,7 +121,7 @@ def _hash_again(b: Builder, table: Buffer, keys: Buffer, count: Var, slots: Var)
     mask = b.let("mask", slots - 1)
     with b.for_("k", 0, count) as k:
         key = b.let("key", Load(keys, k))
-        at = b.let("at", key_at(probe(b, table, mask, key)))
+        at = b.let("at", key_at(probe(b, table, mask, key)[0]))
         b.store(table, at, key)
         b.store(table, at + 1, k)
     b.ret(mask)

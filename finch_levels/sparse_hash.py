@@ -191,9 +191,9 @@ def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
     def at(ctx: Context, i: Expr) -> Iterator[Part]:
         key = ctx.let(f"{name}_key", base + i)
-        slot = hashing.probe(ctx, table, lvl.state["mask"], key)
+        slot, seen = hashing.probe(ctx, table, lvl.state["mask"], key)
         entered = ctx.var(f"{name}_entered", False)
-        with ctx.if_(Load(table, hashing.key_at(slot)).ne(key)):
+        with ctx.if_(seen.ne(key)):
             _enter(ctx, lvl, key, slot)
             ctx.assign(entered, True)
         at = ctx.let(f"{name}_at", Load(table, hashing.key_at(slot) + 1))
