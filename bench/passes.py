@@ -14,7 +14,7 @@ from docs.examples import images
 from finch_core import Tensor, asarray
 from finch_core.compile import Options
 from finch_core.kernels import Kernel
-from finch_levels import Dense, Element, SparseByteMap, SparseList
+from finch_levels import Dense, Element, Pattern, SparseByteMap, SparseList, SparsePinpoint
 
 CSR = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
 VECTOR = Dense(Element(0.0))
@@ -96,6 +96,14 @@ def column_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), random_csr(100_000, 10), asarray(np.random.rand(100_000))
 
 
+def permutation_arguments() -> tuple[Any, ...]:
+    size = 1_000_000
+    format = Dense(SparsePinpoint(Pattern(), index=np.int32))
+    backwards = {"1_idx": np.arange(size, dtype=np.int32)[::-1].copy()}
+    A = Tensor.from_buffers(format, (size, size), backwards)
+    return Tensor(VECTOR), A, asarray(np.random.rand(size))
+
+
 def product_arguments() -> tuple[Any, ...]:
     A, B = random_csr(10_000, 4), random_csr(10_004, 4, seed=1)
     return Tensor(CSR), A, B
@@ -108,6 +116,7 @@ def source(program: Kernel) -> Callable[..., Any]:
 
 CASES = (
     Case(("promote", "fills", "settled"), "SpMV by rows, CSR", rows, sparse_arguments),
+    Case(("elements",), "SpMV, SparsePinpoint", rows, permutation_arguments),
     Case(("invariant",), "SpMV by columns, CSC", columns, column_arguments),
     Case(("lanes", "promote"), "dense matrix times vector", rows, dense_arguments),
     Case(
