@@ -96,16 +96,13 @@ def written(result: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def run_report(options: argparse.Namespace) -> None:
-    """The page and the plots from the numbers of earlier runs: for each command of the last."""
+    """The page and the plots from the numbers of earlier runs: the last one of each race counts."""
     from bench import report
 
     if options.json is None or options.markdown is None:
         raise SystemExit("report: --json FILE to read and --markdown FILE to write")
     runs = [json.loads(path.read_text()) for path in options.json]
-    races = {command: rows for run in runs for command, rows in run["races"].items()}
-    whole = {key: value for run in runs for key, value in run.items()}
-    whole["races"] = {command: races[command] for command in RACES if command in races}
-    report.write(whole, options.markdown)
+    report.write(report.merged(runs, RACES), options.markdown)
 
 
 def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:

@@ -71,6 +71,17 @@ def rounded(value: Any) -> Any:
     return [rounded(item) for item in value] if isinstance(value, list) else value
 
 
+def merged(runs: list[dict[str, Any]], commands: Iterable[str]) -> dict[str, Any]:
+    """Several runs as one: what is in more than one of them is taken from the last."""
+    whole = {key: value for run in runs for key, value in run.items()}
+    races: dict[str, dict[Any, Any]] = {command: {} for command in commands}
+    for run in runs:
+        for command, measured in run["races"].items():
+            races[command] |= {(row.get("work"), row["data"]): row for row in measured}
+    whole["races"] = {name: list(found.values()) for name, found in races.items() if found}
+    return whole
+
+
 # -- tables -----------------------------------------------------------------------------------
 
 

@@ -23,6 +23,8 @@ SMALL = 3_000
 """Rows up to which what takes time or memory quadratic in them takes part."""
 LARGEST = 100_000_000
 """Products up to which a matrix is squared: an arrow's square is dense."""
+MANY = 5_000_000
+"""Products up to which outer ones take part."""
 SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 
 
@@ -67,6 +69,8 @@ def race(name: str, matrix: Any, systems: Any, group: str = "", size: float | No
         del chosen["inner"]  # a merge for each of all elements: quadratic in the rows
     elif size:
         chosen |= dense_results(matrix)
+    if products(matrix) > MANY:
+        del chosen["outer"]  # a hash table of all of the result
     if group and not size:
         chosen = {"gustavson": chosen["gustavson"]}
     ours = {

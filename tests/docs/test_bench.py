@@ -109,6 +109,14 @@ def test_the_page_says_what_was_measured_and_what_was_not() -> None:
     assert claims[0]["paper"] == 1.27
 
 
+def test_of_several_runs_the_last_one_of_each_race_counts() -> None:
+    first, second = result(), result()
+    second["races"]["spmv"] = [{**second["races"]["spmv"][0], "best": "later"}]
+    rows = report.merged([first, second], ("graphs", "spmv"))["races"]
+    assert list(rows) == ["spmv"]
+    assert [row["best"] for row in rows["spmv"]] == ["later", "finch"]
+
+
 def test_losses_are_told_with_who_is_faster() -> None:
     told = [(row["what"], row["of"], row["ours is"]) for row in losses(result()["races"])]
     assert told == [("BFS collection", "peer", pytest.approx(0.5))]
