@@ -8,37 +8,43 @@ from typing import Any
 from bench.races import geometric_means
 
 WORTH_TELLING = 0.9
+VALUES_ONLY = "fills in values alone; ours builds the structure of the result too"
+UNSORTED = "its rows are unsorted: they need neither be sorted nor scanned"
+QUEUE = (
+    "a queue, one call for the whole search: where levels are many and small, ours pays for each"
+)
+HEAP = "another algorithm: a heap visits each edge once, Bellman-Ford some more often"
+SEARCH = "a search; ours spreads the least label until nothing changes"
+CALL = "a call through bound C pointers, where ours looks its kernel up by the arguments"
 WHY = {
-    ("", "scipy unsorted"): "its rows are unsorted: it need not sort or scan; sorting them "
-    "costs it more than we take",
-    ("", "mkl unsorted"): "its rows are unsorted; sorting them costs it more than we take",
-    ("BFS", "numba push"): "a queue of vertices: one call for the whole search, where ours is "
-    "a call for each level that visits the frontier's map",
-    ("BFS", "networkit"): "a queue in C++ for the whole search; ours is a call for each level",
-    ("BFS", "scipy"): "a queue in C for the whole search; ours is a call for each level",
-    ("Bellman-Ford", "scipy dijkstra"): "another algorithm: on graphs of high diameter a heap "
-    "visits each edge once, Bellman-Ford many times",
-    ("Bellman-Ford", "igraph dijkstra"): "another algorithm: a heap visits each edge once",
-    ("Bellman-Ford", "networkit dijkstra"): "another algorithm: a heap visits each edge once",
-    ("components", "scipy"): "a search; ours spreads the least label, and a shortcut, until "
-    "nothing changes",
-    ("components", "networkit"): "a search; ours spreads the least label until nothing changes",
-    ("components", "igraph"): "a search; ours spreads the least label until nothing changes",
-    ("degrees", "igraph"): "reads differences of its positions; ours counts what is stored",
-    ("degrees", "graphblas"): "reads differences of its positions; ours counts what is stored",
-    ("triangles", "graphblas"): "looks columns up in a row that it has spread out, where ours "
-    "merges lists",
-    ("triangles", "igraph"): "marks the neighbours of a vertex, where ours merges lists",
-    ("SDDMM", "taco compute"): "fills in values only; ours builds the result's structure too",
-    ("TTV", "taco compute"): "fills in values only; ours builds the result's structure too",
-    ("TTM", "taco compute"): "fills in values only; ours builds the result's structure too",
-    ("SDDMM", "taco-like"): "fills in values only; ours builds the result's structure too",
-    ("SDDMM", "numba"): "fills in values only, and multiplies by the sampled value behind the sum",
-    ("Floyd-Warshall", "scipy"): "one call; ours is a call for each vertex",
-    ("order", "igraph"): "a queue; ours is a pass over the vertices for each level",
-    ("blend", "opencv"): "reads bytes in vectors, where runs are short",
+    ("spmv", ""): "rows of tens of values: -ffast-math adds them up in several sums at once; ours "
+    "only where memory is contiguous, for else the compiler gathers",
+    ("spmv", "hand C band"): "one loop without what the format allows besides (rows of any length)",
+    ("", "scipy unsorted"): UNSORTED,
+    ("", "mkl unsorted"): UNSORTED,
+    ("small matrices", ""): CALL,
+    ("tiny tensors", ""): CALL,
+    ("BFS", ""): QUEUE,
+    ("BFS", "graphblas"): "pulls over bitmaps of vertices",
+    ("Bellman-Ford", ""): HEAP,
+    ("pagerank", "igraph"): "another algorithm: it solves the system by Gauss-Seidel sweeps",
+    ("components", ""): SEARCH,
+    ("triangles", "graphblas"): "looks up in a row that it has spread out; ours merges two lists",
+    ("SDDMM", ""): VALUES_ONLY,
+    ("SDDMM", "numba"): VALUES_ONLY + "; and multiplies by the sampled value behind the sum",
+    ("TTV", ""): VALUES_ONLY,
+    ("TTM", ""): VALUES_ONLY,
+    ("order", ""): "a queue; ours is a pass over the vertices for each level",
+    ("blend", ""): "reads bytes in vectors, where runs are short",
+    ("erosion", "numba"): CALL,
+    (
+        "histogram",
+        "numba",
+    ): "a test for each pixel, which is cheap where the mask is nearly all on, "
+    "and a call without a look-up where it is small",
+    ("histogram", "opencv"): "reads bytes, where runs are short",
 }
-"""By work and peer."""
+"""By work, command or collection, and by peer or for all of them."""
 
 
 def losses(races: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -51,11 +57,17 @@ def losses(races: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
                 peer = min(faster, key=faster.__getitem__)
                 also = ", ".join(f"{p} {r:.2g}" for p, r in faster.items() if p != peer)
                 what = " ".join(filter(None, (work or command, data)))
-                why = WHY.get((work, peer), WHY.get((work or command, ""), ""))
+                why = _why((data, work, command), peer)
                 found.append(
                     {"what": what, "ours is": faster[peer], "of": peer, "also": also, "why": why}
                 )
     return sorted(found, key=lambda row: row["ours is"])
+
+
+def _why(places: tuple[str, ...], peer: str) -> str:
+    """What is known of the first of these places, of this peer before all peers."""
+    known = (WHY[place, who] for place in places for who in (peer, "") if (place, who) in WHY)
+    return next(known, WHY.get(("", peer), ""))
 
 
 def _places(measured: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
