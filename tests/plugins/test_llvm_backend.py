@@ -62,7 +62,7 @@ def run(site: Path, command: list[str], cache: Path, **environment: str) -> str:
     env = {**os.environ, "PYTHONPATH": path, "FINCH_CACHE_DIR": str(cache), **environment}
     env = {name: value for name, value in env.items() if value}
     done = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, env=env, timeout=300
+        [sys.executable, *command], capture_output=True, text=True, env=env, timeout=1800
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
