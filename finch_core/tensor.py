@@ -171,6 +171,9 @@ class Tensor:
                 f"a tensor with {self.ndim} dimensions has no single value",
                 hint="A[i, j] reads one element",
             )
+        place = self._layout
+        if not place.buffers and len(place.scalars) == 1:
+            return self._scalar(place.scalars[0]).item()
         return self[()].item()
 
     def _levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
@@ -210,9 +213,12 @@ class Tensor:
     def _note_memory(self) -> None:
         """Remember where the buffers are (the record where there are none), to notice memory that
         is shared."""
-        starts = ((address_of(a), a.nbytes) for a in self._arrays if a.nbytes)
-        spans = tuple([(start, start + size) for start, size in starts])
-        self._memory = spans or ((self.address, self.address + self._record.nbytes),)
+        spans = []
+        for part in self._layout.buffers:
+            if size := self._arrays[part.number].nbytes:
+                start = int(self._record[part.offset])
+                spans.append((start, start + size))
+        self._memory = tuple(spans) or ((self.address, self.address + self._record.nbytes),)
 
     def _adopt_moved(self, kernel: Any) -> None:
         """Take over the buffers that a kernel has reallocated."""

@@ -123,8 +123,8 @@ def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.05) -> Tr
     frontier, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
     work, depth = np.zeros((), np.int64), 0
     start(frontier, A, work, source)
-    while work:
-        if work > many:
+    while leaving := int(work):
+        if leaving > many:
             pull(next, frontier, A, AT, visited, parents, work)
         else:
             push(next, frontier, A, visited, parents, work)
@@ -246,9 +246,9 @@ def distances(graph: Network, source: int, alpha: float = 0.3) -> Any:
     work = np.array(graph.degrees[source])
     _only(active, source)
     for _round in range(size):
-        if not work:
+        if not (leaving := int(work)):
             return before
-        if work > many:
+        if leaving > many:
             _pull_lengths(after, before, next, graph.reverse, graph.degrees, work)
         else:
             _push_lengths(after, before, active, next, graph.edges, graph.degrees, work)
