@@ -117,6 +117,14 @@ def test_of_several_runs_the_last_one_of_each_race_counts() -> None:
     assert [row["best"] for row in rows["spmv"]] == ["later", "finch"]
 
 
+def test_the_page_says_how_good_the_chosen_formats_are() -> None:
+    found = result()
+    times = {"finch": 1.0, "finch SparseList": 2.0, "taco": 4.0}
+    found["races"]["spmv"][0] |= {"about": "SparseList: because", "us": times}
+    page = report.markdown(found, {})
+    assert "for 0 of 1 matrices, and at 0.50 of it" in page
+
+
 def test_losses_are_told_with_who_is_faster() -> None:
     told = [(row["what"], row["of"], row["ours is"]) for row in losses(result()["races"])]
     assert told == [("BFS collection", "peer", pytest.approx(0.5))]
