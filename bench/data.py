@@ -22,7 +22,8 @@ import scipy.sparse
 from bench.generators import int32
 
 SMALL = 10_000
-"""Stored values below which a matrix is small: a product takes few microseconds."""
+"""Stored values below which a matrix is small: SpMV takes some microseconds, as do calls."""
+MEDIUM = 100_000
 SAMPLE = 100
 MAGNIFIED = 8
 """Each pixel becomes a square of so many, in one in ten pictures of a sample."""
@@ -53,7 +54,8 @@ def _matrix(path: Path) -> Any:
 
 def collection(matrix: Any) -> str:
     """Where a matrix is reported: of small ones it is the calls that are measured."""
-    return "real matrices" if matrix.nnz >= SMALL else "small matrices"
+    names = {"small matrices": SMALL, "medium matrices": MEDIUM}
+    return next((name for name, end in names.items() if matrix.nnz < end), "large matrices")
 
 
 def packaged_matrices() -> Iterator[tuple[str, Any]]:
