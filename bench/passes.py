@@ -14,7 +14,16 @@ from docs.examples import images
 from finch_core import Tensor, asarray
 from finch_core.compile import Options
 from finch_core.kernels import Kernel
-from finch_levels import Dense, Element, Pattern, SparseByteMap, SparseList, SparsePinpoint
+from finch_levels import (
+    Dense,
+    Element,
+    Pattern,
+    SparseBand,
+    SparseBlockList,
+    SparseByteMap,
+    SparseList,
+    SparsePinpoint,
+)
 
 CSR = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
 VECTOR = Dense(Element(0.0))
@@ -92,6 +101,18 @@ def dense_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), asarray(np.random.rand(1024, 1024)), asarray(np.random.rand(1024))
 
 
+def band_arguments() -> tuple[Any, ...]:
+    band = Dense(SparseBand(Element(0.0), index=np.int32, pointer=np.int32))
+    A = Tensor(band, generators.banded(10_000, 10))
+    return Tensor(VECTOR), A, asarray(np.random.rand(10_000))
+
+
+def block_arguments() -> tuple[Any, ...]:
+    blocks = Dense(SparseBlockList(Element(0.0), index=np.int32, pointer=np.int32))
+    A = Tensor(blocks, generators.blocks(20_000, 8, 4))
+    return Tensor(VECTOR), A, asarray(np.random.rand(20_000))
+
+
 def column_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), random_csr(100_000, 10), asarray(np.random.rand(100_000))
 
@@ -119,6 +140,8 @@ CASES = (
     Case(("elements",), "SpMV, SparsePinpoint", rows, permutation_arguments),
     Case(("invariant",), "SpMV by columns, CSC", columns, column_arguments),
     Case(("lanes", "promote"), "dense matrix times vector", rows, dense_arguments),
+    Case(("lanes",), "SpMV, a band of 21", rows, band_arguments),
+    Case(("lanes",), "SpMV, blocks of 8", rows, block_arguments),
     Case(
         ("flags", "dead", "invariant", "settled"), "Gustavson's SpGEMM", product, product_arguments
     ),
