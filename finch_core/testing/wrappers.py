@@ -74,8 +74,8 @@ class WrapperSuite:
     The wrapper has ``examples(view)``, a static method: given what is wrapped, as a ``View``, it
     yields an ``Example`` or several, each with the ``View`` that comes out. It is read, updated and
     declared, alone, around and within every other installed wrapper, over every level format.
-    ``limits`` and ``backends`` are as in ``LevelSuite``; ``shares`` of the formats and of the
-    nestings are run on each backend, all of them with ``FINCH_TESTS_FULL``.
+    ``limits`` and ``backends`` are as in ``LevelSuite``; each backend runs its share (``shares``)
+    of the formats, examples and nestings, with ``FINCH_TESTS_FULL`` all of them.
     """
 
     wrapper: ClassVar[Any]
@@ -89,13 +89,19 @@ class WrapperSuite:
         shares = dict.fromkeys(backends, 1.0)
         if not os.environ.get(FULL):
             shares = dict(zip(backends, self.shares, strict=False))
-        metafunc.parametrize("backend", backends)
-        if "share" in metafunc.fixturenames:
-            metafunc.parametrize("share", [shares], ids=[""])
-        if "level" in metafunc.fixturenames:
-            metafunc.parametrize("level", level_names())
-        if "other" in metafunc.fixturenames:
-            metafunc.parametrize("other", wrapper_names())
+        if "share" not in metafunc.fixturenames:
+            metafunc.parametrize("backend", backends)
+            return
+        metafunc.parametrize("share", [shares], ids=[""])
+        over = "level" if "level" in metafunc.fixturenames else "other"
+        names = level_names() if over == "level" else wrapper_names()
+        draw = random.Random(f"{metafunc.cls.__name__} {metafunc.function.__name__}")
+        cases = [
+            (backend, name)
+            for backend in backends
+            for name in drawn(names, shares[backend] * (3 if over == "other" else 1), draw.random())
+        ]
+        metafunc.parametrize(("backend", over), cases)
 
     # -- helpers ----------------------------------------------------------------------------
 
