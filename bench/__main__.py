@@ -101,7 +101,8 @@ def run_report(options: argparse.Namespace) -> None:
 
     if options.json is None or options.markdown is None:
         raise SystemExit("report: --json FILE to read and --markdown FILE to write")
-    runs = [json.loads(path.read_text()) for path in options.json]
+    found = [json.loads(path.read_text()) for path in options.json]
+    runs = [run if "races" in run else {"races": {}, "compile": run} for run in found]
     report.write(report.merged(runs, RACES), options.markdown)
 
 
