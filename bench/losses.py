@@ -67,7 +67,7 @@ def losses(races: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
 def _why(places: tuple[str, ...], peer: str) -> str:
     """What is known of the first of these places, of this peer before all peers."""
     known = (WHY[place, who] for place in places for who in (peer, "") if (place, who) in WHY)
-    return next(known, WHY.get(("", peer), ""))
+    return next(known, WHY.get(("", peer), "not looked into yet"))
 
 
 def _places(measured: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
