@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,6 +44,8 @@ def machine(systems: Mapping[str, Any]) -> dict[str, Any]:
         "compiler": said.stdout.partition("\n")[0],
         "flags": " ".join(flags),
         "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan,
         "packages": {**packages, **others},
     }
 
@@ -187,6 +190,12 @@ def _head(result: Mapping[str, Any]) -> list[str]:
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
         f"{about['python']}; {versions}.",
     ]
+    if about.get("load"):
+        lines += [
+            "",
+            f"The load average was {about['load']:.1f} on {about['cores']} cores: what other work "
+            "there was took none of these times, but caches and memory.",
+        ]
     for name, why in result["missing"].items():
         lines += ["", f"Not measured: {name} ({why})."]
     return lines
