@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         FormatError,
         KernelSyntaxError,
         LifecycleError,
+        PerformanceWarning,
         PluginError,
     )
     from finch_core.files import read, write
@@ -41,7 +42,7 @@ _HOMES = {
     "finch_core.convert": ("asarray",),
     "finch_core.errors": (
         "BackendError", "DimensionMismatch", "FinchError", "FormatError", "KernelSyntaxError",
-        "LifecycleError", "PluginError",
+        "LifecycleError", "PerformanceWarning", "PluginError",
     ),
     "finch_core.files": ("read", "write"),
     "finch_core.functions": (
@@ -60,6 +61,7 @@ __all__ = [
     "FormatError",
     "KernelSyntaxError",
     "LifecycleError",
+    "PerformanceWarning",
     "PluginError",
     "Tensor",
     "_",

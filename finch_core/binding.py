@@ -65,6 +65,14 @@ class TensorLike:
         """Whether this is all of its root, so that it can be declared."""
         return True
 
+    def level_of(self, dim: int) -> Format | None:
+        """The level that stores a dimension; None where none does."""
+        return None
+
+    def protocol_of(self, dim: int) -> str:
+        """The protocol by which the program reads a dimension, if it names one."""
+        return ""
+
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         """The looplet over the outermost dimension."""
         raise NotImplementedError
@@ -173,6 +181,9 @@ class Fiber(TensorLike):
     def root(self) -> BoundTensor | None:
         return self.tensor
 
+    def level_of(self, dim: int) -> Format | None:
+        return self.lvl.format.levels()[dim]
+
     def subfiber(self, pos: Expr, dirty: Var | None = None) -> Fiber:
         """The child's fiber at ``pos``, marking ``dirty`` (this fiber's own where not given)."""
         assert self.lvl.child is not None
@@ -188,7 +199,9 @@ class Fiber(TensorLike):
             ctx.assign(self.dirty, True)
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        return self.lvl.format.unfurl(ctx, self, mode, protocol)
+        """The level's looplet; a protocol that it lacks is left to its own choice."""
+        format = self.lvl.format
+        return format.unfurl(ctx, self, mode, protocol if protocol in format.protocols else "")
 
     def read(self, ctx: Context) -> Expr:
         value = self.lvl.format.unwrap(ctx, self, Mode.READ, None, None)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from finch_core import primitives as prim
+from finch_core.binding import TensorLike
 from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
 from finch_core.expressions import TRUE, Access, Call, Expr, lift, zero_of
@@ -26,6 +27,9 @@ from finch_core.rewrite import rewrite_expr
 
 if TYPE_CHECKING:
     from finch_core.context import Context
+    from finch_core.level import Mode
+    from finch_core.looplets import Looplet
+    from finch_core.operators import Operator
 
 Guarded = tuple[Expr, Access, bool]
 """An access, the condition under which it is evaluated, and whether it is written."""
@@ -39,7 +43,7 @@ _WRITING = "write under a condition, as in: if 0 <= i and i < n"
 
 def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     """Emit the checks that ``start`` up to ``stop`` lies within what the loop's index accesses."""
-    from finch_core.lowering import leading
+    from finch_core.selection import leading
 
     done = set()
     for guard, access, written in accesses(loop.body):
@@ -82,7 +86,7 @@ def _check(
     lower, upper = extent.start, extent.stop
     what = _dimension(access)
     if is_unit(Extent(start, stop)):
-        inside = _within(ctx, lower, start, upper)
+        inside = within(ctx, start, extent)
         message = f"index {{0}} is out of bounds for {what} of size {{1}}"
         ctx.require(inside, OutOfBounds, message, start, upper, span=access.span, hint=hint)
         return
@@ -95,9 +99,11 @@ def _check(
     )  # fmt: skip
 
 
-def _within(ctx: Context, lower: Expr, at: Expr, upper: Expr) -> Expr:
-    """``lower <= at < upper``; where the dtype of ``at`` bounds it, a test of that bound, which no
-    loop changes, comes before the test of ``at`` itself."""
+def within(ctx: Context, at: Expr, extent: Extent) -> Expr:
+    """The condition that an index lies within an extent, as short as what is known allows; where
+    the dtype of ``at`` bounds it, a test of that bound, which no loop changes, comes before the
+    test of ``at`` itself."""
+    lower, upper = extent.start, extent.stop
     found = ctx.prover.range_of(at) if ctx.allows("ranges") else None
     if found is None:
         return _both(ctx, lower <= at, at < upper)
@@ -130,6 +136,8 @@ class OutOfRange(Expr):
     type: Type
     what: str
     size: Expr
+    index: Expr | None = None
+    """Where it would be read, if that is known when it fails."""
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
@@ -138,8 +146,54 @@ class OutOfRange(Expr):
 
     def fail(self, ctx: Context) -> None:
         """Emit the failure."""
-        message = f"an index is out of bounds for {self.what} of size {{0}}"
-        ctx.fail(ctx.site(OutOfBounds, message, self.span, _READING), self.size)
+        message = "an index is out of bounds for {} of size {{0}}"
+        values: tuple[Expr, ...] = (self.size,)
+        if self.index is not None:
+            message = "index {{0}} is out of bounds for {} of size {{1}}"
+            values = (self.index, self.size)
+        ctx.fail(ctx.site(OutOfBounds, message.format(self.what), self.span, _READING), *values)
+
+
+@attrs.frozen
+class Beyond(TensorLike):
+    """A subtensor that is not there: reading or writing an element of it fails."""
+
+    like: TensorLike
+    rank: int
+    size: Expr
+    index: Expr | None = None
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def ndim(self) -> int:
+        return self.rank
+
+    @property
+    def dtype(self) -> Type:
+        return self.like.dtype
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.rank
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.looplets import Run
+
+        return Run(attrs.evolve(self, rank=self.rank - 1))
+
+    @property
+    def failure(self) -> OutOfRange:
+        """What is read of it."""
+        root = self.like.root
+        where = 0 if root is None else root.fiber.ndim - self.like.ndim
+        what = f"dimension {where} of {root}"
+        return OutOfRange(self.dtype, what, self.size, self.index, self.span)
+
+    def read(self, ctx: Context) -> Expr:
+        return self.failure
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        self.failure.fail(ctx)
 
 
 def within_range(ctx: Context, value: Expr) -> Expr:

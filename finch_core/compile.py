@@ -16,7 +16,8 @@ from finch_core import assembly as asm
 from finch_core.abi import CompiledKernel
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
-from finch_core.errors import DimensionMismatch
+from finch_core.discordance import warn
+from finch_core.errors import DimensionMismatch, Span
 from finch_core.expressions import Expr, Literal, Var
 from finch_core.layout import layout
 from finch_core.notation import Declare, Local, Program, Stmt
@@ -66,6 +67,8 @@ class Lowered:
     signatures: tuple[Signature, ...]
     options: Options
     backend: Any
+    warned: set[Span | None] = attrs.field(factory=set)
+    """The reads of which this kernel, for any signature, has warned."""
     seconds: dict[str, float] = attrs.field(factory=dict)
     _compiled: CompiledKernel | None = None
     cached: bool = False
@@ -96,6 +99,10 @@ class Lowered:
         with self._timed("normalize"):
             found = normalize(self.program, self.signatures, self.options)
         self._made("normalized", attrs.evolve(self.program, body=found[0], locals=()))
+        costly = [cost for cost in found[1].costly if cost.span not in self.warned]
+        if costly:
+            warn(costly, self.program.name)
+            self.warned.update(cost.span for cost in costly)
         return found
 
     @cached_property

@@ -41,6 +41,16 @@ class Span:
         )
 
 
+def explained(message: str, span: Span | None, hint: str) -> str:
+    """A message with the place in the kernel that it is about, and what would work."""
+    parts = [message]
+    if span is not None:
+        parts.append(span.show())
+    if hint:
+        parts.append(f"  hint: {hint}")
+    return "\n".join(parts)
+
+
 class FinchError(Exception):
     """Base of all errors raised by Finch.
 
@@ -53,12 +63,7 @@ class FinchError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        parts = [self.message]
-        if self.span is not None:
-            parts.append(self.span.show())
-        if self.hint:
-            parts.append(f"  hint: {self.hint}")
-        return "\n".join(parts)
+        return explained(self.message, self.span, self.hint)
 
 
 class KernelSyntaxError(FinchError, SyntaxError):
@@ -99,6 +104,14 @@ class BackendError(FinchError, RuntimeError):
 
 class PluginError(FinchError, RuntimeError):
     """A plugin that does not load, lacks a method or claims a taken name."""
+
+
+class PerformanceWarning(UserWarning):
+    """An access that costs more than it looks: it goes against the order of the storage.
+
+    Given once for each kernel, when it is compiled anew; silenced as any warning is, or for one
+    access by the protocol ``follow`` (see ``finch_core.discordance``).
+    """
 
 
 def quote(names: Any) -> str:

@@ -64,6 +64,7 @@ class Kernel:
         self._entries: dict[tuple[Any, ...], Entry] = {}
         self._quick: dict[tuple[Any, ...], Entry] = {}
         self._lock = threading.Lock()
+        self._warned: set[Any] = set()
         self._program: Program | None = None
 
     @classmethod
@@ -161,7 +162,7 @@ class Kernel:
 
     def _lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
         backend = backends.backend(self._options.backend)
-        return Lowered(self.program, signatures, self._options, backend)
+        return Lowered(self.program, signatures, self._options, backend, self._warned)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The kernel specialised to these arguments, without running it.

@@ -34,6 +34,10 @@ class Mode(enum.Enum):
     UPDATE = "update"
 
 
+RANDOM_ACCESS = "follow"
+"""The protocol by which a single index is read, of levels that have it."""
+
+
 class Order(enum.Enum):
     """Which updates a level takes, in terms of the loops around a write.
 
@@ -74,6 +78,9 @@ class Format:
     (files, foreign arrays): ``dense``, ``compressed`` (sorted coordinates), ``values`` (a leaf)."""
     order: ClassVar[Order] = Order.ANY
     protocols: ClassVar[frozenset[str]] = frozenset({"walk"})
+    random_access: ClassVar[str] = ""
+    """How one index of a fiber is found, where that takes more than constant time: ``a binary
+    search of its runs``, say. Accesses against the order of the storage are warned of with it."""
     thaws: ClassVar[bool] = True
     is_leaf: ClassVar[bool] = False
     stores_fill: ClassVar[bool] = False
@@ -238,6 +245,7 @@ def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
 
 
 __all__ = [
+    "RANDOM_ACCESS",
     "Field",
     "Format",
     "Mode",

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from finch_core.absent import may_be_missing, require_present
-from finch_core.affine import is_given
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.bounds import check_bounds, is_unit, within_range
-from finch_core.dtypes import INTP, concrete, is_weak
+from finch_core.dtypes import concrete
 from finch_core.errors import FinchError, Span
-from finch_core.expressions import Access, Expr, Literal, cast
-from finch_core.level import Mode
+from finch_core.expressions import Access, Expr, Literal
+from finch_core.level import RANDOM_ACCESS, Mode
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region, Slot
-from finch_core.looplets.run import Run
 from finch_core.notation import (
     Declare,
     Define,
@@ -31,6 +29,7 @@ from finch_core.notation import (
     Update,
 )
 from finch_core.rewrite import rewrite, rewrite_expr, substitute_name
+from finch_core.selection import leading, read_for_sure, selected
 from finch_core.specialize import cases_of
 
 if TYPE_CHECKING:
@@ -135,10 +134,11 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     assert stmt.extent is not None
     extent = stmt.extent
     start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
-    if is_unit(extent):
-        stop = start + 1
-    else:
+    single = is_unit(extent)
+    stop = start + 1
+    if not single:
         stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
+    certain = read_for_sure(stmt.body)
     looplets: dict[int, Looplet] = {}
     slots: dict[Any, Slot] = {}
 
@@ -153,9 +153,11 @@ def _loop(ctx: Context, stmt: Loop) -> None:
             if key not in slots:
                 if mode is Mode.UPDATE and node.tensor.root is not None:
                     ctx.spans[node.tensor.root] = node.span
-                tensor = _selected(ctx, node, lead, mode)
+                sure = mode is Mode.READ and node in certain
+                tensor = selected(ctx, node, sure)
                 slots[key] = Slot(ctx.fresh_slot(), tensor)
-                looplets[slots[key].number] = tensor.unfurl(ctx, mode, "")
+                protocol = RANDOM_ACCESS if single and mode is Mode.READ else ""
+                looplets[slots[key].number] = tensor.unfurl(ctx, mode, protocol)
             return attrs.evolve(node, tensor=slots[key], indices=node.indices[lead:])
 
         return rule
@@ -163,22 +165,6 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     check_bounds(ctx, stmt, start, stop)
     body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
     Region(stmt.index, start, stop, body, looplets).lower(ctx)
-
-
-def leading(access: Access) -> int:
-    """How many of the first indices are given, without a loop."""
-    return next((k for k, i in enumerate(access.indices) if not is_given(i)), len(access.indices))
-
-
-def _selected(ctx: Context, access: Access, lead: int, mode: Mode) -> TensorLike:
-    """The tensor of an access whose first ``lead`` indices are given, at those."""
-    tensor: Any = access.tensor
-    for index in access.indices[:lead]:
-        value = evaluate(ctx, index.index)  # type: ignore[attr-defined]
-        value = ctx.bind("given", value if is_weak(value.dtype) else cast(value, INTP))
-        looplet: Any = tensor.unfurl(ctx, mode, "")
-        tensor = looplet.body if isinstance(looplet, Run) else looplet.body(ctx, value)
-    return tensor  # type: ignore[no-any-return]
 
 
 _LOWERING: dict[type, Callable[[Context, Any], None]] = {

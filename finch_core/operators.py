@@ -32,7 +32,11 @@ class Operator:
     none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
     ``x``, NaN and signed zeros included; ``structural_annihilator`` tells further values that
     swallow all others where they are structural fills (infinity in a sum). ``repeated`` gives ``x``
-    combined ``n`` times with itself. ``fixed_point`` builds the condition on ``x`` under which
+    combined ``n`` times with itself (``n`` an integer of 64 bits, or a float for floats).
+    ``undoes`` names the operator that this one reverts: ``this(op(x, y), y)`` is ``x`` on integers.
+    ``dual`` names the other half of a lattice: ``this(x, dual(x, y))`` is ``x``, and each
+    distributes over the other. ``distributes`` names further operators: ``op(this(x, y), this(x,
+    z))`` is ``this(x, op(y, z))``. ``fixed_point`` builds the condition on ``x`` under which
     ``op(x, y)`` is ``x`` for every ``y`` (None: that it is the annihilator, where that is exact).
     ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
     callables that mean this operator inside a kernel.
@@ -51,6 +55,9 @@ class Operator:
     exact_identity: str = "biu"
     exact_annihilator: str = "biu"
     repeated: Operator | None = None
+    undoes: str = ""
+    dual: str = ""
+    distributes: tuple[str, ...] = ()
     fixed_point: Callable[[Expr], Expr] | None = None
     definition: Callable[..., Expr] | None = None
     python: tuple[Any, ...] = ()

@@ -63,13 +63,13 @@ power = _ufunc(
 )
 mul = _ufunc(
     "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
-    annihilator=zero, exact_identity="biufc", repeated=power,
+    annihilator=zero, exact_identity="biuf", repeated=power, distributes=("add", "sub"),
 )  # fmt: skip
 add = _ufunc(
     "add", np.add, py.add, symbol="+", commutative=True, associative=True, identity=zero,
     repeated=mul, structural_annihilator=lambda value: bool(np.isinf(value)),
 )  # fmt: skip
-sub = _ufunc("sub", np.subtract, py.sub, symbol="-", exact_identity="iufc")
+sub = _ufunc("sub", np.subtract, py.sub, symbol="-", undoes="add", repeated=mul)
 truediv = _ufunc("truediv", np.true_divide, py.truediv, symbol="/")
 floordiv = _ufunc("floordiv", np.floor_divide, py.floordiv, symbol="//")
 mod = _ufunc("mod", np.remainder, py.mod, np.mod, symbol="%")
@@ -99,36 +99,54 @@ minimum_ = register(
     Operator(
         "min", _builtin_min, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=largest, annihilator=smallest, exact_identity="biuf", python=(builtins.min,),
-        fixed_point=_is(smallest),
+        fixed_point=_is(smallest), dual="max",
     )
 )  # fmt: skip
 maximum_ = register(
     Operator(
         "max", _builtin_max, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=smallest, annihilator=largest, exact_identity="biuf", python=(builtins.max,),
-        fixed_point=_is(largest),
+        fixed_point=_is(largest), dual="min",
     )
 )  # fmt: skip
 minimum = _ufunc(
     "minimum", np.minimum, commutative=True, associative=True, idempotent=True, identity=largest,
-    annihilator=smallest, exact_identity="biuf",
+    annihilator=smallest, exact_identity="biuf", dual="maximum",
 )  # fmt: skip
 maximum = _ufunc(
     "maximum", np.maximum, commutative=True, associative=True, idempotent=True, identity=smallest,
-    annihilator=largest, exact_identity="biuf",
+    annihilator=largest, exact_identity="biuf", dual="minimum",
 )  # fmt: skip
 
 # -- bits -----------------------------------------------------------------------------------
 _LOGIC: dict[str, Any] = {"commutative": True, "associative": True, "idempotent": True}
 bitand = _ufunc(
-    "bitand", np.bitwise_and, py.and_, symbol="&", identity=ones, annihilator=zero, **_LOGIC
-)
+    "bitand", np.bitwise_and, py.and_, symbol="&", identity=ones, annihilator=zero, dual="bitor",
+    distributes=("bitxor",), **_LOGIC,
+)  # fmt: skip
 bitor = _ufunc(
-    "bitor", np.bitwise_or, py.or_, symbol="|", identity=zero, annihilator=ones, **_LOGIC
-)
+    "bitor", np.bitwise_or, py.or_, symbol="|", identity=zero, annihilator=ones, dual="bitand",
+    **_LOGIC,
+)  # fmt: skip
+
+
+def _repeated_xor(x: Any, n: Any) -> Any:
+    """What is left of ``x ^ x ^ ...``: ``x`` if there are an odd number of them."""
+    from finch_core.expressions import call, zero_of
+
+    return call(ifelse, call(bitand, n, 1).ne(0), x, zero_of(x.dtype))
+
+
+repeated_xor = register(
+    Operator(
+        "repeated_xor", lambda x, n: x if n & 1 else x ^ x, lambda types: (types, types[0]),
+        definition=_repeated_xor,
+    )
+)  # fmt: skip
 bitxor = _ufunc(
-    "bitxor", np.bitwise_xor, py.xor, symbol="^", commutative=True, associative=True, identity=zero
-)
+    "bitxor", np.bitwise_xor, py.xor, symbol="^", commutative=True, associative=True,
+    identity=zero, undoes="bitxor", repeated=repeated_xor,
+)  # fmt: skip
 invert = _ufunc("invert", np.invert, py.invert)
 lshift = _ufunc("lshift", np.left_shift, py.lshift, symbol="<<")
 rshift = _ufunc("rshift", np.right_shift, py.rshift, symbol=">>")
@@ -174,13 +192,13 @@ ge = _compare("ge", py.ge, np.greater_equal, ">=")
 and_ = register(
     Operator(
         "and", lambda a, b: a and b, predicate, symbol="and", identity=constant(True),
-        annihilator=constant(False), python=(np.logical_and,), **_LOGIC,
+        annihilator=constant(False), python=(np.logical_and,), dual="or", **_LOGIC,
     )
 )  # fmt: skip
 or_ = register(
     Operator(
         "or", lambda a, b: a or b, predicate, symbol="or", identity=constant(False),
-        annihilator=constant(True), python=(np.logical_or,), **_LOGIC,
+        annihilator=constant(True), python=(np.logical_or,), dual="and", **_LOGIC,
     )
 )  # fmt: skip
 not_ = register(

@@ -18,7 +18,7 @@ from finch_core.signatures import Signature, wrapped_signature
 
 if TYPE_CHECKING:
     from finch_core.context import Context
-    from finch_core.level import Mode
+    from finch_core.level import Format, Mode
     from finch_core.looplets import Looplet
 
 
@@ -56,6 +56,12 @@ class Wrapped(TensorLike):
     @property
     def whole(self) -> bool:
         return self.inner.whole
+
+    def level_of(self, dim: int) -> Format | None:
+        return self.inner.level_of(dim)
+
+    def protocol_of(self, dim: int) -> str:
+        return self.inner.protocol_of(dim)
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:

@@ -53,6 +53,7 @@ class RunList(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+    random_access: ClassVar[str] = "a binary search of its runs"
     stores_fill: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:

@@ -49,6 +49,7 @@ class SparseBlockList(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+    random_access: ClassVar[str] = "a binary search of its blocks"
 
     @property
     def fields(self) -> tuple[Field, ...]:

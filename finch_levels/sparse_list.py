@@ -54,6 +54,7 @@ class SparseList(Format):
     layout: ClassVar[str] = "compressed"
     order: ClassVar[Order] = Order.ONCE
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+    random_access: ClassVar[str] = "a binary search of its stored indices"
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -56,6 +56,7 @@ class SparseRunList(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+    random_access: ClassVar[str] = "a binary search of its runs"
 
     @property
     def fields(self) -> tuple[Field, ...]:

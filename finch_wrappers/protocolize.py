@@ -35,6 +35,9 @@ class Protocolized(Wrapped):
     __slots__ = ()
     verb: ClassVar[str] = "protocolize"
 
+    def protocol_of(self, dim: int) -> str:
+        return self.parts[dim] or super().protocol_of(dim)
+
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         if mode is Mode.UPDATE:
             raise FormatError(

@@ -10,11 +10,11 @@ import attrs
 
 from finch_core.affine import Scope, affine
 from finch_core.binding import BoundTensor, Constant, Discard, TensorLike
-from finch_core.bounds import OutOfRange
+from finch_core.bounds import Beyond
 from finch_core.dtypes import Type
 from finch_core.errors import DimensionMismatch
-from finch_core.expressions import Access, Call, Expr, Modified
-from finch_core.level import Mode
+from finch_core.expressions import Access, Call, Modified
+from finch_core.level import Format, Mode
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import Transform, inside
 from finch_core.notation import Extent
@@ -25,7 +25,6 @@ from finch_wrappers.offset import Offset
 
 if TYPE_CHECKING:
     from finch_core.context import Context
-    from finch_core.operators import Operator
 
 
 @attrs.frozen
@@ -58,6 +57,12 @@ class Toeplitz(TensorLike):
     @property
     def root(self) -> BoundTensor | None:
         return self.inner.root
+
+    def level_of(self, dim: int) -> Format | None:
+        return None if dim == self.k else self.inner.level_of(dim - (dim > self.k))
+
+    def protocol_of(self, dim: int) -> str:
+        return "" if dim == self.k else self.inner.protocol_of(dim - (dim > self.k))
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
@@ -93,41 +98,6 @@ class Bounded(Wrapped):
             return Sequence(phases)
 
         return inside(looplet, fenced)  # type: ignore[return-value]
-
-
-@attrs.frozen
-class Beyond(TensorLike):
-    """A subtensor that is not there: reading or writing an element of it fails."""
-
-    like: TensorLike
-    rank: int
-    size: Expr
-
-    @property
-    def ndim(self) -> int:
-        return self.rank
-
-    @property
-    def dtype(self) -> Type:
-        return self.like.dtype
-
-    @property
-    def dims(self) -> tuple[Extent | None, ...]:
-        return (None,) * self.rank
-
-    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        return Run(attrs.evolve(self, rank=self.rank - 1))
-
-    def _failure(self) -> OutOfRange:
-        root = self.like.root
-        where = 0 if root is None else root.fiber.ndim - self.like.ndim
-        return OutOfRange(self.dtype, f"dimension {where} of {root}", self.size)
-
-    def read(self, ctx: Context) -> Expr:
-        return self._failure()
-
-    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
-        self._failure().fail(ctx)
 
 
 class ToeplitzTensor(WrapperTensor):

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
-from finch_core.dtypes import concrete
+from finch_core.dtypes import INTP, concrete
 from finch_core.expressions import Access, Expr, call, cast
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.region import Region, Slot
@@ -58,17 +60,59 @@ def repeated(stmt: Stmt, count: Expr, accepting: frozenset[int], *, strict: bool
     return stmt.rebuild(stmt.exprs, tuple(bodies))
 
 
+@attrs.frozen
+class LoopRule:
+    """What an update comes to in a loop in which nothing varies. ``apply`` takes the update, how
+    often it is repeated, and whether the order of floats is kept; None where it does not match."""
+
+    name: str
+    apply: Callable[[Update, Expr, bool], Update | None]
+    meaning: str
+
+
 def _repeated_update(
     stmt: Update, count: Expr, accepting: frozenset[int], strict: bool
 ) -> Stmt | None:
-    target, op = stmt.target, stmt.op
-    if _is_slot(target, accepting) or op is None or op.idempotent:
+    if _is_slot(stmt.target, accepting):
         return stmt
-    dtype = concrete(target.dtype)
-    if op.repeated is None or dtype.kind not in "iuf" or (strict and dtype.kind == "f"):
+    found = (rule.apply(stmt, count, strict) for rule in LOOP_RULES)
+    return next((update for update in found if update is not None), None)
+
+
+def _last_assignment(stmt: Update, count: Expr, strict: bool) -> Update | None:
+    return stmt if stmt.op is None else None
+
+
+def _idempotent_once(stmt: Update, count: Expr, strict: bool) -> Update | None:
+    return stmt if stmt.op is not None and stmt.op.idempotent else None
+
+
+def _repeated_operator(stmt: Update, count: Expr, strict: bool) -> Update | None:
+    op, dtype = stmt.op, concrete(stmt.target.dtype)
+    if op is None or op.repeated is None or dtype.kind not in _COUNTED:
         return None
-    value = call(op.repeated, cast(stmt.value, dtype), cast(count, dtype))
+    if strict and dtype.kind == "f":
+        return None
+    times = cast(count, _COUNTED[dtype.kind] or dtype)
+    value = cast(call(op.repeated, cast(stmt.value, dtype), times), dtype)
     return attrs.evolve(stmt, value=value)
+
+
+_COUNTED = {"b": INTP, "i": INTP, "u": np.dtype(np.uint64), "f": None}
+"""The dtype that counts repetitions (None: that of the values): a power of narrow integers has an
+exponent that is not."""
+
+LOOP_RULES: tuple[LoopRule, ...] = (
+    LoopRule("last assignment", _last_assignment, "an assignment repeated is made once"),
+    LoopRule(
+        "idempotent once", _idempotent_once, "an idempotent operator is applied once, as in `max`"
+    ),
+    LoopRule(
+        "repeated operator", _repeated_operator,
+        "`s += x` is `s += x * n`, `s *= x` is `s *= x ** n`, `s ^= x` is done if `n` is odd",
+    ),
+)  # fmt: skip
+"""The rules on loops in which nothing varies."""
 
 
 def _is_slot(target: Access, accepting: frozenset[int]) -> bool:

@@ -8,26 +8,32 @@
                                                y[i_3] += 1
 
 An index that is no loop's, or a loop's that is further out than that of the index before it (or
-than the declaration of the tensor), gets a loop of a single iteration around the statement.
+than the declaration of the tensor), gets a loop of a single iteration around the statement. Where
+it is known before the loop of the next index begins, a read is *given* it instead, and has it
+looked up there once (see ``finch_core.selection``): ``A[I[i], j]`` finds row ``I[i]`` before the
+loop of ``j``.
 """
 
 from __future__ import annotations
 
 import attrs
 
-from finch_core.affine import is_given
+from finch_core.affine import Scope, is_given
 from finch_core.binding import BoundTensor
 from finch_core.builder import Names
+from finch_core.discordance import Discordance, discordance
 from finch_core.dtypes import INTP
-from finch_core.expressions import Access, Expr, Index, cast
-from finch_core.notation import Declare, Define, Extent, Loop, Sequential, Stmt
-from finch_core.passes.unit import Unit
+from finch_core.expressions import Access, Expr, Index, Modified, cast
+from finch_core.level import RANDOM_ACCESS
+from finch_core.notation import Declare, Define, Extent, Loop, Sequential, Stmt, Update
+from finch_core.passes.unit import Unit, changes_of_mode
 
 
 def concordize(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the loops that make every access of ``stmt`` concordant."""
     taken = {part.index.name for part in stmt.walk() if isinstance(part, Loop)}
-    return _Concordizer(Names(taken), unit).stmt(stmt, {}, {})
+    scope = Scope(bound=changes_of_mode(stmt))
+    return _Concordizer(Names(taken), unit).stmt(stmt, {}, {}, scope)
 
 
 Depths = dict[Index, int]
@@ -40,8 +46,10 @@ class _Units:
 
     depths: Depths
     floors: Floors
+    scope: Scope
     names: Names
     fitting: set[tuple[Index, Extent]]
+    costly: list[Discordance]
     loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
 
     def depth(self, index: Expr) -> int:
@@ -63,18 +71,23 @@ class _Units:
         self.loops.append((unit, value, depth))
         return unit, depth
 
-    def access(self, node: Access) -> Access:
-        """An access whose indices are those of loops, each deeper than the one before."""
+    def access(self, node: Access, written: bool) -> Access:
+        """An access whose indices are those of loops, each deeper than the one before, or given."""
         root = node.tensor.root
         above = self.floors.get(root, -1) if root is not None else -1
-        indices = []
-        for given, extent in zip(node.indices, node.tensor.dims, strict=True):
+        indices: list[Expr] = []
+        for k, (given, extent) in enumerate(zip(node.indices, node.tensor.dims, strict=True)):
             if is_given(given):
                 indices.append(given)
                 continue
             index, depth = given, self.depth(given)
             if depth <= above:
+                if not written and self.known_before(node, k, above):
+                    indices.append(Modified("given", given))
+                    continue
                 index, depth = self.index_for(given, above)
+                if not written:
+                    self.costly += discordance(node, k, self.depths, self.scope)
                 if (given, extent) in self.fitting:
                     self.fitting.add((index, extent))
             indices.append(index)
@@ -82,13 +95,39 @@ class _Units:
         same = tuple(indices) == node.indices
         return node if same else attrs.evolve(node, indices=tuple(indices))
 
-    def expr(self, expr: Expr) -> Expr:
+    def known_before(self, node: Access, k: int, above: int) -> bool:
+        """Whether index ``k`` is known before the loop of the next index that is one of a loop
+        begins, deeper than ``above``, and can be looked up there."""
+        level = node.tensor.level_of(k)
+        following = (self.depths.get(i, -1) for i in node.indices[k + 1 :] if isinstance(i, Index))
+        loop = next((depth for depth in following if depth > above), None)
+        if loop is None or level is None or RANDOM_ACCESS not in level.protocols:
+            return False
+        value = node.indices[k]
+        return self.settled(value) and self.scope.depth(value) <= loop and self.scope.ready(value)
+
+    def settled(self, value: Expr) -> bool:
+        """Whether the value of an index is that of loops alone, without wrappers."""
+        for part in value.walk():
+            if isinstance(part, Index) and part not in self.depths:
+                return False
+            if isinstance(part, Access) and not all(isinstance(i, Index) for i in part.indices):
+                return False
+        return True
+
+    def expr(self, expr: Expr, written: bool = False) -> Expr:
         """All accesses of an expression, those inside indices first."""
         children = expr.children
         changed = tuple(self.expr(child) for child in children)
         if any(a is not b for a, b in zip(changed, children, strict=True)):
             expr = expr.rebuild(changed)
-        return self.access(expr) if isinstance(expr, Access) else expr
+        return self.access(expr, written) if isinstance(expr, Access) else expr
+
+    def exprs(self, stmt: Stmt) -> tuple[Expr, ...]:
+        """The expressions of a statement; the target of an update is written."""
+        if isinstance(stmt, Update):
+            return (self.expr(stmt.target, written=True), self.expr(stmt.value))
+        return stmt.exprs if isinstance(stmt, Declare) else tuple(map(self.expr, stmt.exprs))
 
     def around(self, stmt: Stmt) -> Stmt:
         for index, value, _ in reversed(self.loops):
@@ -99,21 +138,28 @@ class _Units:
 
 class _Concordizer:
     def __init__(self, names: Names, unit: Unit) -> None:
-        self.names, self.fitting = names, unit.fitting
+        self.names, self.unit = names, unit
 
-    def stmt(self, stmt: Stmt, depths: Depths, floors: Floors) -> Stmt:
+    def stmt(self, stmt: Stmt, depths: Depths, floors: Floors, scope: Scope) -> Stmt:
         if isinstance(stmt, Sequential):
             here = dict(floors)
             for part in _block(stmt):
                 if isinstance(part, Declare):
                     here[part.tensor] = len(depths) - 1
-            return stmt.rebuild((), tuple(self.stmt(part, depths, here) for part in stmt.bodies))
-        units = _Units(depths, floors, self.names, self.fitting)
-        exprs = stmt.exprs if isinstance(stmt, Declare) else tuple(map(units.expr, stmt.exprs))
+            bodies = tuple(self.stmt(part, depths, here, scope) for part in stmt.bodies)
+            return stmt.rebuild((), bodies)
+        found = self.unit
+        units = _Units(depths, floors, scope, self.names, found.fitting, found.costly)
+        exprs = units.exprs(stmt)
         inner = {**depths, **{unit: depth for unit, _, depth in units.loops}}
+        for unit, _, _ in units.loops:
+            scope = scope.inside(unit)
         if isinstance(stmt, Loop):
             inner[stmt.index] = len(inner)
-        bodies = tuple(self.stmt(body, inner, floors) for body in stmt.bodies)
+            scope = scope.inside(stmt.index)
+        elif isinstance(stmt, Define):
+            scope = scope.binding(stmt.name)
+        bodies = tuple(self.stmt(body, inner, floors, scope) for body in stmt.bodies)
         return units.around(stmt.rebuild(exprs, bodies))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -10,7 +10,10 @@ from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
 from finch_core.errors import Span
 from finch_core.expressions import Expr, Index, Var
-from finch_core.notation import Declare, Extent, Program
+from finch_core.notation import Declare, Extent, Freeze, Loop, Program, Stmt, Thaw
+
+if TYPE_CHECKING:
+    from finch_core.discordance import Discordance
 
 
 @attrs.frozen
@@ -48,6 +51,8 @@ class Unit:
     simplifier: Any = None
     fitting: set[tuple[Index, Extent]] = attrs.field(factory=set)
     """Indices whose loops are known to lie within a dimension; others are checked as they run."""
+    costly: list[Discordance] = attrs.field(factory=list)
+    """Reads that go against the order of the storage, and pay for it."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)
     """Dimensions that the program changes, and the variables that keep what they were before."""
 
@@ -78,3 +83,14 @@ class Unit:
 
     def span_of(self, name: str) -> Span | None:
         return self.program.spans.get(name)
+
+
+def changes_of_mode(stmt: Stmt, depth: int = 0) -> dict[Any, int]:
+    """How many loops are around the innermost change of mode of each tensor."""
+    if isinstance(stmt, (Declare, Freeze, Thaw)):
+        return {stmt.tensor: depth}
+    found: dict[Any, int] = {}
+    for body in stmt.bodies:
+        for tensor, inner in changes_of_mode(body, depth + isinstance(stmt, Loop)).items():
+            found[tensor] = max(inner, found.get(tensor, 0))
+    return found

@@ -14,8 +14,8 @@ from typing import Any
 
 from finch_core.affine import Scope
 from finch_core.expressions import Access, Call, Expr
-from finch_core.notation import Declare, Define, Freeze, Loop, Stmt, Thaw
-from finch_core.passes.unit import Unit
+from finch_core.notation import Define, Loop, Stmt
+from finch_core.passes.unit import Unit, changes_of_mode
 from finch_core.rewrite import rewrite_expr
 
 
@@ -26,18 +26,7 @@ def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
     wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # indices in their own order
     masks = [m for m in found if hasattr(m, "match_condition")]
     pass_ = _Wrapperizer(tuple(wrappers), tuple(masks))
-    return pass_.stmt(stmt, Scope(bound=_changing(stmt, 0)))
-
-
-def _changing(stmt: Stmt, depth: int) -> dict[Any, int]:
-    """How many loops are around the innermost change of mode of each tensor."""
-    if isinstance(stmt, (Declare, Freeze, Thaw)):
-        return {stmt.tensor: depth}
-    found: dict[Any, int] = {}
-    for body in stmt.bodies:
-        for tensor, inner in _changing(body, depth + isinstance(stmt, Loop)).items():
-            found[tensor] = max(inner, found.get(tensor, 0))
-    return found
+    return pass_.stmt(stmt, Scope(bound=changes_of_mode(stmt)))
 
 
 class _Wrapperizer:
