@@ -44,7 +44,11 @@ class Context(Builder):
         """Dimensions that every declaration sets to one value, which never changes."""
         self.cursors: dict[Var, Expr | None] = {}
         self.sites: list[Site] = [
-            Site(OutOfMemory, "memory ran out while a tensor was growing"),
+            Site(
+                OutOfMemory,
+                "memory ran out while a tensor was growing",
+                hint="what was declared is empty; compute less at a time, or in narrower dtypes",
+            ),
         ]
         assert OUT_OF_MEMORY == 0
         self.thawed: tuple[BoundTensor, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -104,6 +106,21 @@ class BackendError(FinchError, RuntimeError):
 
 class PluginError(FinchError, RuntimeError):
     """A plugin that does not load, lacks a method or claims a taken name."""
+
+
+@contextmanager
+def placed(span: Span | None) -> Iterator[None]:
+    """Give errors that are raised within, and know no place, this one."""
+    try:
+        yield
+    except FinchError as error:
+        error.span = error.span or span
+        raise
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 dimension``, ``2 dimensions``: a number of things, for a message."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 class PerformanceWarning(UserWarning):

@@ -12,7 +12,7 @@ from finch_core.absent import may_be_missing, require_present
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.bounds import check_bounds, is_unit, within_range
 from finch_core.dtypes import concrete
-from finch_core.errors import FinchError, Span
+from finch_core.errors import Span, placed
 from finch_core.expressions import Access, Expr, Literal
 from finch_core.level import RANDOM_ACCESS, Mode
 from finch_core.looplets.base import Looplet
@@ -78,11 +78,8 @@ def _sequential(ctx: Context, stmt: Sequential) -> None:
 def _update(ctx: Context, stmt: Update) -> None:
     """Rule *Assign*."""
     value = usable(ctx, stmt.value, stmt.span)
-    try:
+    with placed(stmt.span):
         _scalar(stmt.target).update(ctx, stmt.op, value)
-    except FinchError as error:
-        error.span = error.span or stmt.span
-        raise
 
 
 def _define(ctx: Context, stmt: Define) -> None:
@@ -151,13 +148,14 @@ def _loop(ctx: Context, stmt: Loop) -> None:
                 return node
             key = (node.tensor, node.indices[:lead], mode)
             if key not in slots:
-                if mode is Mode.UPDATE and node.tensor.root is not None:
+                if node.tensor.root is not None:
                     ctx.spans[node.tensor.root] = node.span
                 sure = mode is Mode.READ and node in certain
                 tensor = selected(ctx, node, sure)
                 slots[key] = Slot(ctx.fresh_slot(), tensor)
                 protocol = RANDOM_ACCESS if single and mode is Mode.READ else ""
-                looplets[slots[key].number] = tensor.unfurl(ctx, mode, protocol)
+                with placed(node.span):
+                    looplets[slots[key].number] = tensor.unfurl(ctx, mode, protocol)
             return attrs.evolve(node, tensor=slots[key], indices=node.indices[lead:])
 
         return rule

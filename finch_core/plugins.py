@@ -47,6 +47,9 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 """Marks the functions of a plugin that implement hooks."""
 
 
+_REMEDY = "docs/hooks.md has what each hook takes; where a name is taken, block(name) gives it up"
+
+
 @attrs.frozen
 class Failure:
     """Why the plugin or object ``name`` of a distribution is not there."""
@@ -57,7 +60,7 @@ class Failure:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.name!r} ({self.distribution} {self.version}): {self.reason}"
+        return f"{_origin(self)}: {self.reason}"
 
 
 @attrs.frozen(eq=False)
@@ -69,6 +72,13 @@ class Plugin:
     version: str
     module: Any
     contributed: tuple[Contribution, ...]
+
+
+def _origin(plugin: Plugin | Failure) -> str:
+    """A plugin's name and where it comes from, for a message."""
+    if plugin.distribution == BY_HAND:
+        return f"{plugin.name!r} {BY_HAND}"
+    return f"{plugin.name!r} ({plugin.distribution} {plugin.version})"
 
 
 @attrs.frozen
@@ -210,7 +220,8 @@ class Hub:
         with self._lock:
             failure = self._add(module, name, BY_HAND, "0")
             if failure is not None:
-                raise PluginError(f"the plugin {failure}")
+                found = attrs.evolve(failure, name=name)
+                raise PluginError(f"the plugin {found}", hint=_REMEDY)
             self._refresh()
 
     def unregister(self, name: str) -> None:
@@ -251,7 +262,7 @@ class Hub:
         try:
             caller(**arguments)
         except Exception as error:
-            names = [self._origin(self._plugins[i.plugin_name]) for i in impls]
+            names = [_origin(self._plugins[i.plugin_name]) for i in impls]
             raise PluginError(
                 f"an observer of {hook} failed: {describe(error)}",
                 hint=f"{hook} is observed by {', '.join(names)}",
@@ -314,10 +325,10 @@ class Hub:
         if name in self._blocked:
             raise RejectedError("it is blocked")
         if name in self._plugins:
-            raise RejectedError(f"the plugin name is taken by {self._origin(self._plugins[name])}")
+            raise RejectedError(f"the plugin name is taken by {_origin(self._plugins[name])}")
         for plugin in self._plugins.values():
             if plugin.module is module:
-                raise RejectedError(f"it is the same module as the plugin {self._origin(plugin)}")
+                raise RejectedError(f"it is the same module as the plugin {_origin(plugin)}")
 
     def _check_taken(self, item: Contribution, found: tuple[Contribution, ...]) -> None:
         same = [c for c in found if (c.kind, c.name) == (item.kind, item.name)]
@@ -327,13 +338,9 @@ class Hub:
             for other in plugin.contributed:
                 if (other.kind, other.name) == (item.kind, item.name):
                     raise RejectedError(
-                        f"the {item.kind} {item.name!r} is taken by {self._origin(plugin)}",
+                        f"the {item.kind} {item.name!r} is taken by {_origin(plugin)}",
                         item.name,
                     )
-
-    @staticmethod
-    def _origin(plugin: Plugin) -> str:
-        return f"{plugin.name!r} ({plugin.distribution} {plugin.version})"
 
     def _refresh(self) -> None:
         """Publish the tables anew: readers hold no lock, so they are replaced, never changed."""

@@ -184,14 +184,17 @@ def significant(ctx: Context, fiber: Fiber, dirty: Expr) -> Expr:
 
 
 def require_single(
-    ctx: Context, cond: Expr, index: Expr, level: str, what: str, instead: str
+    ctx: Context, cond: Expr, index: Expr, fiber: Fiber, what: str, instead: str
 ) -> None:
     """Fail unless ``cond``: that what is written at ``index`` is the fiber's only one."""
+    level = fiber.lvl.format.name
     ctx.require(
         cond,
         FormatError,
-        f"index {{0}} is written in a fiber of a {level} that holds its one {what} already",
+        f"index {{0}} of {fiber} is written where its {level} holds the one {what} of a fiber "
+        "already",
         index,
+        span=ctx.spans.get(fiber.tensor),
         hint=f"use {instead}, which takes any number",
     )
 

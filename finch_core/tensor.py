@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from _cffi_backend import FFI
 
-from finch_core.errors import DimensionMismatch, FinchError, FormatError, OutOfBounds, OutOfMemory
+from finch_core.errors import (
+    DimensionMismatch,
+    FinchError,
+    FormatError,
+    OutOfBounds,
+    OutOfMemory,
+    count,
+)
 from finch_core.layout import Layout, Part, layout
 from finch_core.level import Format
 from finch_core.signatures import TensorSignature, tensor_signature
@@ -324,7 +331,7 @@ def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
     taken = tuple(int(n) for n in shape)
     if len(taken) != ndim:
         raise DimensionMismatch(
-            f"a shape of {len(taken)} dimensions for a format of {ndim}",
+            f"a shape of {count(len(taken), 'dimension')} for a format of {ndim}",
             hint="nest one level a dimension, ending in a leaf",
         )
     if any(n < 0 for n in taken):
@@ -337,7 +344,8 @@ def checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     indices = index if isinstance(index, tuple) else (index,)
     if len(indices) != len(shape):
         raise DimensionMismatch(
-            f"{len(indices)} indices for a tensor of {len(shape)} dimensions",
+            f"{count(len(indices), 'index', 'indices')} for a tensor of "
+            f"{count(len(shape), 'dimension')}",
             hint="element access takes one integer a dimension",
         )
     result = []
@@ -348,7 +356,10 @@ def checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
                 hint="to_numpy() gives an array that can be sliced",
             )
         if not -n <= i < n:
-            raise OutOfBounds(f"index {i} is out of bounds for dimension {k} of size {n}")
+            raise OutOfBounds(
+                f"index {i} is out of bounds for dimension {k} of size {n}",
+                hint="from 0 up to the size, or from -1 down to minus the size",
+            )
         result.append(int(i) % n)
     return tuple(result)
 

@@ -25,7 +25,10 @@ def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str],
         if key not in given:
             if not part.field.is_buffer or part.field.scratch:
                 continue
-            raise FormatError(f"the buffer {part.level}_{name} ({part.field.role}) is missing")
+            raise FormatError(
+                f"the buffer {part.level}_{name} ({part.field.role}) is missing",
+                hint=f"the format has {quote(f'{p.level}_{p.field.name}' for p in layout.buffers)}",
+            )
         value = given.pop(key)
         taken[part.level, name] = _array(key, part, value) if part.field.is_buffer else value
     if given:
@@ -67,6 +70,7 @@ def validate(tensor: Tensor) -> None:
             level.validate_contents(positions, shape, fields)
         except FormatError as error:
             error.message = f"level {k} ({level.name}): {error.message}"
+            error.hint = error.hint or "Tensor(fmt, array) makes buffers as the format wants them"
             raise
         positions = below
 

@@ -140,7 +140,7 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         yield fiber.subfiber(pos, dirty)
         with ctx.if_(dirty):
             if not child.format.holds_fill:
-                _require_adjacent(ctx, gap, i)
+                _require_adjacent(ctx, fiber, gap, i)
             ctx.assign(stored, pos + 1)
             ctx.assign(following, i + 1)
             fiber.mark(ctx)
@@ -151,14 +151,15 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         ctx.store(lvl.buffer("idx"), fiber.pos, following - 1)
 
 
-def _require_adjacent(ctx: Context, gap: Expr, i: Expr) -> None:
+def _require_adjacent(ctx: Context, fiber: Fiber, gap: Expr, i: Expr) -> None:
     """What lies between two writes would be stored, and cannot be where all that is stored is
     True."""
     ctx.require(
         gap.eq(0),
         FormatError,
-        "index {0} is not adjacent to the band, which cannot store the fill between",
+        f"index {{0}} of {fiber} is not adjacent to its band, which cannot store the fill between",
         i,
+        span=ctx.spans.get(fiber.tensor),
         hint="use an Element(False) leaf, or SparseBlockList, which takes any number of blocks",
     )
 

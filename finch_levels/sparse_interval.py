@@ -139,7 +139,7 @@ def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         with ctx.if_(significant(ctx, subfiber, dirty)):
             with ctx.if_(taken):
                 extends = reached.eq(start).and_(_continues(ctx, fiber))
-                require_single(ctx, extends, start, "SparseInterval", "run", "SparseRunList")
+                require_single(ctx, extends, start, fiber, "run", "SparseRunList")
             with ctx.else_():
                 ctx.store(lvl.buffer("left"), fiber.pos, start)
                 ctx.assign(taken, True)

@@ -104,7 +104,7 @@ def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         subfiber = fiber.subfiber(ctx.let(f"{name}_pos", spare_position(ctx, fiber, taken)), dirty)
         yield subfiber
         with ctx.if_(significant(ctx, subfiber, dirty)):
-            require_single(ctx, taken.not_(), i, "SparsePinpoint", "nonzero", "SparseList")
+            require_single(ctx, taken.not_(), i, fiber, "nonzero", "SparseList")
             ctx.store(lvl.buffer("idx"), fiber.pos, i)
             ctx.assign(taken, True)
             fiber.mark(ctx)

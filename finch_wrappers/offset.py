@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 
 from finch_core.affine import Scope, affine
-from finch_core.errors import DimensionMismatch
+from finch_core.errors import DimensionMismatch, count
 from finch_core.expressions import Access, Call, Expr, Index, Name
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform, minus
@@ -81,7 +81,7 @@ def offset(tensor: Any, *deltas: Any) -> OffsetTensor:
     given = deltas[0] if len(deltas) == 1 and isinstance(deltas[0], tuple) else deltas
     if len(given) != tensor.ndim:
         raise DimensionMismatch(
-            f"{len(given)} shifts for {tensor.ndim} dimensions",
+            f"{count(len(given), 'shift')} for {count(tensor.ndim, 'dimension')}",
             hint="one integer a dimension, 0 where nothing is shifted",
         )
     return OffsetTensor(tensor, (), tuple(int(d) for d in given))

@@ -9,7 +9,7 @@ import attrs
 
 from finch_core.affine import Scope
 from finch_core.binding import Constant, Discard, TensorLike
-from finch_core.errors import DimensionMismatch
+from finch_core.errors import DimensionMismatch, count
 from finch_core.expressions import Access, Modified
 from finch_core.functions import Missing
 from finch_core.level import Mode
@@ -112,7 +112,7 @@ def permissive(tensor: Any, *dims: Any) -> PermissiveTensor:
     flags = tuple(map(bool, made)) or (True,) * tensor.ndim
     if len(flags) != tensor.ndim:
         raise DimensionMismatch(
-            f"{len(flags)} bools for {tensor.ndim} dimensions",
+            f"{count(len(flags), 'bool')} for {count(tensor.ndim, 'dimension')}",
             hint="True where an index may be out of bounds",
         )
     return PermissiveTensor(tensor, flags)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from finch_core.affine import Scope
-from finch_core.errors import DimensionMismatch, FormatError, quote
+from finch_core.errors import DimensionMismatch, FormatError, count, quote
 from finch_core.expressions import Access, Modified
 from finch_core.functions import PROTOCOLS
 from finch_core.level import Mode
@@ -125,7 +125,7 @@ def protocolize(tensor: Any, *protocols: Any) -> ProtocolizedTensor:
     names = tuple(None if p is None else p if isinstance(p, str) else PROTOCOLS[p] for p in made)
     if len(names) != tensor.ndim or not NAMES.issuperset(set(names) - {None}):
         raise DimensionMismatch(
-            f"{names} is not one protocol for each of {tensor.ndim} dimensions",
+            f"{names} is not one protocol for each of {count(tensor.ndim, 'dimension')}",
             hint=f"one of {quote(sorted(NAMES))} or None a dimension",
         )
     return ProtocolizedTensor(tensor, names)

@@ -11,7 +11,7 @@ import numpy as np
 
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.dtypes import Type
-from finch_core.errors import DimensionMismatch
+from finch_core.errors import DimensionMismatch, count
 from finch_core.expressions import Access, Index, Var
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
@@ -34,7 +34,7 @@ class SwizzleTensor:
         perm = tuple(int(p) for p in perm)
         if sorted(perm) != list(range(tensor.ndim)):
             raise DimensionMismatch(
-                f"{perm} is no permutation of the {tensor.ndim} dimensions",
+                f"{perm} is no permutation of {count(tensor.ndim, 'dimension')}",
                 hint=f"as in swizzle(A, {tuple(reversed(range(tensor.ndim)))})",
             )
         self.tensor, self.perm = tensor, perm

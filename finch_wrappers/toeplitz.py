@@ -12,7 +12,7 @@ from finch_core.affine import Scope, affine
 from finch_core.binding import BoundTensor, Constant, Discard, TensorLike
 from finch_core.bounds import Beyond
 from finch_core.dtypes import Type
-from finch_core.errors import DimensionMismatch
+from finch_core.errors import DimensionMismatch, count
 from finch_core.expressions import Access, Call, Modified
 from finch_core.level import Format, Mode
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
@@ -91,7 +91,7 @@ class Bounded(Wrapped):
         looplet, extent = self.inner.unfurl(ctx, mode, protocol), self.inner.dims[0]
         if extent is None:
             return looplet
-        beyond = Run(Beyond(self.inner, self.ndim - 1, extent.stop))
+        beyond = Run(Beyond(self.inner, self.ndim - 1, extent.stop, span=ctx.spans.get(self.root)))
 
         def fenced(part: Part) -> Part:
             phases = (Phase(extent.start, beyond), Phase(extent.stop, part), Phase(None, beyond))
@@ -158,7 +158,8 @@ def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:
     """
     if not 0 <= dim < tensor.ndim:
         raise DimensionMismatch(
-            f"there is no dimension {dim} among {tensor.ndim}", hint="dimensions count from 0"
+            f"there is no dimension {dim} in a tensor of {count(tensor.ndim, 'dimension')}",
+            hint="dimensions count from 0",
         )
     return ToeplitzTensor(tensor, int(dim))
 

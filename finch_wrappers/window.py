@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from finch_core.binding import ZERO, TensorLike
-from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.errors import DimensionMismatch, FormatError, count
 from finch_core.expressions import Var
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform
@@ -113,9 +113,10 @@ def window(tensor: Any, *bounds: Any) -> Any:
     from finch_core.convert import asarray
 
     tensor = tensor if hasattr(tensor, "signature") else asarray(tensor)
+    _check_dimensions(tensor)
     if len(bounds) != tensor.ndim:
         raise DimensionMismatch(
-            f"{len(bounds)} bounds for {tensor.ndim} dimensions",
+            f"{count(len(bounds), 'bound')} for {count(tensor.ndim, 'dimension')}",
             hint="a pair a dimension, None for all of it",
         )
     pairs = tuple(_pair(b, n) for b, n in zip(bounds, tensor.shape, strict=True))
@@ -126,7 +127,10 @@ def _pair(bound: Any, size: int) -> Bounds | None:
     if isinstance(bound, slice):
         start, stop, step = bound.indices(size)
         if step != 1:
-            raise DimensionMismatch(f"a window takes every index, not every {step}")
+            raise DimensionMismatch(
+                f"a window takes every index, and this slice has the step {step}",
+                hint="give its ends alone, slice(a, b) or (a, b)",
+            )
         return (start, max(start, stop))
     return None if bound is None else (int(bound[0]), int(bound[1]))
 
@@ -148,12 +152,19 @@ def _within(tensor: Any, pairs: tuple[Bounds | None, ...]) -> Any:
         )
         left = (d if p is None else 0 for p, d in zip(pairs, shifts, strict=True))
         return offset(_within(tensor.tensor, tuple(moved)), *left)
+    return WindowTensor(tensor, pairs)
+
+
+def _check_dimensions(tensor: Any) -> None:
+    """Refuse a wrapper that leaves no dimensions."""
+    seen = (SwizzleTensor, ProtocolizedTensor, WindowTensor, OffsetTensor)
+    while isinstance(tensor, seen):
+        tensor = tensor.tensor
     if isinstance(tensor, WrapperTensor):
         raise FormatError(
             f"what {tensor.name} makes has no dimensions of which there is a window",
             hint=f"make the window first, as in {tensor.name}(window(A, (a, b)))",
         )
-    return WindowTensor(tensor, pairs)
 
 
 def _moved(pair: Bounds | None, outer: Bounds | None) -> Bounds | None:

@@ -22,6 +22,7 @@ from finch_core.errors import (
     FormatError,
     KernelSyntaxError,
     Span,
+    count,
 )
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, cast
 from finch_core.notation import Declare, Define, Freeze, Loop, Stmt, Thaw, Update
@@ -64,6 +65,8 @@ class _Scopes:
 
     def update(self, stmt: Update, scope: dict[str, Expr]) -> Stmt:
         target: Any = self.expr(stmt.target, scope, stmt.span)
+        if target.tensor.root is None:
+            raise _unwritable(stmt.target.tensor, target.span)
         value = self.expr(stmt.value, scope, stmt.span)
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
         try:
@@ -96,11 +99,14 @@ class _Scopes:
         literal = cast(init, dtype) if isinstance(init, Literal) else None
         if not isinstance(literal, Literal) or not _same_value(literal.value, fill, dtype):
             shown = literal.value.item() if isinstance(literal, Literal) else "a run-time value"
+            leaf = tensor.format.levels()[-1]
+            other = "make the tensor with that fill value"
+            if not leaf.holds_fill:
+                other = f"use another leaf, as a {leaf.name} has no other fill"
             raise FormatError(
                 f"{stmt.tensor} is declared to {shown}, but its fill value is {fill.item()}",
                 span=stmt.span,
-                hint=f"make the tensor with that fill value, or write "
-                f"{stmt.tensor}[...] = {fill.item()}",
+                hint=f"write {stmt.tensor}[...] = {fill.item()}, or {other}",
             )
         return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
 
@@ -111,7 +117,7 @@ class _Scopes:
             raise KernelSyntaxError(f"{name} is a number, not a tensor", span=span)
         root = argument.root
         if root is None:
-            raise FormatError(f"{name} is a mask, which cannot be written", span=span)
+            raise _unwritable(name, span)
         return root
 
     def expr(self, expr: Expr, scope: dict[str, Expr], span: Span | None) -> Expr:
@@ -148,8 +154,8 @@ class _Scopes:
             )
         if tensor.ndim != len(node.indices):
             raise DimensionMismatch(
-                f"{node.tensor} has {_count(tensor.ndim, 'dimension')} and is accessed with "
-                f"{_count(len(node.indices), 'index', 'indices')}",
+                f"{node.tensor} has {count(tensor.ndim, 'dimension')} and is accessed with "
+                f"{count(len(node.indices), 'index', 'indices')}",
                 span=node.span,
                 hint=_indices_hint(node.tensor, tensor),
             )
@@ -185,6 +191,14 @@ class _Scopes:
         return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
 
 
+def _unwritable(name: str, span: Span | None) -> FinchError:
+    return FormatError(
+        f"{name} is a mask, which cannot be written: it has no memory",
+        span=span,
+        hint="write a tensor of bools, Tensor(Dense(Dense(Element(False)))), say",
+    )
+
+
 _CAST = "cast the operands, as in int(x) or np.float64(x)"
 
 
@@ -198,10 +212,6 @@ def _fits(target: Any, source: Any, value: Expr | None) -> bool:
 
 def _same_value(value: Any, fill: Any, dtype: Any) -> bool:
     return Literal(value, dtype) == Literal(fill, dtype) or bool(value == fill)
-
-
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _indices_hint(name: str, tensor: TensorLike) -> str:

@@ -14,5 +14,5 @@ y is declared to a run-time value, but its fill value is 0.0
   line 2
     y[...] = c
     ^^^^^^^^^^
-  hint: make the tensor with that fill value, or write y[...] = 0.0"""
+  hint: write y[...] = 0.0, or make the tensor with that fill value"""
     assert refusal(FormatError, constant, dense(VECTOR), 0.0) == expected

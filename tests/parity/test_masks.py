@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wrapper_support import BACKENDS, MATRICES, QUICK, arrays, check, dense, on
 
-from finch_core import FormatError, Tensor
+from finch_core import Tensor
 from finch_core.level import Format
 from finch_levels import Dense, Element, Scalar, SparseList
 from finch_wrappers import BandMask, DiagMask, LoTriMask, UpTriMask
@@ -430,12 +430,3 @@ def test_another_band_runs_the_same_code() -> None:
         expected = (A * ((lo <= j - i) & (j - i <= hi))).sum()
         assert program(Scalar(0.0), A, BandMask(lo, hi)).value == expected
     assert len({id(BandMask(n, n).signature) for n in range(3)}) == 1
-
-
-def test_a_mask_cannot_be_written() -> None:
-    def write(M, A):
-        for i, j in _:
-            M[i, j] = A[i, j] > 0
-
-    with pytest.raises(FormatError, match="a mask cannot be written"):
-        on("interpreter", write)(UpTriMask(), np.ones((2, 2)))

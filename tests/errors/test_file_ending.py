@@ -1,0 +1,12 @@
+import pytest
+
+from finch_core import FormatError, read
+
+
+def test_file_ending(tmp_path):
+    expected = """\
+the ending of 'a.xyz' says no known file format
+  hint: endings are '.mtx', '.mtx.gz', '.ttx', '.ttx.gz', '.tns', '.tns.gz', '.npy' and '.npz'"""
+    with pytest.raises(FormatError) as error:
+        read(tmp_path / "a.xyz")
+    assert str(error.value) == expected

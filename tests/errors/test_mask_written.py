@@ -1,0 +1,20 @@
+from error_support import MATRIX, refusal
+
+from finch_core import FormatError, _, kernel
+from finch_wrappers import UpTriMask
+
+
+@kernel
+def write(M, A):
+    for i, j in _:
+        M[i, j] = A[i, j] > 0
+
+
+def test_mask_written():
+    expected = """\
+M is a mask, which cannot be written: it has no memory
+  line 3
+    M[i, j] = A[i, j] > 0
+    ^^^^^^^
+  hint: write a tensor of bools, Tensor(Dense(Dense(Element(False)))), say"""
+    assert refusal(FormatError, write, UpTriMask(), MATRIX) == expected

@@ -1,0 +1,19 @@
+from error_support import VECTOR, dense, refusal
+
+from finch_core import DimensionMismatch, kernel
+
+
+@kernel
+def shifted(y, x):
+    for i in range(0, 4):
+        y[i] += x[i + 1]
+
+
+def test_offset_ends_late():
+    expected = """\
+the range ends at 4, and dimension 0 of offset(x, (1,)) has size 3
+  line 3
+    y[i] += x[i + 1]
+            ^^^^^^^^
+  hint: for i in _: takes the whole dimension"""
+    assert refusal(DimensionMismatch, shifted, dense(VECTOR), VECTOR) == expected

@@ -1,0 +1,15 @@
+import pytest
+from error_support import MATRIX, sparse
+
+from finch_core import DimensionMismatch
+from finch_wrappers import offset
+
+
+def test_offset_shifts():
+    A = sparse(MATRIX)
+    expected = """\
+1 shift for 2 dimensions
+  hint: one integer a dimension, 0 where nothing is shifted"""
+    with pytest.raises(DimensionMismatch) as error:
+        offset(A, 1)
+    assert str(error.value) == expected
