@@ -38,7 +38,8 @@ class Operator:
     distributes over the other. ``distributes`` names further operators: ``op(this(x, y), this(x,
     z))`` is ``this(x, op(y, z))``. ``fixed_point`` builds the condition on ``x`` under which
     ``op(x, y)`` is ``x`` for every ``y`` (None: that it is the annihilator, where that is exact).
-    ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
+    ``refuses`` says why a call of these operands, as the program has them, means nothing (an empty
+    text: it does). ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
     callables that mean this operator inside a kernel.
     """
 
@@ -60,6 +61,7 @@ class Operator:
     distributes: tuple[str, ...] = ()
     fixed_point: Callable[[Expr], Expr] | None = None
     definition: Callable[..., Expr] | None = None
+    refuses: Callable[..., str] | None = None
     python: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ import builtins
 import math
 import operator as py
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from finch_core.operators import (
     register,
     smallest,
 )
+
+if TYPE_CHECKING:
+    from finch_core.expressions import Expr
 
 
 def _ufunc(
@@ -57,10 +60,20 @@ def _negative_power(base: Any, exponent: Any) -> Any:
     return base if base == 1 or (base == -1 and odd) else base.dtype.type(base == -1)
 
 
+def _refuse_power(base: Expr, exponent: Expr) -> str:
+    from finch_core.expressions import Literal
+
+    integers = all(concrete(arg.dtype).kind in "iu" for arg in (base, exponent))
+    if integers and isinstance(exponent, Literal) and exponent.value < 0:
+        return "an integer to a negative power is no integer"
+    return ""
+
+
 # -- arithmetic -----------------------------------------------------------------------------
 power = _ufunc(
-    "pow", np.power, py.pow, builtins.pow, math.pow, symbol="**", otherwise=_negative_power
-)
+    "pow", np.power, py.pow, builtins.pow, math.pow, symbol="**", otherwise=_negative_power,
+    refuses=_refuse_power,
+)  # fmt: skip
 mul = _ufunc(
     "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
     annihilator=zero, exact_identity="biuf", repeated=power, distributes=("add", "sub"),

@@ -6,9 +6,10 @@ from finch_core.passes.lifecycle import lifecycle
 from finch_core.passes.orders import orders
 from finch_core.passes.scopes import scopes
 from finch_core.passes.unit import Check, Unit
+from finch_core.passes.widths import widths
 from finch_core.passes.wrapperize import wrapperize
 
-PASSES = (scopes, wrapperize, dimensionalize, lifecycle, concordize, orders)
+PASSES = (scopes, wrapperize, dimensionalize, lifecycle, concordize, widths, orders)
 """The pipeline: each maps a statement and the ``Unit`` to a statement."""
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "lifecycle",
     "orders",
     "scopes",
+    "widths",
     "wrapperize",
 ]

@@ -179,6 +179,9 @@ class _Scopes:
                     _ = node.dtype
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
+                why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
+                if why:
+                    raise FormatError(why, span=span, hint=_CAST)
         try:
             return expr.dtype
         except NotImplementedError:
