@@ -39,8 +39,8 @@ class Operator:
     z))`` is ``this(x, op(y, z))``. ``fixed_point`` builds the condition on ``x`` under which
     ``op(x, y)`` is ``x`` for every ``y`` (None: that it is the annihilator, where that is exact).
     ``refuses`` says why a call of these operands, as the program has them, means nothing (an empty
-    text: it does). ``definition`` builds the expression a defined operator stands for. ``python`` lists the Python
-    callables that mean this operator inside a kernel.
+    text: it does). ``definition`` builds the expression a defined operator stands for. ``python``
+    lists the Python callables that mean this operator inside a kernel.
     """
 
     name: str

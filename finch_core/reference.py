@@ -29,6 +29,7 @@ from finch_core.notation import (
 from finch_core.operators import cast_value
 from finch_core.reference_code import Code, Emitter, inside, is_permissive, strip
 from finch_core.reference_extents import Extents, accesses
+from finch_core.reference_wrappers import as_seen, unwrapped
 
 
 def run(
@@ -37,11 +38,13 @@ def run(
     """The tensors that a program wrote or returns, as new dense arrays, by name.
 
     ``arguments`` and ``free`` give each parameter and free name a value: anything with
-    ``to_numpy()`` or ``toarray()``, a NumPy array (0-dimensional for a scalar tensor), or a number.
+    ``to_numpy()`` or ``toarray()``, a NumPy array (0-dimensional for a scalar tensor), a wrapper, a
+    mask, or a number.
     The values are left as they are. Raises ``DimensionMismatch`` where sizes disagree,
     ``OutOfBounds``, and ``TypeError`` for an update with ``missing``.
     """
-    values = {**arguments, **(free or {})}
+    given = {**arguments, **(free or {})}
+    program, values = unwrapped(program, given)
     used = _tensor_names(program)
     arrays = {name: to_array(value) for name, value in values.items() if name in used}
     scalars = {name: value for name, value in values.items() if name not in arrays}
@@ -56,8 +59,8 @@ def run(
     exec(compile(text, f"<reference of {program.name}>", "exec"), scope)
     copies = [array.copy() for array in arrays.values()]
     with np.errstate(all="ignore"):
-        result: dict[str, np.ndarray[Any, Any]] = scope["run"](*copies, *scalars.values())
-    return result
+        found: dict[str, np.ndarray[Any, Any]] = scope["run"](*copies, *scalars.values())
+    return {name: as_seen(given.get(name), array) for name, array in found.items()}
 
 
 def to_array(value: Any) -> np.ndarray[Any, Any]:

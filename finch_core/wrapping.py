@@ -168,6 +168,8 @@ class WrapperTensor:
     """
 
     permutes: ClassVar[bool] = False
+    has_array: ClassVar[bool] = False
+    """Whether this has a dense array where the wrapped tensor has one."""
     name: ClassVar[str]
     signature: Signature
 
@@ -185,6 +187,11 @@ class WrapperTensor:
     def params(self, scalars: tuple[Var, ...]) -> Any:
         """What ``match_access`` needs to know of an argument."""
         return scalars
+
+    def dense_access(self, node: Access) -> Expr:
+        """What an access of this means of the wrapped tensor, which goes by the same name then
+        (see ``reference_wrappers``). Where ``has_array``, ``to_numpy`` does instead."""
+        raise NotImplementedError
 
     def words(self) -> tuple[Any, ...]:
         return (*self.tensor.words(), *self.scalars)

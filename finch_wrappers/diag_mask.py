@@ -29,7 +29,7 @@ class DiagMask(Mask):
         return Row(False, (i, i + 1))
 
     def holds(self, i: Any, j: Any) -> Any:
-        return i == j
+        return i.eq(j) if isinstance(i, Expr) else i == j
 
     @staticmethod
     def match_condition(call: Call, scope: Scope) -> Expr | None:

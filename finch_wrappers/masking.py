@@ -55,6 +55,11 @@ class Mask(TensorLike):
     def bind(self, scalars: tuple[Var, ...]) -> TensorLike:
         return self
 
+    def dense_access(self, node: Access) -> Expr:
+        """What an access of this means: a comparison of its indices."""
+        found: Expr = self.holds(*node.indices)
+        return found
+
     def to_numpy(self, shape: tuple[int, int]) -> np.ndarray[Any, Any]:
         """The first ``shape`` rows and columns, as a dense array."""
         result: np.ndarray[Any, Any] = self.holds(*np.indices(shape, sparse=True))

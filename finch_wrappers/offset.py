@@ -11,7 +11,7 @@ import attrs
 
 from finch_core.affine import Scope, affine
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Call, Expr, Index, Name
+from finch_core.expressions import Access, Call, Expr, Index, Name, lift
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform, minus
 from finch_core.notation import Extent
@@ -38,6 +38,10 @@ class OffsetTensor(WrapperTensor):
     """``offset(A, c, d)[i, j]`` is ``A[i + c, j + d]``."""
 
     name: ClassVar[str] = "offset"
+
+    def dense_access(self, node: Access) -> Expr:
+        shifts = map(lift, self.scalars)
+        return attrs.evolve(node, indices=tuple(map(plus, node.indices, shifts)))
 
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Access | None:

@@ -10,7 +10,7 @@ import attrs
 from finch_core.affine import Scope
 from finch_core.binding import Constant, Discard, TensorLike
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Modified
+from finch_core.expressions import Access, Expr, Modified
 from finch_core.functions import Missing
 from finch_core.level import Mode
 from finch_core.looplets import Looplet, Part, Phase, Run, Sequence
@@ -71,14 +71,15 @@ class PermissiveTensor(WrapperTensor):
     def params(self, scalars: Any) -> Any:
         return self.key
 
+    def dense_access(self, node: Access) -> Expr:
+        return _marked(node, self.key)
+
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Access | None:
         """``A[..., ~j, ...]`` -> ``permissive(A, (..., True, ...))[..., j, ...]``."""
         argument = seen(node, PermissiveTensor)
         if argument is not None:
-            pairs = zip(node.indices, argument.params, strict=True)
-            indices = tuple(Modified("permissive", i) if p else i for i, p in pairs)
-            return attrs.evolve(node, tensor=argument.inner, indices=indices)
+            return attrs.evolve(_marked(node, argument.params), tensor=argument.inner)
         if isinstance(node.tensor, Seen):
             return None
         for k, index in enumerate(node.indices):
@@ -99,6 +100,14 @@ def _example(view: View, flags: tuple[bool, ...]) -> Example:
     sized = tuple(a and not flag for a, flag in zip(view.sized, flags, strict=True))
     seen = attrs.evolve(view, ranges=ranges, sized=sized, permissive=True)
     return Example(lambda tensor: permissive(tensor, *flags), seen)
+
+
+def _marked(node: Access, flags: tuple[bool, ...]) -> Access:
+    """An access with ``~`` before the indices whose flag is set."""
+    pairs = zip(node.indices, flags, strict=True)
+    return attrs.evolve(
+        node, indices=tuple(Modified("permissive", i) if flag else i for i, flag in pairs)
+    )
 
 
 def permissive(tensor: Any, *dims: Any) -> PermissiveTensor:

@@ -10,7 +10,7 @@ import attrs
 
 from finch_core.affine import Scope
 from finch_core.errors import DimensionMismatch, FormatError, count, quote
-from finch_core.expressions import Access, Modified
+from finch_core.expressions import Access, Expr, Modified
 from finch_core.functions import PROTOCOLS
 from finch_core.level import Mode
 from finch_core.looplets import Looplet
@@ -51,6 +51,10 @@ class ProtocolizedTensor(WrapperTensor):
     """``protocolize(A, (p, None))[i, j]`` is ``A[p(i), j]``."""
 
     name: ClassVar[str] = "protocolize"
+    has_array: ClassVar[bool] = True
+
+    def dense_access(self, node: Access) -> Expr:
+        return node
 
     def params(self, scalars: Any) -> Any:
         return self.key

@@ -12,7 +12,7 @@ import numpy as np
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.dtypes import Type
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Index, Var
+from finch_core.expressions import Access, Expr, Index, Var
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
 from finch_core.signatures import Signature, wrapped_signature
@@ -24,6 +24,7 @@ class SwizzleTensor:
 
     name: ClassVar[str] = "swizzle"
     permutes: ClassVar[bool] = True
+    has_array: ClassVar[bool] = True
     nscalars: ClassVar[int] = 0
     signature: Signature
 
@@ -63,6 +64,14 @@ class SwizzleTensor:
     def fill(self, shape: tuple[int, ...]) -> None:
         """As ``Tensor.fill``, for the shape as it is seen."""
         self.tensor.fill(tuple(shape[p] for p in self.perm))
+
+    def dense_access(self, node: Access) -> Expr:
+        """What an access of this means of the wrapped tensor."""
+        return attrs.evolve(node, indices=tuple(node.indices[p] for p in self.perm))
+
+    def dense_result(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """An array for the wrapped tensor, as it is seen."""
+        return array.transpose(self._seen(range(self.ndim)))
 
     # -- as a tensor --------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from finch_core.binding import BoundTensor, Constant, Discard, TensorLike
 from finch_core.bounds import Beyond
 from finch_core.dtypes import Type
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Call, Modified
+from finch_core.expressions import Access, Call, Expr, Modified
 from finch_core.level import Format, Mode
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import Transform, inside
@@ -112,16 +112,16 @@ class ToeplitzTensor(WrapperTensor):
     def params(self, scalars: Any) -> Any:
         return self.key
 
+    def dense_access(self, node: Access) -> Expr:
+        return _summed(node, self.key)
+
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Access | None:
         """``A[..., j + k, ...]`` -> ``toeplitz(A, n)[..., j, k, ...]`` where ``j`` is known before
         the loop of ``k`` begins."""
         argument = seen(node, ToeplitzTensor)
         if argument is not None:
-            k, indices = argument.params, node.indices
-            both = plus(indices[k], indices[k + 1])
-            rest = (*indices[:k], both, *indices[k + 2 :])
-            return attrs.evolve(node, tensor=argument.inner, indices=rest)
+            return attrs.evolve(_summed(node, argument.params), tensor=argument.inner)
         if isinstance(node.tensor, Seen):
             return None
         for k, index in enumerate(node.indices):
@@ -149,6 +149,13 @@ def _example(view: View, dim: int) -> Example:
         sized=(*view.sized[:dim], False, False, *view.sized[dim + 1 :]),
     )
     return Example(lambda tensor: toeplitz(tensor, dim), seen)
+
+
+def _summed(node: Access, k: int) -> Access:
+    """An access with the sum of indices ``k`` and ``k + 1`` in their place."""
+    indices = node.indices
+    both = plus(indices[k], indices[k + 1])
+    return attrs.evolve(node, indices=(*indices[:k], both, *indices[k + 2 :]))
 
 
 def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:

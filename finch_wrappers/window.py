@@ -44,6 +44,7 @@ class WindowTensor(WrapperTensor):
     """``window(A, (a, b), None)[i, j]`` is ``A[a + i, j]``, for ``i`` from 0 up to ``b - a``."""
 
     name: ClassVar[str] = "window"
+    has_array: ClassVar[bool] = True
 
     def __init__(self, tensor: Any, bounds: tuple[Bounds | None, ...]) -> None:
         self.bounds = bounds

@@ -1,9 +1,11 @@
-"""Widths: an index is a plain number, which follows the width of its neighbour (NEP 50); as a variable
-of the kernel it is an integer of 64 bits. So where its width matters, it is written as a cast.
+"""Widths: an index is a plain number, which follows the width of its neighbour (NEP 50); as a
+variable of the kernel it is an integer of 64 bits. So where its width matters, it is written as a
+cast.
 
     y[i] += x[i] * i        ->         y[i] += x[i] * np.float32(i)         # x holds float32
 
-The same goes for a ``let`` of plain numbers. Constants and run-time numbers stay plain until assembly.
+The same goes for a ``let`` of plain numbers. Constants and run-time numbers stay plain until
+assembly.
 """
 
 from __future__ import annotations
