@@ -179,7 +179,10 @@ class Builder:
 
     def fill(self, buffer: Buffer, start: Any, stop: Any, value: Any) -> None:
         """``buffer[start:stop] = value``."""
-        self.emit(Fill(buffer, lift(start), lift(stop), lift(value)))
+        if lift(start) + 1 == lift(stop):
+            self.store(buffer, start, value)
+        else:
+            self.emit(Fill(buffer, lift(start), lift(stop), lift(value)))
 
     def move(self, target: Buffer, to: Any, source: Buffer, begin: Any, count: Any) -> None:
         """``target[to:to+count] = source[begin:begin+count]``."""
@@ -221,9 +224,14 @@ class Builder:
         with self.block() as body:
             yield var
         start, stop = lift(start), lift(stop)
+        loop = For(var, start, stop, Block(tuple(body)), lanes)
         literal = isinstance(start, Literal) and isinstance(stop, Literal)
-        if body and not (literal and start.value >= stop.value):
-            self.emit(For(var, start, stop, Block(tuple(body)), lanes))
+        turns = int(stop.value) - int(start.value) if literal else None
+        if turns == 1 and not any(isinstance(s, Break) for s in loop.body.walk()):
+            for statement in (Let(var, cast(start, INTP)), *body):
+                self.emit(statement)
+        elif body and (turns is None or turns > 0):
+            self.emit(loop)
 
     @contextmanager
     def while_(self, cond: Any) -> Iterator[None]:

@@ -20,14 +20,18 @@ from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
 from finch_core.optimize.promote import promote
 from finch_core.optimize.raised import raised
+from finch_core.optimize.scoped import scoped
 from finch_core.optimize.settled import settled
+from finch_core.optimize.threaded import threaded
 from finch_core.typing_pass import kernel_names
 
 Pass = Callable[[Block, Names], Block]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("flags", flags),
+    ("threaded", threaded),
     ("settled", settled),
+    ("scoped", scoped),
     ("dead", dead),
     ("raised", raised),
     ("promote", promote),

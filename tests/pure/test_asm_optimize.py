@@ -138,7 +138,7 @@ def test_room_that_comes_later_does_not_count(b):
         lambda b, i: add(b, Y, i, 1.0),
         lambda b, i: b.store(X, i, at(Y, i)),
         lambda b, i: b.grow(Y, 3),
-        lambda b, i: b.fill(Y, 0, 1, 0.0),
+        lambda b, i: b.fill(Y, 0, 2, 0.0),
         lambda b, i: b.move(X, 0, Y, 0, 1),
     ],
 )

@@ -503,7 +503,7 @@ def test_declare():
         mut A0_stored: int64 = 0
         mut A0_room: int64 = 0
         grow(A0_ptr, 2)
-        fill(A0_ptr, 1, 2, 0)
+        A0_ptr[1] = 0
         """,
     )
 
@@ -514,9 +514,9 @@ def test_freeze():
         life_cycle(declare, Freeze)[1],
         """
         mut A0_ptr_sum: int64 = 0
-        for p in range(1, 2):
-            A0_ptr_sum += A0_ptr[p]
-            A0_ptr[p] = A0_ptr_sum
+        p: int64 = 1
+        A0_ptr_sum += A0_ptr[p]
+        A0_ptr[p] = A0_ptr_sum
         """,
     )
 
