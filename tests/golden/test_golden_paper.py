@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import Tensor, kernel
-from finch_levels import Dense, Element, Scalar, SparseList
+from finch_core import Tensor, kernel, lowering
+from finch_core.assembly_text import expr_text
+from finch_core.looplets import Lookup, Phase, Run, Sequence, Spike, Stepper, Thunk
+from finch_core.notation import Loop, Update
+from finch_levels import Dense, Element, Scalar, SparseList, SparsePinpoint, SparseRunList
 
 Golden = Callable[[str], None]
 LIST = SparseList(Element(0.0))
@@ -46,6 +49,53 @@ def test_the_upper_triangle_ends_its_inner_loop(golden: Golden) -> None:
 
 def test_the_upper_triangle_of_a_dense_matrix(golden: Golden) -> None:
     golden(text(upper_triangle, Scalar(0.0), Tensor(DENSE)))
+
+
+def test_the_steps_of_lowering_the_upper_triangle(
+    golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The paper's thirteen steps, less what simplification does within them: each rule as it is
+    applied, with the region and what is left of the body; below it, what it comes to."""
+    steps: list[str] = []
+    depth = [0]
+
+    def told(text: str, run: Callable[[], None]) -> None:
+        steps.append("    " * depth[0] + text)
+        depth[0] += 1
+        run()
+        depth[0] -= 1
+
+    def looplet(kind: type) -> None:
+        plain = kind.lower  # type: ignore[attr-defined]
+
+        def lower(self: Any, ctx: Any, region: Any, slot: int) -> None:
+            place = f"{region.index.name} in {expr_text(region.start)}:{expr_text(region.stop)}"
+            told(f"{kind.__name__}, {place}", lambda: plain(self, ctx, region, slot))
+
+        monkeypatch.setattr(kind, "lower", lower)
+
+    def statement(kind: type, plain: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+        def lower(ctx: Any, stmt: Any) -> None:
+            name = "Unfurl" if kind is Loop else kind.__name__
+            told(f"{name}: {statement_line(stmt)}", lambda: plain(ctx, stmt))
+
+        return lower
+
+    for kind in (Run, Lookup, Thunk, Sequence, Phase, Spike, Stepper):
+        looplet(kind)
+    for kind, plain in list(lowering._LOWERING.items()):
+        monkeypatch.setitem(lowering._LOWERING, kind, statement(kind, plain))
+    text(upper_triangle, Scalar(0.0), Tensor(CSR))
+    golden("\n".join(steps) + "\n")
+
+
+def statement_line(stmt: Any) -> str:
+    """What a statement is about, in a few words."""
+    if isinstance(stmt, Loop):
+        return f"for {stmt.index.name}"
+    if isinstance(stmt, Update):
+        return f"{stmt.target.tensor} {stmt.op.symbol}= ..."
+    return str(getattr(stmt, "tensor", "...")) if not hasattr(stmt, "statements") else "..."
 
 
 # -- the figures of normalization ----------------------------------------------------------------
@@ -108,6 +158,33 @@ def test_concordization_of_a_transposed_read(golden: Golden) -> None:
 
 def test_concordization_of_a_scatter(golden: Golden) -> None:
     golden(text(scattered, np.zeros(3), np.zeros(3, int), stage="normalized"))
+
+
+def gathered_rows(y, A, I):  # noqa: E741 - the paper's name
+    y[...] = 0
+    for i in _:
+        for j in _:
+            y[i] += A[I[i], j]
+    return y
+
+
+def test_concordization_of_a_gathered_row(golden: Golden) -> None:
+    """The row is known before the loop of ``j``: it is looked up there, by no loop."""
+    args = (Tensor(Dense(Element(0.0))), Tensor(CSR), np.zeros(3, int))
+    golden(text(gathered_rows, *args, stage="normalized") + text(gathered_rows, *args))
+
+
+def weighted(y, x):
+    y[...] = 0
+    for i in _:
+        k = 2 * i
+        y[i] += x[i] * (i + 1) + k
+    return y
+
+
+def test_widths_of_plain_numbers(golden: Golden) -> None:
+    vectors = (Tensor(Dense(Element(np.float32(0)))) for _ in range(2))
+    golden(text(weighted, *vectors, stage="normalized"))
 
 
 def life_cycles(x, y):
@@ -252,6 +329,31 @@ def test_a_contradiction_leaves_nothing(golden: Golden) -> None:
 
 def test_a_bound_below_the_loop_leaves_nothing(golden: Golden) -> None:
     golden(text(nothing_below_zero, Scalar(0.0), Tensor(LIST)))
+
+
+def fill_of_a_pinpoint(s, x, y):
+    s[...] = 0
+    for i in _:
+        s[()] += x[i] * y[i]
+    return s
+
+
+def runs_of_fill(s, x, y):
+    s[...] = 0
+    for i in _:
+        s[()] += x[i] * y[i]
+    return s
+
+
+def test_the_runs_beside_a_single_nonzero_leave_nothing(golden: Golden) -> None:
+    """Of three phases, two are runs of fill: neither leaves a loop."""
+    pinpoint, dense = Tensor(SparsePinpoint(Element(0.0))), Tensor(Dense(Element(0.0)))
+    golden(text(fill_of_a_pinpoint, Scalar(0.0), pinpoint, dense))
+
+
+def test_the_runs_between_stored_runs_leave_nothing(golden: Golden) -> None:
+    runs, dense = Tensor(SparseRunList(Element(0.0))), Tensor(Dense(Element(0.0)))
+    golden(text(runs_of_fill, Scalar(0.0), runs, dense))
 
 
 def test_padding_alone_reads_nothing(golden: Golden) -> None:
