@@ -30,9 +30,10 @@ class Discordance:
 
 
 def discordance(
-    node: Access, k: int, depths: Mapping[Index, int], scope: Scope
+    node: Access, k: int, depths: Mapping[Index, int], plain: bool, scope: Scope
 ) -> Sequence[Discordance]:
-    """The warning, if there is cause, of a read whose index ``k`` is found by random access."""
+    """The warning, if there is cause, of a read whose index ``k`` is found by random access;
+    ``plain``: of an argument as it is stored."""
     level, index = node.tensor.level_of(k), node.indices[k]
     if level is None or not level.random_access or not depths:
         return ()
@@ -42,7 +43,8 @@ def discordance(
         f"this read of {node.tensor.root} goes against the order in which it is stored: an index "
         f"of its {level.name} level is found by {level.random_access}, each time"
     )
-    ways = (*_loop_order(node, k, depths), *_transposed(node, depths, scope), _formats())
+    stored = _transposed(node, depths, scope) if plain else ()
+    ways = (*_loop_order(node, k, depths), *stored, _formats())
     return (Discordance(message, node.span, "; or ".join(ways)),)
 
 

@@ -394,7 +394,10 @@ def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
     else:
         assert isinstance(first, Literal)
         value, other = first.value, second
-    kind = concrete(other.dtype).kind
+    try:
+        kind = concrete(other.dtype).kind
+    except TypeError:  # a name that is not bound yet
+        return None
     if not (is_weak(literals[0].type) or literals[0].type == other.dtype) or kind not in "biu":
         return None
     if op is prim.add and value == 0 and kind != "b":

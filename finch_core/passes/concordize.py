@@ -19,9 +19,9 @@ from __future__ import annotations
 import attrs
 
 from finch_core.affine import Scope, is_given
-from finch_core.binding import BoundTensor
+from finch_core.binding import BoundTensor, Fiber
 from finch_core.builder import Names
-from finch_core.discordance import Discordance, discordance
+from finch_core.discordance import discordance
 from finch_core.dtypes import INTP
 from finch_core.expressions import Access, Expr, Index, Modified, cast
 from finch_core.level import RANDOM_ACCESS
@@ -48,8 +48,7 @@ class _Units:
     floors: Floors
     scope: Scope
     names: Names
-    fitting: set[tuple[Index, Extent]]
-    costly: list[Discordance]
+    unit: Unit
     loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
 
     def depth(self, index: Expr) -> int:
@@ -87,13 +86,20 @@ class _Units:
                     continue
                 index, depth = self.index_for(given, above)
                 if not written:
-                    self.costly += discordance(node, k, self.depths, self.scope)
-                if (given, extent) in self.fitting:
-                    self.fitting.add((index, extent))
+                    self.unit.costly += discordance(
+                        node, k, self.depths, self.plain(root), self.scope
+                    )
+                if (given, extent) in self.unit.fitting:
+                    self.unit.fitting.add((index, extent))
             indices.append(index)
             above = depth
         same = tuple(indices) == node.indices
         return node if same else attrs.evolve(node, indices=tuple(indices))
+
+    def plain(self, root: BoundTensor | None) -> bool:
+        """Whether a tensor is an argument, in the order in which it is stored."""
+        found = None if root is None or root.local else self.unit.arguments.get(root.name)
+        return isinstance(found, Fiber)
 
     def known_before(self, node: Access, k: int, above: int) -> bool:
         """Whether index ``k`` is known before the loop of the next index that is one of a loop
@@ -148,8 +154,7 @@ class _Concordizer:
                     here[part.tensor] = len(depths) - 1
             bodies = tuple(self.stmt(part, depths, here, scope) for part in stmt.bodies)
             return stmt.rebuild((), bodies)
-        found = self.unit
-        units = _Units(depths, floors, scope, self.names, found.fitting, found.costly)
+        units = _Units(depths, floors, scope, self.names, self.unit)
         exprs = units.exprs(stmt)
         inner = {**depths, **{unit: depth for unit, _, depth in units.loops}}
         for unit, _, _ in units.loops:

@@ -202,3 +202,46 @@ def test_a_read_against_the_order_costs_the_random_access_of_its_level(level: An
     """A hash is asked; it is not searched."""
     assert "search" not in text_of(transposed, Scalar(0.0), Tensor(Dense(level(Element(0.0)))))
     check(transposed, lambda: Scalar(0.0), Tensor(Dense(level(Element(0.0))), np.eye(3, 4)))
+
+
+def reversed_(y, x):
+    y[...] = 0
+    for i in range(0, 5):
+        y[i] = x[4 - i]
+    return y
+
+
+def convolved(y, x, f):
+    y[...] = 0
+    for i in range(0, 5):
+        for j in range(0, 3):
+            y[i] += coalesce(x[~(i - j)], 0) * f[j]
+    return y
+
+
+def alternating(y, x):
+    y[...] = 0
+    for i in range(0, 2):
+        y[i] = x[4 - 2 * i]
+    return y
+
+
+@pytest.mark.parametrize("level", OUTER)
+def test_indices_that_run_backwards(level: Any) -> None:
+    """They are read by random access, whatever the format."""
+
+    @QUICK
+    @given(filled((5,)), filled((3,)))
+    def property_(x: np.ndarray[Any, Any], f: np.ndarray[Any, Any]) -> None:
+        tensor = Tensor(level(Element(0.0)), x)
+        agrees_on(reversed_, tensor)
+        agrees_on(alternating, tensor)
+        agrees_on(convolved, tensor, f)
+
+    property_()
+
+
+def agrees_on(program: Callable[..., Any], *args: Any) -> None:
+    expected = on(None, program).reference(dense(1)(), *args)
+    found = np.asarray(on("interpreter", program)(dense(1)(), *args))
+    np.testing.assert_array_equal(found, expected)

@@ -196,6 +196,12 @@ def scattered(C, A):
     return C
 
 
+def test_a_storage_is_proposed_for_what_is_stored_as_it_is_seen():
+    (message,) = warned(rows, Scalar(0.0), swizzle(Tensor(CSR), (1, 0)))
+    assert "swizzle(" not in message
+    assert "loop over j outside of i" in message
+
+
 def test_no_false_warnings():
     y, at = Tensor(Dense(Element(0.0))), np.zeros(2, int)
     assert not warned(sought, y, Tensor(CSR), at), "a search is asked for"
