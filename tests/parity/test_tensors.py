@@ -311,7 +311,7 @@ def test_malformed_buffers(name, array, message):
     with pytest.raises(FormatError) as error:
         Tensor.from_buffers(NARROW, (2, 4), given)
     depth, level = (2, "Element") if name == "val" else (1, "SparseList")
-    assert str(error.value) == f"level {depth} ({level}): {message}"
+    assert error.value.message == f"level {depth} ({level}): {message}"
 
 
 @pytest.mark.parametrize(
