@@ -250,7 +250,7 @@ def normalize(
         arguments.append(Argument(tensor, in_registers=not _needs_record(local, program)))
     found = hub()
     simplifier = Simplifier((*RULES, *found.rules, *options.rules))
-    unit = Unit(program, names, tensors, seen, scalars, options.strict, hub=found)
+    unit = Unit(program, names, tensors, seen, scalars, options.strict, options.disabled, hub=found)
     unit.simplifier = simplifier
     stmt = program.body
     for pass_ in PASSES:

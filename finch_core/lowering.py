@@ -153,7 +153,8 @@ def _loop(ctx: Context, stmt: Loop) -> None:
                 sure = mode is Mode.READ and node in certain
                 tensor = selected(ctx, node, sure)
                 slots[key] = Slot(ctx.fresh_slot(), tensor)
-                protocol = RANDOM_ACCESS if single and mode is Mode.READ else ""
+                single_read = single and mode is Mode.READ and ctx.allows("random_access")
+                protocol = RANDOM_ACCESS if single_read else ""
                 with placed(node.span):
                     looplets[slots[key].number] = tensor.unfurl(ctx, mode, protocol)
             return attrs.evolve(node, tensor=slots[key], indices=node.indices[lead:])

@@ -81,7 +81,11 @@ class _Units:
                 continue
             index, depth = given, self.depth(given)
             if depth <= above:
-                if not written and self.known_before(node, k, above):
+                if (
+                    not written
+                    and "given" not in self.unit.disabled
+                    and self.known_before(node, k, above)
+                ):
                     indices.append(Modified("given", given))
                     continue
                 index, depth = self.index_for(given, above)

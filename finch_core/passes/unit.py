@@ -46,6 +46,8 @@ class Unit:
     arguments: dict[str, TensorLike]
     scalars: dict[str, Var]
     strict: bool = False
+    disabled: frozenset[str] = frozenset()
+    """Rules that only make code better, switched off (see ``compile.Options``)."""
     checks: list[Check] = attrs.field(factory=list)
     hub: Any = None
     simplifier: Any = None

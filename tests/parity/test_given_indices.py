@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from wrapper_support import QUICK, check, dense, filled, on
 
 from finch_core import Tensor, coalesce, kernel
+from finch_core.compile import Options
 from finch_core.errors import OutOfBounds
+from finch_core.kernels import Kernel
 from finch_core.level import Format
 from finch_levels import (
     Dense,
@@ -245,3 +247,18 @@ def agrees_on(program: Callable[..., Any], *args: Any) -> None:
     expected = on(None, program).reference(dense(1)(), *args)
     found = np.asarray(on("interpreter", program)(dense(1)(), *args))
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("rule", ["given", "random_access"])
+def test_each_rule_changes_times_not_answers(rule: str) -> None:
+    A = np.arange(12.0).reshape(3, 4) % 5
+    for level in OUTER[:4]:
+        tensor = Tensor(Dense(level(Element(0.0))), A)
+        cases = ((rows, dense(1)(), tensor, np.array([2, 0])), (transposed, Scalar(0.0), tensor))
+        for program, *args in cases:
+            without = Kernel(program, Options(backend="interpreter", disabled=frozenset({rule})))
+            expected = np.asarray(on("interpreter", program)(*args)).copy()
+            np.testing.assert_array_equal(np.asarray(without(*args)), expected)
+    args = (dense(1)(), Tensor(MATRICES[0]), np.zeros(2, int))
+    without = Kernel(rows, Options(backend="interpreter", disabled=frozenset({"given"})))
+    assert "search" in str(without.lower(*args).as_text("assembly"))
