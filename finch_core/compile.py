@@ -16,7 +16,6 @@ from finch_core import assembly as asm
 from finch_core.abi import CompiledKernel
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
-from finch_core.discordance import warn
 from finch_core.errors import DimensionMismatch, Span
 from finch_core.expressions import Expr, Literal, Var
 from finch_core.layout import layout
@@ -101,6 +100,8 @@ class Lowered:
         self._made("normalized", attrs.evolve(self.program, body=found[0], locals=()))
         costly = [cost for cost in found[1].costly if cost.span not in self.warned]
         if costly:
+            from finch_core.discordance import warn
+
             warn(costly, self.program.name)
             self.warned.update(cost.span for cost in costly)
         return found
