@@ -42,7 +42,7 @@ from finch_core.notation import (
     Update,
 )
 from finch_core.simplify import Simplifier
-from finch_levels import Element, SparseList
+from finch_levels import Dense, Element, SparseList
 
 INDEX, N, S = Index("i"), Var("n", INTP), Var("s", FLOAT64)
 X, IDX = Buffer("x", FLOAT64), Buffer("idx", INTP)
@@ -231,7 +231,7 @@ def test_phase():
         i_stop: int64 = min(n, k)
         for i in range(0, i_stop):
             s += x[i]
-        i_start: int64 = max(0, i_stop)
+        i_start: int64 = max(0, k)
         """,
     )
 
@@ -470,15 +470,17 @@ def test_access():
     assert text_of(assign(Access(value(Load(X, lift(3))), ()))).strip() == "s = x[3]"
 
 
-def bound_list():
+LIST = SparseList(Element(0.0))
+
+
+def bound(format):
     names = Names(["n", "s"])
-    level = bind_level(SparseList(Element(0.0)), "A", names)
-    return BoundTensor("A", SparseList(Element(0.0)), level), names
+    return BoundTensor("A", format, bind_level(format, "A", names)), names
 
 
-def life_cycle(*steps):
+def life_cycle(*steps, format=LIST):
     """The assembly of each of several statements about one tensor."""
-    tensor, names = bound_list()
+    tensor, names = bound(format)
     ctx = Context(names, Simplifier(), constants=(N,))
     found = []
     for step in steps:
@@ -489,7 +491,7 @@ def life_cycle(*steps):
 
 
 def declare(tensor):
-    return Declare(tensor, Literal(0.0, FLOAT64), (Extent(lift(0), N),))
+    return Declare(tensor, Literal(0.0, FLOAT64), (Extent(lift(0), N),) * tensor.format.ndim)
 
 
 def test_declare():
@@ -511,12 +513,12 @@ def test_declare():
 def test_freeze():
     """The updates end: counts become where each fiber begins."""
     is_text(
-        life_cycle(declare, Freeze)[1],
+        life_cycle(declare, Freeze, format=Dense(LIST))[1],
         """
-        mut A0_ptr_sum: int64 = 0
-        p: int64 = 1
-        A0_ptr_sum += A0_ptr[p]
-        A0_ptr[p] = A0_ptr_sum
+        mut A1_ptr_sum: int64 = 0
+        for p in range(1, A_n0 + 1):
+            A1_ptr_sum += A1_ptr[p]
+            A1_ptr[p] = A1_ptr_sum
         """,
     )
 
@@ -525,7 +527,7 @@ def test_thaw():
     """Updates go on behind what is stored; a failure would freeze the tensor first."""
     found = life_cycle(declare, Freeze, Thaw)[2]
     assert "mut A0_stored_2: int64 = A0_ptr[1]" in found
-    tensor, names = bound_list()
+    tensor, names = bound(LIST)
     ctx = Context(names, Simplifier(), constants=(N,))
     ctx.lower(Thaw(tensor))
     assert ctx.thawed == (tensor,)
