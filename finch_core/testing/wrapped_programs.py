@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from finch_core.functions import _, coalesce, follow, gallop, walk
 
 Function = Callable[..., Any]
@@ -16,7 +18,7 @@ def weigh_1(s: Any, a: Any, i0: Any, i1: Any) -> Any:
     """The sum of a vector's elements, each times a number that tells its place."""
     s[...] = 0
     for i in range(i0, i1):
-        s[()] += coalesce(a[i], 7) * ((i * 7919) ^ 5)
+        s[()] += coalesce(a[i], 7) * np.int64((i * 7919) ^ 5)
     return s
 
 
@@ -25,7 +27,7 @@ def weigh_2(s: Any, a: Any, i0: Any, i1: Any, j0: Any, j1: Any) -> Any:
     s[...] = 0
     for i in range(i0, i1):
         for j in range(j0, j1):
-            s[()] += coalesce(a[i, j], 7) * ((i * 7919) ^ (j * 104729))
+            s[()] += coalesce(a[i, j], 7) * np.int64((i * 7919) ^ (j * 104729))
     return s
 
 
@@ -35,7 +37,9 @@ def weigh_3(s: Any, a: Any, i0: Any, i1: Any, j0: Any, j1: Any, k0: Any, k1: Any
     for i in range(i0, i1):
         for j in range(j0, j1):
             for k in range(k0, k1):
-                s[()] += coalesce(a[i, j, k], 7) * ((i * 7919) ^ (j * 104729) ^ (k * 1299709))
+                s[()] += coalesce(a[i, j, k], 7) * np.int64(
+                    (i * 7919) ^ (j * 104729) ^ (k * 1299709)
+                )
     return s
 
 
@@ -48,7 +52,7 @@ def weigh_4(
         for j in range(j0, j1):
             for k in range(k0, k1):
                 for m in range(l0, l1):
-                    s[()] += coalesce(a[i, j, k, m], 7) * (
+                    s[()] += coalesce(a[i, j, k, m], 7) * np.int64(
                         (i * 7919) ^ (j * 104729) ^ (k * 1299709) ^ (m * 15485863)
                     )
     return s
@@ -58,7 +62,7 @@ def weigh_all_1(s: Any, a: Any) -> Any:
     """``weigh_1`` over the vector's own extent."""
     s[...] = 0
     for i in _:
-        s[()] += coalesce(a[i], 7) * ((i * 7919) ^ 5)
+        s[()] += coalesce(a[i], 7) * np.int64((i * 7919) ^ 5)
     return s
 
 
@@ -66,7 +70,7 @@ def weigh_all_2(s: Any, a: Any) -> Any:
     """``weigh_2`` over the matrix's own extents."""
     s[...] = 0
     for i, j in _:
-        s[()] += coalesce(a[i, j], 7) * ((i * 7919) ^ (j * 104729))
+        s[()] += coalesce(a[i, j], 7) * np.int64((i * 7919) ^ (j * 104729))
     return s
 
 
