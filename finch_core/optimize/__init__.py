@@ -23,6 +23,7 @@ from finch_core.optimize.raised import raised
 from finch_core.optimize.scoped import scoped
 from finch_core.optimize.settled import settled
 from finch_core.optimize.threaded import threaded
+from finch_core.optimize.unswitched import unswitched
 from finch_core.typing_pass import kernel_names
 
 Pass = Callable[[Block, Names], Block]
@@ -39,6 +40,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fills", fills),
     ("invariant", invariant),
     ("dead", dead),
+    ("unswitched", unswitched),
     ("lanes", lanes),
 )
 """The pipeline, in order: each pass with its name."""
