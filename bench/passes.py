@@ -147,7 +147,7 @@ CASES = (
     ),
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
     Case(("steady", "points"), "erosion, runs", source(images.erode_runs), run_images),
-    Case(("ranges",), "masked histogram", source(images.histogram), histogram_arguments),
+    Case(("ranges", "unswitched"), "masked histogram", source(images.histogram), histogram_arguments),
 )
 
 
