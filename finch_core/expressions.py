@@ -124,6 +124,9 @@ class Expr:
         return cast(self, dtype)
 
 
+_WIDE = 2**63
+
+
 @attrs.frozen(order=False, eq=False, hash=False)
 class Literal(Expr):
     """A constant. ``structural`` marks a fill value that no memory stores: ``0 * x`` is 0 for it.
@@ -143,11 +146,23 @@ class Literal(Expr):
         bits = literal_value(self.value, self.type).tobytes()
         return (bits, is_weak(self.type), self.type, self.structural)
 
+    def _is_plain(self) -> bool:
+        """Whether its number tells it from others of its type: so for most indices and sizes."""
+        return self.value.__class__ is int and self.type is int and -_WIDE <= self.value < _WIDE
+
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Literal) and self._key() == other._key())
+        if self is other:
+            return True
+        if not isinstance(other, Literal):
+            return False
+        if self._is_plain() and other._is_plain():
+            return bool(self.value == other.value) and self.structural == other.structural
+        return self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        if self.type is not int:
+            return hash(self._key())
+        return hash(self.value if self._is_plain() else int(literal_value(self.value, int)))
 
 
 @attrs.frozen(order=False)
