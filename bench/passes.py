@@ -64,7 +64,7 @@ def run_images() -> tuple[Any, ...]:
     return Tensor(images.RUNS), Tensor(images.RUNS, image != 0)
 
 
-def histogram_arguments() -> tuple[Any, ...]:
+def masked_images() -> tuple[Any, ...]:
     image = generators.blobs(400, 400, 10.0)
     grey = np.random.default_rng(0).integers(0, 256, image.shape).astype(np.uint8)
     return Tensor(Dense(Element(0)), (16,)), asarray(grey), Tensor(images.RUNS, image != 0)
@@ -147,7 +147,7 @@ CASES = (
     ),
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
     Case(("steady", "points"), "erosion, runs", source(images.erode_runs), run_images),
-    Case(("ranges", "unswitched"), "masked histogram", source(images.histogram), histogram_arguments),
+    Case(("ranges", "unswitched"), "masked histogram", source(images.histogram), masked_images),
 )
 
 
