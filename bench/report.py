@@ -21,6 +21,8 @@ PACKAGES = (
     "opencv-python-headless", "scikit-image", "sparse-dot-mkl", "mkl", "sparse", "finch-tensor",
     "igraph", "networkit",
 )  # fmt: skip
+APART = ("scaling", "small matrices", "tiny tensors")
+"""Collections that are left out of the means over all: curves, and what only measures calls."""
 TITLES = {
     "spmv": "Sparse matrix times vector",
     "spgemm": "Sparse matrix times sparse matrix",
@@ -126,7 +128,7 @@ def rows(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     names = list(dict.fromkeys(peer for row in shown for peer in row["ratios"]))
     found = [_flat(row, names) for row in shown]
     for work in dict.fromkeys(row.get("work", "") for row in measured):
-        chosen = [r for r in measured if r.get("work", "") == work and r.get("group") != "scaling"]
+        chosen = [r for r in measured if r.get("work", "") == work and r.get("group") not in APART]
         means = geometric_means(chosen)
         if len(chosen) > 1:
             title = " ".join(filter(None, (work, "geometric mean")))
@@ -226,7 +228,8 @@ def _command_part(
     lines += [
         "Each row is one data set, or a collection with its number of data sets: the "
         "microseconds of the best of our programs and formats, and how many times faster that is "
-        "than each peer (above 1: we are faster).",
+        "than each peer (above 1: we are faster). The means are over all of them but the small "
+        "and tiny ones, where it is calls that are measured.",
         "",
     ]
     return [*lines, *_markdown_table(rows(measured)), *_chooser(measured)]
