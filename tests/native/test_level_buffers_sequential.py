@@ -216,9 +216,9 @@ def test_malformed_buffers(format, n, buffers, message):
 @pytest.mark.parametrize(
     ("format", "array", "message"),
     [
-        (SparsePinpoint(V), VECTOR, "index 2 is written in a fiber of a SparsePinpoint"),
-        (SparseInterval(V), VECTOR, "index 4 is written in a fiber of a SparseInterval"),
-        (SparseInterval(Dense(V)), ROWS, "index 1 is written in a fiber of a SparseInterval"),
+        (SparsePinpoint(V), VECTOR, "index 2 of out is written where its SparsePinpoint"),
+        (SparseInterval(V), VECTOR, "index 4 of out is written where its SparseInterval"),
+        (SparseInterval(Dense(V)), ROWS, "index 1 of out is written where its SparseInterval"),
     ],
 )
 def test_a_second_nonzero_is_refused(backend, format, array, message):
