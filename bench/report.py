@@ -187,8 +187,9 @@ def _head(result: Mapping[str, Any]) -> list[str]:
         + " One process for each kind of work, one thread, contenders alternating, the least of "
         "many runs, and every result compared with every other before. Times are the process's, "
         "of all its threads. It may be put together from several runs (`python -m bench report`): "
-        "the number of data sets says how far each went. The peers are those of the extra `bench`, Eigen's headers (Debian: "
-        "`libeigen3-dev`), and a `taco` command where one is on the PATH.",
+        "the number of data sets says how far each went. The peers are those of the extra "
+        "`bench`, Eigen's headers (Debian: `libeigen3-dev`), and a `taco` command where one "
+        "is on the PATH.",
         "",
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
         f"{about['python']}; {versions}.",
