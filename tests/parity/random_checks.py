@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 from random_shrink import shrunk
-from random_tree import Random
+from random_tree import Random, as_seen
 
 import finch_core
 import finch_levels
@@ -28,7 +28,7 @@ SCOPE = {
 
 def function(program: Random) -> Any:
     """The Python function of a program, whose source can be found."""
-    text = program.source()
+    text = program.helpers() + program.source()
     filename = f"<random program {program.seed}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = dict(SCOPE)
@@ -39,12 +39,16 @@ def function(program: Random) -> Any:
 def arguments(program: Random) -> list[Any]:
     made = []
     for operand in program.params:
-        if operand.format is None:
+        if operand.role == "mask":
+            made.append(eval(operand.data, SCOPE))
+        elif operand.format is None:
             made.append(operand.data)
-        elif operand.data is None:
-            made.append(Tensor(operand.format))
         else:
-            made.append(Tensor(operand.format, operand.data))
+            data = () if operand.data is None else (operand.data,)
+            tensor = Tensor(operand.format, *data)
+            for wrap in reversed(operand.wraps):
+                tensor = SCOPE[wrap.name](tensor, *wrap.arguments)
+            made.append(tensor)
     return made
 
 
@@ -54,13 +58,13 @@ def mismatch(program: Random, backend: str) -> str:
     Raises ``FinchError`` where the program is refused.
     """
     with using("interpreter"):
-        run = kernel(backend=backend)(function(program))
-        args = arguments(program)
-        found = run(*args)
-        expected = run.reference(*arguments(program))
+        found = kernel(backend=backend)(function(program))(*arguments(program))
+        plain = program.plain()
+        expected = kernel(backend=backend)(function(plain)).reference(*arguments(plain))
         results = (found, expected) if isinstance(expected, tuple) else ((found,), (expected,))
-        for k, (result, b) in enumerate(zip(*results, strict=True)):
-            a = result.to_numpy()
+        outs = [operand for operand in program.params if operand.role == "out"]
+        for k, (result, array) in enumerate(zip(*results, strict=True)):
+            a, b = result.to_numpy(), as_seen(outs[k], array)
             if a.shape != b.shape or a.dtype != b.dtype or not np.array_equal(a, b):
                 return f"result {k} is\n{a!r}\nand should be\n{b!r}"
     return ""

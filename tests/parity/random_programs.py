@@ -1,334 +1,96 @@
-"""Makes random programs over the grammar of kernels, with arguments that suit them.
-
-The data are small whole numbers, so that a sum is the same in any order.
-"""
+"""Makes random programs over the grammar of kernels, with arguments that suit them."""
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
 import attrs
-import numpy as np
+from random_expressions import COMPARISONS, Expressions, Scope
+from random_operands import DTYPE, INTS
 from random_tree import (
+    CHAINS,
     Declare,
     For,
     If,
     Let,
     Lit,
     Op,
-    Operand,
     Put,
     Random,
     Read,
     Ref,
+    Wrap,
+    exprs,
     names_in,
     statements,
     walk,
 )
 
-from finch_core.level import Order
-from finch_core.plugins import hub
-from finch_core.testing import KINDS, admit, array, leaf, level_names, nest
+from finch_core.testing import KINDS, array
 
-SIZES = (0, 1, 2, 3, 3, 4, 4, 5, 6)
-INTS = (np.int64, np.int64, np.int64, np.int32, np.int8, np.uint8)
-FLOATS = (np.float64, np.float64, np.float32)
-COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-START = {"+=": 0, "-=": 0, "*=": 1, "min": 9, "max": 0, "|=": 0, "^=": 0, "=": 0}
+START = {"+=": 0, "-=": 0, "*=": 1, "min": 9, "max": 0, "|=": 0, "^=": 0, "&=": 7, "=": 0,
+         "choose(0)": 0, "minby": (9, -1), "maxby": (0, -1)}  # fmt: skip
+BY = ("minby", "maxby")
+SPLITS = ("~", *COMPARISONS, *CHAINS)
 
 
-@attrs.frozen
-class Scope:
-    """What an expression may use: indices and their dimensions, lets, temporaries."""
-
-    indices: tuple[tuple[str, str], ...] = ()
-    lets: tuple[tuple[str, str], ...] = ()
-    temporaries: tuple[str, ...] = ()
-
-
-class Maker:
+class Maker(Expressions):
     """One random program."""
 
     def __init__(self, seed: Any, limits: Any) -> None:
-        self.seed, self.limits = seed, limits
-        self.draw = random.Random(seed)
-        self.sizes = {d: self.draw.choice(SIZES) for d in "nmp"}
-        self.kind = self.draw.choice("iiiiffb")
-        """Of the data: whole numbers, floats or bools."""
-        self.operands: dict[str, Operand] = {}
-        self.dims: dict[str, tuple[str, ...]] = {}
-        self.readable: list[str] = []
-        self.counter = 0
-
-    # -- small choices ----------------------------------------------------------------------
-
-    def chance(self, p: float) -> bool:
-        return self.draw.random() < p
-
-    def fresh(self, base: str) -> str:
-        self.counter += 1
-        return f"{base}{self.counter}"
-
-    def dtype(self) -> Any:
-        if self.kind == "b" or self.chance(0.1):
-            return np.bool_
-        return self.draw.choice(INTS if self.kind == "i" else FLOATS)
-
-    def crowded(self) -> bool:
-        """Whether there are as many sparse inputs as merge into code of bearable size."""
-        levels = [
-            level
-            for operand in self.operands.values()
-            for level in (operand.format.levels()[:-1] if operand.format else ())
-            if not level.stores_fill
-        ]
-        return len(levels) >= 5
-
-    def format(
-        self,
-        rank: int,
-        dtype: Any,
-        fill: Any = 0,
-        *,
-        output: bool = False,
-        plain: bool = False,
-        free: bool = False,
-    ) -> Any:
-        """A random format: ``plain`` is dense, ``free`` takes updates in any order."""
-        if plain:
-            return nest([hub().layout("dense")] * rank, leaf(fill, dtype))
-        if free:
-            names = [n for n in level_names() if hub().level(n).order is Order.ANY]
-            return nest(
-                [hub().level(self.draw.choice(names)) for _ in range(rank)], leaf(fill, dtype)
-            )
-        names = [n for n in level_names() if not (output and n in self.limits)]
-        common = [n for n in names if getattr(hub().level(n), "layout", "")]
-        levels = [
-            hub().level(self.draw.choice(common if self.chance(0.4) else names))
-            for _ in range(rank)
-        ]
-        below = leaf(fill, dtype)
-        boolean = np.dtype(dtype).kind == "b" and not fill and rank
-        if boolean and not levels[-1].stores_fill and self.chance(0.4):
-            below = hub().level("Pattern")()
-        return nest(levels, below)
-
-    def kind_of(self, expr: Any) -> str:
-        """``b``, ``i`` or ``f``: the kind of number that an expression gives."""
-        if isinstance(expr, Lit):
-            return "b" if isinstance(expr.value, bool) else "i"
-        if isinstance(expr, Read):
-            return self.operands[expr.tensor].format.dtype.kind.replace("u", "i")
-        if isinstance(expr, Ref):
-            return self.let_kinds.get(expr.name, "i")
-        if expr.op in COMPARISONS or expr.op in ("and", "or", "not"):
-            return "b"
-        children = expr.children[1:] if expr.op == "ifelse" else expr.children
-        return max(map(self.kind_of, children), key="bif".index)
-
-    # -- operands ---------------------------------------------------------------------------
-
-    def input(self, dims: tuple[str, ...]) -> str:
-        """An input with these dimensions: one that is there already, or a new one."""
-        known = [n for n in self.readable if self.dims[n] == dims]
-        if known and self.chance(0.6):
-            return self.draw.choice(known)
-        name, dtype = self.fresh("A"), self.dtype()
-        fill = 0 if self.chance(0.85) else self.draw.choice((1, 2))
-        shape = tuple(self.sizes[d] for d in dims)
-        format = self.format(len(dims), dtype, fill, plain=self.crowded())
-        data = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(999), fill)
-        return self.add(name, dims, format, admit(format, data, self.limits), "in")
-
-    def indirection(self, dim: str, target: str) -> str:
-        """A dense vector over ``dim`` of indices into ``target``."""
-        name = self.fresh("I")
-        rng = np.random.default_rng(self.draw.randrange(999))
-        data = rng.integers(0, self.sizes[target], self.sizes[dim])
-        found = self.add(name, (dim,), nest([hub().layout("dense")], leaf(0, np.int64)), data, "in")
-        self.readable.remove(name)
-        return found
-
-    def add(self, name: str, dims: Any, format: Any, data: Any, role: str) -> str:
-        self.operands[name] = Operand(name, format, data, role)
-        self.dims[name] = tuple(dims)
-        if role == "in":
-            self.readable.append(name)
-        return name
-
-    # -- expressions ------------------------------------------------------------------------
-
-    def expr(self, scope: Scope, depth: int = 2) -> Any:
-        if depth == 0 or self.chance(0.3):
-            return self.atom(scope)
-        op = self.draw.choice(
-            ("+", "*", "*", "*", "+", "-", "min", "max", "cmp", "ifelse", "//", "%")
-        )
-        if op == "ifelse":
-            return Op(op, (self.condition(scope), self.expr(scope, 0), self.expr(scope, depth - 1)))
-        if op == "cmp":
-            return self.condition(scope)
-        a, b = self.expr(scope, depth - 1), self.expr(scope, depth - 1)
-        kinds = {self.kind_of(a), self.kind_of(b)}
-        if (op == "-" and "b" in kinds) or (op in ("//", "%") and kinds != {"i"}):
-            op = "*"
-        return Op(op, (a, b))
-
-    def atom(self, scope: Scope) -> Any:
-        choice = self.draw.random()
-        if choice < 0.07:
-            return Lit(self.draw.randint(0, 3))
-        if choice < 0.11 and scope.indices:
-            return Ref(self.draw.choice(scope.indices)[0])
-        if choice < 0.2 and scope.lets:
-            return Ref(self.draw.choice(scope.lets)[0])
-        if choice < 0.23:
-            return Ref(self.number())
-        if choice < 0.5 and scope.temporaries:
-            name = self.draw.choice(scope.temporaries)
-            found = self.over(scope, self.dims[name])
-            if found is not None:
-                return Read(name, found)
-        return self.read(scope)
-
-    def number(self) -> str:
-        name = self.fresh("c")
-        self.operands[name] = Operand(name, None, self.draw.randint(0, 3), "number")
-        self.dims[name] = ()
-        return name
-
-    def read(self, scope: Scope) -> Any:
-        """A read of an input, or of an output that an earlier nest wrote."""
-        known = [n for n in self.readable if self.over(scope, self.dims[n]) is not None]
-        if known and self.chance(0.4):
-            name = self.draw.choice(known)
-            return Read(name, self.over(scope, self.dims[name]))
-        count = self.draw.randint(1, 3) if scope.indices else 0
-        chosen = self.subset(scope.indices, count)
-        if len(chosen) > 1 and self.chance(0.2):
-            self.draw.shuffle(chosen)
-        children, dims = [], []
-        for name, dim in chosen:
-            child, size = self.index(name, dim)
-            children.append(child)
-            dims.append(size)
-        found = Read(self.input(tuple(dims)), tuple(children))
-        if any(isinstance(child, Op) and child.op == "~" for child in children):
-            return Op("coalesce", (found, Lit(self.draw.randint(0, 2))))
-        return found
-
-    def index(self, name: str, dim: str) -> tuple[Any, str]:
-        """What stands for an index in an access, and the dimension that it reaches into."""
-        if self.chance(0.08):
-            target = self.draw.choice("nmp")
-            if self.sizes[target]:
-                return Read(self.indirection(dim, target), (Ref(name),)), target
-        if self.chance(0.05):
-            return Op(self.draw.choice(("walk", "walk", "gallop")), (Ref(name),)), dim
-        if self.chance(0.06):
-            shifted = Op(self.draw.choice("+-"), (Ref(name), Lit(self.draw.randint(1, 2))))
-            return Op("~", (shifted,)), dim
-        return Ref(name), dim
-
-    def subset(self, indices: Any, count: int) -> list[Any]:
-        picked = sorted(self.draw.sample(range(len(indices)), min(count, len(indices))))
-        return [indices[k] for k in picked]
-
-    def over(self, scope: Scope, dims: tuple[str, ...]) -> tuple[Any, ...] | None:
-        """Indices of the scope for a tensor's dimensions, or None where one lacks an index."""
-        found = []
-        for dim in dims:
-            fitting = [name for name, d in scope.indices if d == dim]
-            if not fitting:
-                return None
-            found.append(Ref(self.draw.choice(fitting)))
-        return tuple(found)
-
-    def condition(self, scope: Scope, depth: int = 1) -> Any:
-        if depth and self.chance(0.2):
-            parts = (self.condition(scope, 0), self.condition(scope, 0))
-            return Op(self.draw.choice(("and", "or")), parts)
-        if depth and self.chance(0.08):
-            return Op("not", (self.condition(scope, 0),))
-        op = self.draw.choice(COMPARISONS)
-        if scope.indices and self.chance(0.6):
-            first = Ref(self.draw.choice(scope.indices)[0])
-            second = (
-                Ref(self.draw.choice(scope.indices)[0])
-                if self.chance(0.7)
-                else Lit(self.draw.randint(0, 3))
-            )
-            if self.chance(0.2):
-                second = Op("+", (second, Lit(1)))
-            return Op(op, (first, second))
-        return Op(op, (self.read(scope), self.atom(scope)))
-
-    # -- statements -------------------------------------------------------------------------
+        super().__init__(seed, limits)
+        self.ranges: dict[str, str] = {}
+        """What is written as the extent of a loop, by its index."""
+        self.outputs: list[tuple[Read, str, Any]] = []
 
     def program(self) -> Random:
-        self.let_kinds: dict[str, str] = {}
         body: list[Any] = []
         for _ in range(self.draw.choice((1, 1, 1, 2, 2, 3))):
             body += self.nest()
-        loops = [stmt for stmt in statements(tuple(body)) if isinstance(stmt, For)]
-        self.partial = loops[-1].index if loops else ""
         body = [self.settled(stmt) for stmt in body]
         used = set().union(*map(names_in, body))
         kept = tuple(o for o in self.operands.values() if o.name in used)
         return Random(self.seed, kept, tuple(body))
 
+    # -- loops ------------------------------------------------------------------------------
+
     def nest(self) -> list[Any]:
         """Declarations, and a loop nest that writes what they declare."""
-        depth = self.draw.choice((1, 1, 2, 2, 2, 3))
-        dims = [self.draw.choice("nnmp") for _ in range(depth)]
-        loops = [(self.fresh("i"), dim) for dim in dims]
+        depth = self.draw.choice((1, 1, 1, 2, 2, 2, 2, 3, 3, 4))
+        loops: list[tuple[str, str]] = []
+        for _ in range(depth):
+            loops.append(self.loop(loops))
         before, targets = [], []
-        for _ in range(self.draw.choice((1, 1, 1, 2))):
-            target, declare = self.output(loops)
+        for _ in range(self.draw.choice((1, 1, 1, 2, 2, 3))):
+            target, declare = self.again(loops, targets) or self.output(loops)
             targets.append(target)
             before += declare
         body = self.level(loops, 0, targets, Scope())
-        for target, *_ in targets:
-            self.readable.append(target.tensor)
+        for target, op, kind in targets:
+            if op not in BY and target.tensor not in self.readable:
+                self.readable.append(target.tensor)
+            self.outputs.append((target, kind))
         return before + body
 
-    def output(self, loops: list[Any]) -> tuple[Any, list[Any]]:
-        """A target with its operator, and the declaration of its tensor."""
-        if self.chance(0.65):
-            chosen = loops[: self.draw.randint(0, len(loops))]
-        else:
-            chosen = self.subset(loops, self.draw.randint(0, len(loops)))
-        op = self.draw.choice(("+=", "+=", "+=", "=", "=", "min", "max", "*=", "|=", "^=", "-="))
-        kind = self.kind
-        if (op in ("|=", "^=") and kind == "f") or (op == "*=" and kind == "f"):
-            op = "+="
-        if kind == "b" and op in ("-=", "*=", "min", "max"):
-            op = "|="
-        dtype = {"i": np.int64, "f": np.float64, "b": np.bool_}[kind]
-        fill = START[op] if op not in ("=", "+=") or self.chance(0.85) else 2
-        fill = bool(fill) if kind == "b" else fill
-        name = self.fresh("y")
-        children, dims = [], []
-        for index, dim in chosen:
-            scatter = self.chance(0.06)
-            target = self.draw.choice("nmp") if scatter else dim
-            scatter = scatter and bool(self.sizes[target])
-            found = Read(self.indirection(dim, target), (Ref(index),)) if scatter else Ref(index)
-            children.append(found)
-            dims.append(target if scatter else dim)
-        ordered = chosen == loops[: len(chosen)] and all(isinstance(c, Ref) for c in children)
-        in_place = self.chance(0.12)
-        free = in_place or not ordered
-        format = self.format(len(dims), dtype, fill, output=True, free=free and self.chance(0.9))
-        shape = tuple(self.sizes[d] for d in dims)
-        stale = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(99), fill)
-        in_place = in_place and all(level.thaws for level in format.levels())
-        known = in_place or self.chance(0.4) or any(isinstance(c, Read) for c in children)
-        self.add(name, dims, format, stale if known else None, "out")
-        declare = [] if in_place else [Declare(name, fill)]
-        return (Read(name, tuple(children)), op, kind), declare
+    def loop(self, outer: list[tuple[str, str]]) -> tuple[str, str]:
+        """An index and its dimension. Some loops are over a part of it, or end where an outer index
+        is, or do not begin at 0."""
+        index, dim = self.fresh("i"), self.draw.choice("nnmp")
+        size, choice = self.sizes[dim], self.draw.random()
+        same = [name for name, d in outer if d == dim and name not in self.shifts]
+        if same and choice < 0.15:
+            i = self.draw.choice(same)
+            forms = (f"range({i}, {size})", f"range(0, {i} + 1)", f"range(0, {i})")
+            self.ranges[index] = self.draw.choice(forms)
+        elif choice < 0.23 and size > 1:
+            inner = (f"range(1, {size})", f"range(0, {size - 1})", f"range(1, {size - 1})")
+            self.ranges[index] = self.draw.choice(inner)
+        elif choice < 0.27:
+            self.shifts[index] = shift = self.draw.choice((1, 2))
+            self.ranges[index] = f"range({-shift}, {size - shift})"
+        return index, dim
 
     def level(self, loops: list[Any], depth: int, targets: list[Any], scope: Scope) -> list[Any]:
         """The statements inside ``depth`` loops."""
@@ -338,8 +100,8 @@ class Maker:
             value = self.expr(scope, 1)
             self.let_kinds[name] = self.kind_of(value)
             body.append(Let(name, value))
-            scope = attrs.evolve(scope, lets=(*scope.lets, (name, "")))
-        if self.chance(0.15):
+            scope = attrs.evolve(scope, lets=(*scope.lets, name))
+        if depth < 3 and self.chance(0.15):
             found, scope = self.temporary(loops[depth:], scope)
             body += found
         inner = []
@@ -350,25 +112,128 @@ class Maker:
         here = {index for index, _ in loops[:depth]}
         for target, op, kind in targets:
             deepest = depth == len(loops)
-            if deepest or (self.chance(0.1) and self._reaches(target, here)):
-                put = self.put(target, op, kind, scope)
-                inner.append(put)
+            if deepest or (self.chance(0.1) and _reaches(target, here)):
+                inner.append(self.put(target, op, kind, scope))
         return body + self.guarded(inner, scope, targets)
 
     def guarded(self, inner: list[Any], scope: Scope, targets: list[Any]) -> list[Any]:
         """Statements, some of them under a condition."""
         if not inner or not scope.indices or not self.chance(0.25):
             return inner
-        orelse = ()
+        orelse: tuple[Any, ...] = ()
         if isinstance(inner[-1], Put) and self.chance(0.4):
             put = inner[-1]
             kind = next(k for t, _, k in targets if t == put.target)
             orelse = (self.put(put.target, put.op, kind, scope),)
+            if self.chance(0.3):
+                last = (self.put(put.target, put.op, kind, scope),) if self.chance(0.5) else ()
+                orelse = (If(self.condition(scope), orelse, last),)
         return [If(self.condition(scope), tuple(inner), orelse)]
 
-    def _reaches(self, target: Any, here: set[str]) -> bool:
-        names = {node.name for node in walk(target) if isinstance(node, Ref)}
-        return names <= here
+    # -- outputs ----------------------------------------------------------------------------
+
+    def output(self, loops: list[Any]) -> tuple[Any, list[Any]]:
+        """A target with its operator, and the declaration of its tensor."""
+        if self.chance(0.65):
+            chosen = loops[: self.draw.randint(0, len(loops))]
+        else:
+            chosen = self.subset(loops, self.draw.randint(0, len(loops)))
+        op, kind = self.operator(self.kind), self.kind
+        dtype = DTYPE[kind]
+        if kind == "i" and self.chance(0.25):
+            dtype = self.draw.choice(INTS)
+        fill = START[op] if op not in ("=", "+=") or self.chance(0.85) else 2
+        if op in BY:
+            fill, dtype, chosen = (*fill,), None, chosen[:2]
+        fill = bool(fill) if kind == "b" and op not in BY else fill
+        name = self.fresh("y")
+        children, dims, loose = [], [], False
+        for index, dim in chosen:
+            child, size, keeps = self.place(loops, index, dim)
+            children.append(child)
+            dims.append(size)
+            loose = loose or keeps
+        ordered = chosen == loops[: len(chosen)] and all(
+            c == self.at(i) for c, (i, _) in zip(children, chosen, strict=True)
+        )
+        in_place = self.chance(0.12) and op not in BY
+        free = in_place or not ordered
+        if not dims and self.chance(0.5) and op not in BY:
+            format, in_place = self.scalar_format(fill, dtype), False
+        else:
+            format = self.format(
+                len(dims), dtype, fill, output=True, free=free and self.chance(0.9)
+            )
+        shape = tuple(self.sizes[d] for d in dims)
+        in_place = in_place and all(level.thaws for level in format.levels())
+        known = (in_place or self.chance(0.4) or loose) and not (op in BY or format.is_leaf)
+        if op in BY and loose:
+            return self.output(loops)
+        wraps: list[Wrap] = []
+        stale = None
+        if known:
+            if len(dims) > 1 and self.chance(0.1):
+                perm = self.draw.sample(range(len(dims)), len(dims))
+                wraps, shape = [Wrap("swizzle", (tuple(perm),))], tuple(shape[p] for p in perm)
+            elif dims and in_place and self.chance(0.2):
+                bounds = tuple((1, n + 1) for n in shape)
+                wraps, shape = [Wrap("window", bounds)], tuple(n + 1 for n in shape)
+            stale = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(99), fill)
+        partly = any(i in self.ranges and i not in self.shifts for i, _ in chosen)
+        if partly:  # it is as large as the loops that write it
+            dims = [f"{d}?{name}" for d in dims]
+        self.add(name, dims, format, stale, "out", wraps)
+        declare = [] if in_place else [Declare(name, fill)]
+        return (Read(name, tuple(children)), op, kind), declare
+
+    def place(self, loops: list[Any], index: str, dim: str) -> tuple[Any, str, bool]:
+        """What is written at an index, the dimension it is in, and whether that stays as it was."""
+        choice, at = self.draw.random(), self.at(index)
+        if choice < 0.06:
+            target = self.draw.choice("nmp")
+            if self.sizes[target]:
+                return Read(self.indirection(dim, target), (at,)), target, True
+        elif choice < 0.09:
+            count = self.draw.randint(1, 2)
+            return Op("+", (at, Lit(count))), self.dimension(dim, count), False
+        elif choice < 0.12:
+            moved = Op(self.draw.choice("+-"), (at, Lit(self.draw.randint(0, 2))))
+            return Op("~", (moved,)), dim, True
+        elif choice < 0.15:
+            others = [(n, d) for n, d in loops if n != index]
+            if others:
+                other, size = self.draw.choice(others)
+                return Op("+", (self.at(other), at)), self.dimension(dim, size), True
+        return at, dim, False
+
+    def operator(self, kind: str) -> str:
+        op = self.draw.choice(("+=", "+=", "+=", "=", "=", "min", "max", "*=", "|=", "^=", "-=",
+                               "&=", "choose(0)", "minby", "maxby"))  # fmt: skip
+        if kind == "f" and op in ("|=", "^=", "&=", "*="):
+            return "+="
+        if kind == "b" and op in ("-=", "*=", "min", "max", "choose(0)", *BY):
+            return "|="
+        return op
+
+    def again(self, loops: list[Any], targets: list[Any]) -> tuple[Any, list[Any]] | None:
+        """An output of an earlier nest as a target once more: thawed, or declared anew."""
+        taken = {target.tensor for target, *_ in targets}
+        for target, kind in self.outputs:
+            name = target.tensor
+            format, dims = self.operands[name].format, self.dims[name]
+            fits = len(dims) <= len(loops) and name not in taken and self.chance(0.3)
+            if not fits or format.dtype.names or dims != tuple(d for _, d in loops[: len(dims)]):
+                continue
+            op = self.operator(kind)
+            op = "+=" if op in BY else op
+            op = "|=" if kind == "b" and op == "+=" else op
+            children = tuple(self.at(index) for index, _ in loops[: len(dims)])
+            fill = format.fill_value.item()
+            wrapped = any(wrap.name == "window" for wrap in self.operands[name].wraps)
+            declare = [Declare(name, fill)] if self.chance(0.3) and not wrapped else []
+            self.readable = [n for n in self.readable if n != name]
+            return (Read(name, children), op, kind), declare
+        return None
 
     def put(self, target: Any, op: str, kind: str, scope: Scope) -> Put:
         value = self.expr(scope, self.draw.choice((0, 1, 1, 2, 2)))
@@ -376,27 +241,46 @@ class Maker:
             value = Op(">", (value, Lit(0)))
         if "bif".index(self.kind_of(value)) > "bif".index(kind):
             value = Op(">", (value, Lit(0)))
-        if op == "-=" and self.kind_of(value) == "b":
+        if op in ("-=", *BY) and self.kind_of(value) == "b":
             value = Op("+", (value, Lit(0)))
+        if op in BY:
+            if self.kind_of(value) == "f":
+                value = Op(">", (value, Lit(0)))
+                value = Op("+", (value, Lit(0)))
+            indices = [Ref(name) for name, _ in scope.indices]
+            second = self.draw.choice(indices) if indices else Lit(1)
+            value = Op("tuple", (value, second))
         return Put(target, op, value)
 
+    # -- temporaries ------------------------------------------------------------------------
+
     def temporary(self, below: list[Any], scope: Scope) -> tuple[list[Any], Scope]:
-        """A temporary that is declared here, the loop that fills it, and the scope beyond."""
-        name, index = self.fresh("w"), self.fresh("k")
-        dim = self.draw.choice([d for _, d in below] or ["n"])
-        dtype = {"i": np.int64, "f": np.float64, "b": np.bool_}[self.kind]
+        """A temporary that is declared here, the loops that fill it, and the scope beyond."""
+        name, dims = self.fresh("w"), [d for _, d in below]
         fill = self.kind != "b" and 0
-        vector = bool(below) and self.chance(0.5)
-        if vector:
-            self.add(name, (dim,), self.format(1, dtype, fill, output=True), None, "local")
+        rank = self.draw.choice((0, 0, 1, 1, 1, 2)) if below else 0
+        picked = [self.draw.choice(dims or ["n"]) for _ in range(rank)]
+        if rank:
+            format = self.format(rank, DTYPE[self.kind], fill, output=True)
         else:
-            self.add(name, (), hub().scalar("Scalar")(fill, dtype=dtype), None, "local")
-        target = Read(name, (Ref(index),) if vector else ())
-        deeper = attrs.evolve(scope, indices=(*scope.indices, (index, dim)))
-        op = "|=" if self.kind == "b" else self.draw.choice(("+=", "=", "+="))
-        loop = For(index, dim, (self.put(target, op, self.kind, deeper),))
-        found = [Declare(name, fill), loop]
+            format = self.scalar_format(fill, DTYPE[self.kind])
+        self.add(name, picked, format, None, "local")
+        op = "|=" if self.kind == "b" else self.draw.choice(("+=", "=", "+=", "choose(0)"))
+        found: list[Any] = [Declare(name, fill)]
+        thaws = all(level.thaws for level in format.levels())
+        for _ in range(2 if thaws and self.chance(0.2) else 1):
+            found += self.filling(name, picked, op, scope)
         return found, attrs.evolve(scope, temporaries=(*scope.temporaries, name))
+
+    def filling(self, name: str, dims: list[str], op: str, scope: Scope) -> list[Any]:
+        """The loops that write a temporary."""
+        loops = [(self.fresh("k"), dim) for dim in dims or [self.draw.choice("nmp")]]
+        indices = tuple(Ref(k) for k, _ in loops[: len(dims)])
+        deeper = attrs.evolve(scope, indices=(*scope.indices, *loops))
+        body: tuple[Any, ...] = (self.put(Read(name, indices), op, self.kind, deeper),)
+        for index, dim in reversed(loops):
+            body = (For(index, dim, body),)
+        return list(body)
 
     # -- extents ----------------------------------------------------------------------------
 
@@ -412,24 +296,52 @@ class Maker:
 
     def extent(self, loop: For) -> str:
         size = self.sizes[loop.extent]
-        choice = self.draw.random()
-        if choice < 0.2 and size > 1 and loop.index == self.partial:
-            return f"range(1, {size})" if self.chance(0.5) else f"range(0, {size - 1})"
-        return "_" if choice < 0.9 and self.fixed(loop) else f"range(0, {size})"
+        if loop.index in self.ranges:
+            shifted = loop.index in self.shifts and self.chance(0.5) and self.fixed(loop)
+            return "_" if shifted else self.ranges[loop.index]
+        inferred = self.chance(0.9) and self.fixed(loop) and loop.index not in self.ranged
+        return "_" if inferred else f"range(0, {size})"
 
     def fixed(self, loop: For) -> bool:
         """Whether a read of an input in the loop's body fixes its extent."""
         for stmt in statements(loop.body):
             for expr in (getattr(stmt, "value", None), getattr(stmt, "cond", None)):
                 reads = [n for n in walk(expr) if isinstance(n, Read)] if expr is not None else []
-                if any(self._input_over(node, loop) for node in reads):
+                if any(self._fixes(node, loop) for node in reads):
                     return True
         return False
 
-    def _input_over(self, node: Read, loop: For) -> bool:
-        return self.operands[node.tensor].role == "in" and Ref(loop.index) in node.children
+    def _fixes(self, node: Read, loop: For) -> bool:
+        operand = self.operands[node.tensor]
+        loose = any(wrap.name in ("permissive", "toeplitz") for wrap in operand.wraps)
+        return operand.role == "in" and not loose and self.at(loop.index) in node.children
+
+
+def _reaches(target: Any, here: set[str]) -> bool:
+    names = {node.name for node in walk(target) if isinstance(node, Ref)}
+    return names <= here
 
 
 def make(seed: Any, limits: Any) -> Random:
-    """The random program of this seed."""
-    return Maker(seed, limits).program()
+    """The random program of this seed. Code grows fast with what is merged in one loop, so most of
+    what would be large is drawn again."""
+    draw = random.Random(seed)
+    bearable = 7.0 if draw.random() < 0.1 else 3.5
+    for attempt in itertools.count():
+        program = Maker(f"{seed}/{attempt}", limits).program()
+        if weight(program) <= bearable:
+            return attrs.evolve(program, seed=seed)
+    raise AssertionError
+
+
+def weight(program: Random) -> float:
+    """How many sparse levels, masks and paddings the largest loop nest merges."""
+    levels = {o.name: o.format.levels()[:-1] for o in program.operands if o.format}
+    sparse = {name: sum(not lvl.stores_fill for lvl in of) for name, of in levels.items()}
+    return max((_weight(stmt, sparse) for stmt in program.body), default=0.0)
+
+
+def _weight(stmt: Any, sparse: dict[str, int]) -> float:
+    nodes = [n for part in statements((stmt,)) for e in exprs(part) for n in walk(e)]
+    reads = sum(sparse.get(n.tensor, 1) for n in nodes if isinstance(n, Read))
+    return reads + 0.7 * sum(isinstance(n, Op) and n.op in SPLITS for n in nodes)

@@ -85,9 +85,11 @@ def smaller_exprs(expr: Any) -> Iterator[Any]:
 
 
 def operands(operand: Any) -> Iterator[Any]:
-    """The operand with plainer levels, or with more fill."""
+    """The operand with fewer wrappers, plainer levels, or more fill."""
     if operand.format is None:
         return
+    for k in range(len(operand.wraps)):
+        yield attrs.evolve(operand, wraps=(*operand.wraps[:k], *operand.wraps[k + 1 :]))
     levels = operand.format.levels()
     dense = hub().layout("dense")
     kinds = [type(level) for level in levels[:-1]]

@@ -42,6 +42,10 @@ class Read:
         return f"{self.tensor}[{', '.join(map(str, self.children)) or '()'}]"
 
 
+CHAINS = ("<= <", "< <=", "<= <=", "< <")
+"""Chained comparisons, of three children."""
+
+
 @attrs.frozen
 class Op:
     """``a op b``, or ``op(a, ...)`` for a name."""
@@ -54,10 +58,18 @@ class Op:
             return f"~({self.children[0]})"
         if self.op == "not":
             return f"(not {self.children[0]})"
+        if self.op == "neg":
+            return f"(-{self.children[0]})"
+        if self.op == "tuple":
+            return f"({', '.join(map(str, self.children))})"
+        if self.op in CHAINS:
+            first, second, third = self.children
+            a, b = self.op.split()
+            return f"({first} {a} {second} {b} {third})"
         if self.op == "ifelse":
             cond, yes, no = self.children
             return f"({yes} if {cond} else {no})"
-        if self.op.isidentifier() and self.op not in ("and", "or"):
+        if self.op[0].isalpha() and self.op not in ("and", "or"):
             return f"{self.op}({', '.join(map(str, self.children))})"
         return "(" + f" {self.op} ".join(map(str, self.children)) + ")"
 
@@ -95,7 +107,10 @@ class If:
     def lines(self):
         yield f"if {self.cond}:"
         yield from indented(self.body)
-        if self.orelse:
+        if len(self.orelse) == 1 and isinstance(self.orelse[0], If):
+            first, *rest = self.orelse[0].lines()
+            yield from (f"el{first}", *rest)
+        elif self.orelse:
             yield "else:"
             yield from indented(self.orelse)
 
@@ -111,14 +126,14 @@ class Let:
 
 @attrs.frozen
 class Put:
-    """``target op value``; ``op`` is ``=``, ``+=``, ... or ``min``, ``max``."""
+    """``target op value``; ``op`` is ``=``, ``+=``, ... or ``min``, ``max``, ``choose(0)``, ..."""
 
     target: Read
     op: str
     value: Any
 
     def lines(self):
-        if self.op.isidentifier():
+        if self.op[0].isalpha():
             yield f"{self.target} = {self.op}({self.target}, {self.value})"
         else:
             yield f"{self.target} {self.op} {self.value}"
@@ -171,15 +186,38 @@ def names_in(stmt: Any) -> set[str]:
 # -- programs -----------------------------------------------------------------------------------
 
 
+@attrs.frozen
+class Wrap:
+    """A wrapper around an argument: the function of its name, called with ``arguments``."""
+
+    name: str
+    arguments: tuple
+
+    def text(self, inner: str) -> str:
+        return f"{self.name}({', '.join([inner, *map(repr, self.arguments)])})"
+
+
 @attrs.frozen(eq=False)
 class Operand:
-    """A tensor or number. ``data`` is an array, a number, or None for a tensor left empty."""
+    """A tensor, mask or number. ``data`` is an array, a number, the text of a mask, or None for a
+    tensor left empty; ``wraps`` are what it is passed in, outermost first."""
 
     name: str
     format: Format | None
     data: Any
     role: str
-    """``in``, ``out``, ``local`` or ``number``."""
+    """``in``, ``out``, ``local``, ``mask`` or ``number``."""
+    wraps: tuple[Wrap, ...] = ()
+
+
+FUNCTIONS = {
+    "scaled": "def scaled(a, b):\n    return a + b * 2\n",
+    "larger": "def larger(a, b):\n    return b if a < b else a\n",
+    "squared": "def squared(a):\n    c = a * a\n    return c + a\n",
+    "within": "def within(a, b):\n    return a > b and b < 2\n",
+    "clipped": "def clipped(a):\n    return min(max(a, 0), 2)\n",
+}
+"""Functions of the user, which are inlined."""
 
 
 @attrs.frozen(eq=False)
@@ -194,50 +232,166 @@ class Random:
     def params(self) -> list[Operand]:
         return [o for o in self.operands if o.role != "local"]
 
+    def helpers(self) -> str:
+        """The functions that the program calls."""
+        nodes = (node for stmt in statements(self.body) for e in exprs(stmt) for node in walk(e))
+        used = {getattr(node, "op", "") for node in nodes}
+        return "".join(f"{text}\n\n" for name, text in FUNCTIONS.items() if name in used)
+
     def source(self) -> str:
         """The kernel as a Python function named ``program``."""
         lines = [f"def program({', '.join(o.name for o in self.params)}):"]
         for local in self.operands:
             if local.role == "local":
-                scalar = local.format.is_leaf
-                made = leaf_text(local.format, "Scalar") if scalar else text_of(local.format)
-                lines.append(f"    {local.name} = {made if scalar else f'Tensor({made})'}")
+                scalar = type(local.format).__name__.endswith("ScalarLeaf")
+                text = text_of(local.format)
+                lines.append(f"    {local.name} = {text if scalar else f'Tensor({text})'}")
         lines += indented(self.body)
         outs = ", ".join(o.name for o in self.operands if o.role == "out")
         return "\n".join([*lines, f"    return {outs}"]) + "\n"
 
     def runnable(self, backend: str | None) -> str:
         """Python text that shows what the program gives and what it should."""
-        makes = [f"{o.name} = {argument_text(o)}" for o in self.params]
-        args = ", ".join(o.name for o in self.params)
-        decorator = f"@kernel(backend={backend!r})" if backend else "@kernel"
-        return "\n".join([
+        plain = self.plain()
+        decorator = f"@kernel(backend={backend!r})\n" if backend else "@kernel\n"
+        lines = [
             "import numpy as np", "from finch_core import *", "from finch_core import _",
-            "from finch_levels import *", "from finch_wrappers import *", "", decorator,
-            self.source(), *makes, f"print(program.reference({args}))",
-            f"print(program({args}))", "",
-        ])  # fmt: skip
+            "from finch_levels import *", "from finch_wrappers import *", "",
+            self.helpers() + decorator + self.source(),
+            *(f"{o.name} = {argument_text(o)}" for o in self.params),
+        ]  # fmt: skip
+        shown = "program"
+        if plain is not self:
+            lines += ["", decorator + plain.source().replace("def program(", "def plain(")]
+            lines += [f"{o.name}_plain = {argument_text(o)}" for o in plain.params]
+            shown = "plain"
+        args = ", ".join(o.name for o in self.params)
+        theirs = ", ".join(f"{o.name}_plain" if shown == "plain" else o.name for o in plain.params)
+        return "\n".join(
+            [*lines, f"print({shown}.reference({theirs}))", f"print(program({args}))", ""]
+        )
+
+    def plain(self) -> Random:
+        """The program without wrappers around its arguments and without masks: they are written as
+        what they mean. ``self`` if it has none."""
+        meant = {o.name: o for o in self.operands if o.wraps or o.role == "mask"}
+        if not meant:
+            return self
+        body = tuple(mapped(stmt, lambda e: unwrapped(e, meant)) for stmt in self.body)
+        kept = tuple(without_wraps(o) for o in self.operands if o.role != "mask")
+        return attrs.evolve(self, operands=kept, body=body)
+
+
+def mapped(stmt: Any, rule: Any) -> Any:
+    """A statement with ``rule`` applied to every node of its expressions, operands first."""
+
+    def expr(node: Any) -> Any:
+        return rule(rebuilt(node, tuple(map(expr, node.children))))
+
+    changes = {}
+    for field in attrs.fields(type(stmt)):
+        value = getattr(stmt, field.name)
+        if field.name in ("body", "orelse"):
+            changes[field.name] = tuple(mapped(part, rule) for part in value)
+        elif isinstance(value, (Lit, Ref, Read, Op)):
+            changes[field.name] = expr(value)
+    return attrs.evolve(stmt, **changes)
+
+
+# -- what wrappers and masks mean ---------------------------------------------------------------
+
+MASKS = {"UpTriMask()": "<=", "LoTriMask()": ">=", "DiagMask()": "=="}
+
+
+def unwrapped(node: Any, meant: dict[str, Operand]) -> Any:
+    """An access of a wrapped argument as an access of what it wraps."""
+    if not isinstance(node, Read) or node.tensor not in meant:
+        return node
+    operand, children = meant[node.tensor], node.children
+    if operand.role == "mask":
+        if operand.data in MASKS:
+            return Op(MASKS[operand.data], children)
+        low, high = map(int, operand.data.removeprefix("BandMask(").removesuffix(")").split(","))
+        i, j = children
+        return Op("<= <=", (Op("+", (i, Lit(low))), j, Op("+", (i, Lit(high)))))
+    for wrap in operand.wraps:
+        children = _MEANINGS.get(wrap.name, lambda children, *_: children)(
+            children, *wrap.arguments
+        )
+    return Read(node.tensor, tuple(children))
+
+
+def _shifted(children, *deltas):
+    return [Op("+", (c, Lit(d))) if d else c for c, d in zip(children, deltas, strict=True)]
+
+
+_MEANINGS = {
+    "swizzle": lambda children, perm: [children[p] for p in perm],
+    "offset": _shifted,
+    "permissive": lambda children, *flags: [
+        Op("~", (c,)) if flag else c for c, flag in zip(children, flags, strict=True)
+    ],
+    "toeplitz": lambda children, k: [
+        *children[:k], Op("+", (children[k], children[k + 1])), *children[k + 2 :],
+    ],
+}  # fmt: skip
+
+
+def without_wraps(operand: Operand) -> Operand:
+    """The operand as it is stored; of one behind a window, the part that is seen."""
+    if operand.data is not None and operand.wraps:
+        data, cut = operand.data, None
+        for wrap in operand.wraps:
+            if wrap.name == "window":
+                cut = [slice(*b) if b else slice(None) for b in wrap.arguments]
+            if wrap.name == "swizzle" and cut is not None:
+                cut = [cut[p] for p in wrap.arguments[0]]
+        data = data if cut is None else data[tuple(cut)]
+        operand = attrs.evolve(operand, data=data)
+    return attrs.evolve(operand, wraps=())
+
+
+def as_seen(operand: Operand, array: Any) -> Any:
+    """A stored array as the operand's wrappers show it (those that outputs have)."""
+    for wrap in reversed(operand.wraps):
+        if wrap.name == "swizzle":
+            array = array.transpose(np.argsort(wrap.arguments[0]))
+    return array
+
+
+# -- text ---------------------------------------------------------------------------------------
 
 
 def argument_text(operand: Operand) -> str:
     if operand.format is None:
-        return repr(operand.data)
+        return operand.data if operand.role == "mask" else repr(operand.data)
     data = operand.data
     if data is None:
-        return f"Tensor({text_of(operand.format)})"
-    shown = f"np.array({data.tolist()!r}, np.{data.dtype}).reshape({data.shape})"
-    return f"Tensor({text_of(operand.format)}, {shown})"
-
-
-def leaf_text(format: Any, name: str) -> str:
-    dtype = "bool_" if format.dtype.kind == "b" else str(format.dtype)
-    return f"{name}({np.asarray(format.fill_value).item()!r}, np.{dtype})"
+        text = f"Tensor({text_of(operand.format)})"
+    else:
+        shown = f"np.array({data.tolist()!r}, np.{data.dtype}).reshape({data.shape})"
+        text = f"Tensor({text_of(operand.format)}, {shown})"
+    if type(operand.format).__name__.endswith("ScalarLeaf"):
+        text = text_of(operand.format)
+    for wrap in reversed(operand.wraps):
+        text = wrap.text(text)
+    return text
 
 
 def text_of(format: Any) -> str:
-    """A format as it is written, index and pointer dtypes left out."""
-    if format.child is not None:
-        return f"{type(format).__name__}({text_of(format.child)})"
+    """A format as it is written."""
+    name = type(format).__name__.removesuffix("Leaf")
+    if not format.is_leaf:
+        options = [
+            f", {field.name}={getattr(format, field.name)!r}"
+            for field in attrs.fields(type(format))
+            if isinstance(field.default, bool) and getattr(format, field.name) != field.default
+        ]
+        return f"{name}({text_of(format.child)}{''.join(options)})"
     if not format.fields:
-        return f"{type(format).__name__}()"
-    return leaf_text(format, type(format).__name__)
+        return f"{name}()"
+    fill = np.asarray(format.fill_value).item()
+    if isinstance(fill, tuple):
+        return f"{name}({fill!r})"
+    dtype = "bool_" if format.dtype.kind == "b" else str(format.dtype)
+    return f"{name}({fill!r}, np.{dtype})"

@@ -1,7 +1,8 @@
 """Random programs over the grammar of kernels and all installed formats equal their reference.
 
 A failing program is made small and printed as Python that can be run. ``FINCH_TESTS_SECONDS`` says
-how long to look for one (10 seconds a test without it).
+how long to look for one (10 seconds a test without it); ``random_search.py`` looks through a number
+of them.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 
 from finch_core import Tensor, kernel
 from finch_core.testing import backend_names, using
-from finch_levels import Element, Pattern, Scalar, SparseList
+from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 
 BACKENDS = pytest.mark.parametrize("backend", backend_names())
 
@@ -50,3 +50,36 @@ def test_the_last_value_written_to_a_pattern_counts(backend: str, last: int) -> 
     y = Tensor(SparseList(Pattern()), (3,))
     run(y, np.array([1, 0, 1, last]))
     assert y.to_numpy().tolist() == [bool(last)] * 3
+
+
+def index_beside(y, A, n):
+    y[...] = 0
+    for i in _:
+        t = i + 1
+        y[i] += (i - A[i]) + t * A[i] + (n - A[i])
+    return y
+
+
+@BACKENDS
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float32, np.float64])
+def test_an_index_takes_the_width_of_its_operand(backend: str, dtype: Any) -> None:
+    """``i - A[i]`` wraps where ``A`` holds uint8, and is a float32 where it holds those."""
+    data = np.array([2, 0, 9, 100]).astype(dtype) / (dtype(3) if dtype == np.float32 else dtype(1))
+    for format in (Dense(Element(0, dtype)), SparseList(Element(0, dtype))):
+        out = Tensor(Dense(Element(0, np.float64)))
+        check(index_beside, backend, out, Tensor(format, data.astype(dtype)), 7)
+
+
+def least_of_narrow(y, A):
+    y[...] = 200
+    for i in _:
+        y[i] = min(y[i], i - 1)
+    for i in _:
+        y[i] = max(y[i], A[i])
+    return y
+
+
+@BACKENDS
+def test_an_index_in_a_reduction_takes_the_width_of_the_output(backend: str) -> None:
+    out = Tensor(Dense(Element(200, np.uint8)), (3,))
+    check(least_of_narrow, backend, out, np.zeros(3, np.uint8))
