@@ -20,7 +20,7 @@ from finch_core import primitives as prim
 from finch_core.binding import TensorLike
 from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
-from finch_core.expressions import TRUE, Access, Call, Expr, lift, zero_of
+from finch_core.expressions import TRUE, Access, Call, Expr, Index, Name, lift, zero_of
 from finch_core.notation import Extent, Loop, Stmt, Update
 from finch_core.prover import split
 from finch_core.rewrite import rewrite_expr
@@ -255,5 +255,8 @@ def _conjuncts(cond: Expr) -> Iterator[Expr]:
 
 
 def _evaluable(expr: Expr) -> bool:
-    """Whether the loops of all accesses of an expression have been lowered."""
-    return not any(isinstance(node, Access) and node.indices for node in expr.walk())
+    """Whether the loops of all indices and accesses of an expression have been lowered."""
+    return not any(
+        isinstance(node, (Index, Name)) or (isinstance(node, Access) and node.indices)
+        for node in expr.walk()
+    )

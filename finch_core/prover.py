@@ -9,25 +9,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from finch_core import primitives as prim
+from finch_core.dtypes import INTP, Type
 from finch_core.expressions import Call, Cast, Expr, Literal, Var, call, lift
 from finch_core.ranges import Range, range_of
 
 _ZERO = lift(0)
 _DEPTH = 12
+_WITHIN = frozenset(map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4")))
+
+
+def _fits(dtype: Type) -> bool:
+    """Whether all numbers of a type are whole numbers of 64 bits with a sign."""
+    return dtype is int or dtype in _WITHIN
+
+
+def _wraps(dtype: Type) -> bool:
+    """Whether a sum of this type may be another than that of the numbers (64 bits do, for us)."""
+    return not (dtype is int or dtype == INTP)
 
 
 def split(expr: Expr) -> tuple[Expr, int]:
-    """``expr`` as an atom plus a constant; a literal's atom is ``0``."""
+    """``expr`` as an atom plus a constant; a literal's atom is ``0``. A sum that may wrap, being of
+    fewer than 64 bits or unsigned, is an atom."""
     offset = 0
     while True:
         if isinstance(expr, Literal):
             return _ZERO, offset + int(expr.value)
-        if isinstance(expr, Cast) and expr.type.kind in "iu" and expr.type.itemsize == 8:
+        if isinstance(expr, Cast) and expr.type == INTP and _fits(expr.value.dtype):
             expr = expr.value
             continue
         if isinstance(expr, Call) and expr.op in (prim.add, prim.sub):
             first, second = expr.args
+            if not any(isinstance(arg, Literal) for arg in expr.args) or _wraps(expr.dtype):
+                return expr, offset
             if isinstance(second, Literal):
                 value = int(second.value)
                 offset += value if expr.op is prim.add else -value

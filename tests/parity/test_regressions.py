@@ -10,6 +10,7 @@ import pytest
 from finch_core import Tensor, kernel
 from finch_core.testing import backend_names, using
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
+from finch_wrappers import BandMask
 
 BACKENDS = pytest.mark.parametrize("backend", backend_names())
 
@@ -83,3 +84,36 @@ def least_of_narrow(y, A):
 def test_an_index_in_a_reduction_takes_the_width_of_the_output(backend: str) -> None:
     out = Tensor(Dense(Element(200, np.uint8)), (3,))
     check(least_of_narrow, backend, out, np.zeros(3, np.uint8))
+
+
+def guarded_by_an_inner_index(y, M, A):
+    for i in range(0, 3):
+        for j in range(0, i + 1):
+            y[i] += A[i, j] if M[j, i] else 1
+    return y
+
+
+@BACKENDS
+def test_bounds_of_a_loop_under_a_condition_on_an_inner_one(backend: str) -> None:
+    run = kernel(backend=backend)(guarded_by_an_inner_index)
+    with using("interpreter"):
+        A = Tensor(Dense(Dense(Element(0))), np.arange(12).reshape(3, 4))
+        y = run(Tensor(Dense(Element(0)), (3,)), BandMask(1, 1), A)
+        assert y.to_numpy().tolist() == [1, 1 + 4, 2 + 9]
+
+
+def wrapping_bound(y, A):
+    y[...] = 0
+    for i in _:
+        if A[i] - 1 >= i:
+            y[i] += 1
+        if int(A[i] / 2) + 1 <= i + 1:
+            y[i] += 2
+    return y
+
+
+@BACKENDS
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64])
+def test_a_sum_that_wraps_is_not_moved_across_a_comparison(backend: str, dtype: Any) -> None:
+    A = Tensor(Dense(Element(0, dtype)), np.array([0, 1, 0, 5, 1, 128, 127]).astype(dtype))
+    check(wrapping_bound, backend, Tensor(Dense(Element(0))), A)
