@@ -18,6 +18,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.expressions import Expr
+from finch_core.limits import Limit
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -85,6 +86,9 @@ class Format:
     is_leaf: ClassVar[bool] = False
     stores_fill: ClassVar[bool] = False
     """Whether every index has a stored value, so that nothing is gained by leaving out fills."""
+    limit: ClassVar[Limit | None] = None
+    """What a fiber can hold, where that is not everything (see ``limits``): writes of more are
+    refused while a program runs. The test suites ask for no more."""
 
     # -- what a format says of itself ---------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy as np
 from finch_core.dtypes import INTP
 from finch_core.expressions import FALSE, Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.limits import Limit, only_first_run
 from finch_core.looplets import (
     AcceptRun,
     Lookup,
@@ -55,6 +56,7 @@ class SparseInterval(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
+    limit: ClassVar[Limit] = staticmethod(only_first_run)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from finch_core.dtypes import INTP
 from finch_core.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.limits import Limit, only_first
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
 from finch_core.plugins import hookimpl
 from finch_core.routines import check_index_width, require_single, significant, spare_position
@@ -37,6 +38,7 @@ class SparsePinpoint(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
+    limit: ClassVar[Limit] = staticmethod(only_first)
 
     @property
     def fields(self) -> tuple[Field, ...]:

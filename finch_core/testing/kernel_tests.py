@@ -11,7 +11,7 @@ import pytest
 from finch_core.abi import Backend
 from finch_core.compile import Lowered
 from finch_core.dtypes import SUPPORTED
-from finch_core.errors import FormatError, OutOfBounds
+from finch_core.errors import OutOfBounds
 from finch_core.kernels import Kernel, kernel
 from finch_core.level import Format
 from finch_core.plugins import hub
@@ -23,8 +23,6 @@ from finch_core.testing.formats import (
     leaf,
     level_names,
     nest,
-    only_first,
-    only_first_run,
     takes_any_order,
 )
 from finch_core.testing.running import Function, using
@@ -60,12 +58,7 @@ def held(level: str, rank: int, kind: str, seed: int) -> Tensor:
     format = nest([*[hub().layout("dense")] * (rank - 1), hub().level(level)], leaf())
     data = array((5, 9)[-rank:], float, kind, seed)
     with using("interpreter"):
-        for limit in (only_first_run, only_first):
-            try:
-                return Tensor(format, data)
-            except FormatError:  # it cannot hold so much
-                data = admit(format, data, {level: limit})
-        return Tensor(format, data)
+        return Tensor(format, admit(format, data))
 
 
 class KernelTests(Subject):

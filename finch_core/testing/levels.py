@@ -44,8 +44,8 @@ class LevelSuite:
             format = MyFormat
 
     ``format`` makes a level over a child format (a class, or a static method). A format that cannot
-    hold every fiber names what it can in ``limits``, by the name of the format (see ``admit``); it
-    must refuse the rest with a ``FormatError`` and leave the output empty.
+    hold every fiber says what it can (``Format.limit``); it must refuse the rest with a
+    ``FormatError`` and leave the output empty. ``limits`` may say it by the name of the format.
     ``backends`` are those to run on, None being the one that is taken where none is named: so
     ``FINCH_BACKEND`` says on which compiled backend to run.
 

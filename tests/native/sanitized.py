@@ -13,7 +13,7 @@ import numpy as np
 from finch_core import Tensor, _, kernel
 from finch_core.errors import OutOfBounds
 from finch_core.plugins import hub
-from finch_core.testing.formats import admit, level_names, only_first, only_first_run
+from finch_core.testing.formats import admit, level_names
 from finch_levels import Dense, Element, Scalar, SparseList
 
 LEAF = Element(0.0)
@@ -111,16 +111,13 @@ def gathers(rng):
         raise AssertionError("a gather out of bounds went through")
 
 
-LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
-
-
 def formats(rng):
     """Each format alone and below another; merged with a list; through a workspace; and back."""
     for name in level_names():
         level = hub().level(name)
         for n in (0, 1, 9):
             one = level(LEAF)
-            u, v = admit(one, some(rng, n), LIMITS), some(rng, n)
+            u, v = admit(one, some(rng, n)), some(rng, n)
             x, y = Tensor(one, u), Tensor(VECTORS["list"], v)
             same(x, u)
             same(dot(Scalar(0.0), x, y).value, u @ v)
@@ -129,7 +126,7 @@ def formats(rng):
                 same(mul(Tensor(out), x, y), u * v)
             same(add(Tensor(one), x, x), u + u)
             for tree in (SparseList(one), Dense(one), level(VECTORS["list"])):
-                A = admit(tree, some(rng, 4, n), LIMITS)
+                A = admit(tree, some(rng, 4, n))
                 T = Tensor(tree, A)
                 same(T, A)
                 same(T.to(tree), A)

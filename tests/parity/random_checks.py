@@ -15,9 +15,7 @@ import finch_core
 import finch_levels
 import finch_wrappers
 from finch_core import FinchError, Tensor, kernel
-from finch_core.testing import only_first, only_first_run, using
-
-LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
+from finch_core.testing import using
 
 SCOPE = {
     name: getattr(module, name)

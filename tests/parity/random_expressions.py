@@ -26,8 +26,8 @@ class Scope:
 class Expressions(Operands):
     """Draws expressions of a scope."""
 
-    def __init__(self, seed: Any, limits: Any) -> None:
-        super().__init__(seed, limits)
+    def __init__(self, seed: Any) -> None:
+        super().__init__(seed)
         self.let_kinds: dict[str, str] = {}
 
     def kind_of(self, expr: Any) -> str:

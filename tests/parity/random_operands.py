@@ -25,8 +25,8 @@ AROUND = ("offset", "permissive", "protocolize", "swizzle", "window", "toeplitz"
 class Operands:
     """The operands of one random program, and what they are drawn from."""
 
-    def __init__(self, seed: Any, limits: Any) -> None:
-        self.seed, self.limits = seed, limits
+    def __init__(self, seed: Any) -> None:
+        self.seed = seed
         self.draw = random.Random(seed)
         self.sizes = {d: self.draw.choice(SIZES) for d in "nmp"}
         self.kind = self.draw.choice("iiiiffb")
@@ -94,7 +94,7 @@ class Operands:
         if free:
             names = [n for n in level_names() if hub().level(n).order is Order.ANY]
             return nest([hub().level(self.draw.choice(names)) for _ in range(rank)], below)
-        names = [n for n in level_names() if not (output and n in self.limits)]
+        names = [n for n in level_names() if not (output and hub().level(n).limit)]
         common = [n for n in names if getattr(hub().level(n), "layout", "")]
         levels = [self.level_of(common if self.chance(0.4) else names) for _ in range(rank)]
         boolean = np.dtype(dtype).kind == "b" and not fill and rank
@@ -133,7 +133,7 @@ class Operands:
         shape = tuple(self.sizes[d] for d in dims)
         format = self.format(len(dims), dtype, fill, plain=self.crowded())
         data = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(999), fill)
-        return self.add(name, dims, format, admit(format, data, self.limits), "in", wraps)
+        return self.add(name, dims, format, admit(format, data), "in", wraps)
 
     def indirection(self, dim: str, target: str) -> str:
         """A dense vector over ``dim`` of indices into ``target``."""

@@ -39,8 +39,8 @@ SPLITS = ("~", *COMPARISONS, *CHAINS)
 class Maker(Expressions):
     """One random program."""
 
-    def __init__(self, seed: Any, limits: Any) -> None:
-        super().__init__(seed, limits)
+    def __init__(self, seed: Any) -> None:
+        super().__init__(seed)
         self.ranges: dict[str, str] = {}
         """What is written as the extent of a loop, by its index."""
         self.outputs: list[tuple[Read, str, Any]] = []
@@ -322,13 +322,13 @@ def _reaches(target: Any, here: set[str]) -> bool:
     return names <= here
 
 
-def make(seed: Any, limits: Any) -> Random:
+def make(seed: Any) -> Random:
     """The random program of this seed. Code grows fast with what is merged in one loop, so most of
     what would be large is drawn again."""
     draw = random.Random(seed)
     bearable = 7.0 if draw.random() < 0.1 else 3.5
     for attempt in itertools.count():
-        program = Maker(f"{seed}/{attempt}", limits).program()
+        program = Maker(f"{seed}/{attempt}").program()
         if weight(program) <= bearable:
             return attrs.evolve(program, seed=seed)
     raise AssertionError

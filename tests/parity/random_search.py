@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import Counter
 
-from random_checks import LIMITS, outcome, report
+from random_checks import outcome, report
 from random_programs import make
 
 
@@ -37,7 +37,7 @@ def search(numbers: range, every: int) -> int:
     started = time.monotonic()
     gc.disable()  # it would look through all kernels so far, again and again
     for k in numbers:
-        program = make(f"search.{k}", LIMITS)
+        program = make(f"search.{k}")
         backends = ("interpreter", "c") if k % every == 0 else ("interpreter",)
         for backend in backends:
             what, why = outcome(program, backend)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from finch_core.plugins import hub
-from finch_core.testing import LevelSuite, level_names, only_first, only_first_run
-
-LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
+from finch_core.testing import LevelSuite, level_names
 
 
 def suite(name: str) -> type[LevelSuite]:
     """The suite of one format; a failure names the format by the class."""
-    members = {"format": staticmethod(hub().level(name)), "limits": LIMITS, "shares": (0.4, 0.12)}
+    members = {"format": staticmethod(hub().level(name)), "shares": (0.4, 0.12)}
     return type(f"Test{name}", (LevelSuite,), {**members, "__module__": __name__})
 
 

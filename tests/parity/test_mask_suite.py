@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from finch_core.testing import MaskSuite, only_first, only_first_run
+from finch_core.testing import MaskSuite
 from finch_wrappers import BandMask, DiagMask, LoTriMask, UpTriMask
 
 
 class TestMasks(MaskSuite):
     masks = (UpTriMask(), LoTriMask(), DiagMask(), BandMask(-1, 1), BandMask(1, 3), BandMask(2, 1))
-    limits: ClassVar = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_checks import LIMITS, outcome, report
+from random_checks import outcome, report
 from random_programs import make
 from random_shrink import shrunk
 from random_tree import Op, exprs, statements, walk
@@ -31,7 +31,7 @@ def search(seeds: Any, backend: str, share: float) -> Counter:
     stop = time.monotonic() + float(os.environ.get(SECONDS, "10")) * share
     found: Counter = Counter()
     for seed in seeds:
-        program = make(seed, LIMITS)
+        program = make(seed)
         what, why = outcome(program, backend)
         if what == "failed":
             pytest.fail(report(program, backend, why), pytrace=False)
@@ -64,7 +64,7 @@ def test_a_compiled_backend_equals_the_reference(batch: int) -> None:
 @given(st.integers(0, 2**32))
 def test_programs_of_any_seed(seed: int) -> None:
     """Programs that differ from run to run, where a time for searching was given."""
-    program = make(seed, LIMITS)
+    program = make(seed)
     what, why = outcome(program, "interpreter")
     if what == "failed":
         pytest.fail(report(program, "interpreter", why), pytrace=False)
@@ -72,7 +72,7 @@ def test_programs_of_any_seed(seed: int) -> None:
 
 def test_the_same_seed_makes_the_same_program() -> None:
     for seed in range(20):
-        assert make(seed, LIMITS).runnable("c") == make(seed, LIMITS).runnable("c")
+        assert make(seed).runnable("c") == make(seed).runnable("c")
 
 
 def test_a_failing_program_is_made_small() -> None:
@@ -86,7 +86,7 @@ def test_a_failing_program_is_made_small() -> None:
             for node in walk(expr)
         )
 
-    big = next(p for p in (make(seed, LIMITS) for seed in range(100)) if fails(p))
+    big = next(p for p in (make(seed) for seed in range(100)) if fails(p))
     small = shrunk(big, fails)
     assert fails(small)
     assert len(small.source().splitlines()) < len(big.source().splitlines())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from finch_core import Tensor, _, follow, gallop, kernel
 from finch_core.errors import FormatError
-from finch_core.testing import admit, backend_names, only_first, only_first_run
+from finch_core.testing import admit, backend_names
 from finch_levels import (
     Dense,
     Element,
@@ -21,7 +21,6 @@ from finch_levels import (
 )
 
 BACKENDS = backend_names()
-LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
 LEVELS = [RunList, SparseRunList, SparseInterval, SparsePinpoint, SparseBlockList, SparseBand]
 GALLOPING = [RunList, SparseRunList, SparseBlockList]
 FILLS = [(0.0, np.float64), (1.5, np.float64), (np.inf, np.float32), (0, np.int32), (False, bool)]
@@ -88,7 +87,7 @@ def spread(shape, fill, dtype, seed):
 
 
 def held(format, array):
-    array = admit(format, array, LIMITS)
+    array = admit(format, array)
     return Tensor(format, array), array
 
 

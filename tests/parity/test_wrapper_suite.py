@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from finch_core.plugins import hub
-from finch_core.testing import WrapperSuite, only_first, only_first_run, wrapper_names
-
-LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
+from finch_core.testing import WrapperSuite, wrapper_names
 
 
 def suite(name: str) -> type[WrapperSuite]:
     """The suite of one wrapper; a failure names it by the class."""
-    members = {"wrapper": hub().wrappers[name], "limits": LIMITS, "__module__": __name__}
+    members = {"wrapper": hub().wrappers[name], "__module__": __name__}
     return type(f"Test_{name}", (WrapperSuite,), members)
 
 

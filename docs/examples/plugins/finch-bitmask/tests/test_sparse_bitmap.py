@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from finch_bitmask import SparseBitmap
 
 from finch_core import FormatError, Tensor, _, kernel
-from finch_core.testing import LevelSuite, array, leaf, nest, only_first, only_first_run, using
+from finch_core.testing import LevelSuite, array, leaf, nest, using
 
 
 class TestSparseBitmap(LevelSuite):
     format = SparseBitmap
-    limits: ClassVar = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
 
 
 @kernel

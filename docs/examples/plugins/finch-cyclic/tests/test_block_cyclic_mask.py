@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from finch_cyclic import BlockCyclicMask
@@ -17,8 +15,6 @@ from finch_core.testing import (
     leaf,
     level_names,
     nest,
-    only_first,
-    only_first_run,
     using,
 )
 
@@ -27,12 +23,10 @@ MASKS = [
     BlockCyclicMask(4, 3, 1), BlockCyclicMask(1, 2, 0), BlockCyclicMask(5, 1, 0),
     BlockCyclicMask(7, 3, 2), BlockCyclicMask(100, 2, 1),
 ]  # fmt: skip
-LIMITS = {"SparsePinpoint": only_first, "SparseInterval": only_first_run}
 
 
 class TestBlockCyclicMask(MaskSuite):
     masks = tuple(MASKS)
-    limits: ClassVar = LIMITS
 
 
 @kernel
@@ -95,7 +89,7 @@ def test_several_masks(backend):
 @pytest.mark.parametrize("name", level_names())
 def test_matrices(backend, name):
     format = nest([hub().layout("dense"), hub().level(name)], leaf())
-    x = admit(format, array((9, 14), float, "half", 1), LIMITS)
+    x = admit(format, array((9, 14), float, "half", 1))
     with using(backend):
         A = Tensor(format, x)
         for mask in MASKS:
