@@ -149,7 +149,7 @@ def test_whole_runs_are_taken_at_once(format):
 
 
 def test_a_band_over_a_pattern_has_no_gaps():
-    with pytest.raises(FormatError, match="index 4 is not adjacent to the band"):
+    with pytest.raises(FormatError, match="index 4 of out is not adjacent to its band"):
         Tensor(SparseBand(Pattern()), VECTOR != 0)
 
 
