@@ -255,8 +255,9 @@ def _conjuncts(cond: Expr) -> Iterator[Expr]:
 
 
 def _evaluable(expr: Expr) -> bool:
-    """Whether the loops of all indices and accesses of an expression have been lowered."""
+    """Whether the loops of all indices and accesses of an expression have been lowered, and it is
+    not what fails anyway."""
     return not any(
-        isinstance(node, (Index, Name)) or (isinstance(node, Access) and node.indices)
+        isinstance(node, (Index, Name, OutOfRange)) or (isinstance(node, Access) and node.indices)
         for node in expr.walk()
     )

@@ -117,3 +117,17 @@ def wrapping_bound(y, A):
 def test_a_sum_that_wraps_is_not_moved_across_a_comparison(backend: str, dtype: Any) -> None:
     A = Tensor(Dense(Element(0, dtype)), np.array([0, 1, 0, 5, 1, 128, 127]).astype(dtype))
     check(wrapping_bound, backend, Tensor(Dense(Element(0))), A)
+
+
+def guarded_beyond_an_end(y, A, at, B):
+    for i in range(0, 1):
+        for j in range(0, 3):
+            y[i] = B[i, at[j]] if A[i + j] else 1
+    return y
+
+
+@BACKENDS
+def test_a_guard_that_is_read_through_a_sum_of_indices(backend: str) -> None:
+    A, B = Tensor(Dense(Element(0)), np.array([0, 0, 1])), np.array([[4, 5, 6]])
+    out = Tensor(Dense(Element(0)), (1,))
+    check(guarded_beyond_an_end, backend, out, A, np.array([0, 0, 2]), B)
