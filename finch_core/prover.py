@@ -13,7 +13,7 @@ import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.dtypes import INTP, Type
-from finch_core.expressions import Call, Cast, Expr, Literal, Var, call, lift
+from finch_core.expressions import Call, Cast, Expr, Literal, Var, call, cast, lift
 from finch_core.ranges import Range, range_of
 
 _ZERO = lift(0)
@@ -260,7 +260,14 @@ def balanced(cond: Expr) -> Expr:
     shift = min(low, high)
     if shift == 0 or isinstance(first, Literal) or isinstance(second, Literal):
         return cond
-    return call(cond.op, first + (low - shift), second + (high - shift))
+    if not (_fits(first.dtype) and _fits(second.dtype)):
+        return cond
+    return call(cond.op, _wide(first) + (low - shift), _wide(second) + (high - shift))
+
+
+def _wide(atom: Expr) -> Expr:
+    """A part of a sum as what sums have to be of, not to wrap."""
+    return cast(atom, INTP) if _wraps(atom.dtype) else atom
 
 
 def _logic(cond: Call, decide: Callable[[Expr], Expr]) -> Expr:

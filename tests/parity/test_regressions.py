@@ -107,6 +107,8 @@ def wrapping_bound(y, A):
     for i in _:
         if A[i] - 1 >= i:
             y[i] += 1
+        if i - 1 <= A[i] - 1:
+            y[i] += 4
         if int(A[i] / 2) + 1 <= i + 1:
             y[i] += 2
     return y
