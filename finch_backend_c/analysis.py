@@ -44,14 +44,17 @@ class Usage:
         return frozenset(direct | {b.name for b in self._passed("stored")})
 
     @cached_property
+    def overlapping(self) -> frozenset[str]:
+        """Names of buffers that may share memory: the kernel asks whether they do."""
+        asked = [e for e in self.expressions if isinstance(e, Overlaps)]
+        names = {buffer.name for e in asked for buffer in (e.first, e.second)}
+        return frozenset(names | {b.name for b in self._passed("overlapping")})
+
+    @cached_property
     def measured(self) -> frozenset[str]:
         """Names of buffers whose capacity is asked for."""
-        names = set(self.grown)
-        for e in self.expressions:
-            if isinstance(e, Length):
-                names.add(e.buffer.name)
-            elif isinstance(e, Overlaps):
-                names |= {e.first.name, e.second.name}
+        names = {e.buffer.name for e in self.expressions if isinstance(e, Length)}
+        names |= self.grown | self.overlapping
         return frozenset(names | {b.name for b in self._passed("measured")})
 
     @cached_property

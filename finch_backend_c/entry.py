@@ -130,9 +130,9 @@ class Entry:
         name = self.emitter.buffer(buffer).text
         grown = buffer.name in self.usage.grown
         if buffer.name in self.usage.used:
-            self.buffers[f"{self._pointer(buffer)}restrict {name}"] = c.Cast(
-                self._pointer(buffer), _word(record, slot.offset)
-            )
+            type = self._pointer(buffer)
+            alone = "" if buffer.name in self.usage.overlapping else "restrict "
+            self.buffers[f"{type}{alone}{name}"] = c.Cast(type, _word(record, slot.offset))
         if buffer.name in self.usage.measured:
             capacity = c.Cast("int64_t", _word(record, slot.offset + 1))
             yield c.Declare("int64_t" if grown else "const int64_t", f"{name}_cap", capacity)

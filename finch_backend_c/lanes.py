@@ -2,18 +2,19 @@
 
     int64_t j_at = start;
     double s_lane[4] = {-0.0, -0.0, -0.0, -0.0};
-    while (j_at <= stop - 4) {
-        #pragma omp simd
-        for (int64_t k = 0; k < 4; k++) {
-            const int64_t j = j_at + k;
-            s_lane[k] += a[j] * x[j];
+    if (j_at < stop)
+        while (j_at <= stop - 4) {
+            #pragma omp simd
+            for (int64_t k = 0; k < 4; k++) {
+                const int64_t j = j_at + k;
+                s_lane[k] += a[j] * x[j];
+            }
+            j_at += 4;
         }
-        j_at += 4;
-    }
     for (int64_t j = j_at; j < stop; j++) s += a[j] * x[j];
     s += s_lane[0] + s_lane[1] + (s_lane[2] + s_lane[3]);
 
-Long loops begin with twice as many lanes. ``#pragma omp simd reduction`` would say the same in a
+The first test is for loops without turns, of which ``stop - 4`` may wrap. Long loops begin with twice as many lanes. ``#pragma omp simd reduction`` would say the same in a
 line, but its lanes are filled and drained through memory: too slow for loops of a few turns.
 """
 
@@ -67,7 +68,8 @@ def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...
     narrow = Lanes(emitter, loop.lanes, count)
     parts: list[c.Stmt] = [start]
     if _turns(loop) >= LONG * count:
-        long = c.Binary(">=", c.Binary("-", stop, at), c.Number(str(LONG * count)))
+        enough = c.Binary(">=", c.Binary("-", stop, at), c.Number(str(LONG * count)))
+        long = c.Binary("&&", c.Binary("<", at, stop), enough)
         wide = Lanes(emitter, loop.lanes, 2 * count)
         body = (*wide.declared(), wide.filled(loop, at, stop), *wide.drained())
         parts.append(c.If(long, c.Block(body)))
@@ -153,7 +155,8 @@ class Lanes:
         """As many turns of the loop, from ``at`` on, as fill all lanes."""
         last = c.Binary("-", stop, c.Number(str(self.count)))
         step = c.Assign(at, c.Number(str(self.count)), "+=")
-        return c.While(c.Binary("<=", at, last), c.Block((self._one_turn(loop, at), step)))
+        turns = c.While(c.Binary("<=", at, last), c.Block((self._one_turn(loop, at), step)))
+        return c.If(c.Binary("<", at, stop), c.Block((turns,)))
 
     def drained(self) -> tuple[c.Stmt, ...]:
         return tuple(map(self._sum, self.arrays))

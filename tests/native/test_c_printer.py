@@ -223,7 +223,7 @@ def test_lanes_reduce_every_turn_once(op, dtype):
     record.buffer("b", data)
     statements = reduced(record, op, lift(1), n, data.dtype)
     compiled = QUICK.compile(kernel_of([record], statements, arguments=(n,)))
-    for stop in [*range(40), 127, 128, 135, 256, 300, 333]:
+    for stop in [*range(40), 127, 128, 135, 256, 300, 333, -1, -(2**63)]:
         data[:] = np.arange(400) if op is prim.add else np.where(np.arange(400) % 11, 1, 2)
         wanted = (np.sum if op is prim.add else np.prod)(data[: max(stop, 1)])
         assert call_kernel(compiled, [record], stop)[0] == 0
