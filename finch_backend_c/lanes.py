@@ -14,8 +14,9 @@
     for (int64_t j = j_at; j < stop; j++) s += a[j] * x[j];
     s += s_lane[0] + s_lane[1] + (s_lane[2] + s_lane[3]);
 
-The first test is for loops without turns, of which ``stop - 4`` may wrap. Long loops begin with twice as many lanes. ``#pragma omp simd reduction`` would say the same in a
-line, but its lanes are filled and drained through memory: too slow for loops of a few turns.
+The first test is for loops without turns, of which ``stop - 4`` may wrap. Long loops begin with
+twice as many lanes. ``#pragma omp simd reduction`` would say the same in a line, but its lanes are
+filled and drained through memory: too slow for loops of a few turns.
 """
 
 from __future__ import annotations

@@ -107,8 +107,10 @@ class _Units:
 
     def known_before(self, node: Access, k: int, above: int) -> bool:
         """Whether index ``k`` is known before the loop of the next index that is one of a loop
-        begins, deeper than ``above``, and can be looked up there."""
+        begins, deeper than ``above``, and can be looked up there, by the program's word too."""
         level = node.tensor.level_of(k)
+        if node.tensor.protocol_of(k) not in ("", RANDOM_ACCESS):
+            return False
         following = (self.depths.get(i, -1) for i in node.indices[k + 1 :] if isinstance(i, Index))
         loop = next((depth for depth in following if depth > above), None)
         if loop is None or level is None or RANDOM_ACCESS not in level.protocols:

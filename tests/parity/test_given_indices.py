@@ -28,6 +28,7 @@ from finch_levels import (
     SparseHash,
     SparseList,
 )
+from finch_wrappers import protocolize
 
 OUTER = (Dense, SparseList, SparseHash, SparseByteMap, RunList, SparseBand, SparseBlockList)
 MATRICES = tuple(outer(SparseList(Element(0.0))) for outer in OUTER)
@@ -35,7 +36,7 @@ MATRICES = tuple(outer(SparseList(Element(0.0))) for outer in OUTER)
 
 def agrees(program: Callable[..., Any], *args: Any) -> None:
     """The interpreter and the dense meaning agree; so does C, where rows are dense."""
-    if args[0].format == MATRICES[0]:
+    if getattr(args[0], "format", None) == MATRICES[0]:
         check(program, dense(1), *args)
         return
     expected = on(None, program).reference(dense(1)(), *args)
@@ -185,6 +186,14 @@ def test_a_condition_guards_the_row(backend: str) -> None:
 
 def text_of(program: Callable[..., Any], *args: Any) -> str:
     return str(kernel(backend="interpreter")(program).lower(*args).as_text("assembly"))
+
+
+@pytest.mark.parametrize("protocol", ["walk", "gallop", "follow"])
+def test_a_protocol_for_the_row_is_kept(protocol: str) -> None:
+    for outer in (SparseList, SparseBlockList):
+        A = Tensor(outer(SparseList(Element(0.0))), np.arange(12.0).reshape(3, 4) * [[1], [0], [1]])
+        for at in range(3):
+            agrees(row, protocolize(A, protocol, None), np.array([at]))
 
 
 def test_a_row_is_walked_not_searched() -> None:
