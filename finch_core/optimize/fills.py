@@ -138,6 +138,8 @@ class _Overwriting:
         if turns is None or not self._is_fixed(*turns) or not self._prover.le(turns[0], reached):
             return None
         start, stop = turns
+        if self._loads(statement) and not self._prover.le(reached, start):
+            return None  # an element that was stored before is not what it was filled with
         end = self._prover.maximum(reached, stop)
         if isinstance(statement, If) and not self._prover.le(stop, start + 1):
             if not self._prover.le(goal, stop):
@@ -207,6 +209,14 @@ class _Overwriting:
 
     def _is_load(self, expr: Expr) -> bool:
         return isinstance(expr, Load) and expr.buffer == self._buffer
+
+    def _loads(self, statement: Statement) -> bool:
+        return any(
+            self._is_load(node)
+            for inner in statement.walk()
+            for expr in inner.expressions
+            for node in expr.walk()
+        )
 
     def _touches(self, statement: Statement) -> bool:
         return any(True for _ in self._places(statement))

@@ -65,14 +65,15 @@ class _Dim:
     """A class of equal dimensions: the extents known for it, and what it can fall back on.
 
     ``own`` are the present dimensions of tensors that are declared with this dimension, ``ranges``
-    the ranges with which those are written. Where an index is shifted in an access of a declared
-    tensor, ``written`` has the indices that write this dimension, ``read`` the dimensions that
-    this index reads.
+    the ranges with which those are written, ``fits`` those with which they are only read. Where an
+    index is shifted in an access of a declared tensor, ``written`` has the indices that write this
+    dimension, ``read`` the dimensions that this index reads.
     """
 
     parent: _Dim | None = None
     known: list[tuple[Extent, Span | None, str]] = attrs.field(factory=list)
     ranges: list[_Range] = attrs.field(factory=list)
+    fits: list[_Range] = attrs.field(factory=list)
     own: list[Extent] = attrs.field(factory=list)
     written: list[_Relation] = attrs.field(factory=list)
     read: list[_Relation] = attrs.field(factory=list)
@@ -88,6 +89,7 @@ class _Dim:
             b.parent = a
             a.known += b.known
             a.ranges += b.ranges
+            a.fits += b.fits
             a.own += b.own
             a.written += b.written
             a.read += b.read
@@ -159,7 +161,7 @@ class _Dimensionalizer:
                 self.unit.fitting.add((index, extent))
             elif index in self.explicit:
                 range_ = self.explicit[index]
-                self.within(_Range(index, range_, extent, _what(node, k), node.span), dim)
+                self.within(_Range(index, range_, extent, _what(node, k), node.span), dim, written)
 
     def shifted(
         self, index: Index, dim: _Shifted, extent: Extent, what: str, node: Access, written: bool
@@ -167,7 +169,7 @@ class _Dimensionalizer:
         """An index that is shifted before it is one of a declared tensor."""
         if index in self.explicit:
             range_ = moved(self.explicit[index], dim.shift)
-            self.within(_Range(index, range_, extent, what, node.span), dim.dim)
+            self.within(_Range(index, range_, extent, what, node.span), dim.dim, written)
         elif index in self.indices:
             here, there = self.indices[index].find(), dim.dim.find()
             if written:
@@ -192,10 +194,12 @@ class _Dimensionalizer:
         extent = Extent(self.unit.present(extent.start), self.unit.present(extent.stop))
         return _Dim(known=[(extent, node.span, _what(node, k))])
 
-    def within(self, range_: _Range, dim: _Dim) -> None:
-        """A written-out range: it fixes a declared tensor's dimension, and must fit any other."""
+    def within(self, range_: _Range, dim: _Dim, written: bool) -> None:
+        """A written-out range: it fixes a declared tensor's dimension that it writes, and must fit
+        any other."""
         if dim.own and not dim.known:
-            dim.find().ranges.append(range_)
+            found = dim.find()
+            (found.ranges if written else found.fits).append(range_)
         else:
             self.fit(range_, dim.known[0][0])
 
@@ -278,12 +282,12 @@ class _Dimensionalizer:
                     self.unit.checks.append(
                         Check(first.stop, other.stop, message, span, hint=_SAME_INDEX)
                     )
-            for range_ in dim.ranges:
+            for range_ in dim.ranges + dim.fits:
                 self.fit(range_, first)
             return first
         found = self.covered(dim.ranges) or (dim.own[0] if dim.own else None)
         if found is not None:
-            for range_ in dim.ranges:
+            for range_ in dim.ranges + dim.fits:
                 self.fit(range_, found)
         return found
 

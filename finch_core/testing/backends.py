@@ -7,9 +7,11 @@ from finch_core.testing.call_tests import CallTests
 from finch_core.testing.kernel_tests import KernelTests
 from finch_core.testing.memory_tests import MemoryTests
 from finch_core.testing.operator_tests import OperatorTests
+from finch_core.testing.running import ANY_ORDER
 from finch_core.testing.statement_tests import StatementTests
 
 
+@ANY_ORDER
 class BackendSuite(OperatorTests, StatementTests, MemoryTests, CallTests, KernelTests):
     """What every backend must do. A test module needs no more than ::
 

@@ -25,7 +25,7 @@ from finch_core.testing.formats import (
     nest,
     takes_any_order,
 )
-from finch_core.testing.running import backend_names, on, using
+from finch_core.testing.running import ANY_ORDER, backend_names, on, using
 
 FULL = "FINCH_TESTS_FULL"
 """The environment variable that makes the suites leave nothing out."""
@@ -37,6 +37,7 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 """Fill values other than zero, with a dtype each."""
 
 
+@ANY_ORDER
 class LevelSuite:
     """What every level format must do, compared with NumPy. A test module needs no more than ::
 

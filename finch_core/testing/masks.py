@@ -14,7 +14,7 @@ from finch_core.plugins import hub
 from finch_core.tensor import Tensor
 from finch_core.testing.arrays import array
 from finch_core.testing.formats import Limit, admit, leaf, level_names, nest
-from finch_core.testing.running import backend_names, on, using
+from finch_core.testing.running import ANY_ORDER, backend_names, on, using
 
 SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
     1: ((0,), (1,), (7,), (30,)),
@@ -95,6 +95,7 @@ def _write_matrix(mask: Any) -> None:
             mask[i, j] = True
 
 
+@ANY_ORDER
 class MaskSuite:
     """What every mask must do beside every format. A test module needs no more than ::
 

@@ -8,10 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+import pytest
+
 from finch_core.backends import VARIABLE, backend
 from finch_core.kernels import Kernel, kernel
 
 Function = Callable[..., Any]
+
+ANY_ORDER = pytest.mark.filterwarnings("ignore::finch_core.errors.PerformanceWarning")
+"""Marks a suite whose programs read against the order of the storage on purpose."""
 
 
 def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[str, ...]:

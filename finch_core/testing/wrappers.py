@@ -28,7 +28,7 @@ from finch_core.testing.formats import (
     takes_any_order,
 )
 from finch_core.testing.levels import FULL
-from finch_core.testing.running import Function, backend_names, on, using
+from finch_core.testing.running import ANY_ORDER, Function, backend_names, on, using
 from finch_core.views import Example, Range, View
 
 SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
@@ -65,6 +65,7 @@ def _around(outer: Example, inner: Example) -> Example:
     )
 
 
+@ANY_ORDER
 class WrapperSuite:
     """What every wrapper must do. A test module needs no more than ::
 

@@ -13,10 +13,13 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 
 from random_checks import outcome, report
 from random_programs import make
+
+from finch_core import PerformanceWarning
 
 
 def main() -> int:
@@ -26,6 +29,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=20, help="how often one runs in C, too")
     options = parser.parse_args()
     os.environ.setdefault("FINCH_CFLAGS", "-O1")
+    warnings.simplefilter("ignore", PerformanceWarning)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FINCH_CACHE_DIR"] = folder
         return search(range(options.first, options.first + options.count), options.every)

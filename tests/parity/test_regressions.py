@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import Tensor, kernel
+from finch_core import DimensionMismatch, Tensor, kernel
 from finch_core.testing import backend_names, using
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 from finch_wrappers import BandMask
@@ -133,3 +133,38 @@ def test_a_guard_that_is_read_through_a_sum_of_indices(backend: str) -> None:
     A, B = Tensor(Dense(Element(0)), np.array([0, 0, 1])), np.array([[4, 5, 6]])
     out = Tensor(Dense(Element(0)), (1,))
     check(guarded_beyond_an_end, backend, out, A, np.array([0, 0, 2]), B)
+
+
+def read_by_a_shorter_range(y, s):
+    y[...] = 0
+    s[...] = 1
+    for i in range(0, 2):
+        s[()] += y[i]
+    return y
+
+
+@BACKENDS
+def test_a_range_that_only_reads_leaves_the_size_of_a_declared_tensor(backend: str) -> None:
+    out = Tensor(Dense(Element(0)), np.array([1, 2, 3]))
+    check(read_by_a_shorter_range, backend, out, Scalar(1))
+    assert out.shape == (3,)
+    with pytest.raises(DimensionMismatch, match="the range ends at 2"):
+        kernel(backend=backend)(read_by_a_shorter_range)(Tensor(Dense(Element(0)), (1,)), Scalar(1))
+
+
+def stored_before(y, A):
+    w = Tensor(Dense(Element(False)))
+    y[...] = False
+    for k in range(0, 2):
+        w[k] |= True
+    for k in _:
+        w[k] |= A[k]
+    for i in _:
+        y[i] |= w[i]
+    return y
+
+
+@BACKENDS
+def test_what_was_stored_before_the_second_loop_over_a_local(backend: str) -> None:
+    A = Tensor(Dense(Element(False)), np.array([False, False, False, True]))
+    check(stored_before, backend, Tensor(Dense(Element(False))), A)

@@ -195,6 +195,20 @@ def test_the_fill_of_rows_stays_where_one_may_keep_it(b, spoil):
     assert "fill" in agree(typed(b.finish()), values)
 
 
+@pytest.mark.parametrize("loads", [False, True])
+def test_a_piece_that_begins_before_the_last_one_ended(b, loads):
+    b.fill(Y, 0, N, 2.0)
+    with b.if_(M < N):
+        with b.for_("i", 0, M) as i:
+            b.store(Y, i, Load(X, i))
+        with b.for_("i", 0, N) as i:
+            b.store(Y, i, Load(X, i) + (Load(Y, i) if loads else 1.0))
+    with b.else_(), b.for_("i", 0, N) as i:
+        b.store(Y, i, 1.0)
+    text = agree(typed(b.finish()), {N: 3, M: 2, X: [1.0, 2.0, 3.0], Y: [7.0] * 3})
+    assert ("fill" in text) is loads
+
+
 def test_both_branches_may_store_an_element(b):
     b.fill(Y, 0, N, 2.0)
     with b.for_("i", 0, N) as i:
