@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from finch_core import primitives as prim
-from finch_core.dtypes import Type, concrete, is_weak
+from finch_core.dtypes import Type, concrete, is_weak, same
 from finch_core.errors import FormatError, Span
 from finch_core.expressions import Access, Call, Expr, Literal, Name, cast
 from finch_core.functions import Missing, MissingType, coalesce
@@ -93,7 +93,7 @@ def _type_of(call: Call) -> Type:
 
 def _as_type_of(expr: Expr, call: Call) -> Expr:
     dtype = _type_of(call)
-    if dtype is MissingType or is_weak(dtype) or expr.dtype == dtype:
+    if dtype is MissingType or is_weak(dtype) or same(expr.dtype, dtype):
         return expr
     return cast(expr, concrete(dtype))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.absent import first_present, propagate
-from finch_core.dtypes import concrete, is_tuple, is_weak
+from finch_core.dtypes import concrete, is_tuple, is_weak, same
 from finch_core.expressions import FALSE, TRUE, Call, Expr, Literal, cast, fold_literals
 from finch_core.operators import Operator, literal_value, operator
 
@@ -45,7 +45,7 @@ class Rule:
 
 def _same_type(expr: Expr, call: Call) -> Expr:
     """``expr`` in the type that the call has."""
-    if expr.dtype == call.dtype or is_weak(call.dtype):
+    if is_weak(call.dtype) or same(expr.dtype, call.dtype):
         return expr
     return cast(expr, concrete(call.dtype))
 
@@ -334,8 +334,8 @@ def _distribution(call: Call) -> Expr | None:
     if len(first.args) != 2 or not _ring(call, *first.args, *second.args):
         return None
     for common, y in zip(first.args, reversed(first.args), strict=True):
-        for same, z in zip(second.args, reversed(second.args), strict=True):
-            if common == same:
+        for twin, z in zip(second.args, reversed(second.args), strict=True):
+            if common == twin:
                 return Call(outer, (common, Call(call.op, (y, z))))
     return None
 

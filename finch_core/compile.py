@@ -282,12 +282,12 @@ def lower_kernel(
     _facts(ctx, unit)
     ctx.settled = _settled(ctx, stmt)
     _locals(ctx, arguments)
-    for check in unit.checks:
-        _emit_check(ctx, check)
-    ctx.sites[1:] = [attrs.evolve(site, early=True) for site in ctx.sites[1:]]
     for var, before in unit.snapshots.items():
         ctx.emit(asm.Let(before, var))
         ctx.constant(before)
+    for check in unit.checks:
+        _emit_check(ctx, check)
+    ctx.sites[1:] = [attrs.evolve(site, early=True) for site in ctx.sites[1:]]
     if ctx.allows("locals"):
         _settle_locals(ctx, stmt)
     ctx.lower(stmt)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import DimensionMismatch, Tensor, kernel
+from finch_core import DimensionMismatch, Tensor, coalesce, kernel
 from finch_core.testing import backend_names, using
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 from finch_wrappers import BandMask
@@ -168,3 +168,33 @@ def stored_before(y, A):
 def test_what_was_stored_before_the_second_loop_over_a_local(backend: str) -> None:
     A = Tensor(Dense(Element(False)), np.array([False, False, False, True]))
     check(stored_before, backend, Tensor(Dense(Element(False))), A)
+
+
+def checked_before_it_is_declared(y, z, A):
+    for i in _:
+        y[i] -= 1
+        z[i] = 1
+    y[...] = 0
+    for i in _:
+        y[i] += A[i]
+    return y
+
+
+@BACKENDS
+def test_dimensions_that_are_checked_before_the_program_changes_them(backend: str) -> None:
+    y, z = (Tensor(Dense(Element(0)), np.array([1, 2, 3])) for _ in range(2))
+    check(checked_before_it_is_declared, backend, y, z, np.array([4, 5]))
+    with pytest.raises(DimensionMismatch, match="dimension 0 of y is 2, but dimension 0 of z is 3"):
+        kernel(backend=backend)(checked_before_it_is_declared)(y, z, np.array([4, 5]))
+
+
+def beyond_the_end(y, A, B):
+    for i in _:
+        y[i] = A[i] - coalesce(B[~(i + 3)], 1)
+    return y
+
+
+@BACKENDS
+def test_what_stands_for_missing_has_the_type_that_it_would_have(backend: str) -> None:
+    A, B = np.zeros(1, np.uint8), np.zeros(1, np.int64)
+    check(beyond_the_end, backend, Tensor(Dense(Element(0)), np.zeros(1, int)), A, B)
