@@ -10,7 +10,6 @@ if dirty: q += 1
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 
 from finch_core.assembly import Assign, Block, Break, If, Let, Return, Statement
 from finch_core.assembly_rewrite import (
@@ -44,7 +43,8 @@ def _block(block: Block, mentions: Counter[str], redeclared: frozenset[str]) -> 
         inner = tuple(_block(b, mentions, redeclared) for b in statement.blocks)
         done.append(with_blocks(statement, inner))
     lowered = {s.var.name for s in done if isinstance(s, Let) and s.value == FALSE} - redeclared
-    for k, (first, second) in reversed(list(enumerate(pairwise(done)))):
+    for k in reversed(range(len(done) - 1)):
+        first, second = done[k : k + 2]  # as they are by now: what is guarded may raise a flag too
         flag = _tested(second)
         # it is lowered, raised and tested, and nothing else
         if flag in lowered and mentions[flag] == 3 and _raises(first, flag):

@@ -9,7 +9,7 @@ import pytest
 
 from finch_core import DimensionMismatch, Tensor, coalesce, kernel
 from finch_core.testing import backend_names, using
-from finch_levels import Dense, Element, Pattern, Scalar, SparseList
+from finch_levels import Dense, Element, Pattern, Scalar, SparseByteMap, SparseList
 from finch_wrappers import BandMask
 
 BACKENDS = pytest.mark.parametrize("backend", backend_names())
@@ -198,3 +198,17 @@ def beyond_the_end(y, A, B):
 def test_what_stands_for_missing_has_the_type_that_it_would_have(backend: str) -> None:
     A, B = np.zeros(1, np.uint8), np.zeros(1, np.int64)
     check(beyond_the_end, backend, Tensor(Dense(Element(0)), np.zeros(1, int)), A, B)
+
+
+def gathered_rows(y, at, A):
+    for i in range(0, 2):
+        for j in _:
+            y[at[i], j] |= A[at[j]]
+    return y
+
+
+@BACKENDS
+def test_what_a_flag_guards_may_raise_a_flag_itself(backend: str) -> None:
+    A = Tensor(SparseByteMap(Pattern()), np.array([True, False, False]))
+    y = Tensor(SparseByteMap(SparseByteMap(Element(0))), (3, 3))
+    check(gathered_rows, backend, y, np.zeros(3, np.int32), A)
