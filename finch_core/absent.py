@@ -16,9 +16,9 @@ def propagate(call: Call) -> Expr | None:
     if call.op is coalesce:
         return None
     for k, arg in enumerate(call.args):
+        if call.op is prim.ifelse and k > 0:
+            break
         if isinstance(arg, Missing):
-            if call.op is prim.ifelse and k > 0:
-                continue
             return _deciding(call) or Missing(_type_of(call))
         if _in_one_case(arg):
             return _cases(call, k)
@@ -68,15 +68,21 @@ def _deciding(call: Call) -> Expr | None:
 
 def _in_one_case(arg: Expr) -> bool:
     return isinstance(arg, Call) and arg.op is prim.ifelse and any(
-        isinstance(case, Missing) for case in arg.args[1:]
+        isinstance(case, Missing) or _in_one_case(case) for case in arg.args[1:]
     )  # fmt: skip
 
 
 def _cases(call: Call, k: int) -> Expr:
     cond, yes, no = call.args[k].children
     before, after = call.args[:k], call.args[k + 1 :]
-    cases = (Call(call.op, (*before, case, *after)) for case in (yes, no))
+    cases = (_settled(Call(call.op, (*before, case, *after))) for case in (yes, no))
     return Call(prim.ifelse, (cond, *cases))
+
+
+def _settled(call: Call) -> Expr:
+    """``call``, whose operands are simple, without what is missing where that can be."""
+    found = first_present(call) if call.op is coalesce else propagate(call)
+    return call if found is None else found
 
 
 def _present(arg: Expr) -> bool:

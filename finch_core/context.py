@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from finch_core import primitives as prim
-from finch_core.assembly import OUT_OF_MEMORY, Site
+from finch_core.assembly import OUT_OF_MEMORY, Assign, Block, Let, Site, Statement
 from finch_core.binding import BoundTensor
-from finch_core.builder import Builder, Names, negation
+from finch_core.builder import Builder, Names, conditional, negation
 from finch_core.errors import FinchError, OutOfMemory, Span
 from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift
 from finch_core.notation import Extent, Stmt
 from finch_core.prover import Prover, balanced, split
 from finch_core.simplify import Simplifier
+
+T = TypeVar("T")
 
 
 class Context(Builder):
@@ -114,6 +118,23 @@ class Context(Builder):
         return self._slots
 
     # -- control ------------------------------------------------------------------------
+
+    def under(self, cond: Expr, emit: Callable[[], T]) -> T:
+        """``emit()`` in an ``if cond``. Its variables can be named behind it, where they are zero
+        unless ``cond`` held."""
+        if isinstance(cond, Literal) and cond.value:
+            return emit()
+        with self.block() as statements, self.prover.assuming(cond):
+            result = emit()
+        body: list[Statement] = []
+        for statement in statements:
+            if isinstance(statement, Let):
+                zero = Literal(np.zeros((), statement.var.type)[()], statement.var.type)
+                self.emit(Let(statement.var, zero, mutable=True))
+                statement = Assign(statement.var, statement.value)
+            body.append(statement)
+        self.extend(conditional(cond, Block(tuple(body))))
+        return result
 
     def fork(
         self,

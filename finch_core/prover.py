@@ -62,6 +62,8 @@ class Prover:
     def __init__(self) -> None:
         self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
         self._definitions: dict[Expr, Expr] = {}
+        self._answers: dict[tuple[Expr, Expr, int], tuple[bool, int]] = {}
+        """What was asked of these facts, and how deeply it was looked into."""
 
     # -- facts --------------------------------------------------------------------------
 
@@ -76,6 +78,7 @@ class Prover:
                 self.know_le(a, arg + high)
         else:
             self._upper.setdefault(left, []).append((right, high - low))
+            self._answers = {}
 
     def know_equal(self, a: Expr, b: Expr) -> None:
         self.know_le(a, b)
@@ -84,6 +87,7 @@ class Prover:
     def define(self, var: Expr, value: Expr) -> None:
         """``var`` stands for ``value``, which may be a ``min`` or ``max``."""
         self._definitions[var] = value
+        self._answers = {}
 
     def least_of(self, expr: Expr) -> tuple[Expr, ...]:
         """What ``expr`` is the least of: the arguments of the ``min`` it stands for, or itself."""
@@ -116,13 +120,14 @@ class Prover:
     def assuming(self, *conds: Expr) -> Iterator[None]:
         """Facts that hold within the block only."""
         saved = {atom: list(edges) for atom, edges in self._upper.items()}
-        definitions = dict(self._definitions)
+        definitions, answers = dict(self._definitions), self._answers
+        self._answers = dict(answers)
         for cond in conds:
             self.know(cond)
         try:
             yield
         finally:
-            self._upper, self._definitions = saved, definitions
+            self._upper, self._definitions, self._answers = saved, definitions, answers
 
     # -- questions ----------------------------------------------------------------------
 
@@ -142,6 +147,16 @@ class Prover:
             return low <= high
         if depth == 0:
             return False
+        question = (left, right, high - low)
+        answer, looked = self._answers.get(question, (False, 0))
+        if not answer and looked < depth:
+            answer = self._follows(a, b, depth)
+            self._answers[question] = answer, depth
+        return answer
+
+    def _follows(self, a: Expr, b: Expr, depth: int) -> bool:
+        """Whether ``a <= b`` by what their atoms stand for."""
+        (left, low), (right, high) = split(a), split(b)
         left, right = self._definitions.get(left, left), self._definitions.get(right, right)
         if _is(left, prim.maximum_):
             return all(self._le(x + low, b, depth - 1) for x in left.args)  # type: ignore[attr-defined]

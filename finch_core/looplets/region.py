@@ -77,6 +77,11 @@ class Region:
             point = region.between(region.start, region.start + 1)
             ctx.fork(begins(ctx, region), lambda: point.lower(ctx))
             return
+        if region.looplets[slot].precedence in _BRANCHING and ctx.allows("masked"):
+            from finch_core.looplets.masked import lower_masked
+
+            if lower_masked(ctx, region):
+                return
         region.looplets[slot].lower(ctx, region, slot)
 
     def _is_at_most_point(self, ctx: Context) -> bool:
@@ -96,6 +101,9 @@ class Region:
 
 _VARYING = (Precedence.SEQUENCE, Precedence.JUMPER, Precedence.STEPPER)
 """Looplets that are simpler at a single index than along a loop."""
+
+_BRANCHING = (*_VARYING, Precedence.SWITCH)
+"""Looplets of which each doubles the number of cases."""
 
 
 def begins(ctx: Context, region: Region) -> Expr:

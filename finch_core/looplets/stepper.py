@@ -10,7 +10,6 @@ import attrs
 from finch_core.dtypes import INTP
 from finch_core.expressions import TRUE, Expr, Var
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
-from finch_core.looplets.masked import CASES, can_mask, merge_masked
 from finch_core.looplets.run import Run
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
@@ -58,8 +57,6 @@ class Stepper(Looplet):
             region.put(slot, self._at_point(ctx, region)).lower(ctx)
         elif len(slots) == 1:
             lower_lone(ctx, region, slot, self)
-        elif len(slots) > CASES and len(masked := _maskable(ctx, region, slots)) > CASES:
-            merge_masked(ctx, region, masked)
         elif not split_tails(ctx, region, slots):
             merge(ctx, region, slots)
 
@@ -126,12 +123,6 @@ class Stepper(Looplet):
             return cut
         tail = as_looplet(self.tail)
         return tail if cut == tail else Switch(self.position < self.end, cut, tail)
-
-
-def _maskable(ctx: Context, region: Region, slots: list[int]) -> dict[int, Stepper]:
-    """The steppers in ``slots``, if all can be merged without cases; else none."""
-    steps: dict[int, Stepper] = {k: region.looplets[k] for k in slots}  # type: ignore[misc]
-    return steps if all(can_mask(ctx, s) for s in steps.values()) else {}
 
 
 def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:

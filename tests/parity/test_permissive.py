@@ -153,6 +153,21 @@ def test_both_dimensions_may_be_padded(format: Format) -> None:
     assert found == (wide * (i + 10 * j)).sum()
 
 
+def neighbour(y, x, side):
+    y[...] = 0
+    for i in _:
+        near = x[~(i - 1)] if side[i] > 1 else (x[~(i + 1)] if side[i] > 0 else 4.0)
+        y[i] = coalesce(2.0 * (1.0 + near) - 1.0, 50.0)
+    return y
+
+
+@both_vectors
+def test_cases_within_cases_may_be_missing(format: Format) -> None:
+    x = np.array([1.0, 2.0, 0.0, 3.0, 5.0])
+    found = check(neighbour, dense(1), Tensor(format, x), np.array([2, 1, 0, 2, 1]))
+    assert found.tolist() == [50.0, 1.0, 9.0, 1.0, 50.0]
+
+
 def test_missing_must_be_given_a_value() -> None:
     def careless(y, x):
         y[...] = 0

@@ -1,0 +1,120 @@
+"""How many cases a merge has: which of its operands double them, and whether that is too many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
+
+from finch_core.expressions import Access, Expr, Literal
+from finch_core.looplets.base import Looplet, as_looplet
+from finch_core.looplets.region import Region, Slot
+from finch_core.looplets.run import Run
+from finch_core.looplets.sequence import Sequence
+from finch_core.looplets.spike import Spike
+from finch_core.looplets.stepper import Stepper
+from finch_core.looplets.switch import Switch
+from finch_core.notation import Update
+from finch_core.prover import split
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+CASES = 30
+"""The most cases that a merge has: one of N operands of rank r has (r + 1)^N, for each is there, or
+was absent from one of the loops around on."""
+
+FEW = 2
+"""So few operands are merged by cases, however many those are."""
+
+
+def exploding(ctx: Context, region: Region) -> list[int]:
+    """The operands that a merge by cases would have too many cases for; none where it has not."""
+    slots = _branching(ctx, region)
+    few = len(set(slots.values())) <= FEW or _cases(ctx, region, slots) <= CASES
+    return [] if few else sorted(slots)
+
+
+def _cases(ctx: Context, region: Region, slots: dict[int, Hashable]) -> int:
+    """How many cases there are of the operands in ``slots``."""
+    ranks = {slot.number: slot.ndim for slot in slots_of(region)}
+    cases: dict[Hashable, int] = {}
+    for k, shared in slots.items():
+        own = ranks[k] + 1 + _is_compound(ctx, region.looplets[k])
+        cases[shared] = max(own, cases.get(shared, 1))
+    return math.prod(cases.values())
+
+
+def _is_compound(ctx: Context, looplet: Looplet) -> bool:
+    """Whether it has cases of its own, beside being there and being absent."""
+    if isinstance(looplet, Switch):
+        return not all(isinstance(as_looplet(x), Run) for x in (looplet.head, looplet.tail))
+    if isinstance(looplet, Stepper):
+        return not isinstance(_step_of(ctx, looplet), Spike)
+    return isinstance(looplet, Sequence) and len(looplet.phases) > 2
+
+
+def _step_of(ctx: Context, steps: Stepper) -> Looplet:
+    """What a step is; nothing is emitted."""
+    with ctx.block(), ctx.prover.assuming():
+        return steps.step(ctx, steps.position)
+
+
+def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
+    """The operands that are read and double the number of cases; those with the same value do so
+    together, for what one of them is tells what the others are."""
+    written = written_slots(region)
+    looplets = {k: found for k, found in region.looplets.items() if k not in written}
+    if len(looplets) <= FEW:
+        return {}
+    slots: dict[int, Hashable] = {}
+    for k, looplet in looplets.items():
+        if isinstance(looplet, Switch):
+            slots[k] = looplet.cond
+        elif isinstance(looplet, Stepper) and not _is_steady(ctx, looplet):
+            slots[k] = k
+    sequences = {k: s for k, s in looplets.items() if isinstance(s, Sequence)}
+    if len(slots) + len(sequences) > FEW:
+        slots |= _unordered(ctx, sequences)
+    return slots
+
+
+def _is_steady(ctx: Context, steps: Stepper) -> bool:
+    """Whether each step is the same wherever the region ends: it needs no case of its own."""
+    body = _step_of(ctx, steps)
+    return body.truncated() == body
+
+
+def _unordered(ctx: Context, sequences: dict[int, Sequence]) -> dict[int, Hashable]:
+    """The sequences of which a phase may end before or behind one of another's, with what it
+    depends on where they end."""
+    stops = {k: [p.stop for p in s.phases if p.stop is not None] for k, s in sequences.items()}
+    listed = sorted({stop for ends in stops.values() for stop in ends}, key=repr)
+
+    def known(a: Expr, b: Expr) -> bool:
+        return a == b or ctx.prover.le(a, b) or ctx.prover.le(b, a)
+
+    loose = {a for a in listed if any(not known(a, b) for b in listed)}
+    return {
+        k: frozenset(atom for atom, _ in map(split, ends) if not isinstance(atom, Literal))
+        for k, ends in stops.items()
+        if loose.intersection(ends)
+    }
+
+
+def written_slots(region: Region) -> set[int]:
+    """The slots that are updated."""
+    return {
+        part.target.tensor.number
+        for part in region.body.walk()
+        if isinstance(part, Update) and isinstance(part.target.tensor, Slot)
+    }
+
+
+def slots_of(region: Region) -> Iterator[Slot]:
+    """The slots of a region, as often as it accesses them."""
+    for part in region.body.walk():
+        for expr in part.exprs:
+            for node in expr.walk():
+                if isinstance(node, Access) and isinstance(node.tensor, Slot):
+                    yield node.tensor
