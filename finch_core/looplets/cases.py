@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
+from finch_core.bounds import Beyond
 from finch_core.expressions import Access, Expr, Literal
 from finch_core.looplets.base import Looplet, as_looplet
 from finch_core.looplets.region import Region, Slot
@@ -16,6 +17,7 @@ from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.notation import Update
 from finch_core.prover import split
+from finch_core.selection import Failing
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -70,13 +72,22 @@ def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
     slots: dict[int, Hashable] = {}
     for k, looplet in looplets.items():
         if isinstance(looplet, Switch):
-            slots[k] = looplet.cond
+            if not _is_check(looplet):
+                slots[k] = looplet.cond
         elif isinstance(looplet, Stepper) and not _is_steady(ctx, looplet):
             slots[k] = k
     sequences = {k: s for k, s in looplets.items() if isinstance(s, Sequence)}
     if len(slots) + len(sequences) > FEW:
         slots |= _unordered(ctx, sequences)
     return slots
+
+
+def _is_check(looplet: Switch) -> bool:
+    """Whether one of the two is out of bounds: that case ends the program."""
+    parts = as_looplet(looplet.head), as_looplet(looplet.tail)
+    return any(
+        isinstance(x, Failing) or (isinstance(x, Run) and isinstance(x.body, Beyond)) for x in parts
+    )
 
 
 def _is_steady(ctx: Context, steps: Stepper) -> bool:

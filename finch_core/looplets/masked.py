@@ -23,6 +23,7 @@ import attrs
 import numpy as np
 
 from finch_core.binding import Constant, TensorLike
+from finch_core.bounds import Beyond
 from finch_core.builder import negation
 from finch_core.expressions import FALSE, TRUE, Expr, Literal
 from finch_core.looplets.base import Looplet, as_looplet
@@ -71,10 +72,11 @@ class Piece:
         return attrs.evolve(self, stop=self.stop.min(stop), open=False)
 
 
-def lower_masked(ctx: Context, region: Region) -> bool:
-    """Emit the region without cases, where there are too many; gives whether it was emitted."""
+def lower_masked(ctx: Context, region: Region, slot: int) -> bool:
+    """Emit the region without cases, where there are too many and ``slot`` would be the next to be
+    parted into some; gives whether it was emitted."""
     slots = exploding(ctx, region)
-    if not slots:
+    if slot not in slots:
         return False
     cursors = dict(ctx.cursors)
     with ctx.block() as statements, ctx.prover.assuming():
@@ -243,6 +245,8 @@ class _Merge:
         positions move along with the loop."""
         looplet = self._expanded(looplet, guard)
         if isinstance(looplet, Run):
+            if isinstance(looplet.body, Beyond):
+                raise _Unmaskable
             return Piece(None, looplet, self._is_present(looplet.body), looplet)
         if isinstance(looplet, Lookup):
             return Piece(None, looplet, TRUE, looplet)
@@ -354,9 +358,9 @@ class _Merge:
         def at(ctx: Context, index: Expr) -> Looplet:
             yes = ctx.under(cond, lambda: _at(ctx, head, index))
             no = ctx.under(negation(cond), lambda: _at(ctx, tail, index))
-            if isinstance(yes, Run) and isinstance(no, Run):
-                return Run(choice(cond, yes.body, no.body))
-            return Switch(cond, yes, no)
+            if any(not isinstance(x, Run) or isinstance(x.body, Beyond) for x in (yes, no)):
+                return Switch(cond, yes, no)
+            return Run(choice(cond, yes.body, no.body))  # type: ignore[attr-defined]
 
         return Lookup(at)
 

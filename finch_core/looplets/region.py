@@ -80,7 +80,7 @@ class Region:
         if region.looplets[slot].precedence in _BRANCHING and ctx.allows("masked"):
             from finch_core.looplets.masked import lower_masked
 
-            if lower_masked(ctx, region):
+            if lower_masked(ctx, region, slot):
                 return
         region.looplets[slot].lower(ctx, region, slot)
 
