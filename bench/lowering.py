@@ -93,6 +93,9 @@ def _operands() -> list[dict[str, Any]]:
     return [
         _row(f"{n} vectors added", total(1, n), [Tensor(lists(1)) for _each in range(n + 1)])
         for n in (1, 2, 3, 4, 5, 8, 12, 16)
+    ] + [
+        _row(f"{n} matrices of lists added", total(2, n), [Tensor(lists(2)) for _ in range(n + 1)])
+        for n in (2, 3, 4, 8, 12)
     ]
 
 
