@@ -294,7 +294,7 @@ def lower_kernel(
     body = ctx.finish()
     params = tuple(_params(arguments))
     kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
-    disabled = options.disabled | {"lanes"} if options.strict else options.disabled
+    disabled = options.disabled | {"lanes", "indirect"} if options.strict else options.disabled
     kernel = optimize_kernel(typed_kernel(kernel), disabled)
     return attrs.evolve(kernel, params=tuple(_used(kernel)))
 
