@@ -1,4 +1,5 @@
-"""What each assembly pass is worth: the same kernel with the pass and without it, side by side."""
+"""What each rule, assembly pass and optimisation of the backend is worth: the same kernel with it
+and without it, side by side."""
 
 from __future__ import annotations
 
@@ -146,7 +147,7 @@ def source(program: Kernel) -> Callable[..., Any]:
 
 
 CASES = (
-    Case(("promote", "fills", "settled"), "SpMV by rows, CSR", rows, sparse_arguments),
+    Case(("promote", "fills", "settled", "restrict"), "SpMV by rows, CSR", rows, sparse_arguments),
     Case(("elements",), "SpMV, SparsePinpoint", rows, permutation_arguments),
     Case(("invariant",), "SpMV by columns, CSC", columns, column_arguments),
     Case(("lanes", "promote"), "dense matrix times vector", rows, dense_arguments),
@@ -157,10 +158,13 @@ CASES = (
     Case(("indirect",), "SpMV, CSR, 30 a row", rows, rows_of(30)),
     Case(("indirect",), "SpMV, CSR, 100 a row", rows, rows_of(100)),
     Case(
-        ("flags", "dead", "invariant", "settled"), "Gustavson's SpGEMM", product, product_arguments
+        ("flags", "dead", "invariant", "settled", "restrict", "sort"),
+        "Gustavson's SpGEMM",
+        product,
+        product_arguments,
     ),
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
-    Case(("steady", "points"), "erosion, runs", source(images.erode_runs), run_images),
+    Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
     Case(("ranges", "unswitched"), "masked histogram", source(images.histogram), masked_images),
 )
 

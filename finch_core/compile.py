@@ -33,8 +33,8 @@ STAGES = ("program", "normalized", "assembly", "source")
 
 @attrs.frozen
 class Options:
-    """How a kernel is compiled. ``disabled`` names rules and assembly passes to leave out, which
-    changes times, not answers (for tests and ``bench/passes.py``)."""
+    """How a kernel is compiled. ``disabled`` names rules, assembly passes and optimisations of the
+    backend to leave out, which changes times, not answers (for tests and ``bench/passes.py``)."""
 
     strict: bool = False
     backend: str | None = None
