@@ -90,31 +90,29 @@ def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...
     """A loop whose lanes are ``permitted``; ``stop`` may be evaluated again and again."""
     at = c.Name(emitter.scope.fresh(loop.var.name + "_at"))
     start = c.Declare(ctype(concrete(loop.var.type)), at.text, emitter.node(loop.start))
-    some = c.Binary("<", at, stop)
-    kept = emitter.kept.get(loop.lanes)
-    loads = scattered(loop)
-    if kept is not None and not loads:
-        parts = (kept.filled(loop, at, stop), *_rest(emitter, loop, at, stop, kept.count))
-        return start, c.If(some, c.Block(parts))
-    count = _count(loop.lanes)
+    loads, kept = scattered(loop), emitter.kept.get(loop.lanes)
     if loads:
-        lanes = Lanes(emitter, loop.lanes, LOADED * count, loads)
-        enough = c.Binary("&&", some, _at_least(INDIRECT, at, stop))
-        one_by_one = c.For(
-            ctype(concrete(loop.var.type)),
-            emitter.scope.variable(loop.var.name),
-            at,
-            stop,
-            emitter.block(loop.body),
-        )
-        return start, c.If(enough, c.Block(lanes.whole(loop, at, stop))), one_by_one
-    lanes = Lanes(emitter, loop.lanes, count)
-    parts = (
-        *_begun(emitter, loop, at, stop, count),
-        *lanes.whole(loop, at, stop),
-        *_rest(emitter, loop, at, stop, count),
-    )
-    return start, c.If(some, c.Block(parts))
+        return start, *_indirect(emitter, loop, at, stop, loads)
+    count = _count(loop.lanes)
+    parts: list[c.Stmt] = []
+    if kept is None:
+        parts += _begun(emitter, loop, at, stop, count)
+        parts += Lanes(emitter, loop.lanes, count).whole(loop, at, stop)
+    else:
+        parts.append(kept.filled(loop, at, stop))
+    parts += _rest(emitter, loop, at, stop, count)
+    return start, c.If(c.Binary("<", at, stop), c.Block(tuple(parts)))
+
+
+def _indirect(
+    emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, loads: frozenset[Load]
+) -> tuple[c.Stmt, ...]:
+    """A loop through an index: in lanes if it is long, and what is left one by one."""
+    lanes = Lanes(emitter, loop.lanes, LOADED * _count(loop.lanes), loads)
+    enough = c.Binary("&&", c.Binary("<", at, stop), _at_least(INDIRECT, at, stop))
+    type, name = ctype(concrete(loop.var.type)), emitter.scope.variable(loop.var.name)
+    one_by_one = c.For(type, name, at, stop, emitter.block(loop.body))
+    return c.If(enough, c.Block(lanes.whole(loop, at, stop))), one_by_one
 
 
 def _begun(
@@ -287,7 +285,7 @@ class Lanes:
 
     def _split(self, loop: asm.For, at: c.Expr) -> tuple[c.Stmt, ...]:
         """The same, after the ``loads`` that it needs, one by one."""
-        reducing, held = without_loads(loop.body, self.loads)
+        reducing, held = _without_loads(loop.body, self.loads)
         arrays = {var.name: self._array(load.buffer.name) for load, var in held.items()}
         loading = (
             *_needed(loop.body.statements, held),
@@ -317,7 +315,7 @@ class Lanes:
 # -- loads apart from the rest ------------------------------------------------------------------
 
 
-def without_loads(body: asm.Block, loads: frozenset[Load]) -> tuple[asm.Block, dict[Load, Var]]:
+def _without_loads(body: asm.Block, loads: frozenset[Load]) -> tuple[asm.Block, dict[Load, Var]]:
     """The reductions in ``body`` with variables in place of ``loads``, and these variables."""
     held: dict[Load, Var] = {}
 
