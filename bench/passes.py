@@ -1,4 +1,5 @@
-"""What each assembly pass is worth: the same kernel with the pass and without it, side by side."""
+"""What each rule, assembly pass and optimisation of the backend is worth: the same kernel with it
+and without it, side by side."""
 
 from __future__ import annotations
 
@@ -80,6 +81,12 @@ class Case:
     arguments: Callable[[], tuple[Any, ...]]
 
 
+def rows_of(each: int) -> Callable[[], tuple[Any, ...]]:
+    """SpMV of a million random entries, ``each`` in every row."""
+    n = 1_000_000 // each
+    return lambda: (Tensor(VECTOR), random_csr(n, each), asarray(np.random.rand(n + each)))
+
+
 def random_csr(n: int, each: int, seed: int = 0) -> Tensor:
     """``each`` entries in every row, at random columns."""
     rng = np.random.default_rng(seed)
@@ -105,6 +112,10 @@ def band_arguments() -> tuple[Any, ...]:
     band = Dense(SparseBand(Element(0.0), index=np.int32, pointer=np.int32))
     A = Tensor(band, generators.banded(10_000, 10))
     return Tensor(VECTOR), A, asarray(np.random.rand(10_000))
+
+
+def triangle_arguments() -> tuple[Any, ...]:
+    return Tensor(VECTOR), Tensor(CSR, generators.triangle(1024)), asarray(np.random.rand(1024))
 
 
 def block_arguments() -> tuple[Any, ...]:
@@ -136,17 +147,24 @@ def source(program: Kernel) -> Callable[..., Any]:
 
 
 CASES = (
-    Case(("promote", "fills", "settled"), "SpMV by rows, CSR", rows, sparse_arguments),
+    Case(("promote", "fills", "settled", "restrict"), "SpMV by rows, CSR", rows, sparse_arguments),
     Case(("elements",), "SpMV, SparsePinpoint", rows, permutation_arguments),
     Case(("invariant",), "SpMV by columns, CSC", columns, column_arguments),
     Case(("lanes", "promote"), "dense matrix times vector", rows, dense_arguments),
     Case(("lanes",), "SpMV, a band of 21", rows, band_arguments),
     Case(("lanes",), "SpMV, blocks of 8", rows, block_arguments),
+    Case(("indirect",), "SpMV, CSR, a triangle", rows, triangle_arguments),
+    Case(("indirect",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
+    Case(("indirect",), "SpMV, CSR, 30 a row", rows, rows_of(30)),
+    Case(("indirect",), "SpMV, CSR, 100 a row", rows, rows_of(100)),
     Case(
-        ("flags", "dead", "invariant", "settled"), "Gustavson's SpGEMM", product, product_arguments
+        ("flags", "dead", "invariant", "settled", "restrict", "sort"),
+        "Gustavson's SpGEMM",
+        product,
+        product_arguments,
     ),
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
-    Case(("steady", "points"), "erosion, runs", source(images.erode_runs), run_images),
+    Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
     Case(("ranges", "unswitched"), "masked histogram", source(images.histogram), masked_images),
 )
 

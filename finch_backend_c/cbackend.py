@@ -22,17 +22,28 @@ grows faster than the kernel, and a merge of many levels is bound by its branche
 _SPARING = ("-O1",)
 
 
+OPTIMISATIONS = frozenset({"restrict", "sort"})
+"""What of the backend's own ``Options.disabled`` may name (``docs/performance.md``)."""
+
+
 @attrs.define
 class CBackend:
     """Kernels in C, compiled by the system's compiler and kept on disk.
 
     ``flags`` are appended to the compiler's; ``fail_alloc`` makes the allocation of that number
-    fail (counted from 1 when a kernel is loaded): both are for tests.
+    fail (counted from 1 when a kernel is loaded); ``disabled`` are optimisations that are left
+    out: all are for tests.
     """
 
     flags: tuple[str, ...] = ()
     fail_alloc: int = 0
+    disabled: frozenset[str] = frozenset()
     name: str = attrs.field(default="c", init=False)
+
+    def without(self, names: frozenset[str]) -> CBackend:
+        """The backend without those of its optimisations that are among ``names``."""
+        disabled = self.disabled | (names & OPTIMISATIONS)
+        return self if disabled == self.disabled else attrs.evolve(self, disabled=disabled)
 
     def available(self) -> str:
         """An empty string if there is a C compiler, else what was looked for."""
@@ -46,7 +57,8 @@ class CBackend:
         """Compile a kernel; raises ``BackendError`` with the compiler's own words."""
         from finch_backend_c.entry import signature, translate
 
-        source, letters = translate(kernel, fail_alloc=self.fail_alloc), signature(kernel)
+        source = translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
+        letters = signature(kernel)
         compiler = toolchain.find()
         library = self._build(compiler, source)
         if key:
@@ -95,7 +107,8 @@ class CBackend:
 
     def _entry(self, compiler: toolchain.Compiler, key: str) -> str:
         flags = (*toolchain.BASE_FLAGS, *toolchain.OPTIONAL_FLAGS, *self._extra())
-        return cache.name(key, compiler.identity, *flags, str(self.fail_alloc))
+        own = str(self.fail_alloc), *sorted(self.disabled)
+        return cache.name(key, compiler.identity, *flags, *own)
 
     def _build(self, compiler: toolchain.Compiler, source: str) -> bytes:
         """The library, with as many of the optional flags as the compiler takes."""

@@ -102,6 +102,14 @@ class Initializer(Expr):
     items: tuple[Expr, ...]
 
 
+@attrs.frozen
+class Range(Expr):
+    """An item for the first ``count`` elements: ``[0 ... count - 1] = value``."""
+
+    count: int
+    value: Expr
+
+
 class Stmt:
     """A C statement."""
 

@@ -34,12 +34,20 @@ Typed = tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]
 class Emitter:
     """Translates the statements of one kernel or function.
 
-    ``scope`` names things, ``functions`` are the C names of the assembly's functions. The outcome
-    of a kernel is left to ``fail`` and ``out``, which ``entry`` sets up.
+    ``scope`` names things, ``functions`` are the C names of the assembly's functions, ``disabled``
+    the backend's optimisations that are left out. The outcome of a kernel is left to ``fail`` and
+    ``out``, which ``entry`` sets up.
     """
 
-    def __init__(self, scope: Scope, functions: dict[str, str], usage: Usage) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        functions: dict[str, str],
+        usage: Usage,
+        disabled: frozenset[str] = frozenset(),
+    ) -> None:
         self.scope, self.functions, self.usage = scope, functions, usage
+        self.disabled = disabled
         self.dtypes: set[np.dtype[Any]] = set()
         self.cleanup = False
         self._loop_names: dict[str, str] = {}
@@ -279,7 +287,8 @@ class Emitter:
         count = self.node(s.stop)
         if not (isinstance(s.start, ir.Literal) and s.start.value == 0):
             count = c.Binary("-", count, self.node(s.start))
-        function = f"sort_{suffix(s.buffer.dtype)}"
+        name = "heapsort" if "sort" in self.disabled else "sort"
+        function = f"{name}_{suffix(s.buffer.dtype)}"
         return (c.Evaluate(c.Call(function, (self.past(s.buffer, s.start), count))),)
 
     def _emit_fail(self, s: asm.Fail) -> tuple[c.Stmt, ...]:

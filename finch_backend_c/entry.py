@@ -131,7 +131,8 @@ class Entry:
         grown = buffer.name in self.usage.grown
         if buffer.name in self.usage.used:
             type = self._pointer(buffer)
-            alone = "" if buffer.name in self.usage.overlapping else "restrict "
+            shared = buffer.name in self.usage.overlapping
+            alone = "" if shared or "restrict" in self.emitter.disabled else "restrict "
             self.buffers[f"{type}{alone}{name}"] = c.Cast(type, _word(record, slot.offset))
         if buffer.name in self.usage.measured:
             capacity = c.Cast("int64_t", _word(record, slot.offset + 1))
@@ -231,10 +232,10 @@ def _copy(to: c.Expr, source: c.Expr, sized: str) -> c.Stmt:
 
 
 def _function(
-    function: asm.Function, functions: dict[str, str], scope: Scope
+    function: asm.Function, functions: dict[str, str], scope: Scope, disabled: frozenset[str]
 ) -> tuple[c.Function, Emitter]:
     usage = Usage(function.body)
-    emitter = Emitter(Scope(scope), functions, usage)
+    emitter = Emitter(Scope(scope), functions, usage, disabled)
     params: list[str] = []
     for param in function.params:
         if isinstance(param, Buffer):
@@ -313,17 +314,19 @@ def _prototype(name: str) -> str:
     return f"{type} {name}({', '.join([type] * (1 + binary))});\n"
 
 
-def translate(kernel: asm.Kernel, *, fail_alloc: int = 0) -> str:
-    """The C text of a kernel.
+def translate(
+    kernel: asm.Kernel, *, fail_alloc: int = 0, disabled: frozenset[str] = frozenset()
+) -> str:
+    """The C text of a kernel, without the optimisations ``disabled``.
 
     ``fail_alloc`` (for tests of the out-of-memory exit) makes the allocation of that number fail,
     counted from 1 when the kernel is loaded.
     """
     scope = Scope()
     functions = {f.name: scope.fresh(f.name) for f in kernel.functions}
-    emitted = [_function(f, functions, scope) for f in kernel.functions]
+    emitted = [_function(f, functions, scope, disabled) for f in kernel.functions]
     work, usage = scope.fresh("work"), Usage(kernel.body)
-    emitter = Emitter(Scope(scope), functions, usage)
+    emitter = Emitter(Scope(scope), functions, usage, disabled)
     entry = Entry(kernel, emitter, usage).functions(work)
     texts = [*(print_function(f) for f, _ in emitted), *map(print_function, entry)]
     dtypes = emitter.dtypes.union(*(e.dtypes for _, e in emitted))

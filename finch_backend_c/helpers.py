@@ -228,7 +228,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
     "c": _COMPLEX,
 }
 
-_SORT = """\
+_HEAPSORT = """\
 static void sift_$S($T *a, int64_t root, int64_t n)
 {
     const $T value = a[root];
@@ -242,6 +242,19 @@ static void sift_$S($T *a, int64_t root, int64_t n)
     a[root] = value;
 }
 
+static void heapsort_$S($T *a, int64_t n)
+{
+    for (int64_t k = n / 2; k-- > 0;)
+        sift_$S(a, k, n);
+    while (n-- > 1) {
+        const $T largest = a[0];
+        a[0] = a[n];
+        a[n] = largest;
+        sift_$S(a, 0, n);
+    }
+}
+"""
+_SORT = """\
 typedef $T eight_$S __attribute__((vector_size(8 * sizeof($T)), may_alias));
 
 // Sort up to 64 different numbers by counting for each how many are less, so that no branch depends
@@ -276,14 +289,7 @@ static void sort_within_$S($T *a, int64_t n, int depth)
 {
     while (n > 64) {
         if (depth-- == 0) {
-            for (int64_t k = n / 2; k-- > 0;)
-                sift_$S(a, k, n);
-            while (n-- > 1) {
-                const $T largest = a[0];
-                a[0] = a[n];
-                a[n] = largest;
-                sift_$S(a, 0, n);
-            }
+            heapsort_$S(a, n);
             return;
         }
         const $T x = a[0], y = a[n / 2], z = a[n - 1];
@@ -345,8 +351,9 @@ def helper(name: str) -> str | None:
     if match is None:
         return None
     dtype = SUFFIXES[match[2]]
-    if match[1] == "sort":
-        return Template(_SORT).substitute(_fields(dtype))
+    if match[1] in ("sort", "heapsort"):
+        sort = _SORT if match[1] == "sort" else _HEAPSORT
+        return Template(sort).substitute(_fields(dtype))
     text = _FAMILIES[dtype.kind].get(match[1])
     if text is None:
         return None

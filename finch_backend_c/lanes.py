@@ -1,8 +1,8 @@
 """Sums in lanes: partial sums side by side, which a compiler keeps in a vector.
 
     int64_t j_at = start;
-    double s_lane[4] = {-0.0, -0.0, -0.0, -0.0};
-    if (j_at < stop)
+    if (j_at < stop) {
+        double s_lane[4] = {-0.0, -0.0, -0.0, -0.0};
         while (j_at <= stop - 4) {
             #pragma omp simd
             for (int64_t k = 0; k < 4; k++) {
@@ -11,28 +11,48 @@
             }
             j_at += 4;
         }
-    for (int64_t j = j_at; j < stop; j++) s += a[j] * x[j];
-    s += s_lane[0] + s_lane[1] + (s_lane[2] + s_lane[3]);
+        for (int64_t k = 0; k < 4; k++) s += s_lane[k];
+        if (j_at <= stop - 2) {
+            for (int64_t k = 0; k < 2; k++) {
+                const int64_t j = j_at + k;
+                s += a[j] * x[j];
+            }
+            j_at += 2;
+        }
+        if (j_at < stop) s += a[j_at] * x[j_at];
+    }
 
 The first test is for loops without turns, of which ``stop - 4`` may wrap. Long loops begin with
-twice as many lanes. ``#pragma omp simd reduction`` would say the same in a line, but its lanes are
-filled and drained through memory: too slow for loops of a few turns.
+four times as many lanes. ``#pragma omp simd reduction`` would say the same in a line, but its lanes
+are filled and drained through memory: too slow for loops of a few turns.
+
+Where loads go through an index, only a long loop has lanes, and they are loaded before, one by one,
+since a vector loop would gather them:
+
+    double x_lane[4];
+    for (int64_t k = 0; k < 4; k++) x_lane[k] = x[idx[q_at + k]];
+    #pragma omp simd
+    for (int64_t k = 0; k < 4; k++) s_lane[k] += a[q_at + k] * x_lane[k];
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.operators import constant
 from finch_backend_c.spelling import ctype
 from finch_core import assembly as asm
-from finch_core.assembly_rewrite import changed_names, own_changes, read_names
+from finch_core.assembly_rewrite import Substitution, changed_names, own_changes, read_names
 from finch_core.dtypes import concrete
-from finch_core.expressions import Literal, Var
+from finch_core.expressions import Expr, Literal, Load, Var
+from finch_core.optimize.indirect import LONG as INDIRECT
+from finch_core.optimize.indirect import scattered
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
@@ -42,8 +62,16 @@ Reductions = tuple[tuple[Var, Any], ...]
 
 VECTOR = 32
 """Bytes of a variable's lanes: one vector, or two of half the length."""
-LONG = 32
-"""Vectors from which a loop begins with twice as many lanes."""
+WIDE = 4
+"""Times as many lanes have long loops: additions wait for those before."""
+LONG = 16
+"""Vectors from which a loop is long."""
+LOADED = 2
+"""Times as many lanes have loops through an index: the loads of one turn are many."""
+CHAINS = 4
+"""Lanes that are drained one after the other: what others there are is added to these first."""
+FEW = 8
+"""Lanes whose initial values are written out."""
 
 _OPERATORS = {"add": ("+", -0.0), "mul": ("*", 1.0)}
 """C's operator, and what lanes start from: the number that changes none, nor its sign."""
@@ -62,26 +90,89 @@ def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...
     """A loop whose lanes are ``permitted``; ``stop`` may be evaluated again and again."""
     at = c.Name(emitter.scope.fresh(loop.var.name + "_at"))
     start = c.Declare(ctype(concrete(loop.var.type)), at.text, emitter.node(loop.start))
-    kept = emitter.kept.get(loop.lanes)
-    if kept is not None:
-        return (start, kept.filled(loop, at, stop), _rest(emitter, loop, at, stop))
+    loads, kept = scattered(loop), emitter.kept.get(loop.lanes)
+    if loads:
+        return start, *_indirect(emitter, loop, at, stop, loads)
     count = _count(loop.lanes)
-    narrow = Lanes(emitter, loop.lanes, count)
-    parts: list[c.Stmt] = [start]
-    if _turns(loop) >= LONG * count:
-        enough = c.Binary(">=", c.Binary("-", stop, at), c.Number(str(LONG * count)))
-        long = c.Binary("&&", c.Binary("<", at, stop), enough)
-        wide = Lanes(emitter, loop.lanes, 2 * count)
-        body = (*wide.declared(), wide.filled(loop, at, stop), *wide.drained())
-        parts.append(c.If(long, c.Block(body)))
-    parts += [*narrow.declared(), narrow.filled(loop, at, stop), _rest(emitter, loop, at, stop)]
-    return (*parts, *narrow.drained())
+    parts: list[c.Stmt] = []
+    if kept is None:
+        parts += _begun(emitter, loop, at, stop, count)
+        parts += Lanes(emitter, loop.lanes, count).whole(loop, at, stop)
+    else:
+        parts.append(kept.filled(loop, at, stop))
+    parts += _rest(emitter, loop, at, stop, count)
+    return start, c.If(c.Binary("<", at, stop), c.Block(tuple(parts)))
 
 
-def _rest(emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr) -> c.Stmt:
-    """The turns that are left, one by one."""
+def _indirect(
+    emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, loads: frozenset[Load]
+) -> tuple[c.Stmt, ...]:
+    """A loop through an index: in lanes if it is long, and what is left one by one."""
+    lanes = Lanes(emitter, loop.lanes, LOADED * _count(loop.lanes), loads)
+    enough = c.Binary("&&", c.Binary("<", at, stop), _at_least(INDIRECT, at, stop))
     type, name = ctype(concrete(loop.var.type)), emitter.scope.variable(loop.var.name)
-    return c.For(type, name, at, stop, emitter.block(loop.body))
+    one_by_one = c.For(type, name, at, stop, emitter.block(loop.body))
+    return c.If(enough, c.Block(lanes.whole(loop, at, stop))), one_by_one
+
+
+def _begun(
+    emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, count: int
+) -> tuple[c.Stmt, ...]:
+    """The turns of a long loop, as many as fill a multiple of ``count`` lanes."""
+    if _turns(loop) < LONG * count:
+        return ()
+    wide = Lanes(emitter, loop.lanes, WIDE * count)
+    long = _at_least(LONG * count, at, stop)
+    return (c.If(long, c.Block(wide.whole(loop, at, stop))),)
+
+
+def _rest(
+    emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, count: int
+) -> tuple[c.Stmt, ...]:
+    """The turns that are left, fewer than ``count``: by halves, which take no loop."""
+    parts: list[c.Stmt] = []
+    while count > 2:
+        count //= 2
+        turns = c.Block((_turn(emitter, loop, at, count), _moved(at, count)))
+        parts.append(c.If(_at_most(at, stop, count), turns))
+    index = c.Declare(
+        f"const {ctype(concrete(loop.var.type))}", emitter.scope.variable(loop.var.name), at
+    )
+    last = c.Block((index, *emitter.block(loop.body).statements))
+    return (*parts, c.If(c.Binary("<", at, stop), last))
+
+
+def _turn(
+    emitter: Emitter,
+    loop: asm.For,
+    at: c.Expr,
+    count: int,
+    lanes: Mapping[str, str] | None = None,
+    body: asm.Block | None = None,
+    pragma: str = "",
+) -> c.For:
+    """So many turns of a loop, or of another ``body``; variables of ``lanes`` are elements of an
+    array each."""
+    k, type = c.Name(emitter.loop_name("k")), ctype(concrete(loop.var.type))
+    name = emitter.scope.variable(loop.var.name)
+    index = c.Declare(f"const {type}", name, c.Binary("+", at, k))
+    with emitter.replaced({v: c.Subscript(c.Name(a), k) for v, a in (lanes or {}).items()}):
+        statements = emitter.block(loop.body if body is None else body).statements
+    inner = c.Block((index, *statements))
+    return c.For(type, k.text, c.Number("0"), c.Number(str(count)), inner, pragma=pragma)
+
+
+def _moved(at: c.Expr, count: int) -> c.Stmt:
+    return c.Assign(at, c.Number(str(count)), "+=")
+
+
+def _at_most(at: c.Expr, stop: c.Expr, count: int) -> c.Expr:
+    """Whether ``count`` turns are left, of a loop with turns."""
+    return c.Binary("<=", at, c.Binary("-", stop, c.Number(str(count))))
+
+
+def _at_least(count: int, at: c.Expr, stop: c.Expr) -> c.Expr:
+    return c.Binary(">=", c.Binary("-", stop, at), c.Number(str(count)))
 
 
 def _turns(loop: asm.For) -> int:
@@ -105,7 +196,9 @@ def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes, ...
     their lengths are data, and nothing else in ``loop`` has to do with the variables, the lanes are
     drained behind it.
     """
-    inside = [s for s in loop.walk() if isinstance(s, asm.For) and permitted(s)]
+    inside = [
+        s for s in loop.walk() if isinstance(s, asm.For) and permitted(s) and not scattered(s)
+    ]
     found = dict.fromkeys(inner.lanes for inner in inside if inner is not loop)
     changed = changed_names(*loop.body.statements)
     kept = []
@@ -138,54 +231,117 @@ def _names_around(loop: asm.For | asm.While, reductions: Reductions) -> set[str]
 
 @attrs.define
 class Lanes:
-    """Arrays with ``count`` lanes for each of some variables."""
+    """Arrays with ``count`` lanes for each of some variables, and for ``loads`` that are not to
+    be gathered."""
 
     emitter: Emitter
     reductions: Reductions
     count: int
-    arrays: dict[Var, str] = attrs.field(init=False)
+    loads: frozenset[Load] = frozenset()
+    arrays: dict[str, str] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        fresh = self.emitter.scope.fresh
-        self.arrays = {var: fresh(f"{var.name}_lane") for var, _ in self.reductions}
+        self.arrays = {var.name: self._array(var.name) for var, _ in self.reductions}
+
+    def _array(self, name: str) -> str:
+        return self.emitter.scope.fresh(f"{name}_lane")
 
     def declared(self) -> tuple[c.Stmt, ...]:
-        return tuple(map(self._declared, self.arrays))
+        return tuple(
+            self._declared(self.arrays[var.name], concrete(var.type), self._operator(op)[1])
+            for var, op in self.reductions
+        )
 
     def filled(self, loop: asm.For, at: c.Expr, stop: c.Expr) -> c.Stmt:
         """As many turns of the loop, from ``at`` on, as fill all lanes."""
-        last = c.Binary("-", stop, c.Number(str(self.count)))
-        step = c.Assign(at, c.Number(str(self.count)), "+=")
-        turns = c.While(c.Binary("<=", at, last), c.Block((self._one_turn(loop, at), step)))
-        return c.If(c.Binary("<", at, stop), c.Block((turns,)))
+        turns = self._split(loop, at) if self.loads else self._reduced(loop, at, loop.body)
+        return c.While(_at_most(at, stop, self.count), c.Block((*turns, _moved(at, self.count))))
 
     def drained(self) -> tuple[c.Stmt, ...]:
-        return tuple(map(self._sum, self.arrays))
+        """All lanes into the variables."""
+        zero, chains = c.Number("0"), min(CHAINS, self.count)
+        k = c.Name(self.emitter.loop_name("k"))
+        sums = []
+        for var, op in self.reductions:
+            operator, array = self._operator(op)[0], c.Name(self.arrays[var.name])
+            total: c.Expr = c.Subscript(array, k)
+            for first in range(chains, self.count, chains):
+                place = c.Binary("+", k, c.Number(str(first)))
+                total = c.Binary(operator, total, c.Subscript(array, place))
+            sums.append(c.Assign(self.emitter.node(var), total, operator + "="))
+        body = c.Block(tuple(sums))
+        return (c.For("int64_t", k.text, zero, c.Number(str(chains)), body),)
 
-    def _one_turn(self, loop: asm.For, at: c.Expr) -> c.Stmt:
+    def whole(self, loop: asm.For, at: c.Expr, stop: c.Expr) -> tuple[c.Stmt, ...]:
+        """Lanes for this loop alone."""
+        return (*self.declared(), self.filled(loop, at, stop), *self.drained())
+
+    def _reduced(
+        self, loop: asm.For, at: c.Expr, body: asm.Block, loaded: Mapping[str, str] | None = None
+    ) -> tuple[c.Stmt, ...]:
         """One turn of the loop in each lane."""
-        lane, type = c.Name(self.emitter.loop_name("k")), ctype(concrete(loop.var.type))
-        name = self.emitter.scope.variable(loop.var.name)
-        index = c.Declare(f"const {type}", name, c.Binary("+", at, lane))
-        lanes = {v.name: c.Subscript(c.Name(array), lane) for v, array in self.arrays.items()}
-        with self.emitter.replaced(lanes):
-            body = c.Block((index, *self.emitter.block(loop.body).statements))
-        zero, count = c.Number("0"), c.Number(str(self.count))
-        return c.For(type, lane.text, zero, count, body, pragma="omp simd")
+        lanes = {**self.arrays, **(loaded or {})}
+        return (_turn(self.emitter, loop, at, self.count, lanes, body, "omp simd"),)
 
-    def _operator(self, var: Var) -> tuple[str, float]:
-        op = dict(self.reductions)[var]
+    def _split(self, loop: asm.For, at: c.Expr) -> tuple[c.Stmt, ...]:
+        """The same, after the ``loads`` that it needs, one by one."""
+        reducing, held = _without_loads(loop.body, self.loads)
+        arrays = {var.name: self._array(load.buffer.name) for load, var in held.items()}
+        loading = (
+            *_needed(loop.body.statements, held),
+            *(asm.Assign(var, load) for load, var in held.items()),
+        )
+        return (
+            *(self._declared(arrays[v.name], load.buffer.dtype) for load, v in held.items()),
+            _turn(self.emitter, loop, at, self.count, arrays, asm.Block(loading)),
+            *self._reduced(loop, at, reducing, arrays),
+        )
+
+    def _operator(self, op: Any) -> tuple[str, float]:
         return _OPERATORS[getattr(op, "name", op)]
 
-    def _declared(self, var: Var) -> c.Stmt:
-        dtype, (_, identity) = concrete(var.type), self._operator(var)
-        items = (constant(identity, dtype).node,) * self.count
-        return c.Declare(ctype(dtype), f"{self.arrays[var]}[{self.count}]", c.Initializer(items))
+    def _declared(
+        self, array: str, dtype: np.dtype[Any], identity: float | None = None
+    ) -> c.Declare:
+        text = f"{array}[{self.count}]"
+        if identity is None:
+            return c.Declare(ctype(dtype), text)
+        value = constant(identity, dtype).node
+        few = self.count <= FEW
+        items = (value,) * self.count if few else (c.Range(self.count, value),)
+        return c.Declare(ctype(dtype), text, c.Initializer(items))
 
-    def _sum(self, var: Var) -> c.Stmt:
-        """All lanes into the variable: in pairs, so that few wait for others."""
-        op, array = self._operator(var)[0], c.Name(self.arrays[var])
-        parts: list[c.Expr] = [c.Subscript(array, c.Number(str(k))) for k in range(self.count)]
-        while len(parts) > 1:
-            parts = [c.Binary(op, a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-        return c.Assign(self.emitter.node(var), parts[0], op + "=")
+
+# -- loads apart from the rest ------------------------------------------------------------------
+
+
+def _without_loads(body: asm.Block, loads: frozenset[Load]) -> tuple[asm.Block, dict[Load, Var]]:
+    """The reductions in ``body`` with variables in place of ``loads``, and these variables."""
+    held: dict[Load, Var] = {}
+
+    def variable(expr: Expr) -> Var | None:
+        if not isinstance(expr, Load) or expr not in loads:
+            return None
+        return held.setdefault(expr, Var(f"{expr.buffer.name} {len(held)}", expr.buffer.dtype))
+
+    replaced, needed = Substitution(variable), set[str]()
+    kept: list[asm.Statement] = []
+    for statement in reversed(body.statements):
+        if isinstance(statement, asm.Assign) or _declares(statement, needed):
+            kept.append(replaced.statement(statement))
+            needed |= set().union(*map(read_names, kept[-1].expressions))
+    return asm.Block(tuple(reversed(kept))), held
+
+
+def _needed(statements: Iterable[asm.Statement], exprs: Iterable[Expr]) -> list[asm.Statement]:
+    """The declarations among ``statements`` that ``exprs`` need."""
+    needed, kept = set().union(*map(read_names, exprs)), list[asm.Statement]()
+    for statement in reversed(tuple(statements)):
+        if _declares(statement, needed):
+            kept.append(statement)
+            needed |= set().union(*map(read_names, statement.expressions))
+    return kept[::-1]
+
+
+def _declares(statement: asm.Statement, needed: set[str]) -> bool:
+    return isinstance(statement, asm.Let) and statement.var.name in needed

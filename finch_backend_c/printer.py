@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -80,6 +81,7 @@ _EXPRESSIONS: dict[type, Any] = {
     c.Call: lambda node: (f"{node.function}({_arguments(node.args)})", POSTFIX),
     c.Cast: lambda node: (f"({node.type}){expression(node.operand, UNARY)}", UNARY),
     c.Compound: _compound,
+    c.Range: lambda node: (f"[0 ... {node.count - 1}] = {expression(node.value)}", LOWEST),
     c.Initializer: lambda node: (f"{{{_arguments(node.items)}}}", POSTFIX),
 }
 
@@ -106,6 +108,38 @@ _SIMPLE: dict[type, Any] = {
     c.Break: lambda node: "break;",
 }
 """Statements of one line that may stand as a body without braces."""
+
+
+_BREAK = re.compile(r"(?<=,) | (?=(?:[-+*/%&|^?:]|&&|\|\||<<|>>|[<>=!]=|<|>) )")
+"""Where a line may be parted: behind a comma, or before an operator that does not assign."""
+
+
+def wrapped(line: str) -> Iterator[str]:
+    """A line as several where it is too long: parted where the fewest brackets are open, and
+    aligned with what the bracket holds."""
+    begin = len(line) - len(line.lstrip())
+    columns: tuple[int, ...] = (begin + len(INDENT),)
+    while len(line) > WIDTH:
+        places = [m.end() for m in _BREAK.finditer(line, begin + 1, WIDTH + 1)]
+        if not places:
+            break
+        opened = {place: _opened(line, begin, place, columns) for place in places}
+        at = min(reversed(places), key=lambda place: len(opened[place]))
+        yield line[:at].rstrip()
+        columns = opened[at]
+        begin = columns[-1]
+        line = " " * begin + line[at:]
+    yield line
+
+
+def _opened(line: str, begin: int, end: int, columns: tuple[int, ...]) -> tuple[int, ...]:
+    """The columns at which lines go on behind ``line[begin:end]``: the innermost bracket's last."""
+    for column in range(begin, end):
+        if line[column] in "([{":
+            columns += (column + 1,)
+        elif line[column] in ")]}":
+            columns = columns[:-1]
+    return columns
 
 
 def _for_head(node: c.For) -> str:
@@ -137,14 +171,14 @@ def _headed(head: str, body: c.Block, depth: int, tail: str = "") -> Iterator[st
         if len(pad) + len(head) + 1 + len(bare) <= WIDTH:
             yield f"{pad}{head} {bare}"
         else:
-            yield f"{pad}{head}"
-            yield f"{pad}{INDENT}{bare}"
+            yield from wrapped(f"{pad}{head}")
+            yield from wrapped(f"{pad}{INDENT}{bare}")
         return
     if head.startswith("for") and _is_loop(body):
         yield f"{pad}{head}"
         yield from block(body, depth + 1)
         return
-    yield f"{pad}{head} {{"
+    yield from wrapped(f"{pad}{head} {{")
     yield from block(body, depth + 1)
     yield f"{pad}}}{tail}"
 
@@ -190,7 +224,7 @@ _COMPOUND: dict[type, Any] = {
     c.For: _for,
     c.While: _while,
     c.If: lambda node, depth: _joined(_if(node, depth)),
-    c.Declare: lambda node, depth: iter([INDENT * depth + _declare(node)]),
+    c.Declare: lambda node, depth: wrapped(INDENT * depth + _declare(node)),
     c.Label: lambda node, depth: iter([f"{node.name}:"]),
     c.Comment: lambda node, depth: iter(
         [f"{INDENT * depth}// {line}".replace("\\", "/") for line in node.text.splitlines()]
@@ -201,7 +235,7 @@ _COMPOUND: dict[type, Any] = {
 def statement(node: c.Stmt, depth: int) -> Iterator[str]:
     """The lines of a statement at an indentation of ``depth``."""
     if type(node) in _SIMPLE:
-        yield INDENT * depth + _SIMPLE[type(node)](node)
+        yield from wrapped(INDENT * depth + _SIMPLE[type(node)](node))
     else:
         yield from _COMPOUND[type(node)](node, depth)
 

@@ -53,10 +53,11 @@ class CompiledKernel(Protocol):
 class Backend(Protocol):
     """A backend; entry points of the group ``finch.backends`` name a function that makes one.
 
-    Two methods more are asked for where they exist: ``describe() -> dict[str, str]`` tells what the
-    backend found (its compiler, flags, cache), a word or two as the key, for
+    Three methods more are asked for where they exist: ``describe() -> dict[str, str]`` tells what
+    the backend found (its compiler, flags, cache), a word or two as the key, for
     ``python -m finch_core doctor``; ``clear_cache() -> int`` removes what it keeps on disk and
-    counts the files, for ``python -m finch_core cache clear``.
+    counts the files, for ``python -m finch_core cache clear``; ``without(names) -> Backend`` gives
+    the backend without those of its optimisations that ``names``, a frozenset, contains.
     """
 
     name: str

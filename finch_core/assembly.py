@@ -94,8 +94,8 @@ class Store(Statement):
 class For(Statement):
     """``for var in range(start, stop)``: the bounds are evaluated once.
 
-    ``lanes`` names a reduction over contiguous memory that a backend may compute in several lanes:
-    pairs of the variable and its operator. It is permission, not a duty.
+    ``lanes`` names a reduction that a backend may compute in several lanes: pairs of the variable
+    and its operator. It is permission, not a duty.
     """
 
     var: Var

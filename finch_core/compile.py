@@ -33,8 +33,8 @@ STAGES = ("program", "normalized", "assembly", "source")
 
 @attrs.frozen
 class Options:
-    """How a kernel is compiled. ``disabled`` names rules and assembly passes to leave out, which
-    changes times, not answers (for tests and ``bench/passes.py``)."""
+    """How a kernel is compiled. ``disabled`` names rules, assembly passes and optimisations of the
+    backend to leave out, which changes times, not answers (for tests and ``bench/passes.py``)."""
 
     strict: bool = False
     backend: str | None = None
@@ -294,7 +294,7 @@ def lower_kernel(
     body = ctx.finish()
     params = tuple(_params(arguments))
     kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
-    disabled = options.disabled | {"lanes"} if options.strict else options.disabled
+    disabled = options.disabled | {"lanes", "indirect"} if options.strict else options.disabled
     kernel = optimize_kernel(typed_kernel(kernel), disabled)
     return attrs.evolve(kernel, params=tuple(_used(kernel)))
 

@@ -161,7 +161,9 @@ class Kernel:
                 )
 
     def _lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
-        backend = backends.backend(self._options.backend)
+        backend, disabled = backends.backend(self._options.backend), self._options.disabled
+        if disabled and hasattr(backend, "without"):
+            backend = backend.without(disabled)
         return Lowered(self.program, signatures, self._options, backend, self._warned)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:

@@ -179,8 +179,16 @@ def append_run(ctx: Context, lvl: BoundLevel, first: Expr, ends: Mapping[str, Ex
     before, here = (Fiber(target, at).read(ctx) for at in (stored - 1, stored))
     same = (first < stored).and_(same_value(before, here))
     at = ctx.let(f"{lvl.name}_at", stored)
-    function = _append_run(ctx, tuple(ends), buffers[-1].dtype)
-    ctx.assign(stored, ctx.invoke(function, *buffers, same, stored, *ends.values()))
+    if ctx.allows("appending"):
+        function = _append_run(ctx, tuple(ends), buffers[-1].dtype)
+        ctx.assign(stored, ctx.invoke(function, *buffers, same, stored, *ends.values()))
+    else:
+
+        def stored_now(count: Expr) -> None:
+            if count is not stored:
+                ctx.assign(stored, count)
+
+        _extend_or_append(ctx, buffers, same, stored, tuple(ends.values()), stored_now)
     with ctx.if_(at.eq(stored)):
         target.assemble(ctx, at, at + 1)
     return at < stored
@@ -191,17 +199,29 @@ def _append_run(ctx: Context, names: tuple[str, ...], dtype: np.dtype[Any]) -> F
 
     def build(b: Builder, *params: Any) -> None:
         buffers, (extends, stored), ends = params[:count], params[count:-count], params[-count:]
-        if count > 1:
-            extends = extends.and_((Load(buffers[-1], stored - 1).cast(INTP) + 1).eq(ends[0]))
-        with b.if_(extends):
-            b.store(buffers[-1], stored - 1, ends[-1])
-            b.ret(stored)
-        with b.else_():
-            for buffer, end in zip(buffers, ends, strict=True):
-                b.store(buffer, stored, end)
-            b.ret(stored + 1)
+        _extend_or_append(b, buffers, extends, stored, ends, b.ret)
 
     count = len(names)
     buffers = (Buffer(f"{name}s", dtype) for name in names)
     scalars = Var("extends", BOOL), Var("stored", INTP), *(Var(name, INTP) for name in names)
     return ctx.function(f"append_{'_'.join(names)}_{dtype}", (*buffers, *scalars), INTP, build)
+
+
+def _extend_or_append(
+    b: Builder,
+    buffers: tuple[Buffer, ...],
+    extends: Expr,
+    stored: Var,
+    ends: tuple[Expr, ...],
+    done: Callable[[Expr], Any],
+) -> None:
+    """Emit the one or the other; ``done`` takes how many runs there are then."""
+    if len(ends) > 1:
+        extends = extends.and_((Load(buffers[-1], stored - 1).cast(INTP) + 1).eq(ends[0]))
+    with b.if_(extends):
+        b.store(buffers[-1], stored - 1, ends[-1])
+        done(stored)
+    with b.else_():
+        for buffer, end in zip(buffers, ends, strict=True):
+            b.store(buffer, stored, end)
+        done(stored + 1)

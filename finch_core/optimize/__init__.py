@@ -16,6 +16,7 @@ from finch_core.optimize.dead import dead
 from finch_core.optimize.elements import elements
 from finch_core.optimize.fills import fills
 from finch_core.optimize.flags import flags
+from finch_core.optimize.indirect import indirect
 from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
 from finch_core.optimize.promote import promote
@@ -42,6 +43,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("dead", dead),
     ("unswitched", unswitched),
     ("lanes", lanes),
+    ("indirect", indirect),
 )
 """The pipeline, in order: each pass with its name."""
 

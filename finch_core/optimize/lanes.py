@@ -3,12 +3,13 @@
     for j in range(0, n):                  for j in range(0, n):  # lanes: add s
         s += a[p + j] * x[j]       ->          s += a[p + j] * x[j]
 
-A reduction of floats reassociates only by this permission (a ``strict`` kernel gives none). Loads
-through an index would become gathers, which are slower than what they replace, so every load must
-be contiguous or constant along the loop.
+A reduction of floats reassociates only by this permission (a ``strict`` kernel gives none). Every
+load must be contiguous or constant along the loop: others are the matter of ``indirect``.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import attrs
 
@@ -28,51 +29,59 @@ _REDUCTIONS = (prim.add, prim.mul)
 
 def lanes(block: Block, names: Names) -> Block:
     """``block`` with lanes permitted where they pay."""
+    return permit(block, _contiguous)
+
+
+def permit(block: Block, fits: Callable[[For], bool]) -> Block:
+    """``block`` with lanes permitted in the loops that only reduce floats, and that ``fits``."""
     done: list[Statement] = []
     for statement in block.statements:
-        statement = with_blocks(statement, tuple(lanes(b, names) for b in statement.blocks))
-        done.append(_in_lanes(statement) if isinstance(statement, For) else statement)
+        statement = with_blocks(statement, tuple(permit(b, fits) for b in statement.blocks))
+        done.append(_in_lanes(statement, fits) if isinstance(statement, For) else statement)
     return with_statements(block, done)
 
 
-def _in_lanes(loop: For) -> For:
-    found = () if loop.lanes or _is_short(loop) else _reductions(loop)
+def _in_lanes(loop: For, fits: Callable[[For], bool]) -> For:
+    if loop.lanes or is_shorter(loop, WORTHWHILE) or not fits(loop):
+        return loop
+    found = _reductions(loop)
     return attrs.evolve(loop, lanes=found) if found else loop
 
 
-def _is_short(loop: For) -> bool:
-    """Whether a loop is known to take few turns."""
+def is_shorter(loop: For, turns: int) -> bool:
+    """Whether a loop is known to take fewer turns."""
     if isinstance(loop.start, Literal) and isinstance(loop.stop, Literal):
-        return bool(loop.stop.value - loop.start.value < WORTHWHILE)
+        return bool(loop.stop.value - loop.start.value < turns)
     return False
+
+
+def _contiguous(loop: For) -> bool:
+    """Whether every load is contiguous or constant along the loop, and one is contiguous."""
+    found = {step for _, step in strides(loop)}
+    return 1 in found and found <= {0, 1}
+
+
+# -- reductions ---------------------------------------------------------------------------------
 
 
 def _reductions(loop: For) -> tuple[tuple[Var, Operator], ...]:
     """The variables that the loop sums or multiplies up, if it does that alone; else nothing."""
     found: dict[Var, Operator] = {}
     inside = {loop.var.name}
-    contiguous = False
     for statement in loop.body.statements:
-        if isinstance(statement, Comment):
-            continue
         if isinstance(statement, Let) and not statement.mutable:
             inside.add(statement.var.name)
         elif isinstance(statement, Assign) and _reduction(statement) is not None:
             if statement.var in found or statement.var.name in inside:
                 return ()
             found[statement.var] = _reduction(statement)  # type: ignore[assignment]
-        else:
+        elif not isinstance(statement, Comment):
             return ()
-        for expr in statement.expressions:
-            strides = _strides(expr, loop.var, inside)
-            if strides is None:
-                return ()
-            contiguous |= 1 in strides
     names = {var.name for var in found}
-    others = [e for s in loop.body.statements for e in _operands(s)]
-    if not contiguous or any(read_names(e) & names for e in others):
+    read = [e for s in loop.body.statements for e in _operands(s)]
+    if any(isinstance(node, Invoke) for e in read for node in e.walk()):
         return ()
-    return tuple(found.items())
+    return () if any(read_names(e) & names for e in read) else tuple(found.items())
 
 
 def _reduction(statement: Assign) -> Operator | None:
@@ -92,22 +101,23 @@ def _operands(statement: Statement) -> tuple[Expr, ...]:
     return statement.expressions
 
 
-def _strides(expr: Expr, var: Var, inside: set[str]) -> set[int] | None:
-    """The strides of the loads in ``expr`` along the loop; None if one is not contiguous."""
-    found: set[int] = set()
-    for node in expr.walk():
-        if isinstance(node, Invoke):
-            return None
-        if isinstance(node, Load):
-            stride = _stride(node.index, var, inside)
-            if stride not in (0, 1):
-                return None
-            found.add(stride)
-    return found
+# -- how loads move -----------------------------------------------------------------------------
+
+
+def strides(loop: For) -> Iterator[tuple[Load, int | None]]:
+    """The loads directly in a loop, the whole before its parts, and how far each moves with each
+    turn; None if that is not known or not constant."""
+    inside = {loop.var.name}
+    for statement in loop.body.statements:
+        for expr in statement.expressions:
+            for node in expr.walk():
+                if isinstance(node, Load):
+                    yield node, _stride(node.index, loop.var, inside)
+        if isinstance(statement, Let):
+            inside.add(statement.var.name)
 
 
 def _stride(index: Expr, var: Var, inside: set[str]) -> int | None:
-    """How far an index moves with each turn; None if that is not known or not constant."""
     if index == var:
         return 1
     if isinstance(index, Cast) and index.type == INTP:

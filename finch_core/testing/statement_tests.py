@@ -24,7 +24,7 @@ from finch_core.assembly import (
     While,
 )
 from finch_core.dtypes import BOOL, INTP
-from finch_core.expressions import Buffer, Call, Invoke, Length, Literal, Load
+from finch_core.expressions import Buffer, Call, Cast, Invoke, Length, Literal, Load
 from finch_core.run_block import run_block
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.random_assembly import BUFFERS, SIZE, N, random_block
@@ -148,6 +148,22 @@ class StatementTests(Subject):
         np.testing.assert_allclose(found[1], wanted, rtol=1e-4)
         if dtype == np.int64:
             assert found[1] == wanted
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("turns", [-3, 0, 1, 15, 16, 17, 33, 1000])
+    def test_a_sum_through_an_index_in_lanes_is_the_sum(self, dtype: Any, turns: int) -> None:
+        """Loads through an index, and a load of the index alone."""
+        bench, q, j = Bench(self.made()), var("q"), var("j")
+        index = np.random.default_rng(turns + 3).integers(0, 50, 1000)
+        x = np.arange(1, 51).astype(dtype)  # whole numbers: any order gives the same
+        total = bench.variable("total", 1, dtype)
+        idx, data = bench.buffer("idx", index), bench.buffer("x", x)
+        again = Load(data, Load(idx, Load(idx, q)))
+        term = Call(prim.add, (Call(prim.mul, (Load(data, j), again)), Cast(j, np.dtype(dtype))))
+        body = block(Let(j, Load(idx, q)), Assign(total, Call(prim.add, (total, term))))
+        assert bench.run(For(q, n(0), n(turns), body, ((total, prim.add),))) == DONE
+        used = index[: max(turns, 0)]
+        assert bench.value(total) == 1 + np.sum(x[used] * x[index[used]] + used)
 
     def test_a_failure_tells_its_site_and_values_and_keeps_what_was_written(self) -> None:
         bench, i = Bench(self.made()), var("i")

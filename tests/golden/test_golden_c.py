@@ -9,7 +9,7 @@ import numpy as np
 
 from finch_backend_c.entry import WORK
 from finch_core import Tensor, kernel
-from finch_levels import Dense, Element, Scalar, SparseList
+from finch_levels import Dense, Element, Scalar, SparseBand, SparseList
 
 Golden = Callable[[str], None]
 CSR = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
@@ -17,9 +17,10 @@ VECTOR = Dense(Element(0.0))
 LIST = SparseList(Element(0.0))
 
 
-def code(function: Callable[..., Any], *args: Any) -> str:
+def code(function: Callable[..., Any], *args: Any, strict: bool = False) -> str:
     """The C of the kernel itself, without the routines before it."""
-    source: str = kernel(backend="c")(function).lower(*args).as_text("source")
+    made = kernel(backend="c", strict=strict)(function)
+    source: str = made.lower(*args).as_text("source")
     return source[source.index(WORK) :]
 
 
@@ -56,8 +57,16 @@ def test_c_of_the_upper_triangle(golden: Golden) -> None:
     golden(code(upper_triangle, Scalar(0.0), Tensor(CSR)))
 
 
-def test_c_of_spmv_is_the_textbook_loop(golden: Golden) -> None:
+def test_c_of_strict_spmv_is_the_textbook_loop(golden: Golden) -> None:
+    golden(code(rows, Tensor(VECTOR), Tensor(CSR), Tensor(VECTOR), strict=True))
+
+
+def test_c_of_spmv_sums_long_rows_in_lanes(golden: Golden) -> None:
     golden(code(rows, Tensor(VECTOR), Tensor(CSR), Tensor(VECTOR)))
+
+
+def test_c_of_spmv_sums_a_band_in_lanes(golden: Golden) -> None:
+    golden(code(rows, Tensor(VECTOR), Tensor(Dense(SparseBand(Element(0.0)))), Tensor(VECTOR)))
 
 
 def test_c_of_an_intersection(golden: Golden) -> None:

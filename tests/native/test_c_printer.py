@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from finch_backend_c import ctree as c
 from finch_backend_c.entry import translate
-from finch_backend_c.printer import expression
+from finch_backend_c.printer import WIDTH, expression, wrapped
 from finch_core import assembly as asm
 from finch_core import primitives as prim
 from finch_core.dtypes import FLOAT64, INTP
@@ -50,6 +50,27 @@ def binary(op, left, right):
 )
 def test_parentheses(node, text):
     assert expression(node) == text
+
+
+def test_long_lines_are_parted_where_few_brackets_are_open():
+    call = f"    return f({'a' * 40}, (int64_t *)b[{'c' * 30}], {'d' * 30} - 1, -e);"
+    assert list(wrapped(call)) == [
+        f"    return f({'a' * 40}, (int64_t *)b[{'c' * 30}],",
+        f"             {'d' * 30} - 1, -e);",
+    ]
+    total = f"s += {'a' * 50} * {'b' * 30} + ({'c' * 30} + {'d' * 30});"
+    assert list(wrapped(total)) == [
+        f"s += {'a' * 50} * {'b' * 30}",
+        f"    + ({'c' * 30} + {'d' * 30});",
+    ]
+
+
+@given(st.lists(st.sampled_from(["aaaa", "-b", "f(x, y)", "(1 + 2)", "v[k] * w"]), max_size=90))
+def test_parting_a_line_changes_white_space_alone(parts):
+    line = f"        g({' + '.join(parts)}, {', '.join(parts)});"
+    lines = list(wrapped(line))
+    assert " ".join(part.strip() for part in lines).replace("( ", "(") == line.strip()
+    assert all(len(part) <= WIDTH for part in lines)
 
 
 # -- the property: what C computes is what the tree says ----------------------------------------
@@ -210,7 +231,8 @@ def test_sums_alone_get_lanes():
     record.buffer("b", np.arange(100.0))
     sums = emitted(*reduced(record, prim.add, lift(0), lift(100)), records=[record])
     assert "#pragma omp simd" in sums
-    assert "double s_lane[4] = {-0.0, -0.0, -0.0, -0.0};" in sums
+    assert "double s_lane[16] = {[0 ... 15] = -0.0};" in sums
+    assert "double s_lane_2[4] = {-0.0, -0.0, -0.0, -0.0};" in sums
     least = emitted(*reduced(record, prim.minimum_, lift(0), lift(100)), records=[record])
     assert not any("lane" in line for line in least)
 

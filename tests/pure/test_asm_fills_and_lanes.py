@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from finch_core import primitives as prim
 from finch_core.assembly_text import block_text
 from finch_core.builder import Builder, Names
 from finch_core.dtypes import FLOAT64, INTP
-from finch_core.expressions import Buffer, Load, Var, lift
+from finch_core.expressions import Buffer, Load, Var, call, lift
 from finch_core.optimize import PASSES, optimize
+from finch_core.optimize.indirect import LONG
 from finch_core.optimize.lanes import WORTHWHILE
 from finch_core.run_block import run_block
 from finch_core.typing_pass import typed
@@ -114,11 +116,41 @@ def test_a_sum_backwards_stays_as_it_is(b):
     assert only("lanes", block) is block
 
 
-def test_a_loop_that_stores_gets_no_lanes(b):
+@pytest.mark.parametrize("index", [lambda j: Load(IDX, j), lambda j: lift(5) - j, lambda j: j * 2])
+def test_a_sum_through_indices_gets_indirect_lanes(b, index):
+    text = block_text(only("indirect", summed(b, index)))
+    assert "for j in range(0, n):  # lanes: add s" in text
+
+
+def test_a_contiguous_sum_gets_no_indirect_lanes(b):
+    block = summed(b, lambda j: j + 3)
+    assert only("indirect", block) is block
+
+
+def test_a_load_that_may_be_skipped_is_not_made_before(b):
+    s = b.var("s", 0.0)
     with b.for_("j", 0, N) as j:
-        b.store(Y, j, Load(X, j) + 1.0)
+        b.assign(s, s + call(prim.ifelse, Load(IDX, j) < M, Load(X, Load(IDX, j)), 0.0))
+    b.store(Y, 0, s)
     block = typed(b.finish())
-    assert only("lanes", block) is block
+    assert only("indirect", block) is block
+
+
+def test_indirect_lanes_pay_later(b):
+    s = b.var("s", 0.0)
+    for stop in (LONG - 1, LONG):
+        with b.for_("j", 0, stop) as j:
+            b.assign(s, s + Load(X, Load(IDX, j)))
+    text = block_text(only("indirect", typed(b.finish())))
+    assert text.count("# lanes") == 1
+
+
+@pytest.mark.parametrize("name", ["lanes", "indirect"])
+def test_a_loop_that_stores_gets_no_lanes(b, name):
+    with b.for_("j", 0, N) as j:
+        b.store(Y, j, Load(X, Load(IDX, j)) + Load(X, j))
+    block = typed(b.finish())
+    assert only(name, block) is block
 
 
 def test_a_sum_that_is_read_inside_gets_no_lanes(b):

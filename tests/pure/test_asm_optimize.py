@@ -59,7 +59,7 @@ def test_csr_spmv_is_the_textbook_loop(b):
         == """\
 for i in range(0, n):
     mut y_val_i: float64 = y_val[i]
-    for q in range(A_ptr[i], A_ptr[i + 1]):
+    for q in range(A_ptr[i], A_ptr[i + 1]):  # lanes: add y_val_i
         y_val_i += A_val[q] * x_val[A_idx[q]]
     y_val[i] = y_val_i
 """

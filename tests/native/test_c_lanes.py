@@ -1,0 +1,100 @@
+"""Kernels whose sums are in lanes against the reference, and against themselves without."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from finch_core import Tensor, _, asarray
+from finch_core.compile import Options
+from finch_core.kernels import Kernel
+from finch_levels import (
+    Dense,
+    Element,
+    Pattern,
+    Scalar,
+    SparseBand,
+    SparseBlockList,
+    SparseList,
+    SparsePinpoint,
+)
+
+DTYPES = (np.float64, np.float32, np.int64, np.complex128)
+LENGTHS = st.sampled_from([0, 1, 2, 3, 4, 7, 8, 11, 15, 16, 17, 23, 31, 63, 64, 65, 79, 100])
+OFF = frozenset({"lanes", "indirect"})
+
+
+def rows(y, A, x):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j] * x[j]
+    return y
+
+
+def everything(s, A, x):
+    s[...] = 0
+    for i, j in _:
+        s[()] += A[i, j] * x[j]
+    return s
+
+
+KERNELS = {
+    (program, disabled): Kernel(program, Options(disabled=disabled))
+    for program in (rows, everything)
+    for disabled in (frozenset(), OFF)
+}
+IN_ORDER = Kernel(rows, Options(strict=True))
+
+
+def lengthy(lengths, gaps, dtype):
+    """Rows with so many stored elements, next to each other or not; whole numbers, so that the
+    order in which they are added does not count."""
+    rng = np.random.default_rng(len(lengths))
+    found = np.zeros((len(lengths), 210), dtype)
+    for row, length in zip(found, lengths, strict=True):
+        at = np.sort(rng.permutation(210)[:length]) if gaps else np.arange(length) + length // 3
+        row[at] = rng.integers(1, 9, length)
+    return found
+
+
+def formats(gaps, dtype):
+    leaf = Element(dtype(0))
+    return [SparseList(leaf), *([] if gaps else [SparseBand(leaf), SparseBlockList(leaf)])]
+
+
+@settings(max_examples=25, deadline=None)
+@given(lengths=st.lists(LENGTHS, max_size=6), gaps=st.booleans(), kind=st.sampled_from(DTYPES))
+def test_rows_of_any_length(lengths, gaps, kind):
+    dense = lengthy(lengths, gaps, kind)
+    x = (np.arange(210) % 7).astype(kind)
+    for level in formats(gaps, kind):
+        A = Tensor(Dense(level), dense)
+        for (program, _disabled), kernel in KERNELS.items():
+            out = Tensor(Dense(Element(kind(0)))) if program is rows else Scalar(kind(0))
+            wanted = np.asarray(kernel.reference(out, A, asarray(x)))
+            np.testing.assert_array_equal(kernel(out, A, asarray(x)).to_numpy(), wanted)
+
+
+def test_a_strict_kernel_adds_in_order():
+    values = np.random.default_rng(3).random((1, 100))
+    x = np.random.default_rng(4).random(100)
+    A = Tensor(Dense(SparseList(Element(0.0))), values)
+    found = IN_ORDER(Tensor(Dense(Element(0.0))), A, x).to_numpy()
+    assert found[0] == np.add.accumulate(values[0] * x)[-1]
+    assert "lane" not in IN_ORDER.lower(Tensor(Dense(Element(0.0))), A, x).as_text("source")
+
+
+def test_a_pattern_sums_what_it_points_to():
+    dense = lengthy([100, 3, 0, 16], True, np.float64) != 0
+    x = np.arange(210.0)
+    A = Tensor(Dense(SparseList(Pattern())), dense)
+    y = KERNELS[rows, frozenset()](Tensor(Dense(Element(0.0))), A, x)
+    np.testing.assert_array_equal(y.to_numpy(), dense @ x)
+    text = KERNELS[rows, frozenset()].lower(y, A, x).as_text("source")
+    assert "double x1_val_lane[8];" in text
+    assert "y1_val_i_lane[k] += x1_val_lane[k];" in text
+
+
+def test_one_element_a_row_needs_no_lanes():
+    A = Tensor(Dense(SparsePinpoint(Pattern())), np.eye(5) != 0)
+    y = KERNELS[rows, frozenset()](Tensor(Dense(Element(0.0))), A, np.arange(5.0))
+    assert y.to_numpy().tolist() == [0, 1, 2, 3, 4]
