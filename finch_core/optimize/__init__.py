@@ -20,6 +20,7 @@ from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
 from finch_core.optimize.promote import promote
 from finch_core.optimize.raised import raised
+from finch_core.optimize.scanned import scanned
 from finch_core.optimize.scoped import scoped
 from finch_core.optimize.settled import settled
 from finch_core.optimize.threaded import threaded
@@ -42,6 +43,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("dead", dead),
     ("unswitched", unswitched),
     ("lanes", lanes),
+    ("scanned", scanned),
+    ("threaded", threaded),
 )
 """The pipeline, in order: each pass with its name."""
 

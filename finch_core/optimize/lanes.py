@@ -99,21 +99,21 @@ def _strides(expr: Expr, var: Var, inside: set[str]) -> set[int] | None:
         if isinstance(node, Invoke):
             return None
         if isinstance(node, Load):
-            stride = _stride(node.index, var, inside)
+            stride = stride_along(node.index, var, inside)
             if stride not in (0, 1):
                 return None
             found.add(stride)
     return found
 
 
-def _stride(index: Expr, var: Var, inside: set[str]) -> int | None:
+def stride_along(index: Expr, var: Var, inside: set[str]) -> int | None:
     """How far an index moves with each turn; None if that is not known or not constant."""
     if index == var:
         return 1
     if isinstance(index, Cast) and index.type == INTP:
-        return _stride(index.value, var, inside)
+        return stride_along(index.value, var, inside)
     if isinstance(index, Call) and index.op in (prim.add, prim.sub):
-        first, second = (_stride(arg, var, inside) for arg in index.args)
+        first, second = (stride_along(arg, var, inside) for arg in index.args)
         if first is None or second is None:
             return None
         return first + second if index.op is prim.add else first - second

@@ -11,7 +11,7 @@ from finch_core.errors import OutOfBounds
 from finch_core.expressions import Buffer, Literal, Load, Var, call, cast
 from finch_core.kernels import Kernel
 from finch_core.ranges import range_of
-from finch_levels import Dense, Element, Pattern, RunList, SparseList, SparseRunList
+from finch_levels import Dense, Element, Pattern, RunList, Scalar, SparseList, SparseRunList
 
 RUNS = SparseRunList(Pattern())
 COVER = RunList(Element(0.0))
@@ -54,6 +54,17 @@ def counts(c, a):
     for i in _:
         c[a[i] // np.uint8(16)] += 1
     return c
+
+
+def unseen(y, seen, A):
+    for i in _:
+        if not seen[i]:
+            s = Scalar(0)
+            for j in _:
+                if A[i, j]:
+                    s[()] += j
+            y[i] += s[()]
+    return y
 
 
 def with_and_without(function, rule, out, format, cases, backend):
@@ -171,3 +182,16 @@ def u8(value):
 )
 def test_ranges(expr, expected):
     assert range_of(expr, {}) == expected
+
+
+@BACKENDS
+def test_turns_that_a_test_rules_out_are_left_out_by_blocks(backend):
+    rng = np.random.default_rng(0)
+    for disabled in (frozenset(), frozenset({"scanned"})):
+        run = Kernel(unseen, Options(backend=backend, disabled=disabled))
+        for n in (0, 1, 63, 64, 65, 130):
+            A = Tensor(Dense(SparseList(Pattern())), rng.random((n, 9)) < 0.3)
+            seen, y = rng.random(n) < 0.5, rng.integers(0, 9, n)
+            expected = run.reference(y, seen, A)
+            np.testing.assert_array_equal(run(y, seen, A), expected)
+        assert ("ctz" in run.lower(y, seen, A).as_text("assembly")) == (not disabled)
