@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from bench import data as real
 from bench import generators
 from bench.harness import compare
 from docs.examples import graphs, images
@@ -68,6 +69,13 @@ def masked_images() -> tuple[Any, ...]:
     image = generators.blobs(400, 400, 10.0)
     grey = np.random.default_rng(0).integers(0, 256, image.shape).astype(np.uint8)
     return Tensor(Dense(Element(0)), (16,)), asarray(grey), Tensor(images.RUNS, image != 0)
+
+
+def photographed() -> tuple[Any, ...]:
+    """A photograph, whose neighbouring pixels are often alike, and its dark parts as bytes."""
+    picture = np.ascontiguousarray(next(real.packaged_pictures()).pictures[0])
+    mask = real.thresholded(picture)
+    return Tensor(Dense(Element(0)), (16,)), asarray(picture), asarray(mask)
 
 
 def pull_arguments() -> tuple[Any, ...]:
@@ -158,7 +166,13 @@ CASES = (
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
     Case(("steady", "points"), "erosion, runs", source(images.erode_runs), run_images),
     Case(("scanned",), "BFS, a pull", source(graphs.pull), pull_arguments),
-    Case(("ranges", "unswitched"), "masked histogram", source(images.histogram), masked_images),
+    Case(("banks",), "histogram, photograph", source(images.histogram_bytes), photographed),
+    Case(
+        ("banks", "ranges", "unswitched"),
+        "masked histogram",
+        source(images.histogram),
+        masked_images,
+    ),
 )
 
 

@@ -12,6 +12,7 @@ import attrs
 from finch_core.assembly import Block, Function, Kernel
 from finch_core.assembly_rewrite import names_in
 from finch_core.builder import Names
+from finch_core.optimize.banks import banks
 from finch_core.optimize.dead import dead
 from finch_core.optimize.elements import elements
 from finch_core.optimize.fills import fills
@@ -45,6 +46,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("lanes", lanes),
     ("scanned", scanned),
     ("threaded", threaded),
+    ("banks", banks),
 )
 """The pipeline, in order: each pass with its name."""
 
