@@ -14,6 +14,7 @@ import numpy as np
 from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
 from finch_backend_c.banks import in_banks, place
+from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.lanes import Lanes, Reductions, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
 from finch_backend_c.scope import Scope
@@ -205,7 +206,7 @@ class Emitter:
             self._turns.append(name)
             loop = self._loop(s, name, self.block(s.body))
             self._turns.pop()
-        return around(loop)
+        return in_bits(self, s, loop) if gathered(s) else around(loop)
 
     @contextmanager
     def _keeping(self, s: asm.For | asm.While) -> Iterator[Callable[[Stmts], Stmts]]:

@@ -77,7 +77,7 @@ def _by_blocks(loop: For, names: Names) -> tuple[Statement, ...]:
         first = b.let("first", loop.start + (block << 6))
         last = b.let("last", (first + BITS).min(loop.stop))
         turns = b.var("turns", 0, _UINT64)
-        with b.for_("t", first, last) as t:
+        with b.for_("t", first, last, lanes=((turns, prim.bitor),)) as t:
             here = Substitution(lambda e: t if e == loop.var else None)(test)
             b.assign(turns, turns | (here.cast(_UINT64) << (t - first).cast(_UINT64)))
         with b.while_(turns.ne(0)):

@@ -67,6 +67,14 @@ def unseen(y, seen, A):
     return y
 
 
+def ready(y, seen, A):
+    for i in _:
+        if seen[i]:
+            for j in _:
+                y[i] += A[i, j] * j
+    return y
+
+
 def sums(c, a, b):
     for i, j in _:
         if b[i, j] > 0:
@@ -192,10 +200,11 @@ def test_ranges(expr, expected):
 
 
 @BACKENDS
-def test_turns_that_a_test_rules_out_are_left_out_by_blocks(backend):
+@pytest.mark.parametrize("function", [unseen, ready])
+def test_turns_that_a_test_rules_out_are_left_out_by_blocks(backend, function):
     rng = np.random.default_rng(0)
     for disabled in (frozenset(), frozenset({"scanned"})):
-        run = Kernel(unseen, Options(backend=backend, disabled=disabled))
+        run = Kernel(function, Options(backend=backend, disabled=disabled))
         for n in (0, 1, 63, 64, 65, 130):
             A = Tensor(Dense(SparseList(Pattern())), rng.random((n, 9)) < 0.3)
             seen, y = rng.random(n) < 0.5, rng.integers(0, 9, n)
