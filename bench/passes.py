@@ -9,9 +9,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from bench import data as real
 from bench import generators
 from bench.harness import compare
-from docs.examples import images
+from docs.examples import graphs, images
 from finch_core import Tensor, asarray
 from finch_core.compile import Options
 from finch_core.kernels import Kernel
@@ -69,6 +70,23 @@ def masked_images() -> tuple[Any, ...]:
     image = generators.blobs(400, 400, 10.0)
     grey = np.random.default_rng(0).integers(0, 256, image.shape).astype(np.uint8)
     return Tensor(Dense(Element(0)), (16,)), asarray(grey), Tensor(images.RUNS, image != 0)
+
+
+def photographed() -> tuple[Any, ...]:
+    """A photograph, whose neighbouring pixels are often alike, and its dark parts as bytes."""
+    picture = np.ascontiguousarray(next(real.packaged_pictures()).pictures[0])
+    mask = real.thresholded(picture)
+    return Tensor(Dense(Element(0)), (16,)), asarray(picture), asarray(mask)
+
+
+def pull_arguments() -> tuple[Any, ...]:
+    """A step of a search upwards, when a third of the vertices have been visited."""
+    graph = generators.rmat(16, 16)
+    size, rng = graph.shape[0], np.random.default_rng(0)
+    frontier = Tensor(graphs.FRONTIER, rng.random(size) < 0.1)
+    visited, parents = rng.random(size) < 0.3, np.full(size, -1, np.int32)
+    A, AT, work = graphs.stored(graph), graphs.stored(graph.T), np.zeros((), np.int64)
+    return Tensor(graphs.FRONTIER), frontier, A, AT, visited, parents, work
 
 
 @attrs.frozen
@@ -165,7 +183,14 @@ CASES = (
     ),
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
     Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
-    Case(("ranges", "unswitched"), "masked histogram", source(images.histogram), masked_images),
+    Case(("scanned",), "BFS, a pull", source(graphs.pull), pull_arguments),
+    Case(("banks",), "histogram, photograph", source(images.histogram_bytes), photographed),
+    Case(
+        ("banks", "ranges", "unswitched"),
+        "masked histogram",
+        source(images.histogram),
+        masked_images,
+    ),
 )
 
 

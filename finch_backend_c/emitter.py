@@ -13,6 +13,8 @@ import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
+from finch_backend_c.banks import in_banks, place
+from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.lanes import Lanes, Reductions, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
 from finch_backend_c.scope import Scope
@@ -53,6 +55,8 @@ class Emitter:
         self._loop_names: dict[str, str] = {}
         self._replaced: Mapping[str, c.Expr] = {}
         self.kept: dict[Reductions, Lanes] = {}
+        self._banks: Mapping[str, c.Name] = {}
+        self._turns: list[str] = []
         self._typings: dict[tuple[Operator, tuple[Type, ...]], Typed] = {}
 
     # -- expressions --------------------------------------------------------------------------
@@ -78,6 +82,9 @@ class Emitter:
         return c.Name(self.buffer(buffer).text + "_cap")
 
     def element(self, buffer: ir.Buffer, index: ir.Expr) -> c.Subscript:
+        bank = self._banks.get(buffer.name)
+        if bank is not None:
+            return c.Subscript(bank, place(self.node(index), self._turns[-1]))
         return c.Subscript(self.buffer(buffer), self.node(index))
 
     def past(self, buffer: ir.Buffer, index: ir.Expr) -> c.Expr:
@@ -99,6 +106,13 @@ class Emitter:
         before, self._replaced = self._replaced, {**self._replaced, **variables}
         yield
         self._replaced = before
+
+    @contextmanager
+    def banked(self, arrays: Mapping[str, c.Name]) -> Iterator[None]:
+        """Add to the copies of elements in these arrays for a while."""
+        before, self._banks = self._banks, {**self._banks, **arrays}
+        yield
+        self._banks = before
 
     def _value_load(self, e: ir.Load) -> Value:
         return Value(self.element(e.buffer, e.index), e.buffer.dtype)
@@ -191,11 +205,16 @@ class Emitter:
         return c.Assign(target.node, node)
 
     def _emit_for(self, s: asm.For) -> tuple[c.Stmt, ...]:
+        if s.banks:
+            return in_banks(self, s)
         if permitted(s):
             return self._in_lanes(s)
+        name = self.scope.variable(s.var.name)
         with self._keeping(s) as around:
-            loop = self._loop(s, self.scope.variable(s.var.name), self.block(s.body))
-        return around(loop)
+            self._turns.append(name)
+            loop = self._loop(s, name, self.block(s.body))
+            self._turns.pop()
+        return in_bits(self, s, loop) if gathered(s) else around(loop)
 
     @contextmanager
     def _keeping(self, s: asm.For | asm.While) -> Iterator[Callable[[Stmts], Stmts]]:

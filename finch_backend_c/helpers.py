@@ -338,6 +338,27 @@ static inline bool overlap(const void *a, const void *a_stop, const void *b, con
 }
 """
 
+PACKED = """\
+// 64 bools as the bits of a word, the first as its lowest.
+static inline uint64_t packed(const bool *a)
+{
+    uint64_t bits = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (int k = 0; k < 64; k += 8) {
+        uint64_t eight;
+        __builtin_memcpy(&eight, a + k, 8);
+        bits |= eight * 0x0102040810204080u >> 56 << k;  // bool k of the eight comes to be bit k
+    }
+#else
+    for (int k = 0; k < 64; k++)
+        bits |= (uint64_t)a[k] << k;
+#endif
+    return bits;
+}
+"""
+
+_OTHERS = {"overlap": OVERLAP, "likely": LIKELY, "packed": PACKED}
+
 _FUNCTION = re.compile(r"\b([a-z][a-z0-9_]*)\(")
 _HELPER = re.compile(rf"^([a-z0-9]+)_({'|'.join(SUFFIXES)})$")
 
@@ -345,8 +366,8 @@ _HELPER = re.compile(rf"^([a-z0-9]+)_({'|'.join(SUFFIXES)})$")
 @cache
 def helper(name: str) -> str | None:
     """The definition of the helper of this name (``mod_i64``), or ``None`` if there is none."""
-    if name in ("overlap", "likely"):
-        return OVERLAP if name == "overlap" else LIKELY
+    if name in _OTHERS:
+        return _OTHERS[name]
     match = _HELPER.match(name)
     if match is None:
         return None

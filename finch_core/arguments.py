@@ -123,6 +123,11 @@ keep no memory alive: the caller's arguments do, for the time of a call.
 """
 
 
+def as_tensor(value: Any) -> Any:
+    """What a tensor or an array that was passed is to a kernel."""
+    return _over(value) if isinstance(value, np.ndarray) else value
+
+
 def _known(array: np.ndarray[Any, Any]) -> Any:
     """The tensor over an array that was passed before. Raises ``KeyError`` for others, and what
     comes of arrays that are not C-contiguous."""

@@ -94,8 +94,10 @@ class Store(Statement):
 class For(Statement):
     """``for var in range(start, stop)``: the bounds are evaluated once.
 
-    ``lanes`` names a reduction that a backend may compute in several lanes: pairs of the variable
-    and its operator. It is permission, not a duty.
+    ``lanes`` names a reduction that a backend may compute in several lanes:
+    pairs of the variable and its operator. It is permission, not a duty, as is ``banks``: buffers
+    of which the loop does no more than add whole numbers to elements, each with how many of the
+    first elements are meant. A backend may add to several copies, and these up behind the loop.
     """
 
     var: Var
@@ -103,6 +105,7 @@ class For(Statement):
     stop: Expr
     body: Block
     lanes: tuple[tuple[Var, Any], ...] = ()
+    banks: tuple[tuple[Buffer, int], ...] = ()
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

@@ -294,6 +294,8 @@ def _(statement: For, context: _Context) -> None:
     inner.declare(statement.var, mutable=False)
     for var, _op in statement.lanes:
         _declared(var, context)
+    for buffer, _count in statement.banks:
+        _declared(buffer, context)
     _check_block(statement.body, inner)
 
 

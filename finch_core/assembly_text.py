@@ -217,6 +217,8 @@ def _(statement: For) -> Iterator[str]:
     bounds = f"{expr_text(statement.start)}, {expr_text(statement.stop)}"
     lanes = ", ".join(f"{op!r} {var.name}" for var, op in statement.lanes)
     note = f"  # lanes: {lanes}" if lanes else ""
+    for buffer, count in statement.banks:
+        note += f"  # banks: {buffer.name}[0:{count}]"
     yield from _nested(f"for {statement.var.name} in range({bounds}):{note}", statement.body)
 
 

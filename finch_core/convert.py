@@ -80,6 +80,7 @@ def from_array(array: np.ndarray[Any, Any]) -> Tensor:
     tensor._arrays = [array.reshape(-1)]
     stop = start + array.nbytes
     tensor._memory = ((start, stop),) if stop > start else ((record, record + 8),)
+    tensor._state = object()
     return tensor
 
 
@@ -124,12 +125,7 @@ def _blank_into(tensor: Tensor, shape: tuple[int, ...]) -> bool:
             return False
         fields, positions = found
         contents.append(fields)
-    tensor._record[: len(shape)] = shape
-    for part in tensor._layout.scalars:
-        tensor._set_scalar(part, contents[part.level][part.field.name])
-    for part in tensor._layout.buffers:
-        tensor._set_array(part, contents[part.level][part.field.name])
-    tensor._note_memory()
+    tensor._set_fields(shape, contents)
     return True
 
 

@@ -8,11 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+import attrs
 import numpy as np
 
 from finch_core import backends
 from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
-from finch_core.arguments import TAKEN, as_argument, is_writeable
+from finch_core.arguments import TAKEN, as_argument, as_tensor, is_writeable
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, Options, local_records
 from finch_core.errors import IndexOverflow, KernelSyntaxError, LifecycleError
@@ -63,6 +64,7 @@ class Kernel:
         self._options = options
         self._entries: dict[tuple[Any, ...], Entry] = {}
         self._quick: dict[tuple[Any, ...], Entry] = {}
+        self._calls: dict[tuple[Any, ...], Call] = {}
         self._lock = threading.Lock()
         self._warned: set[Any] = set()
         self._program: Program | None = None
@@ -90,6 +92,21 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
+            if self._calls:
+                try:
+                    states = [
+                        (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg))._state
+                        for arg in args
+                    ]
+                    call = self._calls[tuple(states)]
+                except (KeyError, AttributeError, ValueError, TypeError, BufferError):
+                    pass
+                else:
+                    for k in call.arrays:
+                        if not args[k].flags.writeable:
+                            break
+                    else:
+                        return call.entry.call(call.words, args)
             try:
                 values = [
                     arg if (take := TAKEN.get(arg.__class__)) is None else take(arg) for arg in args
@@ -99,7 +116,7 @@ class Kernel:
                 pass
             else:
                 if not entry.arrays or entry.may_write(args):
-                    return entry.run(values, args)
+                    return entry.run(values, args, self._calls)
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -107,9 +124,10 @@ class Kernel:
         given, values = self._bind(args, kwargs)
         signatures = tuple([value.signature for value in values])
         entry = self._entry(signatures)
-        if not self.program.free:
-            self._quick[signatures] = entry
-        return entry.run(values, given)
+        if self.program.free:
+            return entry.run(values, given)
+        self._quick[signatures] = entry
+        return entry.run(values, given, self._calls)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """The arguments and free names, as given and as values with a signature."""
@@ -210,6 +228,21 @@ class Kernel:
         return f"<kernel {self._function.__qualname__}>"
 
 
+MOST_CALLS = 64
+"""Calls that a kernel remembers."""
+
+
+@attrs.frozen
+class Call:
+    """All that a call needs to know of tensors and arrays in some state of their buffers."""
+
+    entry: Entry
+    words: list[Any]
+    """The addresses of the records."""
+    arrays: tuple[int, ...]
+    """Which of the arguments are arrays that are written."""
+
+
 Workspace = tuple[tuple[Tensor, ...], list[int]]
 """The locals of a call, and the addresses of their records."""
 
@@ -240,28 +273,53 @@ class Entry:
         self._checked: deque[list[Any]] = deque(maxlen=4)
         self._threads = threading.local()
 
-    def run(self, values: Sequence[Any], given: Sequence[Any]) -> Any:
-        """Run on arguments that have these signatures; ``given`` is what results are taken from."""
-        self.calls += 1
+    def run(
+        self,
+        values: Sequence[Any],
+        given: Sequence[Any],
+        calls: dict[tuple[Any, ...], Call] | None = None,
+    ) -> Any:
+        """Run on arguments that have these signatures; ``given`` is what results are taken from.
+
+        A call of tensors and arrays alone that comes a second time is entered into ``calls``.
+        """
         memory = [value._memory for value in values]
         if memory not in self._checked:
             self._check_memory(values, memory)
+        elif calls is not None and self._simple:
+            self._enter(calls, values, given)
         if self._simple:
-            call_args = [value.address for value in values]
+            words = [value.address for value in values]
         else:
-            call_args = [word for value in values for word in value.words()]
+            words = [word for value in values for word in value.words()]
+        return self.call(words, given, values)
+
+    def _enter(
+        self, calls: dict[tuple[Any, ...], Call], values: Sequence[Any], given: Sequence[Any]
+    ) -> None:
+        if len(calls) >= MOST_CALLS:
+            calls.clear()
+        arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
+        words = [value.address for value in values]
+        calls[tuple([value._state for value in values])] = Call(self, words, arrays)
+
+    def call(
+        self, words: list[Any], given: Sequence[Any], values: Sequence[Any] | None = None
+    ) -> Any:
+        """Run on records and numbers that have been checked."""
+        self.calls += 1
         locals_: tuple[Tensor, ...] = ()
         if self._local_records:
             workspace = self._workspace()
             locals_, addresses = workspace
-            call_args += addresses
+            words = words + addresses
         try:
             control = self._threads.address
         except AttributeError:
             control = self._control()
-        code = self._function(control, *call_args)
+        code = self._function(control, *words)
         if code != DONE:
-            self._settle(code, values, locals_)
+            self._settle(code, values or [as_tensor(value) for value in given], locals_)
         if self._keeps_locals:
             self._pool.append(workspace)
         if self._single and self._results:

@@ -19,6 +19,11 @@ class Part:
     offset: int
     number: int = -1
 
+    @property
+    def words(self) -> int:
+        """How many words it takes."""
+        return 2 if self.field.is_buffer else words(self.field.dtype)
+
 
 @attrs.frozen
 class Layout:

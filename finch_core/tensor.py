@@ -36,7 +36,8 @@ class Tensor:
     """
 
     __slots__ = (
-        "__weakref__", "_arrays", "_layout", "_memory", "_record", "address", "format", "signature",
+        "__weakref__", "_arrays", "_layout", "_memory", "_record", "_state", "address", "format",
+        "signature",
     )  # fmt: skip
     __finch_local__ = True
     __array_priority__ = 1000
@@ -47,6 +48,8 @@ class Tensor:
     _record: np.ndarray[Any, np.dtype[np.uint64]]
     _arrays: list[np.ndarray[Any, Any]]
     _memory: tuple[tuple[int, int], ...]
+    _state: object
+    """Another one whenever the buffers move: what is known of a state stays true of it."""
 
     def __init__(self, format: Format, data: Any = None, /) -> None:
         if isinstance(format, type) and issubclass(format, Format):
@@ -58,9 +61,9 @@ class Tensor:
             )
         self._setup(format)
         if data is None:
-            self.fill((0,) * format.ndim)
+            self._empty((0,) * self._layout.ndim)
         elif _is_shape(data):
-            self.fill(checked_shape(data, format.ndim))
+            self._empty(checked_shape(data, self._layout.ndim))
         else:
             from finch_core.convert import convert_into
 
@@ -69,17 +72,13 @@ class Tensor:
     # -- making -------------------------------------------------------------------------
 
     def _setup(self, format: Format) -> None:
-        self.format = format
-        self.signature = tensor_signature(format)
-        self._layout = layout(format)
-        self._record = np.zeros(self._layout.words, np.uint64)
+        """Be of a format, without buffers and of no size."""
+        made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
+        self.format, self.signature, self._layout = format, made.signature, made.layout
+        self._record = made.record.copy()
         self.address = address_of(self._record)
-        self._arrays = [np.empty(0, part.field.dtype) for part in self._layout.buffers]
-        for part in self._layout.buffers:
-            self._set_array(part, self._arrays[part.number])
-        self._memory = ()
-        for part in self._layout.scalars:
-            self._set_scalar(part, part.field.init)
+        self._arrays = list(made.arrays)
+        self._memory, self._state = (), object()
 
     @classmethod
     def _bare(cls, format: Format) -> Tensor:
@@ -117,9 +116,11 @@ class Tensor:
 
     def fill(self, shape: tuple[int, ...]) -> None:
         """Make this hold the fill value throughout, with the given shape, in fresh buffers."""
+        self._empty(checked_shape(shape, self.ndim))
+
+    def _empty(self, shape: tuple[int, ...]) -> None:
         from finch_core.convert import empty_into
 
-        shape = checked_shape(shape, self.ndim)
         try:
             empty_into(self, shape)
         except FinchError:
@@ -208,6 +209,28 @@ class Tensor:
         raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
         return raw.view(part.field.dtype)[0]
 
+    def _set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
+        """Take over a shape, and the scalars and new buffers of each level."""
+        words, spans, rest = list(shape), [], []
+        for part in self._layout.scalars:
+            value = fields[part.level][part.field.name]
+            plain = type(value) is int and value >= 0 and part.field.dtype.kind in "iu"
+            words += [value] if plain else [0] * part.words
+            if not plain:
+                rest.append((part, value))
+        for part in self._layout.buffers:
+            array = fields[part.level][part.field.name]
+            self._arrays[part.number] = array
+            start, size = address_of(array), array.size
+            words += (start, size)
+            if size:
+                spans.append((start, start + array.nbytes))
+        if words:
+            self._record[:] = words
+        for part, value in rest:
+            self._set_scalar(part, value)
+        self._remember(spans)
+
     def _set_scalar(self, part: Part, value: Any) -> None:
         raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
         raw.view(part.field.dtype)[0] = value
@@ -225,7 +248,11 @@ class Tensor:
             if size := self._arrays[part.number].nbytes:
                 start = int(self._record[part.offset])
                 spans.append((start, start + size))
+        self._remember(spans)
+
+    def _remember(self, spans: list[tuple[int, int]]) -> None:
         self._memory = tuple(spans) or ((self.address, self.address + self._record.nbytes),)
+        self._state = object()
 
     def _adopt_moved(self, kernel: Any) -> None:
         """Take over the buffers that a kernel has reallocated."""
@@ -268,6 +295,15 @@ class Tensor:
         """This tensor in another format."""
         return Tensor(format, self)
 
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.format, self._record, self._arrays)
+
     def copy(self) -> Tensor:
         """A tensor of the same format with memory of its own."""
         other = Tensor._bare(self.format)
@@ -287,6 +323,36 @@ class Tensor:
         from finch_core.describe import describe
 
         return describe(self)
+
+
+class _Unset:
+    """What all tensors of a format begin as."""
+
+    __slots__ = ("arrays", "layout", "record", "signature")
+
+    def __init__(self, format: Format) -> None:
+        self.signature, self.layout = tensor_signature(format), layout(format)
+        self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
+        model = Tensor.__new__(Tensor)
+        model._layout, model._arrays = self.layout, list(self.arrays)
+        model._record = self.record = np.zeros(self.layout.words, np.uint64)
+        for part in self.layout.buffers:
+            model._set_array(part, self.arrays[part.number])
+        for part in self.layout.scalars:
+            model._set_scalar(part, part.field.init)
+
+
+_UNSET: dict[Format, _Unset] = {}
+
+
+def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
+    """A tensor that was pickled: with a record of its own, that has its own addresses."""
+    tensor = Tensor._bare(format)
+    tensor._record[:] = record
+    for part in tensor._layout.buffers:
+        tensor._set_array(part, arrays[part.number])
+    tensor._note_memory()
+    return tensor
 
 
 class _Fields(Mapping[str, Any]):
@@ -321,20 +387,22 @@ def address_of(array: np.ndarray[Any, Any]) -> int:
 
 def _is_shape(data: Any) -> bool:
     """Whether ``data`` is meant as a shape: a tuple of integers. (Data are nested lists.)"""
-    return isinstance(data, tuple) and all(
-        isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in data
-    )
+    return isinstance(data, tuple) and all(map(_is_whole, data))
+
+
+def _is_whole(n: Any) -> bool:
+    return type(n) is int or (isinstance(n, (int, np.integer)) and not isinstance(n, bool))
 
 
 def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
     """``shape`` as a tuple of ``ndim`` non-negative ints; ``DimensionMismatch`` otherwise."""
-    taken = tuple(int(n) for n in shape)
+    taken = tuple([int(n) for n in shape])
     if len(taken) != ndim:
         raise DimensionMismatch(
             f"a shape of {count(len(taken), 'dimension')} for a format of {ndim}",
             hint="nest one level a dimension, ending in a leaf",
         )
-    if any(n < 0 for n in taken):
+    if taken and min(taken) < 0:
         raise DimensionMismatch(f"a dimension cannot be negative: {taken}")
     return taken
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from finch_core import Tensor, _, choose, follow, kernel
+from finch_core import Tensor, _, asarray, choose, follow, kernel
 from finch_levels import (
     Dense,
     Element,
@@ -118,18 +118,19 @@ def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.05) -> Tr
     A step pulls where more than ``alpha`` of all edges leave the frontier, else it pushes.
     """
     size, many = A.shape[0], alpha * A.nstored
-    parents, visited = np.full(size, -1, np.int32), np.zeros(size, dtype=bool)
-    parents[source] = source
-    frontier, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
-    work, depth = np.zeros((), np.int64), 0
+    tree, leaving = np.full(size, -1, np.int32), np.zeros((), np.int64)
+    tree[source] = source
+    parents, work = asarray(tree), asarray(leaving)  # tensors over the arrays' memory
+    visited = Tensor(Dense(Element(False)), (size,))
+    frontier, next, depth = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,)), 0
     start(frontier, A, work, source)
-    while leaving := int(work):
+    while leaving:
         if leaving > many:
             pull(next, frontier, A, AT, visited, parents, work)
         else:
             push(next, frontier, A, visited, parents, work)
         frontier, next, depth = next, frontier, depth + 1
-    return Tree(parents, depth + (frontier.nstored > 0))
+    return Tree(tree, depth + (frontier.nstored > 0))
 
 
 @kernel
@@ -344,47 +345,75 @@ def triangles(matrix: Any) -> int:
 
 
 @kernel
-def _least(next, labels, A):
-    for i, j in _:
-        if A[i, j]:
-            next[i] = min(next[i], labels[j])
+def _least(next, labels, A, settled):
+    for i in _:
+        if not settled[i]:
+            for j in _:
+                if A[i, j]:
+                    next[i] = min(next[i], labels[j])
     return next
 
 
 def components(A: Tensor) -> Any:
-    """For each vertex of an undirected graph the least vertex that it is connected to."""
+    """For each vertex of an undirected graph the least vertex that it is connected to.
+
+    A search from the vertex of most edges finds the largest component, as a rule; in what is left
+    of the graph each vertex takes its neighbours' labels until nothing changes.
+    """
     labels = np.arange(A.shape[0])
-    while True:
-        next = _least(labels.copy(), labels, A)
+    if not len(labels):
+        return labels
+    hub = int(degrees(Tensor(Dense(Element(0))), A).to_numpy().argmax())
+    settled = breadth_first(A, A, hub).parents >= 0
+    labels[settled] = settled.argmax()
+    while not settled.all():
+        next = _least(labels.copy(), labels, A, settled)
         next = next[next]  # a shortcut: the label of the label
         if np.array_equal(next, labels):
-            return labels
+            break
         labels = next
+    return labels
 
 
 @kernel
-def _remove(incoming, ready, A):
+def _incoming(incoming, A):
+    incoming[...] = 0
+    for i, j in _:
+        if A[i, j]:
+            incoming[j] += 1
+    return incoming
+
+
+@kernel
+def _layer(next, ready, incoming, layers, A, layer):
+    """What is ready is placed, and takes its edges away: to whom no edge leads any more is next."""
+    for i in _:
+        if ready[i]:
+            layers[i] = layer[()]
     for i, j in _:
         if ready[i] and A[i, j]:
             incoming[j] -= 1
-    return incoming
+    next[...] = False
+    for i, j in _:
+        if ready[i] and A[i, j] and incoming[j] == 0:
+            next[j] |= True
+    return next
 
 
 def topological_order(A: Tensor) -> Any:
     """The vertices, each before all that it has an edge to; ``ValueError`` if there is a cycle."""
-    size = A.shape[0]
-    incoming, order = np.zeros(size, dtype=np.int64), []
-    _remove(incoming, np.ones(size, dtype=bool), A)
-    incoming = -incoming
-    placed = np.zeros(size, dtype=bool)
-    while not placed.all():
-        ready = (incoming == 0) & ~placed
-        if not ready.any():
-            raise ValueError("the graph has a cycle")
-        order.append(np.flatnonzero(ready))
-        placed |= ready
-        _remove(incoming, Tensor(FRONTIER, ready), A)
-    return np.concatenate([np.zeros(0, dtype=np.int64), *order])
+    incoming = _incoming(Tensor(Dense(Element(np.int32(0)))), A)
+    layers, layer = np.full(A.shape[0], -1), np.zeros((), np.int64)
+    placed, number = asarray(layers), asarray(layer)  # tensors over the arrays' memory
+    ready = Tensor(FRONTIER, incoming.to_numpy() == 0)
+    next = Tensor(FRONTIER, A.shape[:1])
+    while ready.nstored:
+        _layer(next, ready, incoming, placed, A, number)
+        ready, next = next, ready
+        layer += 1
+    if np.any(layers < 0):
+        raise ValueError("the graph has a cycle")
+    return np.argsort(layers)
 
 
 def main(arguments: list[str]) -> None:

@@ -12,6 +12,7 @@ import attrs
 from finch_core.assembly import Block, Function, Kernel
 from finch_core.assembly_rewrite import names_in
 from finch_core.builder import Names
+from finch_core.optimize.banks import banks
 from finch_core.optimize.dead import dead
 from finch_core.optimize.elements import elements
 from finch_core.optimize.fills import fills
@@ -21,6 +22,7 @@ from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
 from finch_core.optimize.promote import promote
 from finch_core.optimize.raised import raised
+from finch_core.optimize.scanned import scanned
 from finch_core.optimize.scoped import scoped
 from finch_core.optimize.settled import settled
 from finch_core.optimize.threaded import threaded
@@ -44,6 +46,9 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("unswitched", unswitched),
     ("lanes", lanes),
     ("indirect", indirect),
+    ("scanned", scanned),
+    ("threaded", threaded),
+    ("banks", banks),
 )
 """The pipeline, in order: each pass with its name."""
 

@@ -112,18 +112,19 @@ def strides(loop: For) -> Iterator[tuple[Load, int | None]]:
         for expr in statement.expressions:
             for node in expr.walk():
                 if isinstance(node, Load):
-                    yield node, _stride(node.index, loop.var, inside)
+                    yield node, stride_along(node.index, loop.var, inside)
         if isinstance(statement, Let):
             inside.add(statement.var.name)
 
 
-def _stride(index: Expr, var: Var, inside: set[str]) -> int | None:
+def stride_along(index: Expr, var: Var, inside: set[str]) -> int | None:
+    """How far an index moves with each turn; None if that is not known or not constant."""
     if index == var:
         return 1
     if isinstance(index, Cast) and index.type == INTP:
-        return _stride(index.value, var, inside)
+        return stride_along(index.value, var, inside)
     if isinstance(index, Call) and index.op in (prim.add, prim.sub):
-        first, second = (_stride(arg, var, inside) for arg in index.args)
+        first, second = (stride_along(arg, var, inside) for arg in index.args)
         if first is None or second is None:
             return None
         return first + second if index.op is prim.add else first - second

@@ -8,7 +8,8 @@
                                                            c[at] += 1
 
 The loop without its checks is the one that runs as a rule. C compilers do not find this: they see
-that the second test implies the first, and drop that.
+that the second test implies the first, and drop that. Checks in loops within move before the
+outermost loop that leaves their condition as it is.
 """
 
 from __future__ import annotations
@@ -23,24 +24,20 @@ from finch_core.expressions import Call, Expr, Invoke, Load
 
 
 def unswitched(block: Block, names: Names) -> Block:
-    """``block`` with such checks before the innermost loops."""
+    """``block`` with such checks before the outermost loops that leave them as they are."""
     done: list[Statement] = []
     for statement in block.statements:
-        statement = with_blocks(statement, tuple(unswitched(b, names) for b in statement.blocks))
+        found: dict[Expr, None] = {}
         if isinstance(statement, For):
-            statement = _with_checks_before(statement)
+            body = _without_checks(statement.body, changed_names(statement), found)
+        if found:
+            inner = unswitched(Block((with_blocks(statement, (body,)),)), names)
+            statement = If(reduce(Expr.or_, found), Block((statement,)), inner)
+        else:
+            blocks = tuple(unswitched(b, names) for b in statement.blocks)
+            statement = with_blocks(statement, blocks)
         done.append(statement)
     return with_statements(block, done)
-
-
-def _with_checks_before(loop: For) -> Statement:
-    changed = changed_names(loop)
-    found: dict[Expr, None] = {}
-    body = _without_checks(loop.body, changed, found)
-    if not found:
-        return loop
-    may_fail = reduce(Expr.or_, found)
-    return If(may_fail, Block((loop,)), Block((with_blocks(loop, (body,)),)))
 
 
 def _without_checks(block: Block, changed: set[str], found: dict[Expr, None]) -> Block:
@@ -51,10 +48,8 @@ def _without_checks(block: Block, changed: set[str], found: dict[Expr, None]) ->
         if cond is not None:
             found[cond] = None
             continue
-        if isinstance(statement, If):
-            blocks = tuple(_without_checks(b, changed, found) for b in statement.blocks)
-            statement = with_blocks(statement, blocks)
-        done.append(statement)
+        blocks = tuple(_without_checks(b, changed, found) for b in statement.blocks)
+        done.append(with_blocks(statement, blocks))
     return with_statements(block, done)
 
 

@@ -70,7 +70,7 @@ class Author:
                  self.range]  # fmt: skip
         if self.loops:
             plain.append(self.leave)
-        nested = [self.branch, self.loop, self.loop, self.turns] if depth else []
+        nested = [self.branch, self.loop, self.loop, self.turns, self.sieve] if depth else []
         k = self.random.randrange(len(plain) + len(nested))
         if k < len(plain):
             plain[k]()
@@ -129,6 +129,20 @@ class Author:
         """A loop over a range."""
         with self.b.for_("i", 0, self.random.choice([N, lift(2), lift(3)])) as i:
             self.within(depth, i)
+
+    def sieve(self, depth: int) -> None:
+        """A loop whose turns stand under a test of an element each, and raise a flag or do not."""
+        buffer = self.random.choice(BUFFERS)
+        with self.b.for_("i", self.random.randrange(2), self.random.choice([N, lift(3)])) as i:
+            flag = self.b.var("f", False)
+            test = Load(buffer, i) < self.value()
+            more = self.random.choice([None, self.cond()])
+            with self.b.if_(test if more is None else test.and_(more)):
+                if self.random.random() < 0.5:
+                    self.b.assign(flag, True)
+                self.loop(depth)
+            with self.b.if_(flag):
+                self.update()
 
     def turns(self, depth: int) -> None:
         """A loop with a condition."""

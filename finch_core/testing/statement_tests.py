@@ -165,6 +165,24 @@ class StatementTests(Subject):
         used = index[: max(turns, 0)]
         assert bench.value(total) == 1 + np.sum(x[used] * x[index[used]] + used)
 
+    @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int16])
+    def test_sums_in_banks_are_the_sums(self, dtype: Any) -> None:
+        """``banks`` permits to add to copies; what nothing is added to may be missing."""
+        rng = np.random.default_rng(2)
+        x, start = rng.integers(0, 5, 100).astype(np.uint8), np.arange(100, 105).astype(dtype)
+        found = []
+        for permitted in (False, True):
+            bench, i, j = Bench(self.made()), var("i"), var("j")
+            data, bins = bench.buffer("x", x), bench.buffer("bins", start.copy())
+            at = Load(data, i * n(4) + j).cast(INTP)
+            value = Load(bins, at) + Literal(3, np.dtype(dtype))
+            inner = For(j, n(0), n(4), block(Store(bins, at, value)))
+            banks = ((bins, 8),) if permitted else ()
+            assert bench.run(For(i, n(0), n(25), block(inner), banks=banks)) == DONE
+            found.append(bench.arrays["bins"].tolist())
+        wanted = (start + 3 * np.bincount(x, minlength=5)).astype(dtype)
+        assert found == [wanted.tolist()] * 2
+
     def test_a_failure_tells_its_site_and_values_and_keeps_what_was_written(self) -> None:
         bench, i = Bench(self.made()), var("i")
         count, data = bench.variable("count", 0), bench.buffer("data", np.zeros(9, np.int64))

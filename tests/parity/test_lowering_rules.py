@@ -11,7 +11,7 @@ from finch_core.errors import OutOfBounds
 from finch_core.expressions import Buffer, Literal, Load, Var, call, cast
 from finch_core.kernels import Kernel
 from finch_core.ranges import range_of
-from finch_levels import Dense, Element, Pattern, RunList, SparseList, SparseRunList
+from finch_levels import Dense, Element, Pattern, RunList, Scalar, SparseList, SparseRunList
 
 RUNS = SparseRunList(Pattern())
 COVER = RunList(Element(0.0))
@@ -53,6 +53,32 @@ def counts(c, a):
     c[...] = 0
     for i in _:
         c[a[i] // np.uint8(16)] += 1
+    return c
+
+
+def unseen(y, seen, A):
+    for i in _:
+        if not seen[i]:
+            s = Scalar(0)
+            for j in _:
+                if A[i, j]:
+                    s[()] += j
+            y[i] += s[()]
+    return y
+
+
+def ready(y, seen, A):
+    for i in _:
+        if seen[i]:
+            for j in _:
+                y[i] += A[i, j] * j
+    return y
+
+
+def sums(c, a, b):
+    for i, j in _:
+        if b[i, j] > 0:
+            c[a[i, j] // np.uint8(16)] += b[i, j]
     return c
 
 
@@ -171,3 +197,46 @@ def u8(value):
 )
 def test_ranges(expr, expected):
     assert range_of(expr, {}) == expected
+
+
+@BACKENDS
+@pytest.mark.parametrize("function", [unseen, ready])
+def test_turns_that_a_test_rules_out_are_left_out_by_blocks(backend, function):
+    rng = np.random.default_rng(0)
+    for disabled in (frozenset(), frozenset({"scanned"})):
+        run = Kernel(function, Options(backend=backend, disabled=disabled))
+        for n in (0, 1, 63, 64, 65, 130):
+            A = Tensor(Dense(SparseList(Pattern())), rng.random((n, 9)) < 0.3)
+            seen, y = rng.random(n) < 0.5, rng.integers(0, 9, n)
+            expected = run.reference(y, seen, A)
+            np.testing.assert_array_equal(run(y, seen, A), expected)
+        assert ("ctz" in run.lower(y, seen, A).as_text("assembly")) == (not disabled)
+
+
+@BACKENDS
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int16])
+@pytest.mark.parametrize("bins", [4, 16, 20])
+def test_values_that_scatter_over_few_elements_are_added_in_banks(backend, dtype, bins):
+    rng = np.random.default_rng(0)
+    for disabled in (frozenset(), frozenset({"banks"})):
+        run = Kernel(sums, Options(backend=backend, disabled=disabled))
+        for shape in ((0, 3), (1, 1), (15, 7), (16, 7), (40, 9)):
+            a = rng.integers(0, min(256, 16 * bins), shape).astype(np.uint8)
+            b, c = rng.integers(-9, 99, shape).astype(dtype), rng.integers(0, 99, bins)
+            c = c.astype(dtype)
+            expected = run.reference(c, a, b)
+            np.testing.assert_array_equal(run(c, a, b), expected)
+        assert ("# banks" in run.lower(c, a, b).as_text("assembly")) == (not disabled)
+
+
+@BACKENDS
+def test_a_failure_leaves_what_was_added_before(backend):
+    a = np.full((40, 3), 16, np.uint8)
+    a[30, 1], b = 255, np.ones((40, 3), np.int64)
+    found = []
+    for disabled in (frozenset(), frozenset({"banks"})):
+        run, c = Kernel(sums, Options(backend=backend, disabled=disabled)), np.zeros(4, np.int64)
+        with pytest.raises(OutOfBounds):
+            run(c, a, b)
+        found.append(c.tolist())
+    assert found[0] == found[1]

@@ -1,13 +1,15 @@
 """NumPy arrays and numbers as arguments: remembered by where they are, and never for what they
 were."""
 
+import copy
 import mmap
+import pickle
 
 import numpy as np
 import pytest
 
-from finch_core import FinchError, FormatError, Tensor, _, arguments, asarray, kernel
-from finch_levels import Dense, Element
+from finch_core import FinchError, FormatError, Tensor, _, arguments, asarray, kernel, kernels
+from finch_levels import Dense, Element, SparseList
 
 
 @kernel(backend="interpreter")
@@ -139,3 +141,89 @@ def test_outputs_that_take_turns_are_checked_each():
     assert (a[0], b[0]) == (13.0, 21.0)
     with pytest.raises(Exception, match="shares memory"):
         scaled(a, a, 1.0)
+
+
+# -- calls that come again ----------------------------------------------------------------------
+
+
+@kernel(backend="interpreter")
+def plus(y, x):
+    for i in _:
+        y[i] += x[i]
+    return y
+
+
+@kernel(backend="interpreter")
+def doubled(y, x):
+    y[...] = 0
+    for i in _:
+        y[i] = 2.0 * x[i]
+    return y
+
+
+def test_calls_that_come_again_are_known():
+    known, y, x = kernel(backend="interpreter")(plus.__wrapped__), np.zeros(3), np.ones(3)
+    for turn in range(4):
+        assert known(y, x) is y
+        assert len(known._calls) == (turn > 0)
+    assert known.stats()["calls"] == 4
+    assert y.tolist() == [4.0] * 3
+
+
+def test_a_known_call_sees_buffers_that_moved():
+    y = Tensor(SparseList(Element(0.0)))
+    for size in (1, 40, 3, 400, 400, 400, 5):
+        x = np.arange(float(size))
+        for _turn in range(3):
+            assert doubled(y, x) is y
+            np.testing.assert_array_equal(y.to_numpy(), 2 * x)
+
+
+def test_a_known_call_refuses_what_became_read_only():
+    y, x = np.zeros(3), np.ones(3)
+    for _turn in range(3):
+        plus(y, x)
+    y.flags.writeable = False
+    with pytest.raises(FormatError, match="read-only"):
+        plus(y, x)
+    assert y.tolist() == [3.0] * 3
+
+
+def test_a_number_is_no_array_of_what_was_known():
+    total_of = np.ones(())
+    s = np.zeros(())
+
+    @kernel(backend="interpreter")
+    def more(s, x):
+        s[()] += x[()]
+        return s
+
+    for _turn in range(3):
+        more(s, total_of)
+    assert s == 3
+    with pytest.raises(FinchError):
+        more(s, np.float64(2.0))
+
+
+def test_calls_that_are_known_are_few(monkeypatch):
+    monkeypatch.setattr(kernels, "MOST_CALLS", 4)
+    known = kernel(backend="interpreter")(plus.__wrapped__)
+    kept = [(np.zeros(1), np.full(1, float(k))) for k in range(20)]
+    for _turn in range(3):
+        for y, x in kept:
+            known(y, x)
+            assert len(known._calls) <= 4
+    assert [float(y[0]) for y, _x in kept] == [3.0 * k for k in range(20)]
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))]
+)
+@pytest.mark.parametrize("made", [lambda a: Tensor(SparseList(Element(0.0)), a), asarray])
+def test_a_copy_has_memory_of_its_own(again, made):
+    first = made(np.array([0.0, 1.0, 2.0]))
+    second = again(first)
+    assert second.address == second._record.ctypes.data != first.address
+    doubled(first, np.ones(3))
+    assert second.to_numpy().tolist() == [0.0, 1.0, 2.0]
+    assert doubled(second, np.ones(3)).to_numpy().tolist() == [2.0] * 3
