@@ -42,6 +42,9 @@ OPERATORS = """
 ## The algebra of the operators
 
 `e` with `op(x, e) = x`, `z` with `op(x, z) = z`, and where that is exact; what else the rules read.
+An operator is *modular* if the last bits of its result depend on as many last bits of its operands
+alone, and *selects* if its result is one of them: an update that stores less than it computes is
+computed narrow by the one, and repeated only once by the other.
 """
 
 STATEMENTS = """
@@ -82,7 +85,8 @@ def constant(op: Operator, of: Callable[..., Any] | None, exact: str) -> str:
 
 def further(op: Operator) -> str:
     """What else is known of an operator, in words."""
-    found = [word for word in ("associative", "commutative", "idempotent") if getattr(op, word)]
+    words = ("associative", "commutative", "idempotent", "modular", "selects")
+    found = [word for word in words if getattr(op, word)]
     if op.undoes:
         found.append(f"undoes `{op.undoes}`")
     if op.dual:

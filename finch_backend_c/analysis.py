@@ -8,6 +8,7 @@ from functools import cached_property
 import attrs
 
 from finch_core import assembly as asm
+from finch_core.assembly_rewrite import read_names
 from finch_core.expressions import Buffer, Expr, Invoke, Length, Overlaps, Var
 
 Params = tuple[Var | Buffer, ...]
@@ -31,6 +32,21 @@ class Usage:
     def assigned(self) -> frozenset[str]:
         """Names of variables that are assigned to."""
         return frozenset(s.var.name for s in self.statements if isinstance(s, asm.Assign))
+
+    @cached_property
+    def set_first(self) -> frozenset[str]:
+        """Names of variables that are set before anything reads them or may leave the block."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        for statement in self.body.statements:
+            parts = tuple(statement.walk())
+            seen |= {n for part in parts for e in part.expressions for n in read_names(e)}
+            if any(isinstance(part, (asm.Fail, asm.Return, asm.Grow)) for part in parts):
+                break
+            if isinstance(statement, asm.Assign) and statement.var.name not in seen:
+                found.add(statement.var.name)
+            seen |= {part.var.name for part in parts if isinstance(part, asm.Assign)}
+        return frozenset(found)
 
     @cached_property
     def grown(self) -> frozenset[str]:

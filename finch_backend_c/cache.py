@@ -101,11 +101,14 @@ def load(entry: str) -> Entry | None:
     path = directory()
     if text is None or path is None:
         return None
-    digest, signature, source = text.split("\n", 2)
+    lines = text.split("\n", 2)
+    if len(lines) < 3:
+        return None
+    digest, signature, source = lines
     library = path / f"{digest}.so"
     try:
         whole = _digest(library.read_bytes()) == digest
-    except OSError:
+    except (OSError, ValueError):  # a name that is none
         return None
     with contextlib.suppress(OSError):  # a cache that only can be read is of use all the same
         for used in (library, path / f"{entry}.txt"):
@@ -154,7 +157,12 @@ def _read(entry: str) -> str | None:
         digest, _, text = (path / f"{entry}.txt").read_bytes().partition(b"\n")
     except OSError:
         return None
-    return text.decode() if _digest(text).encode() == digest else None
+    if _digest(text).encode() != digest:
+        return None
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _digest(data: bytes) -> str:

@@ -143,6 +143,9 @@ class Entry:
     def _load_scalar(self, record: str, slot: asm.Slot, var: Var) -> Iterator[c.Stmt]:
         dtype, name = concrete(var.type), self.scope.variable(var.name)
         const = "const " if var.name not in self.usage.assigned else ""
+        if var.name in self.usage.set_first:
+            yield c.Declare(ctype(dtype), name)
+            return
         if dtype in (_INT64, _UINT64):
             word = Value(_word(record, slot.offset), _UINT64)
             yield c.Declare(const + ctype(dtype), name, cast(word, dtype).node)

@@ -15,6 +15,7 @@ import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.absent import first_present, propagate
+from finch_core.bounds import strict
 from finch_core.dtypes import concrete, is_tuple, is_weak, same
 from finch_core.expressions import FALSE, TRUE, Call, Expr, Literal, cast, fold_literals
 from finch_core.operators import Operator, literal_value, operator
@@ -89,17 +90,21 @@ def _identity(call: Call) -> Expr | None:
     if op.identity is None or len(call.args) != 2:
         return None
     dtype = concrete(op.typing(tuple(a.dtype for a in call.args))[0][0])
-    for arg, other in zip(call.args, reversed(call.args), strict=True):
-        if isinstance(arg, Literal) and is_identity(op, arg, dtype):
-            return _same_type(other, call)
-    return None
+    first, second = call.args
+    if is_identity(op, second, dtype):
+        return _same_type(first, call)
+    return _same_type(second, call) if is_identity(op, first, dtype, first=True) else None
 
 
-def is_identity(op: Any, arg: Expr, dtype: Any) -> bool:
-    """Whether ``op(x, arg)`` is ``x`` for ``x`` of ``dtype``, exactly or for a structural fill."""
+def is_identity(op: Operator, arg: Expr, dtype: Any, *, first: bool = False) -> bool:
+    """Whether ``op(x, arg)``, or ``op(arg, x)`` for ``first``, is ``x`` for ``x`` of ``dtype``:
+    exactly, or for a structural fill."""
     if not isinstance(arg, Literal) or op.identity is None:
         return False
-    if not (arg.structural or dtype.kind in op.exact_identity):
+    exact = op.exact_identity
+    if first and op.exact_first is not None:
+        exact = op.exact_first
+    if not (arg.structural or dtype.kind in exact):
         return False
     return _equals(arg, op.identity(dtype), dtype)
 
@@ -346,6 +351,10 @@ def _reversible(op: Operator) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        "out of range", strict,
+        meaning="`op(x, y)` fails where `x` is out of bounds, whatever `y` is",
+    ),
+    Rule(
         "missing", propagate, meaning="`op(missing, x)` is `missing`, but in a deciding `and`, `or`"
     ),
     Rule(
@@ -359,7 +368,8 @@ RULES: tuple[Rule, ...] = (
     Rule("constants", _constants, meaning="`op(1, 2)` is its value"),
     Rule(
         "identity", _identity, exact="biu", meaning="`op(x, e)` is `x`, as in `x * 1`",
-        otherwise="`-0.0 + 0.0` is 0.0; `x * 1` and `min(x, inf)` are exact on floats, too",
+        otherwise="`-0.0 + 0.0` is 0.0, `min(inf, nan)` is infinity; `x * 1` and `min(x, inf)` are "
+        "exact on floats, too",
         concerns=lambda op: op.identity is not None,
     ),
     Rule(

@@ -89,8 +89,14 @@ def with_children(expr: Expr, children: tuple[Expr, ...]) -> Expr:
 class Substitution:
     """Replaces expressions, from the top down; memoised, so that it is linear in shared nodes."""
 
-    def __init__(self, replace: Callable[[Expr], Expr | None]) -> None:
+    def __init__(
+        self,
+        replace: Callable[[Expr], Expr | None],
+        simplify: Callable[[Expr], Expr] | None = None,
+    ) -> None:
+        """``simplify`` rewrites nodes whose operands have changed."""
         self._replace = replace
+        self._simplify = simplify
         self._memo: dict[Expr, Expr] = {}
 
     def __call__(self, expr: Expr) -> Expr:
@@ -100,6 +106,8 @@ class Substitution:
             found = self._replace(expr)
             if found is None:
                 found = with_children(expr, tuple(map(self, expr.children)))
+                if self._simplify is not None and found is not expr:
+                    found = self._simplify(found)
             self._memo[expr] = found
         return found
 

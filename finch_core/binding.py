@@ -90,9 +90,9 @@ class TensorLike:
         is worth emitting once for each; its value is right in both."""
         return None
 
-    def settled(self, ctx: Context, op: Operator | None) -> Expr | None:
-        """When updates of a 0-dimensional tensor-like by ``op`` change nothing any more, where a
-        loop of such updates should end then."""
+    def settled(self, ctx: Context, op: Operator, dtype: np.dtype[Any]) -> Expr | None:
+        """When updates of a 0-dimensional tensor-like by ``op``, which computes in ``dtype``,
+        change nothing any more, where a loop of such updates should end then."""
         return None
 
 
@@ -214,8 +214,8 @@ class Fiber(TensorLike):
     def cases(self, ctx: Context) -> Switch | None:
         return self.lvl.format.cases(ctx, self)
 
-    def settled(self, ctx: Context, op: Operator | None) -> Expr | None:
-        return self.lvl.format.settled(ctx, self, op)
+    def settled(self, ctx: Context, op: Operator, dtype: np.dtype[Any]) -> Expr | None:
+        return self.lvl.format.settled(ctx, self, op, dtype)
 
 
 @attrs.frozen

@@ -21,6 +21,7 @@ from finch_core.binding import TensorLike
 from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
 from finch_core.expressions import TRUE, Access, Call, Expr, Index, Name, lift, zero_of
+from finch_core.functions import coalesce
 from finch_core.notation import Extent, Loop, Stmt, Update
 from finch_core.prover import split
 from finch_core.rewrite import rewrite_expr
@@ -104,7 +105,7 @@ def within(ctx: Context, at: Expr, extent: Extent) -> Expr:
     the dtype of ``at`` bounds it, a test of that bound, which no loop changes, comes before the
     test of ``at`` itself."""
     lower, upper = extent.start, extent.stop
-    found = ctx.prover.range_of(at) if ctx.allows("ranges") else None
+    found = ctx.prover.range_of(at)
     if found is None:
         return _both(ctx, lower <= at, at < upper)
     above = lift(True) if ctx.prover.le(lower, lift(found[0])) else lower <= at
@@ -163,6 +164,8 @@ class Beyond(TensorLike):
     size: Expr
     index: Expr | None = None
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    cause: OutOfRange | None = None
+    """What the index itself would have to read, where that is why there is no subtensor."""
 
     @property
     def ndim(self) -> int:
@@ -184,6 +187,8 @@ class Beyond(TensorLike):
     @property
     def failure(self) -> OutOfRange:
         """What is read of it."""
+        if self.cause is not None:
+            return attrs.evolve(self.cause, type=self.dtype)
         root = self.like.root
         where = 0 if root is None else root.fiber.ndim - self.like.ndim
         what = f"dimension {where} of {root}"
@@ -196,17 +201,39 @@ class Beyond(TensorLike):
         self.failure.fail(ctx)
 
 
+def strict(call: Call) -> Expr | None:
+    """What is computed of what is out of range is so itself, unless it may not be evaluated."""
+    for k, arg in enumerate(call.args):
+        if isinstance(arg, OutOfRange) and (k == 0 or not _may_skip(call.op)):
+            try:
+                return attrs.evolve(arg, type=call.dtype)
+            except TypeError:  # missing has no type
+                return None
+    return None
+
+
+def _may_skip(op: Operator) -> bool:
+    """Whether an operator may leave operands after the first alone."""
+    return op in _LAZY or op is coalesce
+
+
 def within_range(ctx: Context, value: Expr) -> Expr:
     """``value`` after the failures that it needs, under the conditions under which it does."""
+    value, found = parted(value)
+    for guard, node in found:
+        ctx.fork(guard, partial(node.fail, ctx))
+    return value
+
+
+def parted(value: Expr) -> tuple[Expr, list[tuple[Expr, OutOfRange]]]:
+    """``value`` with zeros for what is out of range, and that, each with its condition."""
     from finch_core.lowering import as_condition
 
-    found = list(_needed(value, TRUE, OutOfRange))
-    for guard, node in found:
-        assert isinstance(node, OutOfRange)
-        ctx.fork(as_condition(guard), partial(node.fail, ctx))
+    found = [(as_condition(guard), node) for guard, node in _needed(value, TRUE, OutOfRange)]
     if not found:
-        return value
-    return rewrite_expr(value, lambda e: zero_of(e.dtype) if isinstance(e, OutOfRange) else e)
+        return value, found
+    zeros = rewrite_expr(value, lambda e: zero_of(e.dtype) if isinstance(e, OutOfRange) else e)
+    return zeros, found
 
 
 # -- conditions -----------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Context(Builder):
         disabled: Container[str] = (),
     ) -> None:
         super().__init__(names, constants)
-        self.prover = Prover()
+        self.prover = Prover(ranges="ranges" not in disabled)
         self.strict = strict
         self._disabled = disabled
         self.fitting = frozenset(fitting)

@@ -404,39 +404,40 @@ def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
     if len(args) != 2:
         return None
     first, second = args
-    if isinstance(second, Literal):
-        value, other = second.value, first
-    else:
-        assert isinstance(first, Literal)
-        value, other = first.value, second
+    constant, other = (second, first) if second is literals[0] else (first, second)
+    assert isinstance(constant, Literal)
     try:
         kind = concrete(other.dtype).kind
     except TypeError:  # a name that is not bound yet
         return None
-    if not (is_weak(literals[0].type) or literals[0].type == other.dtype) or kind not in "biu":
-        return None
-    if op is prim.add and value == 0 and kind != "b":
+    if op is prim.and_ or op is prim.or_:
+        if kind != "b":
+            return None
+        return other if bool(constant.value) == (op is prim.and_) else lift(bool(constant.value))
+    if kind not in "iu" or not (is_weak(constant.type) or same(constant.type, other.dtype)):
+        return None  # the other operand has not the type of the result
+    value = int(constant.value)
+    if op is prim.add and value == 0:
         return other
-    if op is prim.sub and value == 0 and other is first and kind != "b":
+    if op is prim.sub and value == 0 and other is first:
         return other
-    if op is prim.mul and value == 1 and kind != "b":
+    if op is prim.mul and value == 1:
         return other
     if op is prim.mul and value == 0:
-        return literals[0]
-    if op is prim.and_ or op is prim.or_:
-        return other if bool(value) == (op is prim.and_) else lift(bool(value))
+        return constant if is_weak(other.dtype) else cast(constant, concrete(other.dtype))
     if op in (prim.add, prim.sub) and other is first and isinstance(first, Call):
         return _merge_constants(op, first, value)
     return None
 
 
-def _merge_constants(op: Operator, first: Call, value: Any) -> Expr | None:
+def _merge_constants(op: Operator, first: Call, value: int) -> Expr | None:
     """``(x + 1) - 1`` is ``x``: constants gather at the end of a sum."""
     if first.op not in (prim.add, prim.sub) or not isinstance(first.args[1], Literal):
         return None
     if not is_weak(first.args[1].type):
         return None
-    inner = first.args[1].value if first.op is prim.add else -first.args[1].value
+    inner = int(first.args[1].value)
+    inner = inner if first.op is prim.add else -inner
     total = inner + (value if op is prim.add else -value)
     if total < 0:
         return call(prim.sub, first.args[0], -total)
@@ -454,7 +455,7 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
 
 def zero_of(dtype: Type) -> Literal:
     """The zero of a type."""
-    return Literal(0, dtype) if is_weak(dtype) else Literal(concrete(dtype).type(0), dtype)
+    return Literal(0, dtype) if is_weak(dtype) else Literal(np.zeros((), dtype)[()], dtype)
 
 
 TRUE, FALSE = Literal(np.True_, BOOL), Literal(np.False_, BOOL)

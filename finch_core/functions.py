@@ -105,6 +105,7 @@ minby = register(
         definition=_better(prim.lt),
         associative=True,
         idempotent=True,
+        selects=True,
     )
 )
 """``minby(a, b)``: the tuple whose first element is smaller, ``a`` on ties."""
@@ -117,6 +118,7 @@ maxby = register(
         definition=_better(prim.gt),
         associative=True,
         idempotent=True,
+        selects=True,
     )
 )
 """``maxby(a, b)``: the tuple whose first element is larger, ``a`` on ties."""
@@ -146,7 +148,7 @@ def _choose(name: str, z: Any) -> Operator:
 
     return Operator(
         name, evaluate, by_promotion, associative=True, idempotent=True, definition=definition,
-        fixed_point=chosen,
+        fixed_point=chosen, selects=True,
         identity=lambda dtype: cast_value(z, dtype),
     )  # fmt: skip
 

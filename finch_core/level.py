@@ -202,7 +202,9 @@ class Format:
         """A leaf: the two things that it may be (see ``TensorLike.cases``)."""
         return None
 
-    def settled(self, ctx: Context, fiber: Fiber, op: Operator | None) -> Expr | None:
+    def settled(
+        self, ctx: Context, fiber: Fiber, op: Operator, dtype: np.dtype[Any]
+    ) -> Expr | None:
         """A leaf: when updates change nothing any more (see ``TensorLike.settled``)."""
         return None
 

@@ -30,14 +30,19 @@ class Operator:
     ``symbol`` is how it prints in a program (``None``: as a call). ``identity`` and ``annihilator``
     map a dtype to the value ``e`` with ``op(x, e) == x`` or ``op(x, z) == z`` (``None``: there is
     none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
-    ``x``, NaN and signed zeros included; ``structural_annihilator`` tells further values that
-    swallow all others where they are structural fills (infinity in a sum). ``repeated`` gives ``x``
-    combined ``n`` times with itself (``n`` an integer of 64 bits, or a float for floats).
+    ``x``, NaN and signed zeros included (``exact_first``: for the identity as the first operand,
+    where that is another matter); ``structural_annihilator`` tells further values that
+    swallow all others where they are structural fills (infinity in a sum). ``modular`` says that of
+    integers the last bits of the result depend on as many last bits of the operands alone;
+    ``selects``, that the result is one of the operands (see ``finch_core.updates``).
+    ``repeated`` gives ``x`` combined ``n`` times with itself (``n`` an integer of 64 bits, or a
+    float for floats).
     ``undoes`` names the operator that this one reverts: ``this(op(x, y), y)`` is ``x`` on integers.
     ``dual`` names the other half of a lattice: ``this(x, dual(x, y))`` is ``x``, and each
     distributes over the other. ``distributes`` names further operators: ``op(this(x, y), this(x,
     z))`` is ``this(x, op(y, z))``. ``fixed_point`` builds the condition on ``x`` under which
-    ``op(x, y)`` is ``x`` for every ``y`` (None: that it is the annihilator, where that is exact).
+    ``op(x, y)`` is ``x`` for every ``y``, if there is one (None: that it is the annihilator, where
+    that is exact).
     ``refuses`` says why a call of these operands, as the program has them, means nothing (an empty
     text: it does). ``definition`` builds the expression a defined operator stands for. ``python``
     lists the Python callables that mean this operator inside a kernel.
@@ -50,16 +55,19 @@ class Operator:
     commutative: bool = False
     associative: bool = False
     idempotent: bool = False
+    modular: bool = False
+    selects: bool = False
     identity: Callable[[np.dtype[Any]], Any] | None = None
     annihilator: Callable[[np.dtype[Any]], Any] | None = None
     structural_annihilator: Callable[[Any], bool] | None = None
     exact_identity: str = "biu"
+    exact_first: str | None = None
     exact_annihilator: str = "biu"
     repeated: Operator | None = None
     undoes: str = ""
     dual: str = ""
     distributes: tuple[str, ...] = ()
-    fixed_point: Callable[[Expr], Expr] | None = None
+    fixed_point: Callable[[Expr], Expr | None] | None = None
     definition: Callable[..., Expr] | None = None
     refuses: Callable[..., str] | None = None
     python: tuple[Any, ...] = ()

@@ -77,12 +77,13 @@ power = _ufunc(
 mul = _ufunc(
     "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
     annihilator=zero, exact_identity="biuf", repeated=power, distributes=("add", "sub"),
+    modular=True,
 )  # fmt: skip
 add = _ufunc(
     "add", np.add, py.add, symbol="+", commutative=True, associative=True, identity=zero,
-    repeated=mul, structural_annihilator=lambda value: bool(np.isinf(value)),
+    repeated=mul, structural_annihilator=lambda value: bool(np.isinf(value)), modular=True,
 )  # fmt: skip
-sub = _ufunc("sub", np.subtract, py.sub, symbol="-", undoes="add", repeated=mul)
+sub = _ufunc("sub", np.subtract, py.sub, symbol="-", undoes="add", repeated=mul, modular=True)
 truediv = _ufunc("truediv", np.true_divide, py.truediv, symbol="/")
 floordiv = _ufunc("floordiv", np.floor_divide, py.floordiv, symbol="//")
 mod = _ufunc("mod", np.remainder, py.mod, np.mod, symbol="%")
@@ -104,42 +105,47 @@ def _builtin_max(a: Any, b: Any) -> Any:
 
 
 def _is(bound: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The condition that a value is this bound of its dtype."""
-    return lambda value: value.eq(bound(concrete(value.dtype)))
+    """The condition that a value is this bound of its dtype, if it has one."""
+
+    def condition(value: Any) -> Any:
+        end = bound(concrete(value.dtype))
+        return None if end is None else value.eq(end)
+
+    return condition
 
 
 minimum_ = register(
     Operator(
         "min", _builtin_min, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=largest, annihilator=smallest, exact_identity="biuf", python=(builtins.min,),
-        fixed_point=_is(smallest), dual="max",
+        fixed_point=_is(smallest), dual="max", selects=True, exact_first="biu",
     )
 )  # fmt: skip
 maximum_ = register(
     Operator(
         "max", _builtin_max, by_promotion, commutative=True, associative=True, idempotent=True,
         identity=smallest, annihilator=largest, exact_identity="biuf", python=(builtins.max,),
-        fixed_point=_is(largest), dual="min",
+        fixed_point=_is(largest), dual="min", selects=True, exact_first="biu",
     )
 )  # fmt: skip
 minimum = _ufunc(
     "minimum", np.minimum, commutative=True, associative=True, idempotent=True, identity=largest,
-    annihilator=smallest, exact_identity="biuf", dual="maximum",
+    annihilator=smallest, exact_identity="biuf", dual="maximum", selects=True,
 )  # fmt: skip
 maximum = _ufunc(
     "maximum", np.maximum, commutative=True, associative=True, idempotent=True, identity=smallest,
-    annihilator=largest, exact_identity="biuf", dual="minimum",
+    annihilator=largest, exact_identity="biuf", dual="minimum", selects=True,
 )  # fmt: skip
 
 # -- bits -----------------------------------------------------------------------------------
 _LOGIC: dict[str, Any] = {"commutative": True, "associative": True, "idempotent": True}
 bitand = _ufunc(
     "bitand", np.bitwise_and, py.and_, symbol="&", identity=ones, annihilator=zero, dual="bitor",
-    distributes=("bitxor",), **_LOGIC,
+    distributes=("bitxor",), modular=True, **_LOGIC,
 )  # fmt: skip
 bitor = _ufunc(
     "bitor", np.bitwise_or, py.or_, symbol="|", identity=zero, annihilator=ones, dual="bitand",
-    **_LOGIC,
+    modular=True, **_LOGIC,
 )  # fmt: skip
 
 
@@ -158,7 +164,7 @@ repeated_xor = register(
 )  # fmt: skip
 bitxor = _ufunc(
     "bitxor", np.bitwise_xor, py.xor, symbol="^", commutative=True, associative=True,
-    identity=zero, undoes="bitxor", repeated=repeated_xor,
+    identity=zero, undoes="bitxor", repeated=repeated_xor, modular=True,
 )  # fmt: skip
 invert = _ufunc("invert", np.invert, py.invert)
 lshift = _ufunc("lshift", np.left_shift, py.lshift, symbol="<<")

@@ -59,7 +59,9 @@ def split(expr: Expr) -> tuple[Expr, int]:
 class Prover:
     """A set of facts, extended within ``assuming`` blocks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ranges: bool = True) -> None:
+        """``ranges``: whether what dtypes rule out is taken into account."""
+        self._ranges = ranges
         self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
         self._definitions: dict[Expr, Expr] = {}
         self._answers: dict[tuple[Expr, Expr, int], tuple[bool, int]] = {}
@@ -99,7 +101,7 @@ class Prover:
 
     def range_of(self, expr: Expr) -> Range | None:
         """Between what ``expr`` lies whatever the data, where its dtype or operators tell."""
-        return range_of(expr, self._definitions)
+        return range_of(expr, self._definitions) if self._ranges else None
 
     def know(self, cond: Expr) -> None:
         """The integer comparisons that ``cond`` being true implies."""
@@ -241,13 +243,20 @@ class Prover:
             a, b, op = b, a, prim.lt if op is prim.gt else prim.le
         if op is prim.lt or op is prim.le:
             gap = 1 if op is prim.lt else 0
-            if self.le(a + gap, b):
+            if self.le(a + gap, b) or self._below(a, b, gap):
                 return lift(True)
-            return lift(False) if self.le(b + 1 - gap, a) else cond
-        apart = self.lt(a, b) or self.lt(b, a)
+            never = self.le(b + 1 - gap, a) or self._below(b, a, 1 - gap)
+            return lift(False) if never else cond
+        apart = self.lt(a, b) or self.lt(b, a) or self._below(a, b, 1) or self._below(b, a, 1)
         if apart or self.equal(a, b):
             return lift(apart is (op is prim.ne))
         return cond
+
+    def _below(self, a: Expr, b: Expr, gap: int) -> bool:
+        """Whether ``a + gap <= b`` by their dtypes and operators alone."""
+        first = self.range_of(a) if _fits(a.dtype) and _fits(b.dtype) else None
+        second = None if first is None else self.range_of(b)
+        return first is not None and second is not None and first[1] + gap <= second[0]
 
 
 _IMPLIED = {

@@ -7,12 +7,15 @@ what is below 0, and none in the loop where the dimension turns out to be 16 or 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.dtypes import concrete
 from finch_core.expressions import Call, Cast, Expr, Literal
+from finch_core.operators import literal_value
 
 Range = tuple[int, int]
 """The least and the greatest value, both of which may be taken."""
@@ -38,7 +41,11 @@ _WIDEST = int(np.iinfo(np.int64).max)
 
 
 def _of_dtype(expr: Expr) -> Range | None:
-    dtype = concrete(expr.dtype)
+    return _limits(concrete(expr.dtype))
+
+
+@cache
+def _limits(dtype: np.dtype[Any]) -> Range | None:
     if dtype.kind == "b":
         return 0, 1
     return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None
@@ -50,7 +57,9 @@ def _of_call(expr: Call, meanings: Mapping[Expr, Expr]) -> Range | None:
         return None
     if concrete(expr.dtype).kind not in "iu":
         return None
-    by, first = int(expr.args[1].value), range_of(expr.args[0], meanings)
+    wanted = expr.op.typing(tuple(arg.dtype for arg in expr.args))[0][1]
+    by = int(literal_value(expr.args[1].value, wanted))  # 300 among uint8 is 44
+    first = range_of(expr.args[0], meanings)
     if by < 0 or (first is not None and first[0] < 0):
         return None
     if expr.op is prim.bitand and concrete(expr.args[0].dtype).kind in "iu":

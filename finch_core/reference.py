@@ -47,7 +47,7 @@ def run(
     program, values = unwrapped(program, given)
     used = _tensor_names(program)
     arrays = {name: to_array(value) for name, value in values.items() if name in used}
-    scalars = {name: value for name, value in values.items() if name not in arrays}
+    scalars = {name: value for name, value in values.items() if isinstance(value, _NUMBERS)}
     extents = _extents(program, arrays, scalars)
     writer = _Writer.of(program, arrays, scalars, extents)
     lines = [f"    {line}" for line in writer.lines(program.body)]
@@ -61,6 +61,10 @@ def run(
     with np.errstate(all="ignore"):
         found: dict[str, np.ndarray[Any, Any]] = scope["run"](*copies, *scalars.values())
     return {name: as_seen(given.get(name), array) for name, array in found.items()}
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+"""What is given beside tensors: whatever else there is, the program does not use."""
 
 
 def to_array(value: Any) -> np.ndarray[Any, Any]:

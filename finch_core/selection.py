@@ -17,7 +17,7 @@ import attrs
 
 from finch_core.affine import is_given
 from finch_core.binding import BoundTensor, TensorLike
-from finch_core.bounds import Beyond, OutOfRange, accesses, within
+from finch_core.bounds import Beyond, OutOfRange, accesses, parted, within
 from finch_core.dtypes import INTP, Type, is_weak
 from finch_core.expressions import TRUE, Access, Expr, cast
 from finch_core.level import RANDOM_ACCESS, Mode
@@ -40,6 +40,8 @@ class At(TensorLike):
     index: Expr
     sure: bool = False
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    failures: tuple[tuple[Expr, OutOfRange], ...] = ()
+    """What the index itself reads beyond an end, each with the condition under which it does."""
 
     @property
     def ndim(self) -> int:
@@ -66,10 +68,17 @@ class At(TensorLike):
         found = self._select(ctx, self.inner.unfurl(ctx, mode, access), mode, protocol)
         extent = self.inner.dims[0]
         inside = TRUE if extent is None else within(ctx, self.index, extent)
-        if extent is None or inside == TRUE:
-            return found
-        beyond = Beyond(self.inner, self.ndim - 1, extent.stop, self.index, self.span)
-        return Switch(inside, found, Failing(beyond.failure) if self.sure else Run(beyond))
+        if extent is not None and inside != TRUE:
+            found = Switch(inside, found, self._beyond(extent.stop))
+        for cond, cause in reversed(self.failures):
+            failing = self._beyond(cause.size, cause)
+            found = failing if cond == TRUE else Switch(cond, failing, found)
+        return found
+
+    def _beyond(self, size: Expr, cause: OutOfRange | None = None) -> Looplet:
+        """What there is where the index is out of bounds, or cannot be told at all."""
+        beyond = Beyond(self.inner, self.ndim - 1, size, self.index, self.span, cause)
+        return Failing(beyond.failure) if self.sure else Missed(beyond)
 
     def _select(self, ctx: Context, part: Part, mode: Mode, protocol: str) -> Looplet:
         """What ``part``, which is over the outermost dimension, is over the next."""
@@ -81,7 +90,7 @@ class At(TensorLike):
             assert isinstance(part, Lookup)
             yield select(part.body(ctx, self.index))
 
-        if isinstance(part, Run):
+        if isinstance(part, (Run, Missed)):
             part = part.body
         if isinstance(part, TensorLike):
             return part.unfurl(ctx, mode, protocol)
@@ -117,6 +126,18 @@ class Failing(Looplet):
         ctx.fork(region.start < region.stop, lambda: self.failure.fail(ctx))
 
 
+@attrs.frozen
+class Missed(Looplet):
+    """A run that fails where it is read. It comes before all else: where that is so, it does not
+    matter what else is read."""
+
+    body: Beyond
+    precedence: ClassVar[Precedence] = Precedence.THUNK
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        Run(self.body).lower(ctx, region, slot)
+
+
 def leading(access: Access) -> int:
     """How many of the first indices are given, without a loop."""
     return next((k for k, i in enumerate(access.indices) if not is_given(i)), len(access.indices))
@@ -128,9 +149,9 @@ def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
 
     tensor: TensorLike = access.tensor
     for index in access.indices[: leading(access)]:
-        value = evaluate(ctx, index.index)  # type: ignore[attr-defined]
+        value, failures = parted(evaluate(ctx, index.index))  # type: ignore[attr-defined]
         value = ctx.bind("at", value if is_weak(value.dtype) else cast(value, INTP))
-        tensor = At(tensor, value, sure, access.span)
+        tensor = At(tensor, value, sure, access.span, tuple(failures))
     return tensor
 
 

@@ -16,6 +16,7 @@ from finch_core.functions import Missing
 from finch_core.notation import Define, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.operators import Operator, literal_value
 from finch_core.rewrite import rewrite, substitute_name
+from finch_core.updates import update_dtype
 
 NOTHING = Sequential()
 
@@ -68,6 +69,21 @@ class Simplifier:
         return stmt
 
 
+_FOLDING = Simplifier(r for r in RULES if r.name in ("constants", "identity", "ifelse"))
+
+
+def folded(expr: Expr) -> Expr:
+    """A node of assembly in whose operands a variable has become a constant: ``x if 0 == 0 else 0``
+    is ``x``. What memory has stored is no structural fill, so only what is exact is done."""
+    if any(isinstance(c, Literal) and c.structural for c in expr.children):
+        expr = expr.rebuild(tuple(map(_number, expr.children)))
+    return _FOLDING.expr_rule(expr)
+
+
+def _number(expr: Expr) -> Expr:
+    return attrs.evolve(expr, structural=False) if isinstance(expr, Literal) else expr
+
+
 @attrs.frozen
 class StatementRule:
     """A rewriting of statements of class ``about``; ``apply`` gives None where it does not fit."""
@@ -83,9 +99,10 @@ def _discarded(stmt: Update) -> Stmt | None:
 
 
 def _update_by_identity(stmt: Update) -> Stmt | None:
-    if stmt.op is None or not is_identity(stmt.op, stmt.value, concrete(stmt.target.dtype)):
+    if stmt.op is None or not isinstance(stmt.value, Literal):
         return None
-    return NOTHING
+    dtype = update_dtype(stmt.op, concrete(stmt.target.dtype), stmt.value)
+    return NOTHING if dtype is not None and is_identity(stmt.op, stmt.value, dtype) else None
 
 
 def _fill_over_fill(stmt: Update) -> Stmt | None:

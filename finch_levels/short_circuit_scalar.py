@@ -15,6 +15,8 @@ from finch_core.tensor import Tensor
 from finch_levels.scalar import ScalarLeaf
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from finch_core.binding import Fiber
     from finch_core.context import Context
     from finch_core.operators import Operator
@@ -26,8 +28,10 @@ class ShortCircuitScalarLeaf(ScalarLeaf):
 
     name: ClassVar[str] = "ShortCircuitScalar"
 
-    def settled(self, ctx: Context, fiber: Fiber, op: Operator | None) -> Expr | None:
-        return fixed_point(op, fiber.lvl.scalar("val"))
+    def settled(
+        self, ctx: Context, fiber: Fiber, op: Operator, dtype: np.dtype[Any]
+    ) -> Expr | None:
+        return fixed_point(op, fiber.lvl.scalar("val"), dtype)
 
 
 def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format

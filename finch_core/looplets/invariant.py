@@ -15,6 +15,7 @@ from finch_core.looplets.lookup import each_index
 from finch_core.looplets.region import Region, Slot
 from finch_core.notation import Declare, Freeze, Stmt, Thaw, Update
 from finch_core.rewrite import mentions
+from finch_core.updates import is_closed
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -84,7 +85,9 @@ def _last_assignment(stmt: Update, count: Expr, strict: bool) -> Update | None:
 
 
 def _idempotent_once(stmt: Update, count: Expr, strict: bool) -> Update | None:
-    return stmt if stmt.op is not None and stmt.op.idempotent else None
+    if stmt.op is None or not stmt.op.idempotent:
+        return None
+    return stmt if stmt.op.selects or _is_closed(stmt) else None
 
 
 def _repeated_operator(stmt: Update, count: Expr, strict: bool) -> Update | None:
@@ -93,9 +96,15 @@ def _repeated_operator(stmt: Update, count: Expr, strict: bool) -> Update | None
         return None
     if strict and dtype.kind == "f":
         return None
+    if dtype.kind != "f" and not _is_closed(stmt):
+        return None
     times = cast(count, _COUNTED[dtype.kind] or dtype)
     value = cast(call(op.repeated, cast(stmt.value, dtype), times), dtype)
     return attrs.evolve(stmt, value=value)
+
+
+def _is_closed(stmt: Update) -> bool:
+    return stmt.op is not None and is_closed(stmt.op, concrete(stmt.target.dtype), stmt.value)
 
 
 _COUNTED = {"b": INTP, "i": INTP, "u": np.dtype(np.uint64), "f": None}

@@ -11,16 +11,18 @@ for q in ...:                         for q in ...:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
 
 from finch_core.binding import TensorLike
 from finch_core.dtypes import concrete
-from finch_core.expressions import Expr, Literal, Var
+from finch_core.expressions import FALSE, Expr, Literal, Var, cast, lift
 from finch_core.looplets.region import Region, is_empty
 from finch_core.notation import Declare, Sequential, Stmt, Update
 from finch_core.rewrite import rewrite_statements
+from finch_core.updates import update_dtype
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -73,9 +75,23 @@ def _settling(ctx: Context, body: Stmt) -> Iterable[tuple[TensorLike, Expr]]:
     for target, updates in reductions.items():
         if target.root in declared or len({update.op for update in updates}) > 1:
             continue
-        cond = target.settled(ctx, updates[0].op)
-        if cond is not None:
+        cond = _settled(ctx, target, updates)
+        if cond is not None and cond != FALSE:
             yield target, cond
+
+
+def _settled(ctx: Context, target: TensorLike, updates: list[Update]) -> Expr | None:
+    """When updates by one operator change nothing any more; None if that is never known."""
+    op, cond = updates[0].op, lift(True)
+    if op is None:
+        return None
+    dtypes = (update_dtype(op, concrete(target.dtype), update.value) for update in updates)
+    for dtype in dict.fromkeys(dtypes):
+        found = None if dtype is None else target.settled(ctx, op, dtype)
+        if found is None:
+            return None
+        cond = cond.and_(ctx.prover.decide(found))
+    return cond
 
 
 def _without(ctx: Context, body: Stmt, target: TensorLike) -> Stmt:
@@ -87,11 +103,10 @@ def _without(ctx: Context, body: Stmt, target: TensorLike) -> Stmt:
     return ctx.simplify(rewrite_statements(body, rule))
 
 
-def fixed_point(op: Operator | None, value: Expr) -> Expr | None:
-    """When ``op`` leaves ``value`` as it is whatever it is combined with; None if it never does."""
-    if op is None:
-        return None
-    dtype = concrete(value.dtype)
+def fixed_point(op: Operator, value: Expr, dtype: np.dtype[Any]) -> Expr | None:
+    """When ``op``, which computes in ``dtype``, leaves ``value`` as it is whatever it is combined
+    with; None if it never does."""
+    value = cast(value, dtype)
     if op.fixed_point is not None:
         return op.fixed_point(value)
     if op.annihilator is None or dtype.kind not in op.exact_annihilator:

@@ -18,6 +18,7 @@ from finch_core.assembly_rewrite import (
 from finch_core.builder import Names, conditional
 from finch_core.expressions import Expr, Literal, Var
 from finch_core.optimize.places import assigned_names
+from finch_core.simplify import folded
 
 
 def dead(block: Block, names: Names) -> Block:
@@ -43,7 +44,7 @@ def _unaliased(block: Block) -> Block:
             renames = isinstance(value, Var) and value.name not in ambiguous
             if isinstance(value, Literal) or renames:
                 aliases[statement.var.name] = _resolved(value, aliases)
-    replace = Substitution(lambda e: aliases.get(e.name) if isinstance(e, Var) else None)
+    replace = Substitution(lambda e: aliases.get(e.name) if isinstance(e, Var) else None, folded)
     return _fixed(replace.block(block) if aliases else block, assigned)
 
 

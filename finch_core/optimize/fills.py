@@ -43,6 +43,7 @@ from finch_core.expressions import Call, Expr, Invoke, Length, Load, Overlaps, l
 from finch_core.optimize.places import assigned_names
 from finch_core.optimize.polynomial import Polynomial, polynomial, product
 from finch_core.prover import Prover
+from finch_core.simplify import folded
 
 ZERO = lift(0)
 
@@ -84,7 +85,7 @@ class _Overwriting:
         self._prover = Prover()
         self._held = read_names(fill.stop) | read_names(fill.value)
         self._fickle = fickle - self._held
-        self._unfilled = Substitution(lambda e: fill.value if self._is_load(e) else None)
+        self._unfilled = Substitution(lambda e: fill.value if self._is_load(e) else None, folded)
 
     def all_of(self, statements: Sequence[Statement]) -> list[Statement] | None:
         """``statements`` without need of the fill, or None."""

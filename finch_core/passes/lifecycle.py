@@ -100,7 +100,7 @@ class _Block:
     def item(self, stmt: Stmt) -> Iterator[Stmt]:
         if isinstance(stmt, Declare):
             if self.mode(stmt.tensor) is Mode.UPDATE:
-                yield Freeze(stmt.tensor, span=stmt.span)
+                yield self.frozen(stmt.tensor, stmt)
             self.modes[stmt.tensor] = Mode.UPDATE
             self.untouched.add(stmt.tensor)
             yield stmt
@@ -151,12 +151,16 @@ class _Block:
                 yield Thaw(tensor, span=stmt.span)
         for tensor in uses.reads:
             if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
-                self.modes[tensor] = Mode.READ
-                yield Freeze(tensor, span=stmt.span)
+                yield self.frozen(tensor, stmt)
         for tensor in _declared_inside(stmt):
             if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
-                self.modes[tensor] = Mode.READ
-                yield Freeze(tensor, span=stmt.span)
+                yield self.frozen(tensor, stmt)
+
+    def frozen(self, tensor: BoundTensor, before: Stmt) -> Freeze:
+        """The change that a statement needs."""
+        self.thawed.pop(tensor, None)
+        self.modes[tensor] = Mode.READ
+        return Freeze(tensor, span=before.span)
 
     def owns(self, tensor: BoundTensor) -> bool:
         return self.own is None or tensor in self.own

@@ -1,5 +1,14 @@
 """Which writes a format can take is declared, and decided here from the loops around each write.
 
+    C[...] = 0                            C[...] = 0
+    for i, j in _:                        for i in range(A_n0):
+        C[i, j] = A[i, j]         ->          for j in range(A_n1):
+                                                  C[i, j] = A[i, j]
+
+    C[...] = 0
+    for j, i in _:                ->      refused, where C is Dense(SparseList(...)): the loops
+        C[i, j] = A[i, j]                 around this write must begin with i, j
+
 A level whose order is *once* wants each fiber visited once, in order: from the declaration to the
 loop of its index there are the loops of the access's own indices, in order, and no others; and one
 loop writes each fiber.

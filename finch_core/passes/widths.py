@@ -5,7 +5,8 @@ cast.
     y[i] += x[i] * i        ->         y[i] += x[i] * np.float32(i)         # x holds float32
 
 The same goes for a ``let`` of plain numbers. Constants and run-time numbers stay plain until
-assembly.
+assembly. What is added to narrower integers (or multiplied, ...) is narrow from the start, for no
+more of it is kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from finch_core.notation import Stmt, Update
 from finch_core.operators import Operator
 from finch_core.passes.unit import Unit
 from finch_core.rewrite import rewrite, rewrite_statements
+from finch_core.updates import wraps_alike
 
 
 def widths(stmt: Stmt, unit: Unit) -> Stmt:
@@ -41,10 +43,20 @@ def _operands(node: Expr) -> Expr:
 
 def _value(stmt: Stmt) -> Stmt:
     """An update with its value cast, if its width is that of the target."""
-    if not isinstance(stmt, Update) or stmt.op is None or not _loses_width(stmt.value):
+    if not isinstance(stmt, Update) or stmt.op is None:
         return stmt
+    if not _loses_width(stmt.value):
+        return _narrowed(stmt, stmt.op)
     wanted = _wanted(stmt.op, (stmt.target, stmt.value))[1]
     return stmt if wanted is None else attrs.evolve(stmt, value=cast(stmt.value, wanted))
+
+
+def _narrowed(stmt: Update, op: Operator) -> Update:
+    """An update whose value is cast to the target's dtype, where that is all that is kept of it."""
+    dtype = concrete(stmt.target.dtype)
+    if not wraps_alike(op, dtype, stmt.value):
+        return stmt
+    return attrs.evolve(stmt, value=cast(stmt.value, dtype))
 
 
 def _loses_width(expr: Expr) -> bool:

@@ -1,6 +1,9 @@
+import numpy as np
+import pytest
 from error_support import VECTOR, refusal
 
 from finch_core import FormatError, Tensor, _, kernel
+from finch_core.validation import validate
 from finch_levels import Element, SparsePinpoint
 
 
@@ -21,3 +24,13 @@ index 3 of y is written where its SparsePinpoint holds the one nonzero of a fibe
     assert (
         refusal(FormatError, copied, Tensor(SparsePinpoint(Element(0.0)), (4,)), VECTOR) == expected
     )
+
+
+def test_what_was_declared_is_left_empty():
+    y = Tensor(SparsePinpoint(Element(0.0)), (4,))
+    copied(y, np.array([0.0, 2.5, 0.0, 0.0]))
+    assert y.to_numpy().any()
+    with pytest.raises(FormatError, match="holds the one nonzero"):
+        copied(y, VECTOR)
+    assert not y.to_numpy().any()
+    validate(y)

@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import Tensor, kernel, lowering
+from finch_core import FormatError, Tensor, kernel, lowering
 from finch_core.assembly_text import expr_text
 from finch_core.looplets import Lookup, Phase, Run, Sequence, Spike, Stepper, Thunk
 from finch_core.notation import Loop, Update
-from finch_levels import Dense, Element, Scalar, SparseList, SparsePinpoint, SparseRunList
+from finch_levels import (
+    Dense,
+    Element,
+    Scalar,
+    SparseHash,
+    SparseList,
+    SparsePinpoint,
+    SparseRunList,
+)
 
 Golden = Callable[[str], None]
 LIST = SparseList(Element(0.0))
@@ -99,6 +107,54 @@ def statement_line(stmt: Any) -> str:
 
 
 # -- the figures of normalization ----------------------------------------------------------------
+
+
+def shadowed(s, x, y, c):
+    s[...] = 0
+    for i in _:
+        t = x[i] * c
+        s[()] += t
+    for i in _:
+        t = y[i]
+        s[()] += t
+    return s
+
+
+def test_scopes(golden: Golden) -> None:
+    """Names that two blocks bind, each for itself, are different names."""
+    x, y = Tensor(LIST, np.ones(3)), Tensor(LIST, np.ones(4))
+    stages = (text(shadowed, Scalar(0.0), x, y, 2.0, stage=s) for s in ("program", "normalized"))
+    golden("\n->\n".join(stages))
+
+
+def by_rows(C, A):
+    C[...] = 0
+    for i, j in _:
+        C[i, j] = A[i, j]
+    return C
+
+
+def by_columns(C, A):
+    C[...] = 0
+    for j, i in _:
+        C[i, j] = A[i, j]
+    return C
+
+
+def test_orders(golden: Golden) -> None:
+    """What each format takes stays as it is; what it does not is refused."""
+    hashed = SparseHash(SparseHash(Element(0.0)))
+    stages = []
+    for program, format in ((by_rows, CSR), (by_columns, CSR), (by_columns, hashed)):
+        args = Tensor(format), np.ones((2, 3))
+        try:
+            found = text(program, *args, stage="normalized")
+        except FormatError as error:
+            found = f"{error.message}\nhint: {error.hint}\n"
+        names = "(".join(level.name for level in format.levels()[:-1])
+        before = text(program, Tensor(DENSE), args[1], stage="program")
+        stages.append(f"# C is {names}(...))\n{before}->\n{found}")
+    golden("\n".join(stages))
 
 
 def wrapperized(s, A):

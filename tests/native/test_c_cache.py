@@ -123,6 +123,31 @@ def test_a_damaged_entry_is_compiled_again(folder, damage, ending):
     assert backend.load("k1", 1).source == again.source
 
 
+SHAPES = [b"", b"\n", b"one line", b"two\nlines", b"\n\n\n", b"\xff\xfe\n\n", b"\0\nr\n",
+          b"a/../b\nr\n", b"no such library\nr\nsource"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_a_text_of_another_shape_is_damaged_too(folder, text):
+    """Whole by its checksum, yet no entry."""
+    kernel, record, found = storing()
+    backend = CBackend()
+    backend.compile(kernel, key="k1")
+    (file,) = (f for f in folder.glob("*.txt") if f.stem == backend._entry(toolchain.find(), "k1"))
+    replace(file, cache._digest(text).encode() + b"\n" + text)
+    assert cache.load(file.stem) is None
+    assert backend.load("k1", 1) is None
+    assert works(backend.compile(kernel, key="k1"), record, found)
+    assert backend.load("k1", 1) is not None
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"\n\n"])
+def test_remembered_words_of_another_shape(folder, text):
+    cache.remember("words", ("-O3", "-march=native"))
+    replace(folder / "words.txt", cache._digest(text).encode() + b"\n" + text)
+    assert cache.recall("words") in (None, ())
+
+
 def test_a_library_that_is_none_is_not_loaded(folder):
     """Whole by its checksum, yet no library."""
     backend = CBackend()

@@ -10,8 +10,16 @@ from random_tree import CHAINS, Lit, Op, Read, Ref
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 TRUTHS = (*COMPARISONS, *CHAINS, "and", "or", "not", "within")
+UNARY = {
+    "i": ("neg", "abs", "np.sign"), "f": ("neg", "abs", "np.sign", "np.floor", "np.trunc"),
+    "c": ("neg", "np.conj", "np.real", "np.imag"),
+}  # fmt: skip
+CASTS = {
+    "f": ("np.float32", "np.float64"), "c": ("np.complex64", "np.complex128"),
+    **dict.fromkeys("bi", ("int", "np.int8", "np.float64")),
+}  # fmt: skip
 OPS = ("+", "*", "*", "*", "+", "-", "min", "max", "cmp", "ifelse", "//", "%", "call", "cast",
-       "unary", "bits")  # fmt: skip
+       "unary", "bits", "steps")  # fmt: skip
 
 
 @attrs.frozen
@@ -31,7 +39,7 @@ class Expressions(Operands):
         self.let_kinds: dict[str, str] = {}
 
     def kind_of(self, expr: Any) -> str:
-        """``b``, ``i`` or ``f``: the kind of number that an expression gives."""
+        """``b``, ``i``, ``f`` or ``c``: the kind of number that an expression gives."""
         if isinstance(expr, Lit):
             return "b" if isinstance(expr.value, bool) else "i"
         if isinstance(expr, Read):
@@ -41,11 +49,13 @@ class Expressions(Operands):
             return self.let_kinds.get(expr.name, "i")
         if expr.op in TRUTHS:
             return "b"
-        if expr.op in ("np.float32", "np.float64"):
+        if expr.op in ("np.float32", "np.float64", "np.real", "np.imag"):
             return "f"
+        if expr.op in ("np.complex64", "np.complex128"):
+            return "c"
         children = expr.children[1:] if expr.op == "ifelse" else expr.children
         least = "i" if expr.op in ("int", "np.int8", "scaled", "clipped") else "b"
-        return max(least, *map(self.kind_of, children), key="bif".index)
+        return max(least, *map(self.kind_of, children), key="bifc".index)
 
     # -- expressions ------------------------------------------------------------------------
 
@@ -60,10 +70,13 @@ class Expressions(Operands):
         first = self.expr(scope, depth - 1)
         kind = self.kind_of(first)
         if op == "unary":
-            return Op(self.draw.choice(("neg", "abs")), (first,)) if kind != "b" else first
+            return Op(self.draw.choice(UNARY[kind]), (first,)) if kind != "b" else first
         if op == "cast":
-            to = ("np.float32", "np.float64") if kind == "f" else ("int", "np.int8", "np.float64")
-            return Op(self.draw.choice(to), (first,)) if self.kind == "f" or kind == "i" else first
+            known = self.kind in "fc" or kind == "i"
+            return Op(self.draw.choice(CASTS[kind]), (first,)) if known else first
+        if op == "steps":  # by small constants, so that whole numbers stay exact
+            op = {"i": self.draw.choice(("<<", ">>", "**")), "f": "/"}.get(kind, "*")
+            return Op(op, (first, Lit(2)))
         if op == "call" and self.chance(0.4):
             return Op(self.draw.choice(("squared", "clipped")), (first,))
         second = self.expr(scope, depth - 1)
@@ -71,7 +84,7 @@ class Expressions(Operands):
         if op == "call":
             op = self.draw.choice(("scaled", "larger", "within"))
         if op == "bits":
-            op = self.draw.choice("&|^") if "f" not in kinds else "*"
+            op = self.draw.choice("&|^") if kinds <= {"b", "i"} else "*"
         if (op == "-" and "b" in kinds) or (op in ("//", "%") and kinds != {"i"}):
             op = "*"
         return Op(op, (first, second))

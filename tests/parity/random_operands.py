@@ -18,7 +18,8 @@ from finch_core.testing import KINDS, admit, array, leaf, level_names, nest
 SIZES = (0, 1, 2, 3, 3, 4, 4, 5, 6)
 INTS = (np.int64, np.int64, np.int64, np.int32, np.int8, np.uint8)
 FLOATS = (np.float64, np.float64, np.float32)
-DTYPE = {"i": np.int64, "f": np.float64, "b": np.bool_}
+COMPLEX = (np.complex128, np.complex128, np.complex64, np.float64, np.int64)
+DTYPE = {"i": np.int64, "f": np.float64, "b": np.bool_, "c": np.complex128}
 AROUND = ("offset", "permissive", "protocolize", "swizzle", "window", "toeplitz")
 
 
@@ -29,8 +30,8 @@ class Operands:
         self.seed = seed
         self.draw = random.Random(seed)
         self.sizes = {d: self.draw.choice(SIZES) for d in "nmp"}
-        self.kind = self.draw.choice("iiiiffb")
-        """Of the data: whole numbers, floats or bools."""
+        self.kind = self.draw.choice("iiiiiiffffbbc")
+        """Of the data: whole numbers, floats, bools or complex numbers."""
         self.operands: dict[str, Operand] = {}
         self.dims: dict[str, tuple[str, ...]] = {}
         self.readable: list[str] = []
@@ -52,7 +53,7 @@ class Operands:
     def dtype(self) -> Any:
         if self.kind == "b" or self.chance(0.1):
             return np.bool_
-        return self.draw.choice(INTS if self.kind == "i" else FLOATS)
+        return self.draw.choice({"i": INTS, "f": FLOATS, "c": COMPLEX}[self.kind])
 
     def dimension(self, *parts: str | int) -> str:
         """The name of a dimension as large as some dimensions and numbers in all."""

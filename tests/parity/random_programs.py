@@ -11,6 +11,7 @@ from random_expressions import COMPARISONS, Expressions, Scope
 from random_operands import DTYPE, INTS
 from random_tree import (
     CHAINS,
+    Change,
     Declare,
     For,
     If,
@@ -49,7 +50,7 @@ class Maker(Expressions):
         body: list[Any] = []
         for _ in range(self.draw.choice((1, 1, 1, 2, 2, 3))):
             body += self.nest()
-        body = [self.settled(stmt) for stmt in body]
+        body = [self.settled(stmt) for stmt in self.moded(body)]
         used = set().union(*map(names_in, body))
         kept = tuple(o for o in self.operands.values() if o.name in used)
         return Random(self.seed, kept, tuple(body))
@@ -209,7 +210,7 @@ class Maker(Expressions):
     def operator(self, kind: str) -> str:
         op = self.draw.choice(("+=", "+=", "+=", "=", "=", "min", "max", "*=", "|=", "^=", "-=",
                                "&=", "choose(0)", "minby", "maxby"))  # fmt: skip
-        if kind == "f" and op in ("|=", "^=", "&=", "*="):
+        if kind in "fc" and op in ("|=", "^=", "&=", "*="):
             return "+="
         if kind == "b" and op in ("-=", "*=", "min", "max", "choose(0)", *BY):
             return "|="
@@ -239,12 +240,12 @@ class Maker(Expressions):
         value = self.expr(scope, self.draw.choice((0, 1, 1, 2, 2)))
         if kind == "b" and self.kind_of(value) != "b":
             value = Op(">", (value, Lit(0)))
-        if "bif".index(self.kind_of(value)) > "bif".index(kind):
+        if "bifc".index(self.kind_of(value)) > "bifc".index(kind):
             value = Op(">", (value, Lit(0)))
         if op in ("-=", *BY) and self.kind_of(value) == "b":
             value = Op("+", (value, Lit(0)))
         if op in BY:
-            if self.kind_of(value) == "f":
+            if self.kind_of(value) in "fc":
                 value = Op(">", (value, Lit(0)))
                 value = Op("+", (value, Lit(0)))
             indices = [Ref(name) for name, _ in scope.indices]
@@ -270,6 +271,7 @@ class Maker(Expressions):
         thaws = all(level.thaws for level in format.levels())
         for _ in range(2 if thaws and self.chance(0.2) else 1):
             found += self.filling(name, picked, op, scope)
+        found = self.moded(found)
         return found, attrs.evolve(scope, temporaries=(*scope.temporaries, name))
 
     def filling(self, name: str, dims: list[str], op: str, scope: Scope) -> list[Any]:
@@ -281,6 +283,36 @@ class Maker(Expressions):
         for index, dim in reversed(loops):
             body = (For(index, dim, body),)
         return list(body)
+
+    # -- modes ------------------------------------------------------------------------------
+
+    def moded(self, body: list[Any]) -> list[Any]:
+        """A block with some of its changes of mode written out: ``freeze`` and ``thaw``."""
+        found: list[Any] = []
+        updated: set[str] = set()
+        by_hand: set[str] = set()
+        """What was thawed in so many words is frozen so, too."""
+        for stmt in body:
+            declared = {part.tensor for part in statements((stmt,)) if isinstance(part, Declare)}
+            targets = sorted(_targets(stmt) - declared)
+            for name in sorted((updated & names_in(stmt)) - set(targets) - declared):
+                updated.discard(name)
+                if name in by_hand or self.chance(0.15):
+                    by_hand.discard(name)
+                    found.append(Change("freeze", name))
+            for name in targets:
+                thaws = all(level.thaws for level in self.operands[name].format.levels())
+                if name not in updated and thaws and self.chance(0.3):
+                    found.append(Change("thaw", name))
+                    by_hand.add(name)
+            found.append(stmt)
+            updated |= {*targets, *([stmt.tensor] if isinstance(stmt, Declare) else ())}
+            for name in targets:
+                if self.chance(0.1):
+                    found.append(Change("freeze", name))
+                    updated.discard(name)
+                    by_hand.discard(name)
+        return found + [Change("freeze", name) for name in sorted(by_hand)]
 
     # -- extents ----------------------------------------------------------------------------
 
@@ -315,6 +347,11 @@ class Maker(Expressions):
         operand = self.operands[node.tensor]
         loose = any(wrap.name in ("permissive", "toeplitz") for wrap in operand.wraps)
         return operand.role == "in" and not loose and self.at(loop.index) in node.children
+
+
+def _targets(stmt: Any) -> set[str]:
+    """The tensors that a statement updates."""
+    return {part.target.tensor for part in statements((stmt,)) if isinstance(part, Put)}
 
 
 def _reaches(target: Any, here: set[str]) -> bool:

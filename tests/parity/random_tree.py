@@ -148,6 +148,17 @@ class Declare:
         yield f"{self.tensor}[...] = {self.fill!r}"
 
 
+@attrs.frozen
+class Change:
+    """``freeze(tensor)`` or ``thaw(tensor)``."""
+
+    to: str
+    tensor: str
+
+    def lines(self):
+        yield f"{self.to}({self.tensor})"
+
+
 def indented(body):
     for stmt in body:
         for line in stmt.lines():
@@ -175,7 +186,7 @@ def names_in(stmt: Any) -> set[str]:
     """The names of tensors, indices and lets that a statement uses, those inside it included."""
     found = set()
     for part in statements((stmt,)):
-        if isinstance(part, Declare):
+        if isinstance(part, (Declare, Change)):
             found.add(part.tensor)
         for expr in exprs(part):
             for node in walk(expr):

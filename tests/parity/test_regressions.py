@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from finch_core import DimensionMismatch, Tensor, coalesce, kernel
+from finch_core import DimensionMismatch, Tensor, choose, coalesce, kernel, minby, thaw
+from finch_core.errors import OutOfBounds
 from finch_core.testing import backend_names, using
 from finch_levels import Dense, Element, Pattern, Scalar, SparseByteMap, SparseList
 from finch_wrappers import BandMask
@@ -212,3 +214,118 @@ def test_what_a_flag_guards_may_raise_a_flag_itself(backend: str) -> None:
     A = Tensor(SparseByteMap(Pattern()), np.array([True, False, False]))
     y = Tensor(SparseByteMap(SparseByteMap(Element(0))), (3, 3))
     check(gathered_rows, backend, y, np.zeros(3, np.int32), A)
+
+
+def mask_by_a_sum(y, A):
+    for i in range(0, 4):
+        for j in range(0, 2):
+            for k in range(0, 2):
+                if k < A[j + i]:
+                    y[i, k] += 1
+    return y
+
+
+@BACKENDS
+def test_a_mask_by_what_is_read_at_a_sum_of_indices(backend: str) -> None:
+    """The mask begins where what it asks for may be out of range: that fails, or is never met."""
+    A = Tensor(Dense(Element(0, np.int32)), np.array([0, 1, 2, 0, 1, 3], np.int32))
+    y = Tensor(Dense(Dense(Element(0))), (4, 2))
+    check(mask_by_a_sum, backend, y, A)
+    with pytest.raises(OutOfBounds, match="out of bounds for dimension 0 of A of size 4"):
+        kernel(backend=backend)(mask_by_a_sum)(y, Tensor(A.format, A.to_numpy()[:4]))
+
+
+def thawed_by_hand(y, z, A):
+    thaw(y)
+    for i in _:
+        y[i] += A[i]
+    for i in _:
+        z[i] = y[i]
+    return y, z
+
+
+@BACKENDS
+def test_what_was_thawed_by_hand_is_frozen_by_the_next_read(backend: str) -> None:
+    y, z = (Tensor(Dense(Element(0.0)), (3,)) for _ in range(2))
+    run = kernel(backend=backend)(thawed_by_hand)
+    expected = run.reference(y, z, vector(1, 0, 2))
+    for found, wanted in zip(run(y, z, vector(1, 0, 2)), expected, strict=True):
+        np.testing.assert_array_equal(found.to_numpy(), wanted)
+
+
+def rows_of_three(y, c, P, Q, R, A, B, C):
+    for i, j in _:
+        if c[j] > 0:
+            y[i, j] += A[P[i], j] * B[Q[i], j] * C[R[i], j]
+    return y
+
+
+@BACKENDS
+def test_many_gathers_under_a_condition_fail_one_by_one(backend: str) -> None:
+    """Where one is out of bounds it does not matter whether the others are: no branches for that.
+    Nothing fails where nothing is read."""
+    A, B, C = (np.arange(9.0).reshape(3, 3) + k for k in range(3))
+    y, c = Tensor(Dense(Dense(Element(0.0))), (3, 3)), np.array([0.0, 1.0, 1.0])
+    at = [np.array([1, 0, 2]) for _ in range(3)]
+    check(rows_of_three, backend, y, c, *at, A, B, C)
+    run = kernel(backend=backend)(rows_of_three)
+    assert run.lower(y, c, *at, A, B, C).as_text("assembly").count("fail ") <= 12
+    for bad in range(3):
+        at[bad][1] = 3
+        with pytest.raises(OutOfBounds, match=f"index 3 is .* for dimension 0 of {'ABC'[bad]}"):
+            run(y, c, *at, A, B, C)
+        check(rows_of_three, backend, y, 0 * c, *at, A, B, C)
+        at[bad][1] = 0
+
+
+@BACKENDS
+def test_infinity_is_no_left_identity_of_min(backend: str) -> None:
+    def least(y, A):
+        for i in _:
+            y[i] = min(np.inf, A[i])
+        return y
+
+    check(least, backend, Tensor(Dense(Element(0.0)), (3,)), np.array([1, np.nan, np.inf]))
+
+
+@pytest.mark.parametrize("format", [Dense(Element(0)), Dense(Element(0.0))])
+def test_a_fresh_fill_leaves_no_comparison_of_constants(format: Any) -> None:
+    def first(y, A):
+        y[...] = 0
+        for i in _:
+            y[i] = choose(0)(y[i], A[i])
+        return y
+
+    A = np.array([3, 0, 5], format.dtype)
+    text = kernel(backend="interpreter")(first).lower(Tensor(format), A).as_text("assembly")
+    assert "if" not in text.split("for i")[1].splitlines()[1]
+    check(first, "interpreter", Tensor(format), A)
+
+
+def least_by_a_sum(s, A):
+    for i in range(0, 3):
+        for j in range(0, 3):
+            s[()] = minby(s[()], (A[i + j], j))
+    return s
+
+
+@BACKENDS
+def test_a_tuple_of_what_may_be_out_of_range(backend: str) -> None:
+    A = Tensor(Dense(Element(2, np.uint8)), np.array([4, 3, 2, 2, 5], np.uint8))
+    s = Scalar((9, -1))
+    with using("interpreter"):
+        expected = kernel(least_by_a_sum).reference(s, A)
+        assert kernel(backend=backend)(least_by_a_sum)(s, A).value == expected.item()
+
+
+@BACKENDS
+@pytest.mark.parametrize(
+    "unused", [np.ones(2), vector(1, 2), sp.csr_array(np.eye(2)), BandMask(0, 1)]
+)
+def test_a_tensor_that_the_kernel_does_not_use(backend: str, unused: Any) -> None:
+    def program(s, a, b):
+        for i in _:
+            s[()] += a[i]
+        return s
+
+    check(program, backend, Scalar(0.0), vector(1, 2), unused)

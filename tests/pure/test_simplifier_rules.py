@@ -17,7 +17,8 @@ from hypothesis.extra.numpy import from_dtype
 
 from finch_core import primitives as prim
 from finch_core.algebra import RULES, Rule
-from finch_core.dtypes import BOOL, concrete
+from finch_core.bounds import OutOfRange
+from finch_core.dtypes import BOOL, concrete, tuple_dtype
 from finch_core.expressions import (
     FALSE,
     TRUE,
@@ -30,8 +31,8 @@ from finch_core.expressions import (
     fold_literals,
     zero_of,
 )
-from finch_core.functions import Missing, coalesce
-from finch_core.operators import operator
+from finch_core.functions import Missing, choose, coalesce
+from finch_core.operators import Operator, cast_value, operator, operators
 from finch_core.simplify import Simplifier
 
 KINDS = "biufc"
@@ -95,6 +96,11 @@ def tiny(x: Expr) -> Expr:
     return literal(np.finfo(dtype).tiny if dtype.kind in "fc" else 3, x)
 
 
+def beyond(x: Expr) -> OutOfRange:
+    """What would be read of a dimension of 3 at 4."""
+    return OutOfRange(x.dtype, "dimension 0 of A", Literal(3, int), Literal(4, int))
+
+
 def case(
     rule: str, label: str, exact: str, before: Build, after: Build, **needless: str
 ) -> Case:  # fmt: skip
@@ -104,6 +110,7 @@ def case(
 CASES = (
     case("missing", "x + missing", KINDS, lambda x: add(x, Missing(x.dtype)),
          lambda x: Missing(x.dtype)),
+    case("out of range", "x + beyond", KINDS, lambda x: add(x, beyond(x)), lambda x: beyond(x)),
     case("coalesce", "coalesce(missing, x)", KINDS,
          lambda x: Call(coalesce, (Missing(x.dtype), x)), lambda x: x),
     case("annihilator", "x * 0", "biu", lambda x: mul(x, literal(0, x)), lambda x: literal(0, x)),
@@ -119,6 +126,9 @@ CASES = (
     case("identity", "x + 0", "biu", lambda x: add(x, literal(0, x)), lambda x: x),
     case("identity", "min(x, largest)", "biuf", lambda x: least(x, largest(x)), lambda x: x),
     case("identity", "max(x, smallest)", "biuf", lambda x: most(x, smallest(x)), lambda x: x),
+    case("identity", "min(largest, x)", "biu", lambda x: least(largest(x), x), lambda x: x),
+    case("identity", "max(smallest, x)", "biu", lambda x: most(smallest(x), x), lambda x: x),
+    case("identity", "1 * x", "biuf", lambda x: mul(literal(1, x), x), lambda x: x),
     case("identity", "x | 0", "biu", lambda x: either(x, literal(0, x)), lambda x: x),
     case("identity", "x ^ 0", "biu", lambda x: xor(x, literal(0, x)), lambda x: x),
     case("identity", "x and True", KINDS, lambda x: op("and")(x, TRUE), lambda x: cast(x, BOOL)),
@@ -213,6 +223,8 @@ def value_of(expr: Expr, values: dict[str, Any]) -> Any:
     if isinstance(expr, Call):
         if Missing in map(type, expr.args):
             return _with_missing(expr, values)
+        if OutOfRange in map(type, expr.args):
+            return attrs.evolve(next(a for a in expr.args if isinstance(a, OutOfRange)))
         return fold_literals(expr.op, tuple(value_of(arg, values) for arg in expr.args))
     return expr
 
@@ -224,7 +236,7 @@ def _with_missing(expr: Call, values: dict[str, Any]) -> Any:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two results are the same to the last bit; NaNs are all alike."""
-    if isinstance(a, Missing) or isinstance(b, Missing):
+    if isinstance(a, (Missing, OutOfRange)) or isinstance(b, (Missing, OutOfRange)):
         return type(a) is type(b)
     one, other = (np.asarray(v.value, concrete(v.type)) for v in (a, b))
     if one.dtype != other.dtype:
@@ -331,3 +343,36 @@ def test_plain_numbers_keep_their_weak_type(dtype: Any) -> None:
     found = Simplifier().expr_rule(add(add(x, Literal(1, int)), Literal(2, int)))
     assert found.dtype == dtype
     assert found == add(x, literal(3, x))
+
+
+def test_what_may_not_be_evaluated_may_be_out_of_range() -> None:
+    simplify = Simplifier().expr_rule
+    b, x = Var("b", BOOL), Var("x", np.dtype(np.float64))
+    for expr in (op("and")(b, beyond(b)), op("ifelse")(b, beyond(x), x)):
+        assert simplify(expr) == expr
+    assert isinstance(simplify(op("and")(beyond(b), b)), OutOfRange)
+
+
+WIDTHS = [np.dtype(name) for name in ("i1", "u1", "i4", "u4", "i8", "u8")]
+
+
+@pytest.mark.parametrize("operator", [o for o in operators() if o.modular], ids=repr)
+def test_a_modular_operator_needs_no_more_bits_than_are_kept(operator: Operator) -> None:
+    for wide, narrow in product(WIDTHS, repeat=2):
+        if narrow.itemsize >= wide.itemsize:
+            continue
+        for a, b in product(edges(wide), repeat=2):
+            found = cast_value(operator.evaluate(a, b), narrow)
+            assert found == operator.evaluate(cast_value(a, narrow), cast_value(b, narrow))
+
+
+@pytest.mark.parametrize("operator", [o for o in (*operators(), choose(0)) if o.selects], ids=repr)
+def test_an_operator_that_selects_gives_one_of_its_operands(operator: Operator) -> None:
+    for dtype in DTYPES:
+        values = edges(dtype)
+        if operator.name.endswith("by"):
+            pair = tuple_dtype((dtype, dtype))
+            values = [cast_value((a, b), pair) for a, b in product(values[:3], repeat=2)]
+        for a, b in product(values, repeat=2):
+            found = operator.evaluate(a, b)
+            assert found.tobytes() in (a.tobytes(), b.tobytes()) or found != found

@@ -1,0 +1,98 @@
+"""Building expressions: what is folded has the type and the value of what it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from finch_core import primitives as prim
+from finch_core.dtypes import BOOL, SUPPORTED, concrete, is_weak, same, tuple_dtype, type_of
+from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift, zero_of
+from finch_core.operators import Operator, literal_value
+from finch_core.reference_code import evaluate
+from finch_core.rewrite import rewrite_expr
+
+INTEGERS = [dtype for dtype in SUPPORTED if dtype.kind in "biu"]
+
+
+@pytest.mark.parametrize("zero", [np.int64(0), np.int8(0), np.uint64(0), False])
+def test_a_sum_with_a_typed_zero_keeps_its_width(zero):
+    """``i + np.int64(0)`` is an int64, which widens what it is added to; ``i`` is not."""
+    i = Index("i")
+    assert same((i + zero).dtype, prim.add.result(int, type_of(zero)))
+    assert same((i * zero).dtype, prim.mul.result(int, type_of(zero)))
+
+
+def test_a_plain_constant_is_dropped():
+    i, x = Index("i"), Var("x", np.dtype("u1"))
+    assert (i + 0, i - 0, i * 1) == (i, i, i)
+    assert (x + 0, x - 0, 1 * x, x + np.uint8(0)) == (x, x, x, x)
+    assert (i + 2) - 2 == i
+    assert (x + 1) + 2 == x + 3
+
+
+def test_the_zero_of_a_tuple_is_one_of_zeros():
+    pair = tuple_dtype((np.dtype("u1"), np.dtype("f8")))
+    assert literal_value(zero_of(pair).value, pair).item() == (0, 0.0)
+
+
+def test_a_product_with_zero_has_the_type_of_the_product():
+    x = Var("x", np.dtype("i4"))
+    assert x * 0 == lift(np.int32(0))
+    assert Index("i") * 0 == lift(0)
+
+
+def test_a_number_is_no_truth():
+    x, b = Var("x", np.dtype("i4")), Var("b", BOOL)
+    assert x.and_(True).dtype == BOOL
+    assert b.and_(True) is b
+    assert x.or_(False) != x
+
+
+def test_an_integer_times_a_float_is_a_float():
+    assert same(call(prim.mul, 2, 1.0).dtype, float)
+
+
+OPERATORS = (prim.add, prim.sub, prim.mul, prim.and_, prim.or_)
+
+
+@st.composite
+def nested(draw: Any) -> tuple[Expr, Expr, int]:
+    """An expression as ``call`` builds it, the same without folding, and the value of its name."""
+    leaf = draw(st.sampled_from([Index("v"), *(Var("v", dtype) for dtype in INTEGERS)]))
+    folded = plain = leaf
+    for _ in range(draw(st.integers(1, 3))):
+        op: Operator = draw(st.sampled_from(OPERATORS))
+        small = st.integers(0, 3)
+        constant = draw(
+            st.one_of(small, *(small.map(dtype.type) for dtype in INTEGERS), st.booleans())
+        )
+        sides = draw(st.booleans())
+        args = (folded, constant) if sides else (constant, folded)
+        plain_args = tuple(map(lift, (plain, constant) if sides else (constant, plain)))
+        try:
+            op.result(*(arg.dtype for arg in plain_args))
+        except TypeError:  # a difference of bools
+            continue
+        folded, plain = call(op, *args), Call(op, plain_args)
+    return folded, plain, draw(st.integers(0, 9))
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(nested())
+def test_what_is_folded_is_what_it_stands_for(case):
+    folded, plain, number = case
+    assert same(folded.dtype, plain.dtype)
+
+    def bound(node: Expr) -> Expr:
+        if isinstance(node, (Index, Var)):
+            value = number if is_weak(node.dtype) else concrete(node.dtype).type(number)
+            return Literal(value, node.dtype)
+        return node
+
+    found, expected = (evaluate(rewrite_expr(e, bound)) for e in (folded, plain))
+    assert found == expected
