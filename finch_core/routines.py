@@ -16,6 +16,7 @@ from finch_core.expressions import Buffer, Expr, Literal, Load, Var, call, lift
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
     from finch_core.context import Context
+    from finch_core.level import Format
     from finch_core.looplets import Looplet
 
 
@@ -176,11 +177,14 @@ def significant(ctx: Context, fiber: Fiber, dirty: Expr) -> Expr:
     format = fiber.lvl.format
     if not format.is_leaf or not format.holds_fill:
         return dirty
-    value, fill = fiber.read(ctx), Literal(format.fill_value, format.dtype)
+    return dirty.and_(is_fill(fiber.read(ctx), format).not_())
+
+
+def is_fill(value: Expr, format: Format) -> Expr:
+    """Whether a value is the fill of a format."""
+    fill = Literal(format.fill_value, format.dtype)
     same = same_value(value, fill)
-    if concrete(value.dtype).kind in "fc":
-        same = same.or_(value.eq(fill))
-    return dirty.and_(same.not_())
+    return same.or_(value.eq(fill)) if concrete(value.dtype).kind in "fc" else same
 
 
 def require_single(
@@ -188,11 +192,11 @@ def require_single(
 ) -> None:
     """Fail unless ``cond``: that what is written at ``index`` is the fiber's only one."""
     level = fiber.lvl.format.name
+    of = "" if fiber.tensor is None else f" of {fiber}"
     ctx.require(
         cond,
         FormatError,
-        f"index {{0}} of {fiber} is written where its {level} holds the one {what} of a fiber "
-        "already",
+        f"index {{0}}{of} is written where its {level} holds the one {what} of a fiber already",
         index,
         span=ctx.spans.get(fiber.tensor),
         hint=f"use {instead}, which takes any number",

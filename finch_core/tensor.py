@@ -227,8 +227,9 @@ class Tensor:
                 spans.append((start, start + size))
         self._memory = tuple(spans) or ((self.address, self.address + self._record.nbytes),)
 
-    def _adopt_moved(self, kernel: Any) -> None:
-        """Take over the buffers that a kernel has reallocated."""
+    def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+        """Take over the buffers that a kernel has reallocated; what means nothing outside of it
+        only to ``keep`` it for the next call."""
         if not self._arrays:  # the memory is another's, and stays where it is
             return
         for part in self._layout.buffers:
@@ -238,6 +239,8 @@ class Tensor:
                 size = int(self._record[part.offset + 1])
                 memory = kernel.adopt(address, size * dtype.itemsize)
                 self._arrays[part.number] = np.frombuffer(memory, dtype, size)
+            if part.field.scratch and not keep:
+                self._set_array(part, np.empty(0, part.field.dtype))
         self._note_memory()
 
     # -- conversions --------------------------------------------------------------------
