@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finch_core import primitives as prim
+from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.builder import Builder
 from finch_core.dtypes import INTP, concrete, is_tuple, tuple_fields
 from finch_core.errors import FormatError, IndexOverflow
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 
 ZERO, ONE = lift(0), lift(1)
+MOST_POSITIONS = 1 << 60
+"""More than there is memory for, and few enough to be counted in bytes."""
 
 
 def search(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Expr:
@@ -94,6 +97,17 @@ def append_entry(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, **buffer
         for name, extra in buffers.items():
             ctx.grow(lvl.buffer(name), more + extra)
         ctx.assign(room, more)
+
+
+def positions_below(ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr:
+    """The child's positions for ``stop`` fibers with one for every index, as memory runs out where
+    those are too many to be counted."""
+    positions = stop * lvl.shape
+    if stop != ONE and not isinstance(lvl.shape, Literal):
+        wide = [factor.cast(np.dtype(np.float64)) for factor in (stop, lvl.shape)]
+        with ctx.if_(wide[0] * wide[1] > float(MOST_POSITIONS)):
+            ctx.fail(OUT_OF_MEMORY)
+    return positions
 
 
 def accumulate_counts(ctx: Context, ptr: Buffer, stop: Any, total: Expr) -> None:

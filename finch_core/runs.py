@@ -38,6 +38,12 @@ def scratch_fields(child: Format) -> tuple[Field, ...]:
     )
 
 
+def empty_scratch(format: Format) -> dict[str, Any]:
+    """The scratch fields of an empty level (``Format.blank``)."""
+    fields = (field for field in format.fields if field.scratch)
+    return {f.name: np.empty(0, f.dtype) if f.is_buffer else f.init for f in fields}
+
+
 def _scratch_name(depth: int, name: str) -> str:
     return f"scratch{depth}_{name}"
 

@@ -239,9 +239,17 @@ class Tensor:
                 size = int(self._record[part.offset + 1])
                 memory = kernel.adopt(address, size * dtype.itemsize)
                 self._arrays[part.number] = np.frombuffer(memory, dtype, size)
-            if part.field.scratch and not keep:
-                self._set_array(part, np.empty(0, part.field.dtype))
+        if not keep:
+            self._drop_scratch()
         self._note_memory()
+
+    def _drop_scratch(self) -> None:
+        """Give back the memory of what means nothing outside of a kernel."""
+        for part in (*self._layout.scalars, *self._layout.buffers):
+            if part.field.scratch and part.field.is_buffer:
+                self._set_array(part, np.empty(0, part.field.dtype))
+            elif part.field.scratch:
+                self._set_scalar(part, part.field.init)
 
     # -- conversions --------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from finch_core.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
-from finch_core.routines import require_width
+from finch_core.routines import positions_below, require_width
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -124,7 +124,7 @@ class SparseByteMap(Format):
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         assert lvl.child is not None
         room, pos, tbl = lvl.state["room"], lvl.buffer("pos"), lvl.buffer("tbl")
-        wanted = ctx.let(f"{lvl.name}_wanted", stop * lvl.shape, INTP)
+        wanted = ctx.let(f"{lvl.name}_wanted", positions_below(ctx, lvl, stop), INTP)
         with ctx.if_(room < wanted):
             require_width(ctx, wanted, pos.dtype, "positions")
             ctx.grow(tbl, wanted)

@@ -33,7 +33,14 @@ from finch_core.routines import (
     significant,
     spare_position,
 )
-from finch_core.runs import bind_scratch, copy_subfiber, differ, scratch_fields, stores
+from finch_core.runs import (
+    bind_scratch,
+    copy_subfiber,
+    differ,
+    empty_scratch,
+    scratch_fields,
+    stores,
+)
 from finch_levels.sparse_run_list import SparseRunList
 
 if TYPE_CHECKING:
@@ -87,7 +94,7 @@ class SparseInterval(Format):
         buffers = {
             "left": np.full(positions, shape, self.index),
             "right": np.full(positions, max(shape, 1) - 1, self.index),
-            **{f.name: np.empty(0, f.dtype) for f in self.fields if f.scratch},
+            **empty_scratch(self),
         }
         return buffers, positions
 

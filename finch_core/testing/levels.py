@@ -100,6 +100,12 @@ class LevelSuite:
         equal(tensor.to_numpy(), data, format)
         return tensor
 
+    def empty(self, format: Format) -> None:
+        """Check that tensors of two dimensions hold the fill where they are given no data."""
+        for shape in ((0, 0), (3, 2), (1, 1)):
+            equal(Tensor(format, shape).to_numpy(), np.full(shape, format.fill_value), format)
+        assert Tensor(format).shape == (0, 0)
+
     def writes(self, out: Tensor, run: Any, expected: Array, *operands: Any) -> None:
         """Check what ``run`` writes to ``out``, or that it refuses what ``out`` cannot hold."""
         for _ in range(2):  # into an empty tensor, and over what that left
@@ -144,9 +150,7 @@ class LevelSuite:
     def test_an_empty_tensor_is_fill(self, backend: str) -> None:
         with using(backend):
             for fill in (0.0, np.inf, -1.0):
-                for shape in ((0, 0), (3, 2), (1, 1)):
-                    empty = Tensor(self.make(fill, rank=2), shape)
-                    equal(empty.to_numpy(), np.full(shape, fill), empty.format)
+                self.empty(self.make(fill, rank=2))
 
     def test_a_copy_is_independent(self, backend: str) -> None:
         with using(backend):
@@ -184,6 +188,7 @@ class LevelSuite:
     def test_over_another_format(self, backend: str, other: str) -> None:
         with using(backend):
             format = nest([type(self).format, hub().level(other)], leaf())
+            self.empty(format)
             for kind, shape in (
                 ("half", (4, 5)),
                 ("rows", (5, 3)),
@@ -195,6 +200,7 @@ class LevelSuite:
     def test_under_another_format(self, backend: str, other: str) -> None:
         with using(backend):
             format = nest([hub().level(other), type(self).format], leaf())
+            self.empty(format)
             for kind, shape in (
                 ("half", (4, 5)),
                 ("rows", (5, 3)),

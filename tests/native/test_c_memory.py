@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, kernel
+from finch_core.tensor import from_coordinates
 from finch_levels import (
     Dense,
     Element,
@@ -17,6 +18,7 @@ from finch_levels import (
     Scalar,
     SparseBlockList,
     SparseByteMap,
+    SparseHash,
     SparseInterval,
     SparseList,
     SparseRunList,
@@ -101,6 +103,23 @@ def test_scratch_is_not_held():
         np.testing.assert_array_equal(tensor.to_numpy(), data)
 
 
+@pytest.mark.parametrize("below", [SparseByteMap, SparseHash, RunList])
+@pytest.mark.parametrize("level", [RunList, SparseRunList, SparseInterval])
+def test_what_gave_its_scratch_back_is_written_again(level, below):
+    @kernel
+    def scaled(out, data, factor):
+        out[...] = 0
+        for i, j in _:
+            out[i, j] = data[i, j] * factor
+
+    data = np.zeros((40, 30))
+    data[10:20, 3::2] = 7
+    out = Tensor(level(below(V)))
+    for factor in (1, 2, 3):
+        scaled(out, data, factor)
+        np.testing.assert_array_equal(out.to_numpy(), data * factor)
+
+
 @kernel
 def spread(total, x):
     w = Tensor(SparseByteMap(Element(0.0)))
@@ -134,3 +153,26 @@ def test_workspaces_are_kept_from_call_to_call():
 def test_an_interval_keeps_no_scratch():
     tensor = Tensor(SparseInterval(Dense(V)), np.ones((4, 2)))
     assert sum(array.nbytes for array in tensor._arrays) < 400
+
+
+@kernel
+def matrix(y, a):
+    y[...] = 0
+    for i, j in _:
+        y[i, j] = a[i, j]
+    return y
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize(
+    ("upper", "n"), [(Dense, 2**32), (Dense, 2**62), (SparseList, 2**62), (RunList, 2**62)]
+)
+@pytest.mark.parametrize("lower", [Dense, SparseByteMap])
+def test_more_positions_than_can_be_counted(monkeypatch, backend, upper, n, lower):
+    monkeypatch.setenv("FINCH_BACKEND", backend)
+    format = SparseList(SparseList(V))
+    a = from_coordinates(format, (n, n), [[5, 7], [3, 9]], [1.0, 2.0])
+    y = Tensor(upper(lower(V)))
+    with pytest.raises(MemoryError):
+        matrix(y, a)
+    assert y.nstored == 0
