@@ -96,7 +96,8 @@ class Tensor:
 
         ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's
         name; or the name alone where only one level has it) to one-dimensional contiguous arrays of
-        the field's dtype. Raises ``FormatError`` naming the buffer and the position at fault.
+        the field's dtype; what a kernel alone can know, of memory beyond them, is not taken.
+        Raises ``FormatError`` naming the buffer and the position at fault.
         """
         from finch_core.validation import take_buffers, validate
 

@@ -30,6 +30,11 @@ SCAN = 16
 """Bytes of the map per entry up to which reading it in order is faster than sorting the entries."""
 
 
+def _kept(name: str, role: str, init: int = 0) -> Field:
+    """What a level knows of its memory from one declaration to the next."""
+    return Field(name, INTP, role, is_buffer=False, init=init, private=True)
+
+
 @attrs.frozen
 class SparseByteMap(Format):
     """A level with room for every subfiber, at position ``p * shape + i``; ``tbl``, a bool for each
@@ -55,9 +60,9 @@ class SparseByteMap(Format):
             Field("ptr", self.pointer, "where each fiber starts in pos"),
             Field("tbl", BOOL, "whether each position is stored"),
             Field("pos", self.index, "the positions that are stored"),
-            Field("count", INTP, "how many positions are stored", is_buffer=False),
-            Field("room", INTP, "positions that are clear but for those", is_buffer=False),
-            Field("stride", INTP, "values below each of them", is_buffer=False, init=1),
+            _kept("count", "how many positions are stored"),
+            _kept("room", "positions that are clear but for those"),
+            _kept("stride", "values below each of them", init=1),
         )
 
     def sizes(

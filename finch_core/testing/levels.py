@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from finch_core.convert import convert_into
 from finch_core.errors import FormatError
 from finch_core.level import Format
 from finch_core.plugins import hub
@@ -172,6 +173,21 @@ class LevelSuite:
             again = Tensor.from_buffers(first.format, first.shape, _contents(first))
             equal(again.to_numpy(), first.to_numpy(), first.format)
             assert again.nstored == first.nstored
+            more = self.admitted(first.format, array((6, 7), float, "full", 3))
+            convert_into(again, more)  # the buffers have room for what they held, and no more
+            equal(again.to_numpy(), more, first.format)
+
+    def test_what_is_not_written_is_not_committed(self, backend: str, other: str) -> None:
+        """Through this level, whatever is below: a list above stores no index for nothing."""
+        compressed = hub().layout("compressed")
+        format = nest([compressed, type(self).format, hub().level(other)], leaf())
+        with using(backend):
+            data = array((6, 3, 4), float, "half", 5)
+            data[[0, 2, 3]] = 0
+            tensor = self.round_trip(format, data)
+            level, positions, _, below = next(tensor._levels())
+            stored = level.entries(positions, tensor._fields(0), below)
+            assert stored == self.admitted(format, data).any(axis=(1, 2)).sum()
 
     # -- among other formats ----------------------------------------------------------------
 

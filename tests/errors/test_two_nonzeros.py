@@ -1,23 +1,19 @@
-from error_support import VECTOR, refusal
+import pytest
+from error_support import VECTOR, copied, refusal
 
-from finch_core import FormatError, Tensor, _, kernel
-from finch_levels import Element, SparsePinpoint
-
-
-@kernel
-def copied(y, x):
-    y[...] = 0
-    for i in _:
-        y[i] = x[i]
+from finch_core import FormatError, Tensor
+from finch_levels import Element, SparseInterval, SparsePinpoint
 
 
-def test_two_nonzeros():
-    expected = """\
-index 3 of y is written where its SparsePinpoint holds the one nonzero of a fiber already
+@pytest.mark.parametrize(
+    ("level", "what", "instead"),
+    [(SparsePinpoint, "nonzero", "SparseList"), (SparseInterval, "run", "SparseRunList")],
+)
+def test_two_nonzeros(level, what, instead):
+    expected = f"""\
+index 3 of y is written where its {level.name} holds the one {what} of a fiber already
   line 4
     y[i] = x[i]
     ^^^^
-  hint: use SparseList, which takes any number"""
-    assert (
-        refusal(FormatError, copied, Tensor(SparsePinpoint(Element(0.0)), (4,)), VECTOR) == expected
-    )
+  hint: use {instead}, which takes any number"""
+    assert refusal(FormatError, copied, Tensor(level(Element(0.0)), (4,)), VECTOR) == expected
