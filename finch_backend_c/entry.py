@@ -257,6 +257,23 @@ def _function(
 # -- the unit ---------------------------------------------------------------------------------
 
 _GROW = """\
+// Blocks of this size are asked for in large pages: most of what it costs to fill new memory is
+// that the system provides it page by page. `realloc` would take large pages apart.
+#define LARGE ((int64_t)1 << 21)
+#ifdef __linux__
+int madvise(void *, size_t, int);
+static void *large(int64_t bytes)
+{
+    const size_t size = ((size_t)bytes + LARGE - 1) & ~(size_t)(LARGE - 1);
+    void *const block = aligned_alloc(LARGE, size);
+    if (block)
+        madvise(block, size, 14);  // MADV_HUGEPAGE
+    return block;
+}
+#else
+#define large malloc
+#endif
+
 // Room for twice as much, or for `count` if that is more; memory of the caller's is left to it.
 __attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *capacity,
                                                   int64_t count, int64_t size)
@@ -266,11 +283,17 @@ __attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *
         wanted = count;
     if (__builtin_mul_overflow(wanted, size, &bytes)$fail)
         return 0;
-    void *const block = own ? realloc(old, (size_t)bytes) : malloc((size_t)bytes);
-    if (block && !own && *capacity > 0)
+    const bool moves = !own || bytes >= LARGE;
+    void *const block = bytes >= LARGE ? large(bytes)
+                        : moves        ? malloc((size_t)bytes)
+                                       : realloc(old, (size_t)bytes);
+    if (!block)
+        return 0;
+    if (moves && *capacity > 0)
         __builtin_memcpy(block, old, (size_t)(*capacity * size));
-    if (block)
-        *capacity = wanted;
+    if (moves && own)
+        free(old);
+    *capacity = wanted;
     return block;
 }
 
@@ -286,7 +309,12 @@ __attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *
         }                                                                                   \\
     } while (0)
 """
-_ALLOCATORS = "void *malloc(size_t);\nvoid *realloc(void *, size_t);\n"
+_ALLOCATORS = """\
+void *malloc(size_t);
+void *realloc(void *, size_t);
+void *aligned_alloc(size_t, size_t);
+void free(void *);
+"""
 
 
 def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:

@@ -109,7 +109,8 @@ _LITERALS = {"b": _bool, "i": _integer, "u": _integer, "f": _real, "c": _complex
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for
     goto if inline int long register restrict return short signed sizeof static struct switch
     typedef union unsigned void volatile while asm typeof bool true false linux unix i386"""
-_OURS = "control status moved done out_of_memory grow overlap packed malloc realloc memmove"
+_OURS = """control status moved done out_of_memory grow overlap packed large malloc realloc
+    aligned_alloc free madvise memmove"""
 _RESERVED = frozenset((_KEYWORDS + " " + _OURS).split())
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh
     tanh asinh acosh atanh floor ceil trunc rint fabs fmod pow atan2 hypot copysign"""
@@ -119,7 +120,9 @@ _MATH = frozenset(
     for prefix in ("", "c")
     for ending in ("", "f")
 )
-_HELPER = re.compile(rf".*_({'|'.join(SUFFIXES)}|t)?$|finch_.*|_.*|[A-Z0-9_]+_(MIN|MAX|C)$|GROW$")
+_HELPER = re.compile(
+    rf".*_({'|'.join(SUFFIXES)}|t)?$|finch_.*|_.*|[A-Z0-9_]+_(MIN|MAX|C)$|GROW$|LARGE$"
+)
 
 
 def identifier(name: str) -> str:

@@ -370,8 +370,10 @@ class Entry:
         failed = code >= FAILED
         moved = code == MOVED or (failed and int(self._threads.block[3]) != 0)
         if moved:
-            for value in (*(values[k] for k in self._outputs), *locals_):
-                value._adopt_moved(self._compiled)
+            for k in self._outputs:
+                values[k]._adopt_moved(self._compiled)
+            for local in locals_:
+                local._adopt_moved(self._compiled, keep=self._keeps_locals)
             self._checked.clear()
         if failed:
             numbers = [int(v) for v in self._threads.block[:3]]

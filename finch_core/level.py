@@ -63,6 +63,9 @@ class Field:
     """A scalar's value in an empty tensor."""
     scratch: bool = False
     """Whether it means nothing outside of a kernel: nobody is asked for it, or shown it."""
+    private: bool = False
+    """Whether it tells of memory beyond what is in use, of what a kernel has left there: begins
+    with ``init`` over buffers that come from outside."""
 
 
 class Format:

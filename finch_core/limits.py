@@ -26,10 +26,7 @@ def only_first(fiber: Array, fill: Any) -> Array:
 
 
 def only_first_run(fiber: Array, fill: Any) -> Array:
-    """The limit of a level that holds one run of equal values (of one index, where it holds
-    subfibers: those are not compared as they are written)."""
-    if fiber.ndim > 1:
-        return only_first(fiber, fill)
+    """The limit of a level that holds one run of equal subfibers."""
     there = stored(fiber, fill)
     kept = np.zeros(len(fiber), bool)
     if there.any():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finch_core import primitives as prim
+from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.builder import Builder
 from finch_core.dtypes import INTP, concrete, is_tuple, tuple_fields
 from finch_core.errors import FormatError, IndexOverflow
@@ -16,10 +17,13 @@ from finch_core.expressions import Buffer, Expr, Literal, Load, Var, call, lift
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
     from finch_core.context import Context
+    from finch_core.level import Format
     from finch_core.looplets import Looplet
 
 
 ZERO, ONE = lift(0), lift(1)
+MOST_POSITIONS = 1 << 60
+"""More than there is memory for, and few enough to be counted in bytes."""
 
 
 def search(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Expr:
@@ -93,6 +97,17 @@ def append_entry(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, **buffer
         for name, extra in buffers.items():
             ctx.grow(lvl.buffer(name), more + extra)
         ctx.assign(room, more)
+
+
+def positions_below(ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr:
+    """The child's positions for ``stop`` fibers with one for every index, as memory runs out where
+    those are too many to be counted."""
+    positions = stop * lvl.shape
+    if stop != ONE and not isinstance(lvl.shape, Literal):
+        wide = [factor.cast(np.dtype(np.float64)) for factor in (stop, lvl.shape)]
+        with ctx.if_(wide[0] * wide[1] > float(MOST_POSITIONS)):
+            ctx.fail(OUT_OF_MEMORY)
+    return positions
 
 
 def accumulate_counts(ctx: Context, ptr: Buffer, stop: Any, total: Expr) -> None:
@@ -176,11 +191,14 @@ def significant(ctx: Context, fiber: Fiber, dirty: Expr) -> Expr:
     format = fiber.lvl.format
     if not format.is_leaf or not format.holds_fill:
         return dirty
-    value, fill = fiber.read(ctx), Literal(format.fill_value, format.dtype)
+    return dirty.and_(is_fill(fiber.read(ctx), format).not_())
+
+
+def is_fill(value: Expr, format: Format) -> Expr:
+    """Whether a value is the fill of a format."""
+    fill = Literal(format.fill_value, format.dtype)
     same = same_value(value, fill)
-    if concrete(value.dtype).kind in "fc":
-        same = same.or_(value.eq(fill))
-    return dirty.and_(same.not_())
+    return same.or_(value.eq(fill)) if concrete(value.dtype).kind in "fc" else same
 
 
 def require_single(
@@ -188,11 +206,11 @@ def require_single(
 ) -> None:
     """Fail unless ``cond``: that what is written at ``index`` is the fiber's only one."""
     level = fiber.lvl.format.name
+    of = "" if fiber.tensor is None else f" of {fiber}"
     ctx.require(
         cond,
         FormatError,
-        f"index {{0}} of {fiber} is written where its {level} holds the one {what} of a fiber "
-        "already",
+        f"index {{0}}{of} is written where its {level} holds the one {what} of a fiber already",
         index,
         span=ctx.spans.get(fiber.tensor),
         hint=f"use {instead}, which takes any number",

@@ -20,7 +20,7 @@ from finch_core.dtypes import BOOL, INTP, Type
 from finch_core.expressions import TRUE, Access, Buffer, Expr, Index, Literal, Load, Var, call
 from finch_core.level import Field, Format
 from finch_core.notation import Extent, Loop, Sieve, Stmt, Update
-from finch_core.routines import append_position, same_value
+from finch_core.routines import append_position, is_fill, same_value
 
 if TYPE_CHECKING:
     from finch_core.assembly import Function
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def scratch_fields(child: Format) -> tuple[Field, ...]:
-    """The fields of a scratch level of format ``child``, and of all below."""
+    """The fields of a scratch level of format ``child``, and of all below it."""
     return tuple(
         attrs.evolve(field, name=_scratch_name(k, field.name), scratch=True)
         for k, level in enumerate(child.levels())
@@ -38,18 +38,26 @@ def scratch_fields(child: Format) -> tuple[Field, ...]:
     )
 
 
+def empty_scratch(format: Format) -> dict[str, Any]:
+    """The scratch fields of an empty level (``Format.blank``)."""
+    fields = (field for field in format.fields if field.scratch)
+    return {f.name: np.empty(0, f.dtype) if f.is_buffer else f.init for f in fields}
+
+
 def _scratch_name(depth: int, name: str) -> str:
     return f"scratch{depth}_{name}"
 
 
-def bind_scratch(lvl: BoundLevel) -> BoundLevel:
-    """A level like the child of ``lvl``, over its scratch fields; nothing is in it yet."""
+def bind_scratch(lvl: BoundLevel, format: Format | None = None) -> BoundLevel:
+    """A level like the child of ``lvl``, or like itself in another ``format``, over its scratch
+    fields; nothing is in it yet."""
     assert lvl.child is not None
+    like = lvl.child if format is None else lvl
+    formats = (format or like.format).levels()
     bound: BoundLevel | None = None
-    levels = list(enumerate(lvl.child.levels()))
-    for k, level in reversed(levels):
-        parts = {f.name: lvl.parts[_scratch_name(k, f.name)] for f in level.format.fields}
-        bound = BoundLevel(level.format, f"{level.name}_scratch", level.shape, parts, bound)
+    for k, (level, of) in reversed(list(enumerate(zip(like.levels(), formats, strict=True)))):
+        parts = {f.name: lvl.parts[_scratch_name(k, f.name)] for f in of.fields}
+        bound = BoundLevel(of, f"{level.name}_scratch", level.shape, parts, bound)
     assert bound is not None
     lvl.scratch = bound
     return bound
@@ -88,6 +96,14 @@ def differ(ctx: Context, first: Fiber, second: Fiber) -> Expr:
     here = _indices(first)
     same = same_value(Access(first, here), Access(second, here))
     _for_each(ctx, first, Sieve(call(prim.not_, same), Update(Access(_Flag(flag), ()), None, TRUE)))
+    return flag
+
+
+def stores(ctx: Context, fiber: Fiber) -> Expr:
+    """Emit a look at a readable fiber of a level; gives whether something in it is not fill."""
+    flag = ctx.var(f"{fiber.lvl.name}_stores", False)
+    cond = is_fill(Access(fiber, _indices(fiber)), fiber.lvl.format).not_()
+    _for_each(ctx, fiber, Sieve(cond, Update(Access(_Flag(flag), ()), None, TRUE)))
     return flag
 
 

@@ -14,35 +14,62 @@ from finch_core.plugins import hub
 from finch_core.tensor import Tensor
 
 _seen: dict[int, tuple[Any, tuple[Any, ...], Any]] = {}
-"""SciPy arrays that were taken before, by id: a weak reference, their arrays, and the tensor."""
+"""SciPy arrays that were taken in place, by id: a weak reference, what they consisted of, and the
+tensor over it."""
 
 
 def from_scipy(array: Any) -> Any:
-    """A tensor over a SciPy sparse array: CSR as it is, CSC transposed; others are converted.
+    """A tensor over a SciPy sparse array: CSR as it is, CSC transposed, sharing memory.
 
-    The same array gives the same tensor while its parts are the same.
+    Values that are changed in place show. The structure is checked when the array is first seen,
+    and when its shape is another or one of its parts was replaced, as SciPy's own methods do; it
+    must not be changed in place, element by element, without taking a copy: it is not checked
+    again. What is not sorted, has duplicates or is of another format is converted each time.
     """
-    parts = tuple(id(getattr(array, name, None)) for name in ("data", "indices", "indptr"))
+    if array.format not in ("csr", "csc") or array.ndim != 2:
+        return _converted(array)
+    parts = (array.shape, *(id(part) for part in (array.data, array.indices, array.indptr)))
     known = _seen.get(id(array))
     if known is not None and known[0]() is array and known[1] == parts:
         return known[2]
-    tensor = _convert(array)
+    try:
+        tensor = _over(array)
+    except FormatError as error:
+        return _over(_sorted(array, error))
     key = id(array)
     _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), parts, tensor)
     return tensor
 
 
-def _convert(array: Any) -> Any:
-    if array.format == "csr" and array.ndim == 2:
-        return _compressed(array, array.shape)
-    if array.format == "csc":
-        return transpose(_compressed(array, array.shape[::-1]))
-    if array.format in ("coo", "dok", "lil", "dia", "bsr"):
-        coo = array.tocoo()
-        coords = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
-        format = csr_format(coo.ndim, coo.dtype)
-        return from_coordinates(format, coo.shape, list(coords), coo.data)
-    raise FormatError(f"SciPy arrays of format {array.format!r} are not known")
+def _sorted(array: Any, error: FormatError) -> Any:
+    """A copy with indices in order and duplicates added up, if no more than that is amiss; else
+    raises ``error``."""
+    try:
+        array.check_format(full_check=True)
+    except ValueError:
+        raise error from None
+    array = array.copy()
+    array.has_canonical_format = False
+    array.sum_duplicates()
+    return array
+
+
+def _converted(array: Any) -> Any:
+    """A tensor of an array whose storage is another."""
+    if array.format not in ("coo", "dok", "lil", "dia", "bsr"):
+        raise FormatError(f"SciPy arrays of format {array.format!r} are not known")
+    coo = array.tocoo()
+    coords = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
+    return from_coordinates(csr_format(coo.ndim, coo.dtype), coo.shape, list(coords), coo.data)
+
+
+def _over(array: Any) -> Any:
+    """A tensor over the three arrays of CSR or CSC."""
+    shape = array.shape if array.format == "csr" else array.shape[::-1]
+    format = csr_format(2, array.dtype, array.indices.dtype, array.indptr.dtype)
+    buffers = {"1_ptr": array.indptr, "1_idx": array.indices, "2_val": array.data}
+    tensor = Tensor.from_buffers(format, shape, buffers)
+    return tensor if array.format == "csr" else transpose(tensor)
 
 
 def transpose(tensor: Tensor) -> Any:
@@ -65,16 +92,6 @@ def csr_format(ndim: int, dtype: Any, index: Any = np.intp, pointer: Any = np.in
         else:
             format = compressed(format, index=index, pointer=pointer)
     return format
-
-
-def _compressed(array: Any, shape: tuple[int, ...]) -> Tensor:
-    """A tensor over the three arrays of CSR or CSC."""
-    if not array.has_canonical_format:
-        array = array.copy()
-        array.sum_duplicates()
-    format = csr_format(2, array.dtype, array.indices.dtype, array.indptr.dtype)
-    buffers = {"1_ptr": array.indptr, "1_idx": array.indices, "2_val": array.data}
-    return Tensor.from_buffers(format, shape, buffers)
 
 
 def to_scipy(tensor: Tensor) -> Any:

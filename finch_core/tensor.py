@@ -95,7 +95,8 @@ class Tensor:
 
         ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's
         name; or the name alone where only one level has it) to one-dimensional contiguous arrays of
-        the field's dtype. Raises ``FormatError`` naming the buffer and the position at fault.
+        the field's dtype; what a kernel alone can know, of memory beyond them, is not taken.
+        Raises ``FormatError`` naming the buffer and the position at fault.
         """
         from finch_core.validation import take_buffers, validate
 
@@ -254,8 +255,9 @@ class Tensor:
         self._memory = tuple(spans) or ((self.address, self.address + self._record.nbytes),)
         self._state = object()
 
-    def _adopt_moved(self, kernel: Any) -> None:
-        """Take over the buffers that a kernel has reallocated."""
+    def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+        """Take over the buffers that a kernel has reallocated; what means nothing outside of it
+        only to ``keep`` it for the next call."""
         if not self._arrays:  # the memory is another's, and stays where it is
             return
         for part in self._layout.buffers:
@@ -265,7 +267,17 @@ class Tensor:
                 size = int(self._record[part.offset + 1])
                 memory = kernel.adopt(address, size * dtype.itemsize)
                 self._arrays[part.number] = np.frombuffer(memory, dtype, size)
+        if not keep:
+            self._drop_scratch()
         self._note_memory()
+
+    def _drop_scratch(self) -> None:
+        """Give back the memory of what means nothing outside of a kernel."""
+        for part in (*self._layout.scalars, *self._layout.buffers):
+            if part.field.scratch and part.field.is_buffer:
+                self._set_array(part, np.empty(0, part.field.dtype))
+            elif part.field.scratch:
+                self._set_scalar(part, part.field.init)
 
     # -- conversions --------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str],
                 hint=f"the format has {quote(f'{p.level}_{p.field.name}' for p in layout.buffers)}",
             )
         value = given.pop(key)
+        if part.field.scratch or part.field.private:
+            continue
         taken[part.level, name] = _array(key, part, value) if part.field.is_buffer else value
     if given:
         raise FormatError(

@@ -200,8 +200,8 @@ class WrapperTensor:
     def _memory(self) -> Any:
         return self.tensor._memory
 
-    def _adopt_moved(self, kernel: Any) -> None:
-        self.tensor._adopt_moved(kernel)
+    def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+        self.tensor._adopt_moved(kernel, keep)
 
     def fill(self, shape: tuple[int, ...]) -> None:
         """Make the wrapped tensor hold nothing, in its own shape."""

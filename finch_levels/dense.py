@@ -12,6 +12,7 @@ from finch_core.errors import FormatError
 from finch_core.level import Format, Mode, Order, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.plugins import hookimpl
+from finch_core.routines import positions_below
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -56,7 +57,7 @@ class Dense(Format):
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         assert lvl.child is not None
-        lvl.child.assemble(ctx, start * lvl.shape, stop * lvl.shape)
+        lvl.child.assemble(ctx, start * lvl.shape, positions_below(ctx, lvl, stop))
 
     def reset(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         assert lvl.child is not None

@@ -24,7 +24,14 @@ from finch_core.routines import (
     same_value,
     search,
 )
-from finch_core.runs import append_run, bind_scratch, merge_runs, merges_late, scratch_fields
+from finch_core.runs import (
+    append_run,
+    bind_scratch,
+    empty_scratch,
+    merge_runs,
+    merges_late,
+    scratch_fields,
+)
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel
@@ -88,7 +95,7 @@ class RunList(Format):
         buffers = {
             "ptr": starts.astype(self.pointer),
             "right": np.full(runs, shape, self.index),
-            **{f.name: np.empty(0, f.dtype) for f in self.fields if f.scratch},
+            **empty_scratch(self),
         }
         return buffers, runs
 

@@ -20,7 +20,7 @@ from finch_core.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
-from finch_core.routines import require_width
+from finch_core.routines import positions_below, require_width
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 SCAN = 16
 """Bytes of the map per entry up to which reading it in order is faster than sorting the entries."""
+
+
+def _kept(name: str, role: str, init: int = 0) -> Field:
+    """What a level knows of its memory from one declaration to the next."""
+    return Field(name, INTP, role, is_buffer=False, init=init, private=True)
 
 
 @attrs.frozen
@@ -55,9 +60,9 @@ class SparseByteMap(Format):
             Field("ptr", self.pointer, "where each fiber starts in pos"),
             Field("tbl", BOOL, "whether each position is stored"),
             Field("pos", self.index, "the positions that are stored"),
-            Field("count", INTP, "how many positions are stored", is_buffer=False),
-            Field("room", INTP, "positions that are clear but for those", is_buffer=False),
-            Field("stride", INTP, "values below each of them", is_buffer=False, init=1),
+            _kept("count", "how many positions are stored"),
+            _kept("room", "positions that are clear but for those"),
+            _kept("stride", "values below each of them", init=1),
         )
 
     def sizes(
@@ -124,7 +129,7 @@ class SparseByteMap(Format):
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         assert lvl.child is not None
         room, pos, tbl = lvl.state["room"], lvl.buffer("pos"), lvl.buffer("tbl")
-        wanted = ctx.let(f"{lvl.name}_wanted", stop * lvl.shape, INTP)
+        wanted = ctx.let(f"{lvl.name}_wanted", positions_below(ctx, lvl, stop), INTP)
         with ctx.if_(room < wanted):
             require_width(ctx, wanted, pos.dtype, "positions")
             ctx.grow(tbl, wanted)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.binding import Fiber
 from finch_core.dtypes import INTP
-from finch_core.expressions import FALSE, Expr, Load
+from finch_core.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.limits import Limit, only_first_run
 from finch_core.looplets import (
@@ -32,9 +33,18 @@ from finch_core.routines import (
     significant,
     spare_position,
 )
+from finch_core.runs import (
+    bind_scratch,
+    copy_subfiber,
+    differ,
+    empty_scratch,
+    scratch_fields,
+    stores,
+)
+from finch_levels.sparse_run_list import SparseRunList
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
+    from finch_core.binding import BoundLevel, BoundTensor
     from finch_core.context import Context
 
 
@@ -45,8 +55,9 @@ class SparseInterval(Format):
     none, ``left[p]`` is the dimension.
 
     ``index`` is the dtype of ``left`` and ``right``. Reads walk or follow, without a loop. A write
-    over a whole run is taken at once. Over a leaf, writes that continue the run with the same value
-    extend it; any other second write in a fiber raises ``FormatError``.
+    over a whole run is taken at once. Writes that continue the run with an equal subfiber extend
+    it; any other second write in a fiber raises ``FormatError``. Values are compared as they are
+    written, subfibers when the level is frozen: until then they are kept as a SparseRunList.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -63,7 +74,13 @@ class SparseInterval(Format):
         return (
             Field("left", self.index, "the first index of each fiber's run"),
             Field("right", self.index, "the last index of each fiber's run"),
+            *(() if self.lvl.is_leaf else scratch_fields(self._unsettled)),
         )
+
+    @property
+    def _unsettled(self) -> Format:
+        """What holds the runs of fibers until they are found to be one."""
+        return SparseRunList(self.lvl, index=self.index, merge=False)
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]
@@ -77,6 +94,7 @@ class SparseInterval(Format):
         buffers = {
             "left": np.full(positions, shape, self.index),
             "right": np.full(positions, max(shape, 1) - 1, self.index),
+            **empty_scratch(self),
         }
         return buffers, positions
 
@@ -94,22 +112,33 @@ class SparseInterval(Format):
         assert lvl.child is not None
         check_index_width(ctx, lvl, self.index)
         lvl.child.declare(ctx, init)
+        if not self.lvl.is_leaf:
+            bind_scratch(lvl, self._unsettled).declare(ctx, init)
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
         assert lvl.child is not None
         for name, value in (("left", lvl.shape), ("right", lvl.shape.max(ctx.lift(1)) - 1)):
             ctx.grow(lvl.buffer(name), stop)
             ctx.fill(lvl.buffer(name), start, stop, value)
-        lvl.child.assemble(ctx, start, stop + 1)
+        if lvl.scratch is not None:
+            lvl.scratch.assemble(ctx, start, stop)
+            lvl.child.assemble(ctx, start, stop)
+        else:
+            lvl.child.assemble(ctx, start, stop + 1)
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
         assert lvl.child is not None
+        if lvl.scratch is not None:
+            lvl.scratch.freeze(ctx, stop)
+            _settle(ctx, lvl, lvl.scratch, stop)
         lvl.child.freeze(ctx, stop)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            return Thunk(lambda ctx: _write(ctx, fiber))
-        return Thunk(lambda ctx: _read(ctx, fiber, protocol))
+        if mode is Mode.READ:
+            return Thunk(lambda ctx: _read(ctx, fiber, protocol))
+        if fiber.lvl.scratch is not None:
+            return attrs.evolve(fiber, lvl=fiber.lvl.scratch).unfurl(ctx, mode, protocol)
+        return Thunk(lambda ctx: _write(ctx, fiber))
 
 
 def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
@@ -157,12 +186,48 @@ def _continues(ctx: Context, fiber: Fiber) -> Expr:
     """Whether the spare position holds what the run does; it is made clean again."""
     child = fiber.lvl.child
     assert child is not None
-    if not child.format.is_leaf:
-        return FALSE
     spare = fiber.pos + 1
     value = ctx.let(f"{fiber.lvl.name}_value", fiber.subfiber(spare).read(ctx))
     child.assemble(ctx, spare, spare + 1)
     return same_value(fiber.subfiber(fiber.pos).read(ctx), value)
+
+
+def _settle(ctx: Context, lvl: BoundLevel, runs: BoundLevel, stop: Expr) -> None:
+    """Copy what was written to fibers up to ``stop``, which are frozen as lists of runs: the runs
+    of a fiber that hold more than fill must be one, in as many parts as it may be."""
+    name, ptr, source, target = lvl.name, runs.buffer("ptr"), runs.child, lvl.child
+    assert source is not None
+    assert target is not None
+    tensor = _written(ctx, lvl)
+    with ctx.for_("p", 0, stop) as p:
+        first, reached = ctx.var(f"{name}_run", -1), ctx.var(f"{name}_reached", 0)
+        with ctx.for_("q", Load(ptr, p).cast(INTP), Load(ptr, p + 1).cast(INTP)) as q:
+            run = Fiber(source, q)
+            with ctx.if_(stores(ctx, run)):
+                start = ctx.let(f"{name}_start", Load(runs.buffer("left"), q), INTP)
+                extends = ctx.var(f"{name}_extends", first < 0)
+                with ctx.if_((first >= 0).and_(reached.eq(start))):
+                    ctx.assign(extends, differ(ctx, Fiber(source, first), run).not_())
+                fiber = Fiber(lvl, p, None, tensor)
+                require_single(ctx, extends, start, fiber, "run", "SparseRunList")
+                with ctx.if_(first < 0):
+                    ctx.assign(first, q)
+                    ctx.store(lvl.buffer("left"), p, start)
+                ctx.assign(reached, Load(runs.buffer("right"), q).cast(INTP) + 1)
+        with ctx.if_(first >= 0):
+            copy_subfiber(ctx, Fiber(source, first), Fiber(target, p, tensor=tensor))
+            ctx.store(lvl.buffer("right"), p, reached - 1)
+
+
+def _written(ctx: Context, lvl: BoundLevel) -> BoundTensor | None:
+    """The tensor that a level is part of, if the program writes to it; for messages."""
+    parts = lvl.parts.values()
+    for tensor in ctx.spans:
+        if tensor is not None and any(
+            part in parts for level in tensor.level.levels() for part in level.parts.values()
+        ):
+            return tensor
+    return None
 
 
 @hookimpl

@@ -28,7 +28,14 @@ from finch_core.looplets import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.routines import accumulate_counts, append_position, check_index_width, search
-from finch_core.runs import append_run, bind_scratch, merge_runs, merges_late, scratch_fields
+from finch_core.runs import (
+    append_run,
+    bind_scratch,
+    empty_scratch,
+    merge_runs,
+    merges_late,
+    scratch_fields,
+)
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel
@@ -79,7 +86,7 @@ class SparseRunList(Format):
             "ptr": np.zeros(positions + 1, self.pointer),
             "left": np.empty(0, self.index),
             "right": np.empty(0, self.index),
-            **{f.name: np.empty(0, f.dtype) for f in self.fields if f.scratch},
+            **empty_scratch(self),
         }
         return buffers, 0
 

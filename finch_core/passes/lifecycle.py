@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import attrs
 
 from finch_core.binding import BoundTensor
-from finch_core.errors import FormatError, LifecycleError, Span
+from finch_core.errors import FormatError, LifecycleError, Span, quote
 from finch_core.expressions import Access, Expr, Index
 from finch_core.level import Mode
 from finch_core.notation import (
@@ -207,9 +207,17 @@ def _check_thaw(tensor: BoundTensor, span: Span | None) -> None:
                 f"{tensor} cannot be updated again once it is frozen: "
                 f"a {level.name} cannot continue",
                 span=span,
-                hint=f"declare it, {tensor}[...] = fill, and write all of it in one go, or use a "
-                "format that takes writes in any order",
+                hint=f"declare it, {tensor}[...] = fill, and write all of it in one go; "
+                f"{_continuing()} can continue",
             )
+
+
+def _continuing() -> str:
+    """The installed levels that can be updated again once they are frozen."""
+    from finch_core.plugins import hub
+
+    levels = sorted(hub().levels.items())
+    return quote(name for name, level in levels if not level.is_leaf and level.thaws)
 
 
 # -- blocks -------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from finch_core.convert import convert_into
 from finch_core.errors import FormatError
 from finch_core.level import Format
 from finch_core.plugins import hub
@@ -100,6 +101,12 @@ class LevelSuite:
         equal(tensor.to_numpy(), data, format)
         return tensor
 
+    def empty(self, format: Format) -> None:
+        """Check that tensors of two dimensions hold the fill where they are given no data."""
+        for shape in ((0, 0), (3, 2), (1, 1)):
+            equal(Tensor(format, shape).to_numpy(), np.full(shape, format.fill_value), format)
+        assert Tensor(format).shape == (0, 0)
+
     def writes(self, out: Tensor, run: Any, expected: Array, *operands: Any) -> None:
         """Check what ``run`` writes to ``out``, or that it refuses what ``out`` cannot hold."""
         for _ in range(2):  # into an empty tensor, and over what that left
@@ -144,9 +151,7 @@ class LevelSuite:
     def test_an_empty_tensor_is_fill(self, backend: str) -> None:
         with using(backend):
             for fill in (0.0, np.inf, -1.0):
-                for shape in ((0, 0), (3, 2), (1, 1)):
-                    empty = Tensor(self.make(fill, rank=2), shape)
-                    equal(empty.to_numpy(), np.full(shape, fill), empty.format)
+                self.empty(self.make(fill, rank=2))
 
     def test_a_copy_is_independent(self, backend: str) -> None:
         with using(backend):
@@ -168,6 +173,21 @@ class LevelSuite:
             again = Tensor.from_buffers(first.format, first.shape, _contents(first))
             equal(again.to_numpy(), first.to_numpy(), first.format)
             assert again.nstored == first.nstored
+            more = self.admitted(first.format, array((6, 7), float, "full", 3))
+            convert_into(again, more)  # the buffers have room for what they held, and no more
+            equal(again.to_numpy(), more, first.format)
+
+    def test_what_is_not_written_is_not_committed(self, backend: str, other: str) -> None:
+        """Through this level, whatever is below: a list above stores no index for nothing."""
+        compressed = hub().layout("compressed")
+        format = nest([compressed, type(self).format, hub().level(other)], leaf())
+        with using(backend):
+            data = array((6, 3, 4), float, "half", 5)
+            data[[0, 2, 3]] = 0
+            tensor = self.round_trip(format, data)
+            level, positions, _, below = next(tensor._levels())
+            stored = level.entries(positions, tensor._fields(0), below)
+            assert stored == self.admitted(format, data).any(axis=(1, 2)).sum()
 
     # -- among other formats ----------------------------------------------------------------
 
@@ -184,6 +204,7 @@ class LevelSuite:
     def test_over_another_format(self, backend: str, other: str) -> None:
         with using(backend):
             format = nest([type(self).format, hub().level(other)], leaf())
+            self.empty(format)
             for kind, shape in (
                 ("half", (4, 5)),
                 ("rows", (5, 3)),
@@ -195,6 +216,7 @@ class LevelSuite:
     def test_under_another_format(self, backend: str, other: str) -> None:
         with using(backend):
             format = nest([hub().level(other), type(self).format], leaf())
+            self.empty(format)
             for kind, shape in (
                 ("half", (4, 5)),
                 ("rows", (5, 3)),

@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from finch_core import Tensor
+from finch_core import Tensor, _, kernel
 from finch_core.errors import quote
 from finch_core.level import Order
 from finch_core.plugins import hub
 from finch_core.validation import validate
 from finch_levels import Dense, Element, SparseList
 
-ANY_ORDER = quote(
-    name
-    for name, level in sorted(hub().levels.items())
-    if not level.is_leaf and level.order is Order.ANY
-)
+LEVELS = [(name, level) for name, level in sorted(hub().levels.items()) if not level.is_leaf]
+ANY_ORDER = quote(name for name, level in LEVELS if level.order is Order.ANY)
 """The levels that are installed and can be written in any order, as a hint lists them."""
+CONTINUING = quote(name for name, level in LEVELS if level.thaws)
+"""Those that can be updated again once they are frozen."""
 
 VECTOR = np.array([0.0, 1.5, 0.0, -2.0])
 MATRIX = np.array([[0.0, 1.0, 0.0, 2.0], [3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
@@ -26,7 +25,7 @@ def dense(data):
     """A dense tensor with memory of its own."""
     data = np.asarray(data)
     format = Element(data.dtype.type(0))
-    for _ in range(data.ndim):
+    for _dim in range(data.ndim):
         format = Dense(format)
     return Tensor(format, data)
 
@@ -35,7 +34,7 @@ def sparse(data):
     """A tensor compressed in its last dimension."""
     data = np.asarray(data)
     format = SparseList(Element(data.dtype.type(0)))
-    for _ in range(data.ndim - 1):
+    for _dim in range(data.ndim - 1):
         format = Dense(format)
     return Tensor(format, data)
 
@@ -47,6 +46,13 @@ def contents(value):
     if sp.issparse(value):
         return value.shape, value.data.copy(), value.indices.copy(), value.indptr.copy()
     return value.copy() if isinstance(value, np.ndarray) else value
+
+
+@kernel
+def copied(y, x):
+    y[...] = 0
+    for i in _:
+        y[i] = x[i]
 
 
 def refusal(exception, call, *args):

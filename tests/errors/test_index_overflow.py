@@ -1,17 +1,10 @@
 import numpy as np
 import pytest
-from error_support import text
+from error_support import copied, text
 
-from finch_core import Tensor, _, kernel
+from finch_core import Tensor
 from finch_core.errors import IndexOverflow
 from finch_levels import Element, SparseList
-
-
-@kernel
-def copied(y, x):
-    y[...] = 0
-    for i in _:
-        y[i] = x[i]
 
 
 def test_index_overflow():

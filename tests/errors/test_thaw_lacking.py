@@ -1,4 +1,4 @@
-from error_support import VECTOR, refusal
+from error_support import CONTINUING, VECTOR, refusal
 
 from finch_core import FormatError, Tensor, _, kernel
 from finch_levels import Element, SparseInterval
@@ -11,12 +11,12 @@ def more(y, x):
 
 
 def test_thaw_lacking():
-    expected = """\
+    expected = f"""\
 y cannot be updated again once it is frozen: a SparseInterval cannot continue
   line 3
     y[i] += x[i]
     ^^^^
-  hint: declare it, y[...] = fill, and write all of it in one go, or use a format that takes writes in any order"""
+  hint: declare it, y[...] = fill, and write all of it in one go; {CONTINUING} can continue"""
     assert (
         refusal(FormatError, more, Tensor(SparseInterval(Element(0.0)), (4,)), VECTOR) == expected
     )

@@ -174,3 +174,30 @@ def test_a_kernel_that_fails_leaves_an_empty_output(level):
     gathered(out, at[1:2], v, np.array([0]))
     assert out.to_numpy().tolist() == [0, 0, 7, 0, 0, 0]
     assert out.nstored == 1
+
+
+@pytest.mark.parametrize("lie", [{}, {"0_room": 100}, {"0_count": 7, "0_room": 5}, {"0_stride": 3}])
+def test_what_is_said_of_memory_that_is_not_there_is_not_believed(lie):
+    """`buffers` has what is in use, and no room beyond it."""
+    data = np.array([0.0, 5, 0, 6, 0])
+    tensor = Tensor.from_buffers(
+        SparseByteMap(Element(0.0)), (5,), Tensor(SparseByteMap(Element(0.0)), data).buffers | lie
+    )
+    np.testing.assert_array_equal(tensor.to_numpy(), data)
+    more(tensor, data + 1)
+    np.testing.assert_array_equal(tensor.to_numpy(), data * 2 + 1)
+    anew(tensor, data + 1)
+    np.testing.assert_array_equal(tensor.to_numpy(), data + 1)
+
+
+@kernel
+def more(y, x):
+    for i in _:
+        y[i] += x[i]
+
+
+@kernel
+def anew(y, x):
+    y[...] = 0
+    for i in _:
+        y[i] = x[i]

@@ -101,6 +101,22 @@ CASES = {
         {"0_ptr": [0, 2], "0_left": [0, 3], "0_right": [1, 3], "1_ptr": [0, 2, 4],
          "1_right": [1, 2, 1, 2], "2_val": [1, 2, 1, 2]},
     ),
+    "an interval of rows": (
+        SparseInterval(Dense(V)), ROWS[:3], {"0_left": [0], "0_right": [1], "2_val": [1, 2]},
+    ),
+    "an interval of lists": (
+        SparseInterval(SparseList(V)), ROWS[2:],
+        {"0_left": [1], "0_right": [1], "1_ptr": [0, 2], "1_idx": [0, 1], "2_val": [1, 2]},
+    ),
+    "an interval of intervals": (
+        SparseInterval(SparseInterval(V)), np.array([[0, 0, 0], [0, 4, 4], [0, 4, 4]]),
+        {"0_left": [1], "0_right": [2], "1_left": [1], "1_right": [2], "2_val": [4]},
+    ),
+    "intervals of runs": (
+        Dense(SparseInterval(RunList(V))), np.array([ROWS[:3], 0 * ROWS[:3], ROWS[[3, 2, 2]]]) % 2,
+        {"1_left": [0, 3, 0], "1_right": [1, 2, 0], "2_ptr": [0, 2, 3, 5],
+         "2_right": [1, 2, 2, 1, 2], "3_val": [1, 0, 0, 1, 0]},
+    ),
     "sparse runs of nothing": (
         SparseRunList(Pattern()), VECTOR != 0,
         {"0_ptr": [0, 2], "0_left": [1, 4], "0_right": [2, 5]},
@@ -137,6 +153,28 @@ def doubled(out, data):
     out[...] = 0
     for i in _:
         out[i] = data[i] * 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("level", [SparseInterval, SparseRunList])
+def test_equal_subfibers_are_one_run_however_they_are_written(backend, level):
+    @kernel(backend=backend)
+    def product(out, x, y):
+        out[...] = 0
+        for i, j in _:
+            out[i, j] = x[i] * y[j]
+
+    x, y = np.array([0.0, 3, 3, 0]), np.array([1.0, 0, 2])
+    for rows, runs in (
+        (x, [0, 1, 3]),
+        (Tensor(RunList(V), x), [0, 1, 3]),
+        (Tensor(level(V), x), [1]),
+    ):
+        out = Tensor(level(SparseList(V)))
+        product(out, rows, y)
+        np.testing.assert_array_equal(out.to_numpy(), np.outer(x, y))
+        # zeros that are written are runs, but no second run
+        assert out.buffers["0_left"].tolist() == ([1] if level is SparseInterval else runs)
 
 
 @pytest.mark.parametrize("format", [RunList(V, merge=False), SparseRunList(V, merge=False)])
@@ -218,7 +256,7 @@ def test_malformed_buffers(format, n, buffers, message):
     [
         (SparsePinpoint(V), VECTOR, "index 2 of out is written where its SparsePinpoint"),
         (SparseInterval(V), VECTOR, "index 4 of out is written where its SparseInterval"),
-        (SparseInterval(Dense(V)), ROWS, "index 1 of out is written where its SparseInterval"),
+        (SparseInterval(Dense(V)), ROWS, "index 3 of out is written where its SparseInterval"),
     ],
 )
 def test_a_second_nonzero_is_refused(backend, format, array, message):

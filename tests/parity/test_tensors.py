@@ -415,6 +415,44 @@ def test_a_scipy_array_that_changes_is_seen():
     assert spmv(y, A, x).to_numpy().tolist() == [4, 0]
 
 
+@pytest.mark.parametrize("format", ["coo", "dok", "lil", "dia", "bsr", "csr", "csc"])
+def test_every_scipy_array_that_changes_is_seen(format):
+    A = sp.csr_array(DATA).asformat(format)
+    np.testing.assert_array_equal(asarray(A).to_numpy(), DATA)
+    if format in ("dok", "lil"):
+        A[1, 0] = 5.0
+    else:
+        A.data *= 2
+    np.testing.assert_array_equal(asarray(A).to_numpy(), A.toarray())
+
+
+def test_a_scipy_array_with_duplicates_that_changes_is_seen():
+    A = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    assert asarray(A).to_numpy().tolist() == [[0, 2], [1, 0]]
+    A.data *= 3
+    assert asarray(A).to_numpy().tolist() == [[0, 6], [3, 0]]
+    A.sum_duplicates()
+    assert asarray(A).to_numpy().tolist() == [[0, 6], [3, 0]]
+    assert asarray(A).buffers["2_val"].ctypes.data == A.data.ctypes.data
+    A.resize((2, 5))
+    assert asarray(A).shape == (2, 5)
+
+
+def test_a_structure_that_was_replaced_is_checked_again():
+    A = sp.csr_array(DATA)
+    first = asarray(A)
+    A.indices = A.indices.copy()
+    assert asarray(A) is not first
+    A.indices = A.indices.copy()
+    A.indices[3] = 9
+    with pytest.raises(FormatError, match=r"idx\[3\] is 9, and not within the dimension, 4"):
+        asarray(A)
+    A = sp.csr_array(DATA)
+    A.indptr = np.array([0, 5, 2, 4], A.indptr.dtype)
+    with pytest.raises(FormatError, match="ptr"):
+        asarray(A)
+
+
 def test_a_scipy_array_that_grows_bad_is_refused():
     A = sp.csr_array(DATA)
     A.indices = np.array([1, 3, 0, 9], A.indices.dtype)
