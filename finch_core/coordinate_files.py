@@ -53,8 +53,8 @@ class Lines:
 def frostt(name: str, data: bytes) -> Coordinates:
     """FROSTT: lines of indices and a value.
 
-    Indices count from 1, in every dimension: where no 0 occurs, nobody can tell that they do not.
-    The shape is the smallest that fits. Raises ``FormatError``.
+    Indices count from 1; those of a dimension where a 0 occurs count from 0. The shape is the
+    smallest that fits. Raises ``FormatError``.
     """
     lines = Lines.of(name, data, (b"#", b"%"))
     if not lines.text:
@@ -63,11 +63,11 @@ def frostt(name: str, data: bytes) -> Coordinates:
     if order < 1:
         raise lines.error(0, "indices and a value are expected")
     indices, values = _table(lines, order, np.dtype(np.float64), 1)
-    for row in np.nonzero((indices < 1).any(axis=1))[0][:1]:
-        least = indices[row].min()
-        raise lines.error(int(row), f"the index {least} is out of range: indices count from 1")
-    shape = tuple(int(n) for n in indices.max(axis=0))
-    return Coordinates(shape, tuple(np.ascontiguousarray(indices.T - 1)), values)
+    for row in np.nonzero((indices < 0).any(axis=1))[0][:1]:
+        raise lines.error(int(row), "an index is negative")
+    indices -= indices.min(axis=0) > 0
+    shape = tuple(int(n) + 1 for n in indices.max(axis=0))
+    return Coordinates(shape, tuple(np.ascontiguousarray(indices.T)), values)
 
 
 def market(name: str, data: bytes) -> Content:

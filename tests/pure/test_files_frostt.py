@@ -20,6 +20,14 @@ def test_indices_count_from_one_and_the_shape_is_the_smallest(tmp_path: Path) ->
     assert content.values.tolist() == [6.0, 2.0, -1000.0]
 
 
+def test_a_dimension_with_a_zero_counts_from_zero(tmp_path: Path) -> None:
+    path = tmp_path / "a.tns"
+    path.write_text("1 0 2.0\n2 1 3.0\n")
+    content = parse(path)
+    assert content.shape == (2, 2)
+    assert [c.tolist() for c in content.coords] == [[0, 1], [0, 1]]
+
+
 def test_compressed(tmp_path: Path) -> None:
     path = tmp_path / "a.tns.gz"
     path.write_bytes(gzip.compress(b"4 5\n"))
@@ -36,8 +44,7 @@ def test_compressed(tmp_path: Path) -> None:
         ("1\n", "line 1: indices and a value are expected"),
         ("1 1 1\n1 1\n", "line 2: 3 numbers expected, 2 found"),
         ("# c\n1 1 1\n\n1 one 1\n", "line 4: 'one' is no index"),
-        ("1 1 1\n-1 1 1\n", "line 2: the index -1 is out of range: indices count from 1"),
-        ("1 0 2.0\n2 1 3.0\n", "line 1: the index 0 is out of range: indices count from 1"),
+        ("1 1 1\n-1 1 1\n", "line 2: an index is negative"),
         ("1 99999999999999999999 1\n", "line 1: '99999999999999999999' is no index"),
     ],
 )
