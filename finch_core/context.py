@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,6 +47,8 @@ class Context(Builder):
         self.settled: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to one value, which never changes."""
         self.cursors: dict[Var, Expr | None] = {}
+        self.merging: dict[Hashable, int] = {}
+        """The operands that loops around have cases for, and how many (``looplets/cases.py``)."""
         self.sites: list[Site] = [
             Site(
                 OutOfMemory,

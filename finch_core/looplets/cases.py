@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from finch_core.bounds import Beyond
@@ -30,21 +31,47 @@ FEW = 2
 """So few operands are merged by cases, however many those are."""
 
 
-def exploding(ctx: Context, region: Region) -> list[int]:
-    """The operands that a merge by cases would have too many cases for; none where it has not."""
+def weighed(ctx: Context, region: Region) -> dict[int, int]:
+    """The operands that branch, each with the cases that it has here and in the loops inside; 1 for
+    one whose cases come with those of another, or have been counted in a loop around. An operand
+    alone leads its loop, and has none."""
     slots = _branching(ctx, region)
-    few = len(set(slots.values())) <= FEW or _cases(ctx, region, slots) <= CASES
-    return [] if few else sorted(slots)
+    if len(set(slots.values())) < 2:
+        return {}
+    found = {slot.number: slot for slot in slots_of(region)}
+    weights: dict[int, int] = {}
+    shared: set[Hashable] = set()
+    for k, what in slots.items():
+        counted = what in shared or _name(found[k]) in ctx.merging
+        compound = _is_compound(ctx, region.looplets[k])
+        weights[k] = 1 if counted else found[k].ndim + 1 + compound
+        shared.add(what)
+    return weights
 
 
-def _cases(ctx: Context, region: Region, slots: dict[int, Hashable]) -> int:
-    """How many cases there are of the operands in ``slots``."""
-    ranks = {slot.number: slot.ndim for slot in slots_of(region)}
-    cases: dict[Hashable, int] = {}
-    for k, shared in slots.items():
-        own = ranks[k] + 1 + _is_compound(ctx, region.looplets[k])
-        cases[shared] = max(own, cases.get(shared, 1))
-    return math.prod(cases.values())
+def is_too_many(ctx: Context, weights: dict[int, int]) -> bool:
+    """Whether a merge by cases of operands, in those that loops around have, has too many."""
+    several = [weight for weight in (*ctx.merging.values(), *weights.values()) if weight > 1]
+    return len(several) > FEW and math.prod(several) > CASES
+
+
+@contextmanager
+def by_cases(ctx: Context, region: Region, weights: dict[int, int]) -> Iterator[None]:
+    """Remember while a region is lowered which operands it has cases for."""
+    before = ctx.merging
+    names = {slot.number: _name(slot) for slot in slots_of(region)}
+    merging = dict(before)
+    for k, weight in weights.items():
+        merging[names[k]] = merging.get(names[k], 1) * weight
+    ctx.merging = merging
+    yield
+    ctx.merging = before
+
+
+def _name(slot: Slot) -> Hashable:
+    """What tells operands apart."""
+    root = slot.tensor.root
+    return slot.number if root is None else root
 
 
 def _is_compound(ctx: Context, looplet: Looplet) -> bool:
@@ -67,7 +94,7 @@ def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
     together, for what one of them is tells what the others are."""
     written = written_slots(region)
     looplets = {k: found for k, found in region.looplets.items() if k not in written}
-    if len(looplets) <= FEW:
+    if len(looplets) + len(ctx.merging) <= FEW:
         return {}
     slots: dict[int, Hashable] = {}
     for k, looplet in looplets.items():
@@ -77,7 +104,7 @@ def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
         elif isinstance(looplet, Stepper) and not _is_steady(ctx, looplet):
             slots[k] = k
     sequences = {k: s for k, s in looplets.items() if isinstance(s, Sequence)}
-    if len(slots) + len(sequences) > FEW:
+    if len(slots) + len(sequences) + len(ctx.merging) > FEW:
         slots |= _unordered(ctx, sequences)
     return slots
 

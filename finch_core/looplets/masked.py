@@ -17,6 +17,7 @@ which piece they are in. The code then grows with N.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import attrs
@@ -27,7 +28,7 @@ from finch_core.bounds import Beyond
 from finch_core.builder import negation
 from finch_core.expressions import FALSE, TRUE, Expr, Literal
 from finch_core.looplets.base import Looplet, as_looplet
-from finch_core.looplets.cases import exploding, slots_of, written_slots
+from finch_core.looplets.cases import slots_of, written_slots
 from finch_core.looplets.choice import choice
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.region import Region, Slot, is_empty
@@ -72,12 +73,9 @@ class Piece:
         return attrs.evolve(self, stop=self.stop.min(stop), open=False)
 
 
-def lower_masked(ctx: Context, region: Region, slot: int) -> bool:
-    """Emit the region without cases, where there are too many and ``slot`` would be the next to be
-    parted into some; gives whether it was emitted."""
-    slots = exploding(ctx, region)
-    if slot not in slots:
-        return False
+def lower_masked(ctx: Context, region: Region, slots: Container[int]) -> bool:
+    """Emit the region without cases for the operands in ``slots``, if there are tests that tell
+    what they are; gives whether it was emitted."""
     cursors = dict(ctx.cursors)
     with ctx.block() as statements, ctx.prover.assuming():
         try:
@@ -92,7 +90,7 @@ def lower_masked(ctx: Context, region: Region, slot: int) -> bool:
 class _Merge:
     """One region, of whose operands ``slots`` and all that moves are read through tests."""
 
-    def __init__(self, ctx: Context, region: Region, slots: list[int]) -> None:
+    def __init__(self, ctx: Context, region: Region, slots: Container[int]) -> None:
         self.ctx, self.region, self.name = ctx, region, region.index.name
         written = written_slots(region)
         self.operands = {

@@ -78,11 +78,20 @@ class Region:
             ctx.fork(begins(ctx, region), lambda: point.lower(ctx))
             return
         if region.looplets[slot].precedence in _BRANCHING and ctx.allows("masked"):
-            from finch_core.looplets.masked import lower_masked
+            region._merge(ctx, slot)
+        else:
+            region.looplets[slot].lower(ctx, region, slot)
 
-            if lower_masked(ctx, region, slot):
-                return
-        region.looplets[slot].lower(ctx, region, slot)
+    def _merge(self, ctx: Context, slot: int) -> None:
+        """Emit this region, whose cases ``slot`` would double next: by tests, if they are many."""
+        from finch_core.looplets.cases import by_cases, is_too_many, weighed
+        from finch_core.looplets.masked import lower_masked
+
+        weights = weighed(ctx, self)
+        if slot in weights and is_too_many(ctx, weights) and lower_masked(ctx, self, weights):
+            return
+        with by_cases(ctx, self, weights):
+            self.looplets[slot].lower(ctx, self, slot)
 
     def _is_at_most_point(self, ctx: Context) -> bool:
         """Whether it is known to be one index long or empty, but not which."""
