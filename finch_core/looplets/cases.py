@@ -94,7 +94,7 @@ def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
     together, for what one of them is tells what the others are."""
     written = written_slots(region)
     looplets = {k: found for k, found in region.looplets.items() if k not in written}
-    if len(looplets) + len(ctx.merging) <= FEW:
+    if len(looplets) < 2:
         return {}
     slots: dict[int, Hashable] = {}
     for k, looplet in looplets.items():
@@ -104,7 +104,7 @@ def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
         elif isinstance(looplet, Stepper) and not _is_steady(ctx, looplet):
             slots[k] = k
     sequences = {k: s for k, s in looplets.items() if isinstance(s, Sequence)}
-    if len(slots) + len(sequences) + len(ctx.merging) > FEW:
+    if len(slots) + len(sequences) > 1:
         slots |= _unordered(ctx, sequences)
     return slots
 
@@ -120,7 +120,7 @@ def _is_check(looplet: Switch) -> bool:
 def _is_steady(ctx: Context, steps: Stepper) -> bool:
     """Whether each step is the same wherever the region ends: it needs no case of its own."""
     body = _step_of(ctx, steps)
-    return body.truncated() == body
+    return body.truncated() == body and not isinstance(body, Sequence)
 
 
 def _unordered(ctx: Context, sequences: dict[int, Sequence]) -> dict[int, Hashable]:
