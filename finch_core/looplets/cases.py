@@ -64,8 +64,10 @@ def by_cases(ctx: Context, region: Region, weights: dict[int, int]) -> Iterator[
     for k, weight in weights.items():
         merging[names[k]] = merging.get(names[k], 1) * weight
     ctx.merging = merging
-    yield
-    ctx.merging = before
+    try:
+        yield
+    finally:
+        ctx.merging = before
 
 
 def _name(slot: Slot) -> Hashable:
