@@ -62,6 +62,12 @@ class Names:
         self._taken = set(taken)
         self._counts: dict[str, int] = {}
 
+    def copy(self) -> Names:
+        """A scope in which the same names are taken."""
+        other = Names(self._taken)
+        other._counts = dict(self._counts)
+        return other
+
     def fresh(self, base: str) -> str:
         """``base``, or ``base_2``, ``base_3``, ... where that is taken; never a word of C."""
         base = base + "_" if base in RESERVED else base

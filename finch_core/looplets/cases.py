@@ -86,9 +86,13 @@ def _is_compound(ctx: Context, looplet: Looplet) -> bool:
 
 
 def _step_of(ctx: Context, steps: Stepper) -> Looplet:
-    """What a step is; nothing is emitted."""
-    with ctx.block(), ctx.prover.assuming():
-        return steps.step(ctx, steps.position)
+    """What a step is; nothing is emitted, and no name taken."""
+    names, ctx.names = ctx.names, ctx.names.copy()
+    try:
+        with ctx.block(), ctx.prover.assuming():
+            return steps.step(ctx, steps.position)
+    finally:
+        ctx.names = names
 
 
 def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
@@ -96,7 +100,7 @@ def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
     together, for what one of them is tells what the others are."""
     written = written_slots(region)
     looplets = {k: found for k, found in region.looplets.items() if k not in written}
-    if len(looplets) < 2:
+    if sum(isinstance(found, (Switch, Stepper, Sequence)) for found in looplets.values()) < 2:
         return {}
     slots: dict[int, Hashable] = {}
     for k, looplet in looplets.items():
