@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from finch_core.bounds import Beyond
-from finch_core.expressions import Access, Expr, Literal
+from finch_core.expressions import Expr, Literal
 from finch_core.looplets.base import Looplet, as_looplet
-from finch_core.looplets.region import Region, Slot
+from finch_core.looplets.region import Region, Slot, slots_of
 from finch_core.looplets.run import Run
 from finch_core.looplets.sequence import Sequence
 from finch_core.looplets.spike import Spike
-from finch_core.looplets.stepper import Stepper
+from finch_core.looplets.stepper import Stepper, is_steady
 from finch_core.looplets.switch import Switch
 from finch_core.notation import Update
 from finch_core.prover import split
@@ -35,15 +35,19 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
     """The operands that branch, each with the cases that it has here and in the loops inside; 1 for
     one whose cases come with those of another, or have been counted in a loop around. An operand
     alone leads its loop, and has none."""
-    slots = _branching(ctx, region)
+    read = _read(region)
+    if sum(isinstance(found, (Switch, Stepper, Sequence)) for found in read.values()) < 2:
+        return {}
+    bodies = {k: _step_of(ctx, found) for k, found in read.items() if isinstance(found, Stepper)}
+    slots = _branching(ctx, read, bodies)
     if len(set(slots.values())) < 2:
         return {}
-    found = {slot.number: slot for slot in slots_of(region)}
+    found = {slot.number: slot for slot in slots_of(region.body)}
     weights: dict[int, int] = {}
     shared: set[Hashable] = set()
     for k, what in slots.items():
         counted = what in shared or _name(found[k]) in ctx.merging
-        compound = _is_compound(ctx, region.looplets[k])
+        compound = _is_compound(bodies.get(k, read[k]), k in bodies)
         weights[k] = 1 if counted else found[k].ndim + 1 + compound
         shared.add(what)
     return weights
@@ -59,7 +63,7 @@ def is_too_many(ctx: Context, weights: dict[int, int]) -> bool:
 def by_cases(ctx: Context, region: Region, weights: dict[int, int]) -> Iterator[None]:
     """Remember while a region is lowered which operands it has cases for."""
     before = ctx.merging
-    names = {slot.number: _name(slot) for slot in slots_of(region)}
+    names = {slot.number: _name(slot) for slot in slots_of(region.body)}
     merging = dict(before)
     for k, weight in weights.items():
         merging[names[k]] = merging.get(names[k], 1) * weight
@@ -76,12 +80,13 @@ def _name(slot: Slot) -> Hashable:
     return slot.number if root is None else root
 
 
-def _is_compound(ctx: Context, looplet: Looplet) -> bool:
-    """Whether it has cases of its own, beside being there and being absent."""
+def _is_compound(looplet: Looplet, step: bool) -> bool:
+    """Whether it has cases of its own, beside being there and being absent; ``step``: it is what
+    each step is."""
+    if step:
+        return not isinstance(looplet, Spike)
     if isinstance(looplet, Switch):
         return not all(isinstance(as_looplet(x), Run) for x in (looplet.head, looplet.tail))
-    if isinstance(looplet, Stepper):
-        return not isinstance(_step_of(ctx, looplet), Spike)
     return isinstance(looplet, Sequence) and len(looplet.phases) > 2
 
 
@@ -95,19 +100,23 @@ def _step_of(ctx: Context, steps: Stepper) -> Looplet:
         ctx.names = names
 
 
-def _branching(ctx: Context, region: Region) -> dict[int, Hashable]:
-    """The operands that are read and double the number of cases; those with the same value do so
-    together, for what one of them is tells what the others are."""
+def _read(region: Region) -> dict[int, Looplet]:
+    """What the operands are that are read."""
     written = written_slots(region)
-    looplets = {k: found for k, found in region.looplets.items() if k not in written}
-    if sum(isinstance(found, (Switch, Stepper, Sequence)) for found in looplets.values()) < 2:
-        return {}
+    return {k: found for k, found in region.looplets.items() if k not in written}
+
+
+def _branching(
+    ctx: Context, looplets: dict[int, Looplet], bodies: dict[int, Looplet]
+) -> dict[int, Hashable]:
+    """The operands that double the number of cases, where ``bodies`` is what the steps are; those
+    with the same value do so together, for what one of them is tells what the others are."""
     slots: dict[int, Hashable] = {}
     for k, looplet in looplets.items():
         if isinstance(looplet, Switch):
             if not _is_check(looplet):
                 slots[k] = looplet.cond
-        elif isinstance(looplet, Stepper) and not _is_steady(ctx, looplet):
+        elif k in bodies and (isinstance(bodies[k], Sequence) or not is_steady(ctx, bodies[k])):
             slots[k] = k
     sequences = {k: s for k, s in looplets.items() if isinstance(s, Sequence)}
     if len(slots) + len(sequences) > 1:
@@ -121,12 +130,6 @@ def _is_check(looplet: Switch) -> bool:
     return any(
         isinstance(x, Failing) or (isinstance(x, Run) and isinstance(x.body, Beyond)) for x in parts
     )
-
-
-def _is_steady(ctx: Context, steps: Stepper) -> bool:
-    """Whether each step is the same wherever the region ends: it needs no case of its own."""
-    body = _step_of(ctx, steps)
-    return body.truncated() == body and not isinstance(body, Sequence)
 
 
 def _unordered(ctx: Context, sequences: dict[int, Sequence]) -> dict[int, Hashable]:
@@ -153,12 +156,3 @@ def written_slots(region: Region) -> set[int]:
         for part in region.body.walk()
         if isinstance(part, Update) and isinstance(part.target.tensor, Slot)
     }
-
-
-def slots_of(region: Region) -> Iterator[Slot]:
-    """The slots of a region, as often as it accesses them."""
-    for part in region.body.walk():
-        for expr in part.exprs:
-            for node in expr.walk():
-                if isinstance(node, Access) and isinstance(node.tensor, Slot):
-                    yield node.tensor

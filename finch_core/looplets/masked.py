@@ -28,10 +28,10 @@ from finch_core.bounds import Beyond
 from finch_core.builder import negation
 from finch_core.expressions import FALSE, TRUE, Expr, Literal
 from finch_core.looplets.base import Looplet, as_looplet
-from finch_core.looplets.cases import slots_of, written_slots
+from finch_core.looplets.cases import written_slots
 from finch_core.looplets.choice import choice
 from finch_core.looplets.lookup import Lookup
-from finch_core.looplets.region import Region, Slot, is_empty
+from finch_core.looplets.region import Region, Slot, is_empty, slots_of
 from finch_core.looplets.run import Run
 from finch_core.looplets.sequence import Sequence
 from finch_core.looplets.short_circuit import end_early
@@ -98,7 +98,8 @@ class _Merge:
             for k, looplet in region.looplets.items()
             if k in slots or (isinstance(looplet, Stepper) and k not in written)
         }
-        self.fills = {slot.number: _fill_of(slot) for slot in slots_of(region)}
+        self.fills = {slot.number: _fill_of(slot) for slot in slots_of(region.body)}
+        self.fill: Constant | None = None  # of the operand whose piece is made
         self.moves: list[tuple[Expr, Stepper]] = []
         self.hits: dict[Expr, Expr] = {}
 

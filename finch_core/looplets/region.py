@@ -7,6 +7,7 @@ value, and then it is simplified.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -129,10 +130,13 @@ def is_empty(stmt: Stmt) -> bool:
 
 def slots_in(stmt: Stmt) -> frozenset[int]:
     """The numbers of the slots that a statement accesses."""
-    found = set()
+    return frozenset(slot.number for slot in slots_of(stmt))
+
+
+def slots_of(stmt: Stmt) -> Iterator[Slot]:
+    """The slots of a statement, as often as it accesses them."""
     for part in stmt.walk():
         for expr in part.exprs:
             for node in expr.walk():
                 if isinstance(node, Access) and isinstance(node.tensor, Slot):
-                    found.add(node.tensor.number)
-    return frozenset(found)
+                    yield node.tensor

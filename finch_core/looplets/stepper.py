@@ -237,7 +237,7 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         ctx.prover.know_le(reached + 1, stop)
         step = region.between(reached, stop)
         bodies = {k: s.step(ctx, now[k]) for k, s in steps.items()}
-        steady = {k: body for k, body in bodies.items() if _is_steady(ctx, body)}
+        steady = {k: body for k, body in bodies.items() if is_steady(ctx, body)}
         asked = [k for k in slots if k not in steady]
         certain = whole and not steady
         step = attrs.evolve(step, looplets=step.looplets | steady)
@@ -252,7 +252,7 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         ctx.cursors[stepper.position] = None if early else region.stop
 
 
-def _is_steady(ctx: Context, body: Looplet) -> bool:
+def is_steady(ctx: Context, body: Looplet) -> bool:
     """Whether a step's body is the same wherever the region ends."""
     return ctx.allows("steady") and body.truncated() == body
 
