@@ -12,7 +12,7 @@ import numpy as np
 from bench import data as real
 from bench import generators
 from bench.harness import compare
-from docs.examples import graphs, images
+from docs.examples import graphs, images, tensors
 from finch_core import Tensor, asarray
 from finch_core.compile import Options
 from finch_core.kernels import Kernel
@@ -159,6 +159,17 @@ def product_arguments() -> tuple[Any, ...]:
     return Tensor(CSR), A, B
 
 
+def large_product_arguments() -> tuple[Any, ...]:
+    A, B = random_csr(100_000, 4), random_csr(100_004, 4, seed=1)
+    return Tensor(CSR), A, B
+
+
+def times_dense(columns: int) -> Callable[[], tuple[Any, ...]]:
+    """A sparse matrix times a dense one of so many columns."""
+    rng = np.random.default_rng(0)
+    return lambda: (Tensor(tensors.DENSE), random_csr(20_000, 10), rng.random((20_010, columns)))
+
+
 def source(program: Kernel) -> Callable[..., Any]:
     """The function that a kernel was made of."""
     return program.__wrapped__  # type: ignore[attr-defined,no-any-return]
@@ -181,6 +192,9 @@ CASES = (
         product,
         product_arguments,
     ),
+    Case(("prefetch",), "Gustavson's SpGEMM, 100,000 rows", product, large_product_arguments),
+    Case(("prefetch",), "SpMM, 8 columns", source(tensors.spmm), times_dense(8)),
+    Case(("prefetch",), "SpMM, 64 columns", source(tensors.spmm), times_dense(64)),
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
     Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
     Case(("scanned",), "BFS, a pull", source(graphs.pull), pull_arguments),

@@ -80,6 +80,8 @@ class Usage:
         for s in self.statements:
             if isinstance(s, asm.Move):
                 names.add(s.source.name)
+            if isinstance(s, asm.Prefetch):
+                names.add(s.buffer.name)
         for e in self.expressions:
             names |= {item.name for item in _mentioned(e)}
         return frozenset(names)

@@ -310,6 +310,9 @@ class Emitter:
         function = f"{name}_{suffix(s.buffer.dtype)}"
         return (c.Evaluate(c.Call(function, (self.past(s.buffer, s.start), count))),)
 
+    def _emit_prefetch(self, s: asm.Prefetch) -> tuple[c.Stmt, ...]:
+        return (c.Evaluate(c.Call("__builtin_prefetch", (self.past(s.buffer, s.index),))),)
+
     def _emit_fail(self, s: asm.Fail) -> tuple[c.Stmt, ...]:
         control = c.Name("control")
         values = tuple(

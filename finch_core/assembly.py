@@ -217,6 +217,19 @@ class Sort(Statement):
 
 
 @attrs.frozen
+class Prefetch(Statement):
+    """``buffer[index]`` is going to be needed soon: a hint, which changes nothing. ``index`` may
+    be beyond an end; what it is computed from is not."""
+
+    buffer: Buffer
+    index: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.index,)
+
+
+@attrs.frozen
 class Fail(Statement):
     """Leave the kernel with error ``site``; up to three int64 ``values`` go into its message."""
 

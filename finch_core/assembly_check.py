@@ -26,6 +26,7 @@ from finch_core.assembly import (
     Kernel,
     Let,
     Move,
+    Prefetch,
     Record,
     Return,
     Sort,
@@ -268,6 +269,12 @@ def _(statement: Sort, context: _Context) -> None:
     _declared(statement.buffer, context)
     _integers(statement.start, statement.stop)
     assert statement.buffer.dtype.kind in "iu", "only integers are sorted"
+
+
+@_check_statement.register
+def _(statement: Prefetch, context: _Context) -> None:
+    _declared(statement.buffer, context)
+    _integers(statement.index)
 
 
 @_check_statement.register

@@ -6,7 +6,7 @@ Unchanged means the identical object, here as in every pass that is built on thi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -23,6 +23,7 @@ from finch_core.assembly import (
     If,
     Let,
     Move,
+    Prefetch,
     Return,
     Sort,
     Statement,
@@ -42,6 +43,7 @@ _EXPRESSIONS: dict[type[Statement], tuple[str, ...]] = {
     Fill: ("start", "stop", "value"),
     Move: ("to", "begin", "count"),
     Sort: ("start", "stop"),
+    Prefetch: ("index",),
     Return: ("value",),
 }
 _BLOCKS: dict[type[Statement], tuple[str, ...]] = {
@@ -120,6 +122,13 @@ class Substitution:
         return with_blocks(statement, tuple(map(self.block, statement.blocks)))
 
 
+def in_terms_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
+    """``expr`` with variables replaced by what they mean, and those in that as well."""
+    return Substitution(lambda e: in_terms_of(meanings[e], meanings) if e in meanings else None)(
+        expr
+    )
+
+
 # -- what assembly touches: names of variables and buffers, which are all different --------------
 
 
@@ -177,6 +186,8 @@ def names_in(block: Block) -> set[str]:
             names |= read_names(expr)
         if isinstance(statement, Move):
             names.add(statement.source.name)
+        if isinstance(statement, Prefetch):
+            names.add(statement.buffer.name)
     return names
 
 

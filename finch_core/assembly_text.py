@@ -26,6 +26,7 @@ from finch_core.assembly import (
     Kernel,
     Let,
     Move,
+    Prefetch,
     Record,
     Return,
     Site,
@@ -266,6 +267,11 @@ def _(statement: Move) -> Iterator[str]:
 @_lines.register
 def _(statement: Sort) -> Iterator[str]:
     return _head("sort", statement.buffer, *statement.expressions)
+
+
+@_lines.register
+def _(statement: Prefetch) -> Iterator[str]:
+    return _head("prefetch", statement.buffer, statement.index)
 
 
 @_lines.register

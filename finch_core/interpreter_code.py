@@ -31,6 +31,7 @@ from finch_core.assembly import (
     If,
     Let,
     Move,
+    Prefetch,
     Return,
     Sort,
     Statement,
@@ -455,6 +456,16 @@ def _(statement: Fill, scope: Scope) -> Code:
 def _(statement: Sort, scope: Scope) -> Code:
     part = _part(statement, statement.start, statement.stop, scope)
     return lambda frame: part(frame).sort()
+
+
+@_run.register
+def _(statement: Prefetch, scope: Scope) -> Code:
+    index = scope.code(statement.index)
+
+    def prefetch(frame: Frame) -> None:
+        index(frame)  # which tells whether its loads are within their buffers
+
+    return prefetch
 
 
 def _part(statement: Fill | Sort, start: Expr, stop: Expr, scope: Scope) -> Code:

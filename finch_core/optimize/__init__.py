@@ -20,6 +20,7 @@ from finch_core.optimize.flags import flags
 from finch_core.optimize.indirect import indirect
 from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
+from finch_core.optimize.prefetch import prefetch
 from finch_core.optimize.promote import promote
 from finch_core.optimize.raised import raised
 from finch_core.optimize.scanned import scanned
@@ -49,6 +50,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("scanned", scanned),
     ("threaded", threaded),
     ("banks", banks),
+    ("prefetch", prefetch),
 )
 """The pipeline, in order: each pass with its name."""
 

@@ -33,7 +33,7 @@ from finch_core.assembly import (
     Store,
 )
 from finch_core.assembly_rewrite import (
-    Substitution,
+    in_terms_of,
     read_names,
     redeclared_names,
     with_blocks,
@@ -93,17 +93,12 @@ def _count(store: Store, meanings: dict[Expr, Expr]) -> int | None:
     """How many elements a scattered sum of whole numbers may go to; None for any other store."""
     if store.buffer.dtype.kind not in "iu" or _summand(store) is None:
         return None
-    if not any(isinstance(e, Load) for e in _meant(store.index, meanings).walk()):
+    if not any(isinstance(e, Load) for e in in_terms_of(store.index, meanings).walk()):
         return None
     bounds = range_of(store.index, meanings)
     if bounds is None or bounds[0] < 0 or bounds[1] >= MOST:
         return None
     return bounds[1] + 1
-
-
-def _meant(expr: Expr, meanings: dict[Expr, Expr]) -> Expr:
-    """``expr`` in terms of what its variables mean."""
-    return Substitution(lambda e: _meant(meanings[e], meanings) if e in meanings else None)(expr)
 
 
 def _summand(store: Store) -> Expr | None:

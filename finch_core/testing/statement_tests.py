@@ -18,6 +18,7 @@ from finch_core.assembly import (
     Function,
     If,
     Let,
+    Prefetch,
     Return,
     Statement,
     Store,
@@ -182,6 +183,13 @@ class StatementTests(Subject):
             found.append(bench.arrays["bins"].tolist())
         wanted = (start + 3 * np.bincount(x, minlength=5)).astype(dtype)
         assert found == [wanted.tolist()] * 2
+
+    def test_a_prefetch_changes_nothing(self) -> None:
+        """It may be of what is beyond an end."""
+        bench, x = Bench(self.made()), np.arange(5.0)
+        data = bench.buffer("x", x.copy())
+        assert bench.run(*(Prefetch(data, n(k)) for k in (-1, 0, 4, 5, 1 << 40))) == DONE
+        assert bench.arrays["x"].tolist() == x.tolist()
 
     def test_a_failure_tells_its_site_and_values_and_keeps_what_was_written(self) -> None:
         bench, i = Bench(self.made()), var("i")

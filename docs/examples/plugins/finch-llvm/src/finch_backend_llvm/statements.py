@@ -26,6 +26,7 @@ from finch_core.assembly import (
     If,
     Let,
     Move,
+    Prefetch,
     Return,
     Sort,
     Statement,
@@ -207,6 +208,10 @@ class Statements(Expressions):
         start, stop = self.value(statement.start), self.value(statement.stop)
         memory = self.memory(statement.buffer)
         sorting.sort(self.code, memory.dtype, memory.base(self.code), start, stop)
+
+    @_run.register
+    def _(self, statement: Prefetch) -> None:
+        """A hint, which this backend does not take."""
 
     @_run.register
     def _(self, statement: Grow) -> None:

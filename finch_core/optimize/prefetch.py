@@ -1,0 +1,139 @@
+"""Prefetches: where a loop goes next, if memory says so, is asked for some turns before.
+
+    for q in range(p, p_stop):              for q in range(p, p_stop):
+        k = A_idx[q]                            if q + 2 < p_stop:
+        r, r_stop = B_ptr[k], B_ptr[k + 1]          k_ahead = A_idx[q + 2]
+        for s in range(r, r_stop):    ->            r_ahead = B_ptr[k_ahead]
+            ... B_val[s] ...                        prefetch(B_val, r_ahead)
+                                                k = A_idx[q]
+                                                ...
+
+A processor sees far ahead in one loop, but not beyond the end of an inner one, whose length it has
+to guess; so each inner loop begins with waiting for memory, if it begins at a place that another
+load gives. No load is made that the loop would not make itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from finch_core import primitives as prim
+from finch_core.assembly import Block, Break, Fail, For, If, Let, Prefetch, Return, Statement
+from finch_core.assembly_rewrite import (
+    Substitution,
+    certain,
+    changed_names,
+    in_terms_of,
+    read_names,
+    redeclared_names,
+    with_blocks,
+    with_statements,
+)
+from finch_core.builder import Names
+from finch_core.dtypes import INTP
+from finch_core.expressions import Buffer, Call, Expr, Literal, Load, Var
+from finch_core.optimize.lanes import stride_along
+from finch_core.simplify import folded
+
+AHEAD = 2
+"""How many turns before. Rows are short: with more, most of them would begin unasked for."""
+
+Places = dict[tuple[Buffer, Expr], None]
+"""Buffers, each with an index in terms of a loop's variable and of what its body declares."""
+
+
+def prefetch(block: Block, names: Names) -> Block:
+    """``block`` with prefetches of where inner loops begin."""
+    done: list[Statement] = []
+    for statement in block.statements:
+        places = _far_places(statement) if isinstance(statement, For) else {}
+        statement = with_blocks(statement, tuple(prefetch(b, names) for b in statement.blocks))
+        if places:
+            assert isinstance(statement, For)
+            done += _asked_for(statement, places, names)
+        else:
+            done.append(statement)
+    return with_statements(block, done)
+
+
+def _asked_for(loop: For, places: Places, names: Names) -> tuple[Statement, ...]:
+    """``loop``, each turn of which asks for these places as they are some turns later."""
+    before: tuple[Statement, ...] = ()
+    if not isinstance(loop.stop, Literal) and not _is_kept(loop.stop, loop):
+        stop = Var(names.fresh(f"{loop.var.name}_stop"), INTP)
+        before, loop = (Let(stop, loop.stop),), attrs.evolve(loop, stop=stop)
+    later = loop.var + Literal(AHEAD, INTP)
+    moves: dict[Expr, Expr] = {loop.var: later}
+    asking: list[Statement] = []
+    for let in _needed(loop, places):
+        var = Var(names.fresh(f"{let.var.name}_ahead"), let.var.type)
+        asking.append(Let(var, Substitution(moves.get)(let.value)))
+        moves[let.var] = var
+    asking += [Prefetch(buffer, Substitution(moves.get)(index)) for buffer, index in places]
+    body = Block((If(later < loop.stop, Block(tuple(asking))), *loop.body.statements))
+    return *before, attrs.evolve(loop, body=body)
+
+
+def _is_kept(expr: Expr, loop: For) -> bool:
+    """Whether an expression is a variable that ``loop`` leaves as it is."""
+    return isinstance(expr, Var) and expr.name not in changed_names(loop)
+
+
+def _needed(loop: For, places: Places) -> list[Let]:
+    """What a turn declares that tells ``places``, in order."""
+    needed = set().union(*(read_names(index) for _, index in places))
+    found: list[Let] = []
+    for statement in reversed(loop.body.statements):
+        if isinstance(statement, Let) and statement.var.name in needed:
+            found.append(statement)
+            needed |= read_names(statement.value)
+    return found[::-1]
+
+
+def _far_places(loop: For) -> Places:
+    """What the loops in a turn begin with, one element after another, where only memory tells."""
+    if any(isinstance(s, (Break, Fail, Return)) for s in loop.walk()):
+        return {}  # a turn that is never reached need not have anything to load
+    changed, twice = changed_names(loop), redeclared_names(loop.body)
+    lets = (s for s in loop.body.statements if isinstance(s, Let) and not s.mutable)
+    meanings: dict[Expr, Expr] = {s.var: s.value for s in lets if s.var.name not in twice}
+    places: Places = {}
+    for inner in loop.body.statements:
+        for buffer, index in _first_places(inner) if isinstance(inner, For) else ():
+            known = in_terms_of(index, meanings)
+            fickle = read_names(known) & changed - {loop.var.name}
+            if not fickle and _is_far(known, loop.var):
+                places[buffer, index] = None
+    return places
+
+
+def _first_places(loop: For) -> Places:
+    """The elements at which ``loop`` begins to go through memory, by what stands before it."""
+    lets = [s for s in loop.body.statements if isinstance(s, Let) and not s.mutable]
+    meanings: Mapping[Expr, Expr] = {s.var: s.value for s in lets}
+    changed = changed_names(*loop.body.statements)
+    places: Places = {}
+    for load in certain(loop.body.statements):
+        if isinstance(load, Load):
+            index = in_terms_of(load.index, meanings)
+            loads = any(isinstance(e, Load) for e in index.walk())
+            if not loads and stride_along(index, loop.var, changed) == 1:
+                begun: dict[Expr, Expr] = {loop.var: loop.start}
+                places[load.buffer, Substitution(begun.get, folded)(index)] = None
+    return places
+
+
+def _is_far(index: Expr, var: Var, scaled: bool = False) -> bool:
+    """Whether an index is elsewhere in each turn: by a load that goes through another one, or of
+    which it is a multiple. Where one alone tells it, rows follow one another as a rule."""
+    if isinstance(index, Load):
+        through = any(isinstance(e, Load) and _goes_with(e, var) for e in index.index.walk())
+        return _goes_with(index, var) and (scaled or through)
+    scaled = scaled or (isinstance(index, Call) and index.op is prim.mul)
+    return any(_is_far(child, var, scaled) for child in index.children)
+
+
+def _goes_with(load: Load, var: Var) -> bool:
+    return var.name in read_names(load.index)

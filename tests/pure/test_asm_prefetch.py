@@ -1,0 +1,97 @@
+"""Where inner loops begin is asked for two turns before, if only memory tells where that is."""
+
+import numpy as np
+import pytest
+
+from finch_core.assembly_text import block_text
+from finch_core.builder import Builder, Names
+from finch_core.dtypes import FLOAT64, INTP
+from finch_core.expressions import Buffer, Load, Var, lift
+from finch_core.optimize import PASSES, optimize
+from finch_core.run_block import run_block
+from finch_core.typing_pass import typed
+
+IDX, PTR, OUT = Buffer("idx", np.dtype(np.int32)), Buffer("ptr", INTP), Buffer("out", INTP)
+VAL = Buffer("val", FLOAT64)
+N, M = Var("n", INTP), Var("m", INTP)
+ALL = {name for name, _ in PASSES}
+
+
+def only(block):
+    return optimize(block, disabled=ALL - {"prefetch"})
+
+
+def through(b, q):
+    """From where up to where the row goes that an index names."""
+    k = b.let("k", Load(IDX, q).cast(INTP))
+    return b.let("r", Load(PTR, k)), b.let("r_stop", Load(PTR, k + 1))
+
+
+def rows(where=through, place=lambda r, q: r, then=None, times=N):
+    """A sum over each of some rows."""
+    b = Builder(Names(["n", "m"]), constants=(N, M))
+    with b.for_("q", 0, times) as q:
+        start, stop = where(b, q)
+        total = b.var("total", 0.0)
+        with b.for_("s", start, stop) as s:
+            b.assign(total, total + Load(VAL, place(s, q)))
+        b.store(OUT, q, total.cast(INTP))
+        if then is not None:
+            then(b, q)
+    return typed(b.finish())
+
+
+def test_a_row_that_is_found_through_an_index_is_asked_for():
+    assert block_text(only(rows())).startswith("""\
+for q in range(0, n):
+    if q + 2 < n:
+        k_ahead: int64 = int64(idx[q + 2])
+        r_ahead: int64 = ptr[k_ahead]
+        prefetch(val, r_ahead)
+    k: int64 = int64(idx[q])
+""")
+
+
+def test_so_is_a_row_of_a_matrix():
+    def row(b, q):
+        k = b.let("k", Load(IDX, q).cast(INTP))
+        return b.let("r", k * M), b.let("r_stop", k * M + M)
+
+    assert "prefetch(val, r_ahead)" in block_text(only(rows(row)))
+
+
+def test_a_bound_that_costs_is_held():
+    text = block_text(only(rows(times=Load(PTR, lift(9)))))
+    assert text.startswith(
+        "q_stop: int64 = ptr[9]\nfor q in range(0, q_stop):\n    if q + 2 < q_stop:"
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 6])
+def test_the_meaning_stays_and_no_load_is_beyond_an_end(n):
+    idx, ptr = np.array([3, 0, 2, 2, 1, 3], np.int32)[:n], np.array([0, 2, 2, 5, 6, 9])
+    values = {N: n, M: 0, IDX: idx, PTR: ptr, VAL: np.arange(9.0), OUT: np.zeros(n, np.int64)}
+    block = rows()
+    before, after = (run_block(b, values)[1]["out"] for b in (block, only(block)))
+    np.testing.assert_array_equal(before, after)
+
+
+LEFT = {
+    "rows follow one another": {
+        "where": lambda b, q: (b.let("r", Load(PTR, q)), b.let("r_stop", Load(PTR, q + 1)))
+    },
+    "only the inner loop makes the load": {
+        "where": lambda b, q: (lift(0), M),
+        "place": lambda s, q: Load(IDX, q).cast(INTP) * M + s,
+    },
+    "rows are not read in order": {"place": lambda s, q: s * 2},
+    "indices change": {"then": lambda b, q: b.store(IDX, q, lift(0).cast(IDX.dtype))},
+    "rows change": {"then": lambda b, q: b.grow(PTR, q)},
+    "a turn may be the last": {"then": lambda b, q: b.fail(1)},
+}
+
+
+@pytest.mark.parametrize("why", LEFT)
+def test_nothing_is_asked_for_where(why):
+    block = rows(**LEFT[why])
+    assert block_text(only(block)) == block_text(block)
