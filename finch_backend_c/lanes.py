@@ -1,4 +1,4 @@
-"""Sums in lanes: partial sums side by side, which a compiler keeps in a vector.
+"""Reductions in lanes: partial ones side by side, which a compiler keeps in a vector.
 
     int64_t j_at = start;
     if (j_at < stop) {
@@ -37,6 +37,7 @@ since a vector loop would gather them:
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ import attrs
 import numpy as np
 
 from finch_backend_c import ctree as c
-from finch_backend_c.operators import constant
+from finch_backend_c.operators import Value, constant, operate
 from finch_backend_c.spelling import ctype
 from finch_core import assembly as asm
 from finch_core.assembly_rewrite import Substitution, changed_names, own_changes, read_names
@@ -73,13 +74,19 @@ CHAINS = 4
 FEW = 8
 """Lanes whose initial values are written out."""
 
-_OPERATORS = {"add": ("+", -0.0), "mul": ("*", 1.0)}
-"""C's operator, and what lanes start from: the number that changes none, nor its sign."""
+_IDENTITIES = {"add": -0.0, "mul": 1.0, "min": math.inf, "max": -math.inf}
+"""What lanes of an operator start from: the number that changes none, nor its sign."""
+_COMPOUND = {"add": "+=", "mul": "*="}
+
+
+def _name(op: Any) -> str:
+    """An operator's name; assembly may have the name alone."""
+    return str(getattr(op, "name", op))
 
 
 def permitted(loop: asm.For) -> bool:
     """Whether the loop permits lanes, and does nothing but reduce the variables that have them."""
-    variables = {var for var, op in loop.lanes if getattr(op, "name", op) in _OPERATORS}
+    variables = {var for var, op in loop.lanes if _name(op) in _IDENTITIES}
     return bool(variables) and all(
         isinstance(s, (asm.Let, asm.Comment)) or (isinstance(s, asm.Assign) and s.var in variables)
         for s in loop.body.walk()
@@ -248,7 +255,7 @@ class Lanes:
 
     def declared(self) -> tuple[c.Stmt, ...]:
         return tuple(
-            self._declared(self.arrays[var.name], concrete(var.type), self._operator(op)[1])
+            self._declared(self.arrays[var.name], concrete(var.type), _IDENTITIES[_name(op)])
             for var, op in self.reductions
         )
 
@@ -263,12 +270,17 @@ class Lanes:
         k = c.Name(self.emitter.loop_name("k"))
         sums = []
         for var, op in self.reductions:
-            operator, array = self._operator(op)[0], c.Name(self.arrays[var.name])
-            total: c.Expr = c.Subscript(array, k)
+            name, dtype = _name(op), concrete(var.type)
+            array, target = c.Name(self.arrays[var.name]), self.emitter.value(var)
+            total = Value(c.Subscript(array, k), dtype)
             for first in range(chains, self.count, chains):
                 place = c.Binary("+", k, c.Number(str(first)))
-                total = c.Binary(operator, total, c.Subscript(array, place))
-            sums.append(c.Assign(self.emitter.node(var), total, operator + "="))
+                total = operate(name, (total, Value(c.Subscript(array, place), dtype)), dtype)
+            if name in _COMPOUND:
+                sums.append(c.Assign(target.node, total.node, _COMPOUND[name]))
+            else:
+                total = operate(name, (target, total), dtype)
+                sums.append(c.Assign(target.node, total.node))
         body = c.Block(tuple(sums))
         return (c.For("int64_t", k.text, zero, c.Number(str(chains)), body),)
 
@@ -296,9 +308,6 @@ class Lanes:
             _turn(self.emitter, loop, at, self.count, arrays, asm.Block(loading)),
             *self._reduced(loop, at, reducing, arrays),
         )
-
-    def _operator(self, op: Any) -> tuple[str, float]:
-        return _OPERATORS[getattr(op, "name", op)]
 
     def _declared(
         self, array: str, dtype: np.dtype[Any], identity: float | None = None

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-import attrs
 import numpy as np
 
 from finch_core import backends
@@ -98,15 +97,15 @@ class Kernel:
                         (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg))._state
                         for arg in args
                     ]
-                    call = self._calls[tuple(states)]
+                    call, words, arrays = self._calls[tuple(states)]
                 except (KeyError, AttributeError, ValueError, TypeError, BufferError):
                     pass
                 else:
-                    for k in call.arrays:
+                    for k in arrays:
                         if not args[k].flags.writeable:
                             break
                     else:
-                        return call.entry.call(call.words, args)
+                        return call(words, args)
             try:
                 values = [
                     arg if (take := TAKEN.get(arg.__class__)) is None else take(arg) for arg in args
@@ -232,16 +231,10 @@ MOST_CALLS = 64
 """Calls that a kernel remembers."""
 
 
-@attrs.frozen
-class Call:
-    """All that a call needs to know of tensors and arrays in some state of their buffers."""
-
-    entry: Entry
-    words: list[Any]
-    """The addresses of the records."""
-    arrays: tuple[int, ...]
-    """Which of the arguments are arrays that are written."""
-
+Caller = Callable[..., Any]
+Call = tuple[Caller, list[Any], tuple[int, ...]]
+"""All that a call needs to know of tensors and arrays in some state of their buffers: what runs on
+them, the addresses of their records, and which of them are arrays that are written."""
 
 Workspace = tuple[tuple[Tensor, ...], list[int]]
 """The locals of a call, and the addresses of their records."""
@@ -259,6 +252,8 @@ class Entry:
         self._function: Any = getattr(compiled, "function", compiled)
         self._local_records = local_records(program)
         self._pool: list[Workspace] = []
+        self._checked: deque[list[Any]] = deque(maxlen=4)
+        self._threads = threading.local()
         names = (*program.params, *program.free)
         self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
         written = _written(program)
@@ -270,8 +265,7 @@ class Entry:
         # workspaces are kept for the next call, unless they are given away
         self._keeps_locals = bool(self._local_records) and all(kind for kind, _ in self._results)
         self._single = program.single
-        self._checked: deque[list[Any]] = deque(maxlen=4)
-        self._threads = threading.local()
+        self.call = self._caller()
 
     def run(
         self,
@@ -301,36 +295,49 @@ class Entry:
             calls.clear()
         arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
         words = [value.address for value in values]
-        calls[tuple([value._state for value in values])] = Call(self, words, arrays)
+        calls[tuple([value._state for value in values])] = self.call, words, arrays
 
-    def call(
-        self, words: list[Any], given: Sequence[Any], values: Sequence[Any] | None = None
-    ) -> Any:
-        """Run on records and numbers that have been checked."""
-        self.calls += 1
-        locals_: tuple[Tensor, ...] = ()
-        if self._local_records:
-            workspace = self._workspace()
-            locals_, addresses = workspace
-            words = words + addresses
-        try:
-            control = self._threads.address
-        except AttributeError:
-            control = self._control()
-        code = self._function(control, *words)
-        if code != DONE:
-            self._settle(code, values or [as_tensor(value) for value in given], locals_)
-        if self._keeps_locals:
-            self._pool.append(workspace)
-        if self._single and self._results:
-            kind, k = self._results[0]
-            return given[k] if kind else locals_[k]
-        return self._gather(given, locals_)
+    def _caller(self) -> Caller:
+        """What runs on records and numbers that have been checked; ``given`` are the arguments.
+
+        All that is known before is in variables of this function: what a call looks up costs as
+        much as what a small kernel does.
+        """
+        function, threads, pool = self._function, self._threads, self._pool
+        has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
+        kind, place = self._results[0] if self._single and self._results else (False, 0)
+
+        def call(
+            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
+        ) -> Any:
+            self.calls += 1
+            try:
+                control = threads.address
+            except AttributeError:
+                control = self._control()
+            locals_: tuple[Tensor, ...] = ()
+            if has_locals:
+                try:
+                    workspace = pool.pop()
+                except IndexError:
+                    workspace = self._made_workspace()
+                locals_, addresses = workspace
+                code = function(control, *words, *addresses)
+            else:
+                code = function(control, *words)
+            if code != DONE:
+                self._settle(code, values or [as_tensor(value) for value in given], locals_)
+            if keeps_locals:
+                pool.append(workspace)
+            return given[place] if kind else self._gather(given, locals_)
+
+        return call
 
     def _gather(self, given: Sequence[Any], locals_: Any) -> Any:
         if not self._results:
             return None
-        return tuple(given[k] if kind else locals_[k] for kind, k in self._results)
+        found = tuple(given[k] if kind else locals_[k] for kind, k in self._results)
+        return found[0] if self._single else found
 
     def _control(self) -> int:
         block = np.zeros(CONTROL_WORDS, np.int64)
@@ -357,13 +364,10 @@ class Entry:
                 )
         self._checked.append(memory)
 
-    def _workspace(self) -> Workspace:
-        """Locals that no other call uses: those of a call that is over, where there are any."""
-        try:
-            return self._pool.pop()
-        except IndexError:
-            made = tuple(Tensor(loc.format, loc.shape) for loc in self._local_records)
-            return made, [tensor.address for tensor in made]
+    def _made_workspace(self) -> Workspace:
+        """Locals for a call while those of calls that are over are in use."""
+        made = tuple(Tensor(loc.format, loc.shape) for loc in self._local_records)
+        return made, [tensor.address for tensor in made]
 
     def _settle(self, code: int, values: Sequence[Any], locals_: Any) -> None:
         """What a kernel that did more than return leaves to do."""

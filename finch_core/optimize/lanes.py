@@ -1,10 +1,12 @@
-"""Lanes: sums over contiguous memory may be computed in several lanes, so that they vectorise.
+"""Lanes: reductions over contiguous memory may go in several lanes, so that they vectorise.
 
     for j in range(0, n):                  for j in range(0, n):  # lanes: add s
         s += a[p + j] * x[j]       ->          s += a[p + j] * x[j]
 
-A reduction of floats reassociates only by this permission (a ``strict`` kernel gives none). Every
-load must be contiguous or constant along the loop: others are the matter of ``indirect``.
+A reduction of floats, to a sum, product, least or greatest value, is reassociated only by this
+permission, and a ``strict`` kernel gives none. (Of two zeros of different sign, either may be the
+least.) Every load must be contiguous or constant along the loop: others are the matter of
+``indirect``.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from finch_core.operators import Operator
 WORTHWHILE = 8
 """Turns from which lanes pay, where their number is known."""
 
-_REDUCTIONS = (prim.add, prim.mul)
+_REDUCTIONS = (prim.add, prim.mul, prim.minimum_, prim.maximum_)
 
 
 def lanes(block: Block, names: Names) -> Block:
@@ -65,7 +67,7 @@ def _contiguous(loop: For) -> bool:
 
 
 def _reductions(loop: For) -> tuple[tuple[Var, Operator], ...]:
-    """The variables that the loop sums or multiplies up, if it does that alone; else nothing."""
+    """The variables that the loop reduces to, if it does that alone; else nothing."""
     found: dict[Var, Operator] = {}
     inside = {loop.var.name}
     for statement in loop.body.statements:

@@ -1,6 +1,7 @@
 """Kernels whose sums are in lanes against the reference, and against themselves without."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,20 @@ def everything(s, A, x):
     s[...] = 0
     for i, j in _:
         s[()] += A[i, j] * x[j]
+    return s
+
+
+def least(y, A, x):
+    y[...] = np.inf
+    for i, j in _:
+        y[i] = min(y[i], A[i, j] + x[j])
+    return y
+
+
+def most(s, A, x):
+    s[...] = -np.inf
+    for i, j in _:
+        s[()] = max(s[()], A[i, j] - x[j])
     return s
 
 
@@ -72,6 +87,28 @@ def test_rows_of_any_length(lengths, gaps, kind):
             out = Tensor(Dense(Element(kind(0)))) if program is rows else Scalar(kind(0))
             wanted = np.asarray(kernel.reference(out, A, asarray(x)))
             np.testing.assert_array_equal(kernel(out, A, asarray(x)).to_numpy(), wanted)
+
+
+@settings(max_examples=25, deadline=None)
+@given(lengths=st.lists(LENGTHS, max_size=6), gaps=st.booleans(), nans=st.booleans())
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_least_and_the_most_of_rows_of_any_length(dtype, lengths, gaps, nans):
+    """Python's ``min`` and ``max`` pass over what is no number, wherever it is."""
+    for program, fill in ((least, dtype(np.inf)), (most, dtype(-np.inf))):
+        stored = lengthy(lengths, gaps, dtype)
+        dense = np.where(stored == 0, fill, stored - 5)
+        if nans:
+            dense[:, ::7] = np.where(dense[:, ::7] == fill, fill, np.nan)
+        x = (np.arange(210) % 5).astype(dtype)
+        for level in (SparseList(Element(fill)), Dense(Element(fill))):
+            A = Tensor(Dense(level), dense)
+            for disabled in (frozenset(), OFF):
+                kernel = Kernel(program, Options(disabled=disabled))
+                out = Tensor(Dense(Element(fill))) if program is least else Scalar(fill)
+                wanted = np.asarray(kernel.reference(out, A, asarray(x)))
+                np.testing.assert_array_equal(kernel(out, A, asarray(x)).to_numpy(), wanted)
+                text = kernel.lower(out, A, asarray(x)).as_text("source")
+                assert ("_lane" in text) == (not disabled)
 
 
 def test_a_strict_kernel_adds_in_order():
