@@ -56,6 +56,20 @@ def product(C, A, B):
     return C
 
 
+def total(C, A, B):
+    C[...] = 0
+    for i, j in _:
+        C[i, j] = A[i, j] + B[i, j]
+    return C
+
+
+def least(m, A):
+    m[...] = np.inf
+    for i, j in _:
+        m[i] = min(m[i], A[i, j])
+    return m
+
+
 def byte_images() -> tuple[Any, ...]:
     image = generators.blobs(400, 400, 10.0)
     return Tensor(images.BYTES), Tensor(images.BYTES, image)
@@ -122,6 +136,10 @@ def sparse_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), random_csr(100_000, 10), asarray(np.random.rand(100_010))
 
 
+def least_arguments() -> tuple[Any, ...]:
+    return Tensor(Dense(Element(np.inf))), asarray(np.random.rand(1024, 1024))
+
+
 def dense_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), asarray(np.random.rand(1024, 1024)), asarray(np.random.rand(1024))
 
@@ -170,6 +188,10 @@ def times_dense(columns: int) -> Callable[[], tuple[Any, ...]]:
     return lambda: (Tensor(tensors.DENSE), random_csr(20_000, 10), rng.random((20_010, columns)))
 
 
+def sum_arguments() -> tuple[Any, ...]:
+    return Tensor(CSR), random_csr(100_000, 10), random_csr(100_000, 10, seed=1)
+
+
 def source(program: Kernel) -> Callable[..., Any]:
     """The function that a kernel was made of."""
     return program.__wrapped__  # type: ignore[attr-defined,no-any-return]
@@ -192,6 +214,8 @@ CASES = (
         product,
         product_arguments,
     ),
+    Case(("lanes",), "the least of each row", least, least_arguments),
+    Case(("fresh",), "a sum of two CSR matrices", total, sum_arguments),
     Case(("prefetch",), "Gustavson's SpGEMM, 100,000 rows", product, large_product_arguments),
     Case(("prefetch",), "SpMM, 8 columns", source(tensors.spmm), times_dense(8)),
     Case(("prefetch",), "SpMM, 64 columns", source(tensors.spmm), times_dense(64)),

@@ -17,6 +17,7 @@ from finch_core.optimize.dead import dead
 from finch_core.optimize.elements import elements
 from finch_core.optimize.fills import fills
 from finch_core.optimize.flags import flags
+from finch_core.optimize.fresh import fresh
 from finch_core.optimize.indirect import indirect
 from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
@@ -38,6 +39,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("settled", settled),
     ("scoped", scoped),
     ("dead", dead),
+    ("fresh", fresh),
     ("raised", raised),
     ("promote", promote),
     ("elements", elements),
