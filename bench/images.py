@@ -54,7 +54,7 @@ def erosion(name: str, image: Any, systems: Any, **more: Any) -> Race:
         "finch words": _words(images.erode_words_twice, image, beyond=1),
     }
     theirs = peers.contenders(systems, "erosion", image, 2)
-    asked = (Target("opencv", 4.0),)
+    asked = (Target("opencv", 1.0),)
     return Race(name, ours, theirs, _bits, asked, exact=True, work="erosion", **more)
 
 

@@ -226,7 +226,7 @@ def reduced(record, op, start, stop, dtype=FLOAT64):
     ]
 
 
-def test_sums_alone_get_lanes():
+def test_reductions_that_carry_no_nan_get_lanes():
     record = Record("r")
     record.buffer("b", np.arange(100.0))
     sums = emitted(*reduced(record, prim.add, lift(0), lift(100)), records=[record])
@@ -234,20 +234,25 @@ def test_sums_alone_get_lanes():
     assert "double s_lane[16] = {[0 ... 15] = -0.0};" in sums
     assert "double s_lane_2[4] = {-0.0, -0.0, -0.0, -0.0};" in sums
     least = emitted(*reduced(record, prim.minimum_, lift(0), lift(100)), records=[record])
-    assert not any("lane" in line for line in least)
+    assert "double s_lane[16] = {[0 ... 15] = __builtin_inf()};" in least
+    carrying = emitted(*reduced(record, prim.minimum, lift(0), lift(100)), records=[record])
+    assert not any("lane" in line for line in carrying)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("op", [prim.add, prim.mul])
+@pytest.mark.parametrize("op", [prim.add, prim.mul, prim.minimum_, prim.maximum_], ids=str)
 def test_lanes_reduce_every_turn_once(op, dtype):
+    meanings = {prim.add: np.sum, prim.mul: np.prod, prim.minimum_: np.min, prim.maximum_: np.max}
     record, n = Record("r"), var("n")
     data = np.empty(400, dtype)
     record.buffer("b", data)
     statements = reduced(record, op, lift(1), n, data.dtype)
     compiled = QUICK.compile(kernel_of([record], statements, arguments=(n,)))
     for stop in [*range(40), 127, 128, 135, 256, 300, 333, -1, -(2**63)]:
-        data[:] = np.arange(400) if op is prim.add else np.where(np.arange(400) % 11, 1, 2)
-        wanted = (np.sum if op is prim.add else np.prod)(data[: max(stop, 1)])
+        data[:] = (
+            np.where(np.arange(400) % 11, 1, 2) if op is prim.mul else np.arange(400) * 7 % 401
+        )
+        wanted = meanings[op](data[: max(stop, 1)])
         assert call_kernel(compiled, [record], stop)[0] == 0
         assert data[0] == wanted
 
