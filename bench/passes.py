@@ -12,7 +12,7 @@ import numpy as np
 from bench import data as real
 from bench import generators
 from bench.harness import compare
-from docs.examples import graphs, images, tensors
+from docs.examples import graphs, images, spgemm, tensors
 from finch_core import Tensor, asarray
 from finch_core.compile import Options
 from finch_core.kernels import Kernel
@@ -22,7 +22,6 @@ from finch_levels import (
     Pattern,
     SparseBand,
     SparseBlockList,
-    SparseByteMap,
     SparseList,
     SparsePinpoint,
 )
@@ -43,17 +42,6 @@ def columns(y, A, x):
     for j, i in _:
         y[i] += A[j, i] * x[j]
     return y
-
-
-def product(C, A, B):
-    C[...] = 0
-    for i in _:
-        w = Tensor(SparseByteMap(Element(0.0)))
-        for k, j in _:
-            w[j] += A[i, k] * B[k, j]
-        for j in _:
-            C[i, j] = w[j]
-    return C
 
 
 def total(C, A, B):
@@ -172,14 +160,9 @@ def permutation_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), A, asarray(np.random.rand(size))
 
 
-def product_arguments() -> tuple[Any, ...]:
-    A, B = random_csr(10_000, 4), random_csr(10_004, 4, seed=1)
-    return Tensor(CSR), A, B
-
-
-def large_product_arguments() -> tuple[Any, ...]:
-    A, B = random_csr(100_000, 4), random_csr(100_004, 4, seed=1)
-    return Tensor(CSR), A, B
+def product_of(n: int) -> Callable[[], tuple[Any, ...]]:
+    """Two matrices of four entries a row."""
+    return lambda: (Tensor(CSR), random_csr(n, 4), random_csr(n + 4, 4, seed=1))
 
 
 def times_dense(columns: int) -> Callable[[], tuple[Any, ...]]:
@@ -211,12 +194,17 @@ CASES = (
     Case(
         ("flags", "dead", "invariant", "settled", "restrict", "sort"),
         "Gustavson's SpGEMM",
-        product,
-        product_arguments,
+        source(spgemm.gustavson),
+        product_of(10_000),
     ),
     Case(("lanes",), "the least of each row", least, least_arguments),
     Case(("fresh",), "a sum of two CSR matrices", total, sum_arguments),
-    Case(("prefetch",), "Gustavson's SpGEMM, 100,000 rows", product, large_product_arguments),
+    Case(
+        ("prefetch",),
+        "Gustavson's SpGEMM, 100,000 rows",
+        source(spgemm.gustavson),
+        product_of(100_000),
+    ),
     Case(("prefetch",), "SpMM, 8 columns", source(tensors.spmm), times_dense(8)),
     Case(("prefetch",), "SpMM, 64 columns", source(tensors.spmm), times_dense(64)),
     Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
