@@ -79,14 +79,30 @@ def rounded(value: Any) -> Any:
 
 
 def merged(runs: list[dict[str, Any]], commands: Iterable[str]) -> dict[str, Any]:
-    """Several runs as one: what is in more than one of them is taken from the last."""
+    """Several runs as one: of each contender of a race that is in more than one of them the least
+    time counts, and what else there is of the last."""
     whole = {key: value for run in runs for key, value in run.items()}
     races: dict[str, dict[Any, Any]] = {command: {} for command in commands}
     for run in runs:
         for command, measured in run["races"].items():
-            races[command] |= {(row.get("work"), row["data"]): row for row in measured}
+            for row in measured:
+                key = row.get("work"), row["data"]
+                races[command][key] = _least(races[command].get(key), row)
     whole["races"] = {name: list(found.values()) for name, found in races.items() if found}
     return whole
+
+
+def _least(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
+    """A race with the least times of two runs."""
+    if before is None:
+        return row
+    times = dict(row["us"])
+    for name, time in before["us"].items():
+        times[name] = min(time, times.get(name, time))
+    peers = {**before["ratios"], **row["ratios"]}
+    best = min((name for name in times if name not in peers), key=times.__getitem__)
+    ratios = {peer: times[peer] / times[best] for peer in peers}
+    return {**row, "best": best, "us": times, "ratios": ratios}
 
 
 # -- tables -----------------------------------------------------------------------------------
@@ -191,10 +207,10 @@ def _head(result: Mapping[str, Any]) -> list[str]:
         + (" with `--quick`." if result.get("quick") else ".")
         + " One process for each kind of work, one thread, contenders alternating, the least of "
         "many runs, and every result compared with every other before. Times are the process's, "
-        "of all its threads. It may be put together from several runs (`python -m bench report`): "
-        "the number of data sets says how far each went. The peers are those of the extra "
-        "`bench`, Eigen's headers (Debian: `libeigen3-dev`), and a `taco` command where one "
-        "is on the PATH.",
+        "of all its threads. It may be put together from several runs (`python -m bench report`), "
+        "of each contender the least time: the number of data sets says how far each went. The "
+        "peers are those of the extra `bench`, Eigen's headers (Debian: `libeigen3-dev`), and a "
+        "`taco` command where one is on the PATH.",
         "",
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
         f"{about['python']}; {versions}.",
