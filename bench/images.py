@@ -36,9 +36,12 @@ def _words(program: Any, image: Any, beyond: int) -> Callable[[], Any]:
     """Both iterations at once, in words; the pixels are unpacked only to be compared."""
     source, out = Tensor(images.WORDS, images.pack(image, beyond)), Tensor(images.WORDS)
 
+    def unpacked() -> Any:
+        return images.unpack(out.to_numpy(), image.shape[0])
+
     def run() -> Any:
         program(out, source)
-        return lambda: images.unpack(out.to_numpy(), image.shape[0])
+        return unpacked
 
     return run
 

@@ -91,13 +91,13 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
-            if self._calls:
+            if calls := self._calls:
                 try:
                     states = [
                         (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg))._state
                         for arg in args
                     ]
-                    call, words, arrays = self._calls[tuple(states)]
+                    call, words, arrays = calls[tuple(states)]
                 except (KeyError, AttributeError, ValueError, TypeError, BufferError):
                     pass
                 else:
