@@ -72,6 +72,7 @@ def run_races(options: argparse.Namespace) -> None:
         if options.check:
             print(f"{command}: all results agree")
         else:
+            kept(result, options)
             print("\n" + report.text(command, result["races"][command]))
     if options.command == "all" and not options.check:
         from bench import compiling
@@ -83,14 +84,21 @@ def run_races(options: argparse.Namespace) -> None:
         written(result, options)
 
 
+def kept(result: dict[str, Any], options: argparse.Namespace) -> None:
+    """What there is so far in the file that was asked for, whatever comes after it."""
+    from bench import report
+
+    if options.json is not None:
+        options.json[0].write_text(json.dumps(report.rounded(result)) + "\n")
+
+
 def written(result: dict[str, Any], options: argparse.Namespace) -> None:
     """What the paper said beside what was found, and the files that were asked for."""
     from bench import report
 
     print("\n" + report.beside_the_paper_text(result))
     print("\nlines of code\n" + table(result["lines"]))
-    if options.json is not None:
-        options.json[0].write_text(json.dumps(report.rounded(result)) + "\n")
+    kept(result, options)
     if options.markdown is not None:
         report.write(result, options.markdown)
 

@@ -124,7 +124,10 @@ def together(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found.append({
             "work": work, "data": f"{group} ({len(rows)})", "best": f"mostly {often}",
             "times": "", "ratios": geometric_means(rows), "asked": rows[0]["asked"],
-            "least": {peer: min(r["ratios"][peer] for r in rows) for peer in rows[0]["asked"]},
+            "least": {
+                peer: min(r["ratios"][peer] for r in rows if peer in r["ratios"])
+                for peer in rows[0]["asked"]
+            },
         })  # fmt: skip
     return [row for row in found if row.get("group") != "scaling"]
 

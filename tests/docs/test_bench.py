@@ -109,6 +109,14 @@ def test_the_page_says_what_was_measured_and_what_was_not() -> None:
     assert claims[0]["paper"] == 1.27
 
 
+def test_a_collection_is_asked_for_what_each_of_it_is() -> None:
+    group = race(targets=(races.Target("peer", 2.0),), group="collection", work="BFS").run(0.0)
+    fast = {**group, "ratios": {"peer": 9.0}}
+    for slow, verdict in ((3.0, "met"), (1.0, "missed")):
+        rows = [fast, {**fast, "ratios": {"peer": slow}}, {**fast, "ratios": {}}]
+        assert report.rows(rows)[0]["asked for"] == f"2 over peer ({verdict})"
+
+
 def test_of_several_runs_the_least_time_of_each_contender_counts() -> None:
     first, second = result(), result()
     again = {**second["races"]["spmv"][0], "best": "finch other", "asked": {}}
