@@ -37,23 +37,29 @@ def _files(folder: Path | None, below: tuple[str, ...], *patterns: str) -> Itera
 
 
 def matrices(
-    folder: Path | None, largest: int = 2_500_000, below: tuple[str, ...] = ("mtx", "graphs")
+    folder: Path | None,
+    largest: int = 2_500_000,
+    below: tuple[str, ...] = ("mtx", "graphs"),
+    kinds: str = "iuf",
 ) -> Iterator[tuple[str, Any]]:
-    """Names and CSR matrices of the real-valued files of a folder, up to ``largest`` values."""
+    """Names and CSR matrices, of doubles or complex numbers, of the files of a folder with numbers
+    of these ``kinds`` (NumPy's), up to ``largest`` values."""
     for path in _files(folder, below, "*.mtx", "*.mtx.gz"):
-        if (found := _matrix(path)) is not None and found.nnz <= largest:
+        if (found := _matrix(path, kinds)) is not None and found.nnz <= largest:
             yield path.name.partition(".mtx")[0], found
 
 
-def _matrix(path: Path) -> Any:
+def _matrix(path: Path, kinds: str) -> Any:
     found = scipy.io.mmread(path)
-    if not scipy.sparse.issparse(found) or found.dtype.kind not in "iuf":
+    if not scipy.sparse.issparse(found) or found.dtype.kind not in kinds:
         return None
-    return int32(found.astype(np.float64))
+    return int32(found.astype(np.result_type(found.dtype, np.float64)))
 
 
 def collection(matrix: Any) -> str:
     """Where a matrix is reported: of small ones it is the calls that are measured."""
+    if matrix.dtype.kind == "c":
+        return "complex matrices"
     names = {"small matrices": SMALL, "medium matrices": MEDIUM}
     return next((name for name, end in names.items() if matrix.nnz < end), "large matrices")
 

@@ -33,6 +33,8 @@ TARGETS = {
     "reverse permutation": (Target("hand C", 2.5), Target("taco columns", 2.5)),
 }
 NAMES = {"rows": "finch SparseList", "columns": "finch by columns", "symmetric": "finch symmetric"}
+COMPLEX = ("scipy", "mkl", "sparse")
+"""The peers that take complex matrices as they are."""
 
 
 def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
@@ -48,7 +50,7 @@ def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
     if not quick:
         for name, matrix in real.packaged_matrices():
             yield name, matrix, real.collection(matrix)
-        for name, matrix in real.matrices(data):
+        for name, matrix in real.matrices(data, kinds="iufc"):
             yield name, matrix, real.collection(matrix)
 
 
@@ -63,13 +65,14 @@ def candidates(matrix: Any) -> dict[str, Any]:
         SparseInterval: found.most_runs_in_a_row == 1,
         Dense: found.density > 0.4,
     }
-    leaf = Pattern() if found.all_ones else Element(0.0)
-    return dict(_named(kind, leaf) for kind, fits in level.items() if fits)
+    element = Element(spmv_formats.zero(matrix))
+    leaf = Pattern() if found.all_ones else element
+    return dict(_named(kind, element if kind is Dense else leaf) for kind in level if level[kind])
 
 
 def _named(kind: Any, leaf: Any) -> tuple[str, Any]:
     if kind is Dense:
-        return label(Dense(Dense(Element(0.0)))), Dense(Dense(Element(0.0)))
+        return label(Dense(Dense(leaf))), Dense(Dense(leaf))
     widths = {"index": np.int32}
     if kind not in (SparsePinpoint, SparseInterval):
         widths["pointer"] = np.int32
@@ -97,12 +100,15 @@ def ours(matrix: Any) -> tuple[dict[str, Any], str]:
 
 def race(name: str, matrix: Any, systems: Any, group: str = "") -> Race:
     """Our ways against theirs on one matrix."""
-    x = np.random.default_rng(1).random(matrix.shape[1])
+    zero = spmv_formats.zero(matrix)
+    x = np.random.default_rng(1).random(matrix.shape[1]).astype(zero.dtype)
     ways, why = ours(matrix)
     mine = {
-        way: lambda run=run, y=Tensor(Dense(Element(0.0))): run(y, x)  # noqa: B008
+        way: lambda run=run, y=Tensor(Dense(Element(zero))): run(y, x)  # noqa: B008
         for way, run in ways.items()
     }
+    if matrix.dtype.kind == "c":
+        systems = {name: systems[name] for name in COMPLEX if name in systems}
     theirs = peers.contenders(systems, "spmv", matrix, x)
     if "taco-like" in theirs and "band" in name and not group:
         theirs.update(systems["hand"].spmv_band(matrix, x))

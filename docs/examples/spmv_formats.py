@@ -119,13 +119,13 @@ def measured(matrix: Any) -> Structure:
 def choose_format(matrix: Any) -> Choice:
     """The row-major format that suits a SciPy CSR matrix with sorted rows."""
     found = measured(matrix)
-    leaf: Any = Pattern() if found.all_ones else Element(0.0)
+    leaf: Any = Pattern() if found.all_ones else Element(zero(matrix))
     values = "all values are 1: none is stored" if found.all_ones else "values are stored"
     level, why = _choose_level(found)
     # int32 halves the traffic of the coordinates, wherever they fit
     width = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
     if level is Dense:
-        return Choice(Dense(Dense(Element(0.0))), why)
+        return Choice(Dense(Dense(Element(zero(matrix)))), why)
     if level in (SparsePinpoint, SparseInterval):  # they need no pointers
         return Choice(Dense(level(leaf, index=width)), f"{why}; {values}")
     return Choice(Dense(level(leaf, index=width, pointer=width)), f"{why}; {values}")
@@ -148,7 +148,14 @@ def _choose_level(found: Structure) -> tuple[Any, str]:
 
 # -- all the ways, by name --------------------------------------------------------------------
 
-BASELINE = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
+
+def zero(matrix: Any) -> Any:
+    """What a matrix has where nothing is stored: a double, or a complex number of two."""
+    return np.result_type(matrix.dtype, np.float64).type(0)
+
+
+def baseline(matrix: Any) -> Any:
+    return Dense(SparseList(Element(zero(matrix)), index=np.int32, pointer=np.int32))
 
 
 def ways(matrix: Any) -> dict[str, Any]:
@@ -157,11 +164,11 @@ def ways(matrix: Any) -> dict[str, Any]:
     Whatever they need of the matrix is converted before, once.
     """
     found = {
-        "rows": _rows(Tensor(BASELINE, matrix)),
+        "rows": _rows(stored(matrix, baseline(matrix))),
         "columns": _columns(matrix),
         "chosen": _rows(stored(matrix, choose_format(matrix).format)),
     }
-    if measured(matrix).is_symmetric:
+    if measured(matrix).is_symmetric and matrix.dtype.kind != "c":
         found["symmetric"] = _symmetric(matrix)
     return found
 
@@ -176,30 +183,30 @@ def stored(matrix: Any, format: Any) -> Tensor:
 
 
 def _columns(matrix: Any) -> Any:
-    A = swizzle(Tensor(BASELINE, matrix.T.tocsr()), (1, 0))
+    A = swizzle(stored(matrix.T.tocsr(), baseline(matrix)), (1, 0))
     return lambda y, x: by_columns(y, A, x)
 
 
 def _symmetric(matrix: Any) -> Any:
     # the triangle is taken once, here: a mask j > i in the loop would change its exit condition
-    U = Tensor(BASELINE, scipy.sparse.triu(matrix, 1).tocsr())
+    U = stored(scipy.sparse.triu(matrix, 1).tocsr(), baseline(matrix))
     diagonal = matrix.diagonal()
     return lambda y, x: symmetric(y, U, diagonal, x)
 
 
 def main(arguments: list[str]) -> None:
     if arguments:
-        matrix = scipy.sparse.csr_array(scipy.io.mmread(arguments[0]), dtype=np.float64)
+        matrix = scipy.sparse.csr_array(scipy.io.mmread(arguments[0]))
     else:
         offsets = range(-15, 16)
         matrix = scipy.sparse.diags_array([1.0 + abs(k) for k in offsets], offsets=offsets,
                                           shape=(1000, 1000)).tocsr()  # fmt: skip
     matrix.sum_duplicates()
-    x = np.random.default_rng(0).random(matrix.shape[1])
+    x = np.random.default_rng(0).random(matrix.shape[1]).astype(zero(matrix).dtype)
     choice = choose_format(matrix)
     print(f"{choice.format!r}\n  because {choice.why}")
     for name, way in ways(matrix).items():
-        y = way(Tensor(Dense(Element(0.0))), x)
+        y = way(Tensor(Dense(Element(zero(matrix)))), x)
         np.testing.assert_allclose(y.to_numpy(), matrix @ x, rtol=1e-9, atol=1e-12)
         print(f"{name}: agrees with SciPy")
 
