@@ -41,7 +41,7 @@ def made(quick: bool) -> Iterator[tuple[str, Any]]:
 def found(data: Path | None) -> Iterator[tuple[str, Any]]:
     """The same of packages and of a folder."""
     yield from real.packaged_matrices()
-    for name, matrix in real.matrices(data, largest=400_000, below=("mtx",)):
+    for name, matrix in real.matrices(data, below=("mtx",)):
         if matrix.shape[0] == matrix.shape[1] and products(matrix) <= LARGEST:
             yield name, matrix
 
