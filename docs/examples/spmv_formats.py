@@ -17,7 +17,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from finch_core import Tensor, _, kernel
+from finch_core import Tensor, _, asarray, kernel
 from finch_levels import (
     Dense,
     Element,
@@ -161,10 +161,10 @@ def baseline(matrix: Any) -> Any:
 def ways(matrix: Any) -> dict[str, Any]:
     """The programs that apply to a SciPy CSR matrix, by name: functions from ``x`` to ``y``.
 
-    Whatever they need of the matrix is converted before, once.
+    Whatever they need of the matrix, if not the matrix itself, is converted before, once.
     """
     found = {
-        "rows": _rows(stored(matrix, baseline(matrix))),
+        "rows": _rows(asarray(matrix)),  # SciPy's own memory
         "columns": _columns(matrix),
         "chosen": _rows(stored(matrix, choose_format(matrix).format)),
     }
