@@ -14,11 +14,14 @@ QUEUE = (
     "a queue, one call for the whole search: where levels are many and small, ours pays for each"
 )
 HEAP = "another algorithm: a heap visits each edge once, Bellman-Ford some more often"
-SEARCH = "a search; ours spreads the least label until nothing changes"
+SEARCH = (
+    "all components in one pass; ours searches the largest, and spreads labels in what is left, "
+    "with a call for each round"
+)
 CALL = "a call through bound C pointers, where ours looks its kernel up by the arguments"
 WHY = {
-    ("spmv", ""): "rows of tens of values: -ffast-math adds them up in several sums at once; ours "
-    "only where memory is contiguous, for else the compiler gathers",
+    ("spmv", ""): "the same loop to the instruction, but for the test whether a row is long enough "
+    "for lanes, which is foreseen less well where rows are about that long; memory decides the rest",
     ("spmv", "hand C band"): "one loop without what the format allows besides (rows of any length)",
     ("", "scipy unsorted"): UNSORTED,
     ("", "mkl unsorted"): UNSORTED,
@@ -34,7 +37,7 @@ WHY = {
     ("SDDMM", "numba"): VALUES_ONLY + "; and multiplies by the sampled value behind the sum",
     ("TTV", ""): VALUES_ONLY,
     ("TTM", ""): VALUES_ONLY,
-    ("order", ""): "a queue; ours is a pass over the vertices for each level",
+    ("order", ""): "a queue, in one call; ours has one for each layer",
     ("blend", ""): "reads bytes in vectors, where runs are short",
     ("erosion", "numba"): CALL,
     (
