@@ -20,8 +20,8 @@ SEARCH = (
 )
 CALL = "a call through bound C pointers, where ours looks its kernel up by the arguments"
 WHY = {
-    ("spmv", ""): "the same loop to the instruction, but for the test whether a row is long enough "
-    "for lanes, which is foreseen less well where rows are about that long; memory decides the rest",
+    ("spmv", ""): "the same loop, but for the test whether a row is long enough for lanes, which "
+    "is foreseen less well where rows are about that long; memory decides the rest",
     ("spmv", "hand C band"): "one loop without what the format allows besides (rows of any length)",
     ("", "scipy unsorted"): UNSORTED,
     ("", "mkl unsorted"): UNSORTED,
