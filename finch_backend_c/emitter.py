@@ -193,8 +193,14 @@ class Emitter:
     def _update(self, target: Value, e: ir.Expr) -> c.Stmt:
         """``target = value``, shorter where the value is the target combined with something."""
         node = self._cast(e, target.dtype).node
+        return (
+            self.assigned(target, node) if e.dtype == target.dtype else c.Assign(target.node, node)
+        )
+
+    def assigned(self, target: Value, node: c.Expr) -> c.Stmt:
+        """``target = node``, of one dtype, in the shortest way."""
         inner = node.operand if isinstance(node, c.Cast) and _cut(node, target) else node
-        if not isinstance(inner, c.Binary) or inner.op not in _COMPOUND or e.dtype != target.dtype:
+        if not isinstance(inner, c.Binary) or inner.op not in _COMPOUND:
             return c.Assign(target.node, node)
         if inner.left == target.node:
             if inner.op == "+" and inner.right == c.Number("1") and target.dtype.kind in "iu":

@@ -76,7 +76,6 @@ FEW = 8
 
 _IDENTITIES = {"add": -0.0, "mul": 1.0, "min": math.inf, "max": -math.inf}
 """What lanes of an operator start from: the number that changes none, nor its sign."""
-_COMPOUND = {"add": "+=", "mul": "*="}
 
 
 def _name(op: Any) -> str:
@@ -276,11 +275,8 @@ class Lanes:
             for first in range(chains, self.count, chains):
                 place = c.Binary("+", k, c.Number(str(first)))
                 total = operate(name, (total, Value(c.Subscript(array, place), dtype)), dtype)
-            if name in _COMPOUND:
-                sums.append(c.Assign(target.node, total.node, _COMPOUND[name]))
-            else:
-                total = operate(name, (target, total), dtype)
-                sums.append(c.Assign(target.node, total.node))
+            total = operate(name, (target, total), dtype)
+            sums.append(self.emitter.assigned(target, total.node))
         body = c.Block(tuple(sums))
         return (c.For("int64_t", k.text, zero, c.Number(str(chains)), body),)
 

@@ -124,9 +124,8 @@ class Substitution:
 
 def in_terms_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
     """``expr`` with variables replaced by what they mean, and those in that as well."""
-    return Substitution(lambda e: in_terms_of(meanings[e], meanings) if e in meanings else None)(
-        expr
-    )
+    whole = Substitution(lambda e: whole(meanings[e]) if e in meanings else None)
+    return whole(expr)
 
 
 # -- what assembly touches: names of variables and buffers, which are all different --------------

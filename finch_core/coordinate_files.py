@@ -64,7 +64,7 @@ def frostt(name: str, data: bytes) -> Coordinates:
         raise lines.error(0, "indices and a value are expected")
     indices, values = _table(lines, order, np.dtype(np.float64), 1)
     for row in np.nonzero((indices < 0).any(axis=1))[0][:1]:
-        raise lines.error(int(row), "an index is negative")
+        raise lines.error(int(row), f"the index {indices[row].min()} is negative")
     indices -= indices.min(axis=0) > 0
     shape = tuple(int(n) + 1 for n in indices.max(axis=0))
     return Coordinates(shape, tuple(np.ascontiguousarray(indices.T)), values)

@@ -155,6 +155,7 @@ def zero(matrix: Any) -> Any:
 
 
 def baseline(matrix: Any) -> Any:
+    """Lists in each row, or column, of a transposed one: what SciPy has."""
     return Dense(SparseList(Element(zero(matrix)), index=np.int32, pointer=np.int32))
 
 

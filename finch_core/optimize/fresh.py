@@ -32,6 +32,7 @@ from finch_core.assembly_rewrite import (
 from finch_core.builder import Names
 from finch_core.dtypes import INTP
 from finch_core.expressions import Buffer, Call, Expr, Literal, Load, Var
+from finch_core.simplify import folded
 
 ONE = Literal(1, INTP)
 
@@ -46,9 +47,8 @@ def fresh(block: Block, names: Names) -> Block:
 
 @attrs.frozen
 class _Append:
-    """Statements that append an element: from where there is room to where it counts."""
+    """Statements that append an element: where its room is filled, it is stored, and it counts."""
 
-    room: If
     fill: Fill
     store: Store
     count: Assign
@@ -72,7 +72,7 @@ def _without_fills(block: Block, buffer: Buffer) -> Block:
                 append = stores[id(statement)]
                 value = append.fill.value
                 place: dict[Expr, Expr] = {Load(buffer, append.count.var): value}
-                statement = Substitution(place.get).statement(statement)
+                statement = Substitution(place.get, folded).statement(statement)
             done.append(with_blocks(statement, tuple(map(rewritten, statement.blocks))))
         return with_statements(block, done)
 
@@ -112,7 +112,7 @@ def _append(room: If, fill: Fill, rest: tuple[Statement, ...]) -> _Append | None
     for statement in rest:
         if isinstance(statement, Assign) and statement.var == counter:
             one_more = store is not None and statement.value == counter + ONE
-            return _Append(room, fill, store, statement) if one_more else None  # type: ignore[arg-type]
+            return _Append(fill, store, statement) if one_more else None  # type: ignore[arg-type]
         if leaves(statement) or read_names(counter) & changed_names(statement):
             return None
         if isinstance(statement, Store) and statement.buffer == fill.buffer:

@@ -72,7 +72,8 @@ def test_a_search_that_is_no_tree_is_told_from_one() -> None:
 
 
 def test_all_formats_that_may_do_agree_with_scipy() -> None:
-    for matrix in (generators.banded(40, 3), generators.reverse_permutation(30)):
+    band = generators.banded(40, 3)
+    for matrix in (band, band * (1 + 2j), generators.reverse_permutation(30)):
         raced = spmv.race("small", matrix, load(["scipy"])[0])
         raced.check()
         assert raced.about

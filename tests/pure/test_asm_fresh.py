@@ -22,25 +22,26 @@ def only(block):
 
 
 def appending(
-    value=lambda old, x: x, between=None, then=None, after=None, room=None, under=None, step=1
-):
-    """What is positive in ``x`` is appended to ``val``."""
+    value=lambda old, x: x, between=None, then=None, after=None, room=None, under=None, step=1,
+    to=VAL, fill=0.5,
+):  # fmt: skip
+    """What is positive in ``x`` is appended to ``val``, or to another buffer."""
     b = Builder(Names(["n", "kept"]), constants=(N,))
     stored = b.var("stored", 0)
     room = b.var("room", 0) if room is None else room
     with b.for_("i", 0, N) as i, b.if_(Load(X, i) > 0.0):
         with b.if_(stored >= room):
             more = b.let("more", (room * 2).max(4))
-            b.grow(VAL, more)
-            b.fill(VAL, room, more, 0.5)
+            b.grow(to, more)
+            b.fill(to, room, more, fill)
             b.assign(room, more)
         if between is not None:
             between(b, stored)
         if under is None:
-            b.store(VAL, stored, value(Load(VAL, stored), Load(X, i)))
+            b.store(to, stored, value(Load(to, stored), Load(X, i)))
         else:
             with b.if_(under(Load(X, i))):
-                b.store(VAL, stored, value(Load(VAL, stored), Load(X, i)))
+                b.store(to, stored, value(Load(to, stored), Load(X, i)))
         if then is not None:
             then(b, stored)
         b.assign(stored, stored + step)
@@ -57,6 +58,12 @@ def test_what_is_added_to_is_added_to_the_fill():
     text = block_text(only(appending(lambda old, x: old + x)))
     assert "val[stored] = 0.5 + x[i]" in text
     assert "fill" not in text
+
+
+def test_what_is_added_to_nothing_is_not_added():
+    counts = Buffer("counts", INTP, growable=True)
+    text = block_text(only(appending(lambda old, x: old + x.cast(INTP), to=counts, fill=0)))
+    assert "counts[stored] = int64(x[i])" in text
 
 
 @pytest.mark.parametrize("value", [lambda old, x: x, lambda old, x: old * 2 + x])
