@@ -1,8 +1,10 @@
 """Fair timing: contenders alternate within one process, and the minimum of many runs counts.
 
 Times are the process's, of all its threads: what else the machine does is left out, and who starts
-more threads is charged with all of them. An untimed call comes before each sample: else who shares
-its inputs with the contender before finds them in the caches, and the next one does not.
+more threads is charged with all of them. A turn of a contender begins with an untimed call: else
+who shares its inputs with the contender before finds them in the caches, and the next one does not.
+It goes on for some milliseconds, of which the best sample counts: a large cache takes more than one
+call to fill, and so do the tables by which branches are foreseen.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from typing import Any
 import attrs
 
 SINGLE_THREADED = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-GRAIN = 1e-3
-"""Seconds of a sample: so many calls that branches are learned and the clock is fine enough."""
+GRAIN = 3e-4
+"""Seconds of a sample: so many calls that reading the clock does not count."""
+TURN = 6e-3
+"""Seconds of the samples of one turn."""
 SLOW = 1.0
 """What takes longer than these seconds is timed once."""
 
@@ -39,47 +43,54 @@ class Timing:
 class _Contender:
     run: Callable[[], Any]
     inner: int
+    """Calls of a sample."""
+    samples: int
+    """Samples of a turn."""
     best: float
     left: float
-    at_least: int
+    turns: int
+    """How many are to be taken at least."""
     calls: int = 0
 
     @property
     def done(self) -> bool:
-        return self.left <= 0 and self.calls >= self.at_least * self.inner
+        return self.left <= 0 and self.turns <= 0
 
-    def sample(self) -> None:
+    def turn(self) -> None:
+        start = time.process_time()
         self.run()
-        seconds = _sample(self.run, self.inner)
-        self.best = min(self.best, seconds)
-        self.calls += self.inner
-        self.left -= seconds * (self.inner + 1)
+        for _once in range(self.samples):
+            self.best = min(self.best, _sample(self.run, self.inner))
+        self.calls += self.inner * self.samples
+        self.left -= time.process_time() - start
+        self.turns -= 1
 
 
 def compare(
     contenders: Mapping[str, Callable[[], Any]], budget: float = 1.0, at_least: int = 10
 ) -> dict[str, Timing]:
-    """The minimum time of each contender, in rounds of one sample each, for about ``budget`` s.
+    """The minimum time of each contender, in rounds of one turn each, for about ``budget`` s.
 
     All have the same time, so that a slow one does not take the samples of the others: who has
-    used its part up sits out, but for ``at_least`` samples (one, if a call takes a second).
+    used its part up sits out, but for ``at_least`` turns (none, if a call takes a second).
     """
     part = budget / max(1, len(contenders))
     racing = {name: _prepared(run, part, at_least) for name, run in contenders.items()}
     while any(not contender.done for contender in racing.values()):
         for contender in racing.values():
             if not contender.done:
-                contender.sample()
+                contender.turn()
     return {name: Timing(contender.best, contender.calls) for name, contender in racing.items()}
 
 
 def _prepared(run: Callable[[], Any], part: float, at_least: int) -> _Contender:
     run()
-    once = _sample(run, 1)
-    inner = max(1, min(1000, math.ceil(GRAIN / max(once, 1e-9))))
+    once = max(_sample(run, 1), 1e-9)
+    inner = max(1, min(1000, math.ceil(GRAIN / once)))
+    samples = max(1, min(100, int(TURN / (once * inner))))
     if once > SLOW:
-        return _Contender(run, 1, once, 0.0, 1, calls=1)
-    return _Contender(run, inner, once, part, at_least)
+        return _Contender(run, 1, 1, once, 0.0, 0, calls=1)
+    return _Contender(run, inner, samples, once, part, at_least)
 
 
 def _sample(function: Callable[[], Any], calls: int) -> float:
