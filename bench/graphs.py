@@ -57,7 +57,7 @@ def least_members(labels: Any) -> Any:
 
 
 def search(name: str, graph: Any, source: int, systems: Any, times: float, group: str) -> Race:
-    A, AT = graphs.stored(graph), graphs.stored(graph.T)
+    A, AT = graphs.both_ways(graph)
     ours = {
         "finch push-pull": lambda: graphs.breadth_first(A, AT, source).parents,
         "finch push": lambda: graphs.breadth_first(A, AT, source, alpha=2.0).parents,
@@ -89,7 +89,7 @@ def _share(group: str) -> float:
 
 def others(name: str, graph: Any, systems: Any, group: str) -> Iterator[Race]:
     """The rest of the example's programs, on a directed or undirected graph."""
-    A, AT, share = graphs.stored(graph), graphs.stored(graph.T), _share(group)
+    (A, AT), share = graphs.both_ways(graph), _share(group)
     both = generators.int32(graph + graph.T)
     both.data[:] = 1
 

@@ -48,6 +48,14 @@ def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
     return Tensor.from_buffers(format, matrix.shape, buffers)
 
 
+def both_ways(matrix: Any, format: Any = GRAPH) -> tuple[Tensor, Tensor]:
+    """A graph stored by where its edges start, and by where they end: the same tensor, if each
+    edge goes both ways."""
+    matrix = scipy.sparse.csr_array(matrix)
+    A = stored(matrix, format)
+    return A, A if (matrix != matrix.T).nnz == 0 else stored(matrix.T, format)
+
+
 # -- breadth-first search ---------------------------------------------------------------------
 
 
@@ -172,8 +180,7 @@ class Network:
 def network(matrix: Any) -> Network:
     """What shortest paths need of a SciPy matrix of lengths, whatever their source."""
     matrix = scipy.sparse.csr_array(matrix)
-    edges, reverse = stored(matrix, LENGTHS), stored(matrix.T, LENGTHS)
-    return Network(edges, reverse, np.diff(matrix.indptr))
+    return Network(*both_ways(matrix, LENGTHS), np.diff(matrix.indptr))
 
 
 @kernel
@@ -423,7 +430,7 @@ def main(arguments: list[str]) -> None:
         path = scipy.sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(30, 30))
         one = scipy.sparse.eye_array(30)
         matrix = (scipy.sparse.kron(path, one) + scipy.sparse.kron(one, path)).tocsr()
-    A, AT = stored(matrix), stored(matrix.T)
+    A, AT = both_ways(matrix)
     tree = breadth_first(A, AT, 0)
     print(f"{A.shape[0]} vertices, {A.nstored} edges")
     print(f"{np.count_nonzero(tree.parents >= 0)} reached from 0, in {tree.depth - 1} steps")

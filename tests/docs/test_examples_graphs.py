@@ -44,7 +44,7 @@ def levels_by_hand(adjacent: Any, source: int) -> Any:
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 2.0], ids=["pull", "both", "push"])
 def test_breadth_first_parents_are_one_level_up(name: str, alpha: float) -> None:
     adjacent = GRAPHS[name]
-    A, AT = programs.stored(adjacent), programs.stored(adjacent.T)
+    A, AT = programs.both_ways(adjacent)
     expected = levels_by_hand(adjacent, 3)
     tree = programs.breadth_first(A, AT, 3, alpha)
     assert np.array_equal(tree.parents >= 0, expected >= 0)
@@ -111,7 +111,7 @@ def test_negative_edges_and_negative_cycles() -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_ranks_degrees_and_components(name: str) -> None:
     adjacent = GRAPHS[name]
-    A, AT = programs.stored(adjacent), programs.stored(adjacent.T)
+    A, AT = programs.both_ways(adjacent)
     out, n = adjacent.sum(1), len(adjacent)
     np.testing.assert_allclose(programs.degree_centrality(A), out / (n - 1))
     step = np.where(out[:, None] > 0, adjacent / np.maximum(out, 1)[:, None], 1 / n)
