@@ -98,9 +98,13 @@ class CBackend:
 
     def _flags(self, compiler: toolchain.Compiler) -> tuple[str, ...]:
         """The flags that ``compiler`` takes, as far as it has been asked."""
-        known = cache.recall(cache.name("flags", compiler.identity))
+        known = cache.recall(self._taken(compiler))
         optional = toolchain.OPTIONAL_FLAGS if known is None else known
         return (*toolchain.BASE_FLAGS, *optional, *self._extra())
+
+    def _taken(self, compiler: toolchain.Compiler) -> str:
+        """Under which name the cache has the optional flags that ``compiler`` takes."""
+        return cache.name("flags", compiler.identity, *toolchain.OPTIONAL_FLAGS)
 
     def _extra(self) -> tuple[str, ...]:
         return (*toolchain.extra_flags(), *self.flags)
@@ -112,7 +116,7 @@ class CBackend:
 
     def _build(self, compiler: toolchain.Compiler, source: str) -> bytes:
         """The library, with as many of the optional flags as the compiler takes."""
-        known = cache.name("flags", compiler.identity)
+        known = self._taken(compiler)
         optional = cache.recall(known)
         first = toolchain.OPTIONAL_FLAGS if optional is None else optional
         extra = (*_SPARING, *self._extra()) if len(source) > LARGE else self._extra()

@@ -27,8 +27,18 @@ BASE_FLAGS = (
     "-Werror=implicit-function-declaration",
 )
 """Flags that the meaning of kernels rests on: integers wrap, and ``a * b + c`` rounds twice."""
-OPTIONAL_FLAGS = ("-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
+NO_GATHERS = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather"
+"""On x86 one instruction that gathers is slower than the loads that it stands for."""
+OPTIONAL_FLAGS = (
+    "-march=native",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fopenmp-simd",
+    NO_GATHERS,
+)
 """Flags for speed, each left out where the compiler refuses it."""
+OTHERWISE = {NO_GATHERS: "-mno-gather"}
+"""What other compilers call a flag: clang, and gcc from version 14 on."""
 _TIMEOUT = 600
 
 
@@ -137,13 +147,14 @@ def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
 
 
 def accepted(compiler: Compiler) -> tuple[str, ...]:
-    """The optional flags that the compiler takes."""
+    """The optional flags that the compiler takes, by the name that it knows."""
     trial = "int finch_trial(void) { return 0; }\n"
-    return tuple(
-        flag
-        for flag in OPTIONAL_FLAGS
-        if run(compiler, (*BASE_FLAGS, flag), trial).library is not None
-    )
+
+    def takes(flag: str | None) -> bool:
+        return bool(flag) and run(compiler, (*BASE_FLAGS, flag), trial).library is not None
+
+    names = ((flag, OTHERWISE.get(flag)) for flag in OPTIONAL_FLAGS)
+    return tuple(found for both in names if (found := next(filter(takes, both), None)))
 
 
 def refused(compiler: Compiler, flags: tuple[str, ...], said: str) -> BackendError:

@@ -1,6 +1,7 @@
 """Which compiler is used, and what is said when there is none or it fails."""
 
 import os
+import platform
 import shutil
 import stat
 import sys
@@ -11,9 +12,11 @@ from c_support import Record, call, kernel_of
 
 from finch_backend_c import backend, toolchain
 from finch_backend_c.cbackend import CBackend
+from finch_core import Tensor, kernel
 from finch_core import assembly as asm
 from finch_core.errors import BackendError
 from finch_core.expressions import lift
+from finch_levels import Dense, Element, SparseList
 
 
 @pytest.fixture(autouse=True)
@@ -97,11 +100,16 @@ def test_a_compiler_that_says_nothing_is_told_by_its_status(monkeypatch, tmp_pat
 
 
 def picky(tmp_path, log):
-    """A compiler that knows no ``-march=native``."""
+    """A compiler that knows no ``-march=native``, and what is said of gathers by any name."""
     text = f"""
 echo run >> "{log}"
 for argument in "$@"; do
-    if [ "$argument" = -march=native ]; then echo 'unknown value native' >&2; exit 1; fi
+    shift
+    case "$argument" in
+        -march=native) echo 'unknown value native' >&2; exit 1;;
+        *gather*) ;;
+        *) set -- "$@" "$argument";;
+    esac
 done
 exec {shutil.which("cc")} "$@"
 """
@@ -116,6 +124,52 @@ def test_flags_that_a_compiler_refuses_are_left_out_and_remembered(monkeypatch, 
     assert first == 2 + len(toolchain.OPTIONAL_FLAGS)
     assert works(CBackend())
     assert len(log.read_text().splitlines()) == first + 1
+
+
+@pytest.mark.parametrize("refused", ["-mtune-ctrl", "-mno-gather"])
+def test_a_flag_is_tried_by_the_name_that_another_compiler_has_for_it(
+    monkeypatch, tmp_path, refused
+):
+    text = f"""
+for argument in "$@"; do
+    shift
+    case "$argument" in
+        {refused}*) echo 'unknown option' >&2; exit 1;;
+        *gather*) ;;
+        *) set -- "$@" "$argument";;
+    esac
+done
+exec {shutil.which("cc")} "$@"
+"""
+    monkeypatch.setenv("CC", str(script(tmp_path / "cc", text)))
+    (taken,) = (flag for flag in toolchain.accepted(toolchain.find()) if "gather" in flag)
+    assert taken == ("-mno-gather" if refused == "-mtune-ctrl" else toolchain.NO_GATHERS)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="gathers are of x86")
+def test_no_load_through_an_index_becomes_part_of_a_gather():
+    def rows(y, A, x):
+        y[...] = 0
+        for i, j in _:
+            y[i] += A[i, j] * x[j]
+
+    def mapped(y, a, table):
+        for i in _:
+            y[i] = table[a[i]]
+
+    def programs():
+        for index in (np.int32, np.int64):
+            csr = Dense(SparseList(Element(0.0), index=index))
+            yield rows, (np.zeros(3), Tensor(csr, np.ones((3, 64))), np.ones(64))
+        yield mapped, (np.zeros(64), np.zeros(64, np.uint8), np.ones(256))
+
+    made = toolchain.find()
+    flags = (*toolchain.BASE_FLAGS, *toolchain.accepted(made), "-S")
+    for function, arguments in programs():
+        source = kernel(function).lower(*arguments).compile().source
+        assembly = toolchain.run(made, flags, source).library
+        assert assembly is not None
+        assert b"gather" not in assembly
 
 
 def test_the_package_ziglang_stands_in(monkeypatch, tmp_path):
