@@ -87,7 +87,7 @@ def pull_arguments() -> tuple[Any, ...]:
     size, rng = graph.shape[0], np.random.default_rng(0)
     frontier = Tensor(graphs.FRONTIER, rng.random(size) < 0.1)
     visited, parents = rng.random(size) < 0.3, np.full(size, -1, np.int32)
-    A, AT, work = graphs.stored(graph), graphs.stored(graph.T), np.zeros((), np.int64)
+    (A, AT), work = graphs.both_ways(graph), np.zeros((), np.int64)
     return Tensor(graphs.FRONTIER), frontier, A, AT, visited, parents, work
 
 
@@ -101,9 +101,9 @@ class Case:
     arguments: Callable[[], tuple[Any, ...]]
 
 
-def rows_of(each: int) -> Callable[[], tuple[Any, ...]]:
-    """SpMV of a million random entries, ``each`` in every row."""
-    n = 1_000_000 // each
+def rows_of(each: int, entries: int = 1_000_000) -> Callable[[], tuple[Any, ...]]:
+    """SpMV of so many random entries, ``each`` in every row."""
+    n = entries // each
     return lambda: (Tensor(VECTOR), random_csr(n, each), asarray(np.random.rand(n + each)))
 
 
@@ -199,6 +199,8 @@ CASES = (
     ),
     Case(("lanes",), "the least of each row", least, least_arguments),
     Case(("fresh",), "a sum of two CSR matrices", total, sum_arguments),
+    Case(("prefetch",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
+    Case(("prefetch",), "SpMV, CSR, 10 a row, ten million", rows, rows_of(10, 10_000_000)),
     Case(
         ("prefetch",),
         "Gustavson's SpGEMM, 100,000 rows",

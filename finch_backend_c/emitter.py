@@ -317,7 +317,8 @@ class Emitter:
         return (c.Evaluate(c.Call(function, (self.past(s.buffer, s.start), count))),)
 
     def _emit_prefetch(self, s: asm.Prefetch) -> tuple[c.Stmt, ...]:
-        return (c.Evaluate(c.Call("__builtin_prefetch", (self.past(s.buffer, s.index),))),)
+        place = c.Unary("&", c.Subscript(self.buffer(s.buffer), self.node(s.index)))
+        return (c.Evaluate(c.Call("__builtin_prefetch", (place,))),)
 
     def _emit_fail(self, s: asm.Fail) -> tuple[c.Stmt, ...]:
         control = c.Name("control")

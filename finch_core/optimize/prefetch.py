@@ -11,11 +11,21 @@
 A processor sees far ahead in one loop, but not beyond the end of an inner one, whose length it has
 to guess; so each inner loop begins with waiting for memory, if it begins at a place that another
 load gives. No load is made that the loop would not make itself.
+
+Where the inner loops go on where the one before ended, and load through what they find there, all
+that is short of them is distance: what they are to go through is asked for some pages before.
+
+    for i in range(0, n):                   for i in range(0, n):
+        q, q_stop = ptr[i], ptr[i + 1]          q, q_stop = ptr[i], ptr[i + 1]
+        for p in range(q, q_stop):      ->      prefetch(idx, q + 512)
+            s += a[p] * x[idx[p]]               prefetch(a, q + 512)
+                                                for p in range(q, q_stop):
+                                                    s += a[p] * x[idx[p]]
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import attrs
 
@@ -33,22 +43,28 @@ from finch_core.assembly_rewrite import (
 )
 from finch_core.builder import Names
 from finch_core.dtypes import INTP
-from finch_core.expressions import Buffer, Call, Expr, Literal, Load, Var
+from finch_core.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var
+from finch_core.optimize.indirect import scattered
 from finch_core.optimize.lanes import stride_along
 from finch_core.simplify import folded
 
 AHEAD = 2
 """How many turns before. Rows are short: with more, most of them would begin unasked for."""
 
+DISTANCE = 512
+"""Elements before they are needed, where rows follow one another: one page of doubles."""
+
 Places = dict[tuple[Buffer, Expr], None]
 """Buffers, each with an index in terms of a loop's variable and of what its body declares."""
 
 
 def prefetch(block: Block, names: Names) -> Block:
-    """``block`` with prefetches of where inner loops begin."""
+    """``block`` with prefetches of where inner loops begin, and of where they will go on."""
     done: list[Statement] = []
     for statement in block.statements:
         places = _far_places(statement) if isinstance(statement, For) else {}
+        if isinstance(statement, For):
+            statement = _followed(statement)
         statement = with_blocks(statement, tuple(prefetch(b, names) for b in statement.blocks))
         if places:
             assert isinstance(statement, For)
@@ -94,19 +110,56 @@ def _needed(loop: For, places: Places) -> list[Let]:
 
 def _far_places(loop: For) -> Places:
     """What the loops in a turn begin with, one element after another, where only memory tells."""
+    places: Places = {}
+    for inner in _inner_loops(loop):
+        for (buffer, index), known in _known_places(loop, inner):
+            if _is_far(known, loop.var):
+                places[buffer, index] = None
+    return places
+
+
+def _followed(loop: For) -> For:
+    """``loop``, where each inner loop that goes on where the one before ended asks for what is
+    some way behind its beginning."""
+    followed = [inner for inner in _inner_loops(loop) if _is_unforeseen(inner)]
+    body: list[Statement] = []
+    for statement in loop.body.statements:
+        if statement in followed:
+            assert isinstance(statement, For)
+            body += _later_places(loop, statement)
+        body.append(statement)
+    return attrs.evolve(loop, body=Block(tuple(body))) if followed else loop
+
+
+def _is_unforeseen(loop: For) -> bool:
+    """Whether a loop loads from here and there, which keeps a processor from foreseeing the rest,
+    and does so in its own turns."""
+    return bool(scattered(loop)) and not any(isinstance(s, For) for s in loop.body.walk())
+
+
+def _later_places(loop: For, inner: For) -> Iterator[Prefetch]:
+    for (buffer, index), known in _known_places(loop, inner):
+        if _goes_on(known, loop.var):
+            yield Prefetch(buffer, folded(index + Literal(DISTANCE, INTP)))
+
+
+def _inner_loops(loop: For) -> list[For]:
+    """The loops that each turn of ``loop`` begins and ends."""
     if any(isinstance(s, (Break, Fail, Return)) for s in loop.walk()):
-        return {}  # a turn that is never reached need not have anything to load
+        return []  # a turn that is never reached need not have anything to load
+    return [s for s in loop.body.statements if isinstance(s, For)]
+
+
+def _known_places(loop: For, inner: For) -> Iterator[tuple[tuple[Buffer, Expr], Expr]]:
+    """Where ``inner`` begins to go through memory, and what that is in terms of the variable of
+    ``loop`` and of nothing else that changes in it."""
     changed, twice = changed_names(loop), redeclared_names(loop.body)
     lets = (s for s in loop.body.statements if isinstance(s, Let) and not s.mutable)
     meanings: dict[Expr, Expr] = {s.var: s.value for s in lets if s.var.name not in twice}
-    places: Places = {}
-    for inner in loop.body.statements:
-        for buffer, index in _first_places(inner) if isinstance(inner, For) else ():
-            known = in_terms_of(index, meanings)
-            fickle = read_names(known) & changed - {loop.var.name}
-            if not fickle and _is_far(known, loop.var):
-                places[buffer, index] = None
-    return places
+    for buffer, index in _first_places(inner):
+        known = in_terms_of(index, meanings)
+        if not read_names(known) & changed - {loop.var.name}:
+            yield (buffer, index), known
 
 
 def _first_places(loop: For) -> Places:
@@ -133,6 +186,13 @@ def _is_far(index: Expr, var: Var, scaled: bool = False) -> bool:
         return _goes_with(index, var) and (scaled or through)
     scaled = scaled or (isinstance(index, Call) and index.op is prim.mul)
     return any(_is_far(child, var, scaled) for child in index.children)
+
+
+def _goes_on(index: Expr, var: Var) -> bool:
+    """Whether an index is where the row before ended, as a rule: a load that follows ``var``."""
+    if isinstance(index, Cast):
+        return _goes_on(index.value, var)
+    return isinstance(index, Load) and stride_along(index.index, var, set()) == 1
 
 
 def _goes_with(load: Load, var: Var) -> bool:

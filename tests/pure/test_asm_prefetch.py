@@ -1,4 +1,5 @@
-"""Where inner loops begin is asked for two turns before, if only memory tells where that is."""
+"""Where inner loops begin is asked for two turns before, if only memory tells where that is;
+what is some way behind, if they follow one another and load from here and there."""
 
 import numpy as np
 import pytest
@@ -76,9 +77,44 @@ def test_the_meaning_stays_and_no_load_is_beyond_an_end(n):
     np.testing.assert_array_equal(before, after)
 
 
+def following(b, q):
+    """A row that begins where the one before ended."""
+    return b.let("r", Load(PTR, q)), b.let("r_stop", Load(PTR, q + 1))
+
+
+def here_and_there(s, q):
+    """A place that is loaded from memory read in order."""
+    return Load(IDX, s).cast(INTP)
+
+
+def test_rows_that_follow_one_another_ask_for_what_is_behind():
+    block = rows(following, here_and_there)
+    assert "prefetch(idx, r + 512)" in block_text(only(block))
+    idx, ptr = np.array([3, 0, 2, 2, 1, 3], np.int32), np.array([0, 2, 2, 5, 6])
+    values = {N: 4, M: 0, IDX: idx, PTR: ptr, VAL: np.arange(9.0), OUT: np.zeros(4, np.int64)}
+    before, after = (run_block(b, values)[1]["out"] for b in (block, only(block)))
+    np.testing.assert_array_equal(before, [3, 0, 5, 3])
+    np.testing.assert_array_equal(after, before)
+
+
+def test_so_they_do_where_pointers_are_cast():
+    def narrow(b, q):
+        r, r_stop = (Load(IDX, at).cast(INTP) for at in (q, q + 1))
+        return b.let("r", r), b.let("r_stop", r_stop)
+
+    assert "prefetch(idx, r + 512)" in block_text(only(rows(narrow, here_and_there)))
+
+
 LEFT = {
-    "rows follow one another": {
-        "where": lambda b, q: (b.let("r", Load(PTR, q)), b.let("r_stop", Load(PTR, q + 1)))
+    "rows follow one another, read in order": {"where": following},
+    "rows may not follow one another": {
+        "where": lambda b, q: (b.let("r", Load(PTR, q * 2)), b.let("r_stop", Load(PTR, q * 2 + 1))),
+        "place": here_and_there,
+    },
+    "pointers change": {
+        "where": following,
+        "place": here_and_there,
+        "then": lambda b, q: b.store(PTR, q, lift(0)),
     },
     "only the inner loop makes the load": {
         "where": lambda b, q: (lift(0), M),
