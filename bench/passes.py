@@ -12,6 +12,7 @@ import numpy as np
 from bench import data as real
 from bench import generators
 from bench.harness import compare
+from bench.hash import accumulate
 from docs.examples import graphs, images, spgemm, tensors
 from finch_core import Tensor, asarray
 from finch_core.compile import Options
@@ -22,6 +23,7 @@ from finch_levels import (
     Pattern,
     SparseBand,
     SparseBlockList,
+    SparseHash,
     SparseList,
     SparsePinpoint,
 )
@@ -124,6 +126,12 @@ def sparse_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), random_csr(100_000, 10), asarray(np.random.rand(100_010))
 
 
+def many_keys() -> tuple[Any, ...]:
+    """A new hash table, keys that come ten times each, at random, and what to add for each."""
+    keys = np.random.default_rng(0).integers(0, 1_000_000, 10_000_000)
+    return Tensor(SparseHash(Element(0.0)), (1_000_000,)), keys, np.random.rand(len(keys))
+
+
 def least_arguments() -> tuple[Any, ...]:
     return Tensor(Dense(Element(np.inf))), asarray(np.random.rand(1024, 1024))
 
@@ -201,6 +209,7 @@ CASES = (
     Case(("fresh",), "a sum of two CSR matrices", total, sum_arguments),
     Case(("prefetch",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
     Case(("prefetch",), "SpMV, CSR, 10 a row, ten million", rows, rows_of(10, 10_000_000)),
+    Case(("prefetch",), "sums in a hash table, a million keys", source(accumulate), many_keys),
     Case(
         ("prefetch",),
         "Gustavson's SpGEMM, 100,000 rows",

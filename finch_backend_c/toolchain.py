@@ -37,7 +37,7 @@ OPTIONAL_FLAGS = (
     NO_GATHERS,
 )
 """Flags for speed, each left out where the compiler refuses it."""
-OTHERWISE = {NO_GATHERS: "-mno-gather"}
+OTHERWISE = {NO_GATHERS: ("-mno-gather",)}
 """What other compilers call a flag: clang, and gcc from version 14 on."""
 _TIMEOUT = 600
 
@@ -150,11 +150,11 @@ def accepted(compiler: Compiler) -> tuple[str, ...]:
     """The optional flags that the compiler takes, by the name that it knows."""
     trial = "int finch_trial(void) { return 0; }\n"
 
-    def takes(flag: str | None) -> bool:
-        return bool(flag) and run(compiler, (*BASE_FLAGS, flag), trial).library is not None
+    def takes(flag: str) -> bool:
+        return run(compiler, (*BASE_FLAGS, flag), trial).library is not None
 
-    names = ((flag, OTHERWISE.get(flag)) for flag in OPTIONAL_FLAGS)
-    return tuple(found for both in names if (found := next(filter(takes, both), None)))
+    names = ((flag, *OTHERWISE.get(flag, ())) for flag in OPTIONAL_FLAGS)
+    return tuple(found for known in names if (found := next(filter(takes, known), None)))
 
 
 def refused(compiler: Compiler, flags: tuple[str, ...], said: str) -> BackendError:

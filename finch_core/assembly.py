@@ -231,7 +231,11 @@ class Prefetch(Statement):
 
 @attrs.frozen
 class Fail(Statement):
-    """Leave the kernel with error ``site``; up to three int64 ``values`` go into its message."""
+    """Leave the kernel with error ``site``; up to three int64 ``values`` go into its message.
+
+    It is no way to end a loop before the end of a buffer: what a turn loads before it may fail,
+    later turns may have loaded already.
+    """
 
     site: int
     values: tuple[Expr, ...] = ()

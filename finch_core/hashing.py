@@ -22,6 +22,9 @@ SLOTS, ENTRIES, HEADER = 0, 1, 2
 FREE = -1
 SMALLEST = 16
 """Slots of an empty table."""
+SPARSE = 1 << 22
+"""Slots up to which three of four are free: probes are short, and foreseen. A larger table costs
+more by its misses than by its probes; of that, and beyond, half of the slots may be taken."""
 MULTIPLIER = 0x9E3779B97F4A7C15
 """An odd number without pattern: 2**64 divided by the golden ratio."""
 DIGIT, SHORT_DIGIT = 11, 8
@@ -103,6 +106,11 @@ def free_slot(b: Builder, table: Buffer, slot: Expr) -> None:
     at = b.let("at", key_at(slot))
     b.store(table, at, FREE)
     b.store(table, at + 1, FREE)
+
+
+def is_full(count: Expr, mask: Expr) -> Expr:
+    """Whether a table of so many entries is to be doubled."""
+    return count * call(prim.ifelse, mask + 1 < SPARSE, 4, 2) > mask
 
 
 def double_table(b: Builder, table: Buffer, keys: Buffer, count: Expr, mask: Var) -> None:

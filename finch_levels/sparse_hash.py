@@ -210,7 +210,7 @@ def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _enter(ctx: Context, lvl: BoundLevel, key: Expr, slot: Any) -> None:
-    """Give a key the next position, in a slot that is free; at most half of the slots are taken."""
+    """Give a key the next position, in a slot that is free."""
     table, keys = lvl.buffer("tbl"), lvl.buffer("key")
     count, mask = lvl.state["count"], lvl.state["mask"]
     append_position(ctx, lvl, count, lvl.state["room"], keys)
@@ -218,7 +218,7 @@ def _enter(ctx: Context, lvl: BoundLevel, key: Expr, slot: Any) -> None:
     ctx.store(table, hashing.key_at(slot), key)
     ctx.store(table, hashing.key_at(slot) + 1, count)
     ctx.assign(count, count + 1)
-    with ctx.if_(count * 2 > mask):
+    with ctx.if_(hashing.is_full(count, mask)):
         hashing.double_table(ctx, table, keys, count, mask)
         ctx.assign(slot, hashing.hash_slot(ctx, table, mask, key))
 

@@ -12,6 +12,16 @@ A processor sees far ahead in one loop, but not beyond the end of an inner one, 
 to guess; so each inner loop begins with waiting for memory, if it begins at a place that another
 load gives. No load is made that the loop would not make itself.
 
+So does a search that begins where a key that was loaded says: it goes on until what it finds there
+ends it.
+
+    for k in range(0, n):                   for k in range(0, n):
+        key = keys[k]                           if k + 8 < n:
+        slot = hash(key) & mask                     slot_ahead = hash(keys[k + 8]) & mask
+        while table[slot] != key:     ->            prefetch(table, slot_ahead)
+            slot = slot + 1 & mask              key = keys[k]
+                                                ...
+
 Where the inner loops go on where the one before ended, and load through what they find there, all
 that is short of them is distance: what they are to go through is asked for some pages before.
 
@@ -30,7 +40,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from finch_core import primitives as prim
-from finch_core.assembly import Block, Break, Fail, For, If, Let, Prefetch, Return, Statement
+from finch_core.assembly import Block, Break, For, If, Let, Prefetch, Return, Statement, While
 from finch_core.assembly_rewrite import (
     Substitution,
     certain,
@@ -48,8 +58,9 @@ from finch_core.optimize.indirect import scattered
 from finch_core.optimize.lanes import stride_along
 from finch_core.simplify import folded
 
-AHEAD = 2
-"""How many turns before. Rows are short: with more, most of them would begin unasked for."""
+AHEAD: dict[type[Statement], int] = {For: 2, While: 8}
+"""How many turns before. Rows are short: with more, most of them would begin unasked for. Probes
+are shorter than memory takes, and follow one another in long loops."""
 
 DISTANCE = 512
 """Elements before they are needed, where rows follow one another: one page of doubles."""
@@ -62,25 +73,31 @@ def prefetch(block: Block, names: Names) -> Block:
     """``block`` with prefetches of where inner loops begin, and of where they will go on."""
     done: list[Statement] = []
     for statement in block.statements:
-        places = _far_places(statement) if isinstance(statement, For) else {}
-        if isinstance(statement, For):
-            statement = _followed(statement)
-        statement = with_blocks(statement, tuple(prefetch(b, names) for b in statement.blocks))
-        if places:
-            assert isinstance(statement, For)
-            done += _asked_for(statement, places, names)
-        else:
-            done.append(statement)
+        inner = tuple(prefetch(b, names) for b in _followed(statement).blocks)
+        done += _asked_for(statement, with_blocks(statement, inner), names)
     return with_statements(block, done)
 
 
-def _asked_for(loop: For, places: Places, names: Names) -> tuple[Statement, ...]:
-    """``loop``, each turn of which asks for these places as they are some turns later."""
+def _asked_for(loop: Statement, done: Statement, names: Names) -> tuple[Statement, ...]:
+    """``done``, which is ``loop`` after other changes: each turn asks for where the next few of its
+    turns begin loops."""
+    if not (isinstance(loop, For) and isinstance(done, For)):
+        return (done,)
+    far = _far_places(loop)
+    if not far:
+        return (done,)
     before: tuple[Statement, ...] = ()
     if not isinstance(loop.stop, Literal) and not _is_kept(loop.stop, loop):
         stop = Var(names.fresh(f"{loop.var.name}_stop"), INTP)
         before, loop = (Let(stop, loop.stop),), attrs.evolve(loop, stop=stop)
-    later = loop.var + Literal(AHEAD, INTP)
+    asking = [_asking(loop, places, AHEAD[kind], names) for kind, places in far.items()]
+    body = Block((*asking, *done.body.statements))
+    return *before, attrs.evolve(done, stop=loop.stop, body=body)
+
+
+def _asking(loop: For, places: Places, ahead: int, names: Names) -> Statement:
+    """What asks for the places of so many turns later, if there is such a turn."""
+    later = loop.var + Literal(ahead, INTP)
     moves: dict[Expr, Expr] = {loop.var: later}
     asking: list[Statement] = []
     for let in _needed(loop, places):
@@ -88,8 +105,7 @@ def _asked_for(loop: For, places: Places, names: Names) -> tuple[Statement, ...]
         asking.append(Let(var, Substitution(moves.get)(let.value)))
         moves[let.var] = var
     asking += [Prefetch(buffer, Substitution(moves.get)(index)) for buffer, index in places]
-    body = Block((If(later < loop.stop, Block(tuple(asking))), *loop.body.statements))
-    return *before, attrs.evolve(loop, body=body)
+    return If(later < loop.stop, Block(tuple(asking)))
 
 
 def _is_kept(expr: Expr, loop: For) -> bool:
@@ -108,58 +124,74 @@ def _needed(loop: For, places: Places) -> list[Let]:
     return found[::-1]
 
 
-def _far_places(loop: For) -> Places:
-    """What the loops in a turn begin with, one element after another, where only memory tells."""
-    places: Places = {}
+def _far_places(loop: For) -> dict[type[Statement], Places]:
+    """What the loops in a turn begin with, where only memory tells, by what they are."""
+    found: dict[type[Statement], Places] = {}
     for inner in _inner_loops(loop):
-        for (buffer, index), known in _known_places(loop, inner):
+        for place, known in _known_places(loop, inner):
             if _is_far(known, loop.var):
-                places[buffer, index] = None
-    return places
+                found.setdefault(type(inner), {})[place] = None
+    return found
 
 
-def _followed(loop: For) -> For:
+def _followed(loop: Statement) -> Statement:
     """``loop``, where each inner loop that goes on where the one before ended asks for what is
     some way behind its beginning."""
+    if not isinstance(loop, For):
+        return loop
     followed = [inner for inner in _inner_loops(loop) if _is_unforeseen(inner)]
     body: list[Statement] = []
     for statement in loop.body.statements:
         if statement in followed:
-            assert isinstance(statement, For)
+            assert isinstance(statement, (For, While))
             body += _later_places(loop, statement)
         body.append(statement)
     return attrs.evolve(loop, body=Block(tuple(body))) if followed else loop
 
 
-def _is_unforeseen(loop: For) -> bool:
+def _is_unforeseen(loop: For | While) -> bool:
     """Whether a loop loads from here and there, which keeps a processor from foreseeing the rest,
     and does so in its own turns."""
-    return bool(scattered(loop)) and not any(isinstance(s, For) for s in loop.body.walk())
+    nested = any(isinstance(s, For) for s in loop.body.walk())
+    return isinstance(loop, For) and bool(scattered(loop)) and not nested
 
 
-def _later_places(loop: For, inner: For) -> Iterator[Prefetch]:
+def _later_places(loop: For, inner: For | While) -> Iterator[Prefetch]:
     for (buffer, index), known in _known_places(loop, inner):
         if _goes_on(known, loop.var):
             yield Prefetch(buffer, folded(index + Literal(DISTANCE, INTP)))
 
 
-def _inner_loops(loop: For) -> list[For]:
-    """The loops that each turn of ``loop`` begins and ends."""
-    if any(isinstance(s, (Break, Fail, Return)) for s in loop.walk()):
+def _inner_loops(loop: For) -> list[For | While]:
+    """The loops that each turn of ``loop`` begins and ends, unless it fails."""
+    if any(isinstance(s, (Break, Return)) for s in loop.walk()):
         return []  # a turn that is never reached need not have anything to load
-    return [s for s in loop.body.statements if isinstance(s, For)]
+    return [s for s in loop.body.statements if isinstance(s, (For, While))]
 
 
-def _known_places(loop: For, inner: For) -> Iterator[tuple[tuple[Buffer, Expr], Expr]]:
+def _known_places(loop: For, inner: For | While) -> Iterator[tuple[tuple[Buffer, Expr], Expr]]:
     """Where ``inner`` begins to go through memory, and what that is in terms of the variable of
-    ``loop`` and of nothing else that changes in it."""
+    ``loop`` and of nothing else that it declares; loads tell it that do not change."""
     changed, twice = changed_names(loop), redeclared_names(loop.body)
-    lets = (s for s in loop.body.statements if isinstance(s, Let) and not s.mutable)
-    meanings: dict[Expr, Expr] = {s.var: s.value for s in lets if s.var.name not in twice}
-    for buffer, index in _first_places(inner):
-        known = in_terms_of(index, meanings)
-        if not read_names(known) & changed - {loop.var.name}:
+    own = {s.var.name for s in loop.body.walk() if isinstance(s, (Let, For))}
+    lets = [s for s in loop.body.statements if isinstance(s, Let) and s.var.name not in twice]
+    begun: dict[Expr, Expr] = {s.var: s.value for s in lets}
+    steady: dict[Expr, Expr] = {s.var: s.value for s in lets if not s.mutable}
+    places = _first_places(inner) if isinstance(inner, For) else _tested_places(inner, begun)
+    parts = certain(loop.body.statements) if places else ()
+    made = {in_terms_of(load, steady) for load in parts if isinstance(load, Load)}
+    for buffer, index in places:
+        known = in_terms_of(index, steady if isinstance(inner, For) else begun)
+        loads = [e for e in known.walk() if isinstance(e, Load)]
+        fickle = set().union(*map(read_names, loads)) & changed - {loop.var.name}
+        if not fickle and not read_names(known) & own and made.issuperset(loads):
             yield (buffer, index), known
+
+
+def _tested_places(loop: While, begun: Mapping[Expr, Expr]) -> Places:
+    """The elements that tell whether ``loop`` begins, by what variables are at first."""
+    tested = Substitution(begun.get)(loop.cond)
+    return {(e.buffer, e.index): None for e in tested.walk() if isinstance(e, Load)}
 
 
 def _first_places(loop: For) -> Places:

@@ -77,8 +77,8 @@ def test_hash_of_a_vector():
         "1_val": [2, 2, 3, 3],
     }
     pairs = sorted(zip(table[2::2], table[3::2], strict=True))
-    assert table[:2] == [16, 4]
-    assert pairs == [(-1, -1)] * 12 + [(1, 0), (2, 1), (4, 2), (5, 3)]
+    assert table[:2] == [32, 4]  # a quarter of 16 is not to be full
+    assert pairs == [(-1, -1)] * 28 + [(1, 0), (2, 1), (4, 2), (5, 3)]
 
 
 def test_hash_keeps_values_in_the_order_of_first_writes():

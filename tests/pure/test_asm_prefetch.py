@@ -105,6 +105,78 @@ def test_so_they_do_where_pointers_are_cast():
     assert "prefetch(idx, r + 512)" in block_text(only(rows(narrow, here_and_there)))
 
 
+def checked(b, q):
+    """A row that there may not be."""
+    k = b.let("k", Load(IDX, q).cast(INTP))
+    with b.if_(k >= M):
+        b.fail(1)
+    return b.let("r", Load(PTR, k)), b.let("r_stop", Load(PTR, k + 1))
+
+
+def test_what_is_loaded_before_a_turn_may_fail_is_loaded_ahead():
+    assert "prefetch(val, r_ahead)" in block_text(only(rows(then=lambda b, q: b.fail(1))))
+
+
+TABLE = Buffer("table", INTP)
+
+
+def probes(before=None, after=None):
+    """For each key, how many slots of a table are looked at to find it."""
+    b = Builder(Names(["n", "m"]), constants=(N, M))
+    mask = b.var("mask", M)
+    with b.for_("q", 0, N) as q:
+        if before is not None:
+            before(b, q)
+        key = b.let("key", Load(IDX, q).cast(INTP))
+        slot = b.var("slot", (key * 5) & mask)
+        seen, count = b.var("seen", Load(TABLE, slot)), b.var("count", 1)
+        with b.while_(seen.ne(key).and_(seen >= 0)):
+            b.assign(slot, (slot + 1) & mask)
+            b.assign(seen, Load(TABLE, slot))
+            b.assign(count, count + 1)
+        b.store(OUT, q, count)
+        b.store(TABLE, slot, key)
+        if after is not None:
+            after(b, q)
+        b.assign(mask, mask | 1)
+    return typed(b.finish())
+
+
+def test_a_probe_is_asked_for_some_turns_before():
+    assert """\
+for q in range(0, n):
+    if q + 8 < n:
+        key_ahead: int64 = int64(idx[q + 8])
+        slot_ahead: int64 = key_ahead * 5 & mask
+        prefetch(table, slot_ahead)
+    key: int64 = int64(idx[q])
+""" in block_text(only(probes()))
+
+
+def test_so_is_one_that_may_fail_after_its_key_is_known():
+    assert "prefetch(table, slot_ahead)" in block_text(only(probes(after=lambda b, q: b.fail(1))))
+
+
+@pytest.mark.parametrize("why", ["a turn may fail before", "a turn may be the last", "keys change"])
+def test_no_probe_is_asked_for_where(why):
+    block = {
+        "a turn may fail before": lambda: probes(before=lambda b, q: b.fail(1)),
+        "a turn may be the last": lambda: probes(after=lambda b, q: b.break_()),
+        "keys change": lambda: probes(after=lambda b, q: b.store(IDX, q, lift(0).cast(IDX.dtype))),
+    }[why]()
+    assert block_text(only(block)) == block_text(block)
+
+
+@pytest.mark.parametrize("n", [0, 1, 8, 9, 20])
+def test_probes_find_what_they_found(n):
+    keys = np.random.default_rng(n).integers(0, 9, n).astype(np.int32)
+    values = {N: n, M: 15, IDX: keys, TABLE: np.full(16, -1), OUT: np.zeros(n, np.int64)}
+    block = probes()
+    before, after = (run_block(b, values)[1] for b in (block, only(block)))
+    np.testing.assert_array_equal(before["out"], after["out"])
+    np.testing.assert_array_equal(before["table"], after["table"])
+
+
 LEFT = {
     "rows follow one another, read in order": {"where": following},
     "rows may not follow one another": {
@@ -123,7 +195,8 @@ LEFT = {
     "rows are not read in order": {"place": lambda s, q: s * 2},
     "indices change": {"then": lambda b, q: b.store(IDX, q, lift(0).cast(IDX.dtype))},
     "rows change": {"then": lambda b, q: b.grow(PTR, q)},
-    "a turn may be the last": {"then": lambda b, q: b.fail(1)},
+    "a turn may be the last": {"then": lambda b, q: b.break_()},
+    "a turn may fail before it loads": {"where": checked},
 }
 
 
