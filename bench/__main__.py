@@ -13,7 +13,7 @@ from typing import Any
 from bench.harness import single_thread, table
 
 RACES = ("spmv", "spgemm", "graphs", "images", "tensors")
-TABLES = ("compile", "hash", "workspace", "passes", "growth", "lowering")
+TABLES = ("compile", "hash", "merge", "workspace", "passes", "growth", "lowering")
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -120,6 +120,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import hash as hashing
 
         return [hashing.run(options.seconds, options.updates)]
+    if options.command == "merge":
+        from bench import merge
+
+        return [merge.run(options.seconds, 10 if options.quick else 1)]
     if options.command == "workspace":
         from bench import workspace
 

@@ -53,6 +53,13 @@ def total(C, A, B):
     return C
 
 
+def copied(c, a):
+    c[...] = 0
+    for i in _:
+        c[i] = a[i]
+    return c
+
+
 def least(m, A):
     m[...] = np.inf
     for i, j in _:
@@ -124,6 +131,13 @@ def random_csr(n: int, each: int, seed: int = 0) -> Tensor:
 
 def sparse_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), random_csr(100_000, 10), asarray(np.random.rand(100_010))
+
+
+def dense_vector() -> tuple[Any, ...]:
+    """A new sparse vector, and a dense one of which one in ten is no zero."""
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(1_000_000) < 0.1, 1.0, 0.0)
+    return Tensor(SparseList(Element(0.0))), values
 
 
 def many_keys() -> tuple[Any, ...]:
@@ -206,7 +220,8 @@ CASES = (
         product_of(10_000),
     ),
     Case(("lanes",), "the least of each row", least, least_arguments),
-    Case(("fresh",), "a sum of two CSR matrices", total, sum_arguments),
+    Case(("fresh", "heads", "rooms"), "a sum of two CSR matrices", total, sum_arguments),
+    Case(("rooms",), "a tenth of a dense vector, appended", copied, dense_vector),
     Case(("prefetch",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
     Case(("prefetch",), "SpMV, CSR, 10 a row, ten million", rows, rows_of(10, 10_000_000)),
     Case(("prefetch",), "sums in a hash table, a million keys", source(accumulate), many_keys),

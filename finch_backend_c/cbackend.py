@@ -22,7 +22,7 @@ grows faster than the kernel, and a merge of many levels is bound by its branche
 _SPARING = ("-O1",)
 
 
-OPTIMISATIONS = frozenset({"restrict", "sort"})
+OPTIMISATIONS = frozenset({"restrict", "rooms", "sort"})
 """What of the backend's own ``Options.disabled`` may name (``docs/performance.md``)."""
 
 

@@ -203,11 +203,20 @@ class For(Stmt):
     body: Block
     bound: str = ""
     pragma: str = ""
+    counts: bool = True
 
 
 @attrs.frozen
 class While(Stmt):
     """``while (cond)``."""
+
+    cond: Expr
+    body: Block
+
+
+@attrs.frozen
+class DoWhile(Stmt):
+    """``do`` once and ``while (cond)``."""
 
     cond: Expr
     body: Block

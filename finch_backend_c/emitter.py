@@ -17,6 +17,7 @@ from finch_backend_c.banks import in_banks, place
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.lanes import Lanes, Reductions, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
+from finch_backend_c.rooms import has_room, parted
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, suffix
 from finch_core import assembly as asm
@@ -218,7 +219,7 @@ class Emitter:
         name = self.scope.variable(s.var.name)
         with self._keeping(s) as around:
             self._turns.append(name)
-            loop = self._loop(s, name, self.block(s.body))
+            loop = self._parted(s, self._loop(s, name, self.block(s.body)))
             self._turns.pop()
         return in_bits(self, s, loop) if gathered(s) else around(loop)
 
@@ -268,8 +269,14 @@ class Emitter:
 
     def _emit_while(self, s: asm.While) -> tuple[c.Stmt, ...]:
         with self._keeping(s) as around:
-            loop = c.While(self.node(s.cond), self.block(s.body))
-        return around((loop,))
+            loop = self._parted(s, (c.While(self.node(s.cond), self.block(s.body)),))
+        return around(loop)
+
+    def _parted(self, s: asm.For | asm.While, loop: Stmts) -> Stmts:
+        """A loop, the last of these statements, apart from where it makes room."""
+        if "rooms" in self.disabled or not has_room(s):
+            return loop
+        return (*loop[:-1], parted(self, s, loop[-1]))
 
     def _emit_if(self, s: asm.If) -> tuple[c.Stmt, ...]:
         cond = self.node(s.cond)

@@ -148,7 +148,7 @@ def _for_head(node: c.For) -> str:
     start = f"{declaration(node.type, node.name)} = {expression(node.start)}"
     if node.bound:
         start, shown = f"{start}, {node.bound} = {limit}", node.bound
-    return f"for ({start}; {node.name} < {shown}; {node.name}++)"
+    return f"for ({start}; {node.name} < {shown};{f' {node.name}++' if node.counts else ''})"
 
 
 def _bare(body: c.Block) -> str | None:
@@ -193,6 +193,13 @@ def _while(node: c.While, depth: int) -> Iterator[str]:
     return _headed(f"while ({expression(node.cond)})", node.body, depth)
 
 
+def _do_while(node: c.DoWhile, depth: int) -> Iterator[str]:
+    pad = INDENT * depth
+    yield f"{pad}do {{"
+    yield from block(node.body, depth + 1)
+    yield from wrapped(f"{pad}}} while ({expression(node.cond)});")
+
+
 def _if(node: c.If, depth: int, head: str = "") -> Iterator[str]:
     head = f"{head}if ({expression(node.cond)})"
     if not node.orelse.statements:
@@ -223,6 +230,7 @@ def _joined(lines: Iterator[str]) -> Iterator[str]:
 _COMPOUND: dict[type, Any] = {
     c.For: _for,
     c.While: _while,
+    c.DoWhile: _do_while,
     c.If: lambda node, depth: _joined(_if(node, depth)),
     c.Declare: lambda node, depth: wrapped(INDENT * depth + _declare(node)),
     c.Label: lambda node, depth: iter([f"{node.name}:"]),

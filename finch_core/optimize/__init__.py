@@ -18,6 +18,7 @@ from finch_core.optimize.elements import elements
 from finch_core.optimize.fills import fills
 from finch_core.optimize.flags import flags
 from finch_core.optimize.fresh import fresh
+from finch_core.optimize.heads import heads
 from finch_core.optimize.indirect import indirect
 from finch_core.optimize.invariant import invariant
 from finch_core.optimize.lanes import lanes
@@ -53,6 +54,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("threaded", threaded),
     ("banks", banks),
     ("prefetch", prefetch),
+    ("heads", heads),
 )
 """The pipeline, in order: each pass with its name."""
 

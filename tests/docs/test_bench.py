@@ -11,11 +11,12 @@ from examples_support import ROOT
 
 sys.path.append(str(ROOT))
 
-from bench import generators, lines, paper, races, report, spmv
+from bench import generators, lines, merge, paper, races, report, spmv
 from bench.data import thresholded
 from bench.graphs import in_order, least_members, levels
 from bench.hand import signatures
 from bench.harness import compare
+from bench.hash import run as hashed
 from bench.losses import losses
 from bench.peers import Levels, load
 
@@ -42,6 +43,12 @@ def test_who_is_slow_takes_no_samples_of_the_others() -> None:
     timing = compare({"fast": lambda: None, "slow": work.sum}, budget=0.02, at_least=2)
     assert timing["fast"].calls > timing["slow"].calls >= 2
     assert timing["fast"].seconds < timing["slow"].seconds
+
+
+def test_loops_by_hand_find_what_kernels_find() -> None:
+    rows = merge.run(0.001, shorter=1000)
+    assert [row["entries"] for row in rows[:1] + rows[-1:]] == ["1,000 and 1,000", "33 and 1,000"]
+    assert len(hashed(0.001, updates=1000)) == 4
 
 
 def test_lines_are_counted_without_comments_and_docstrings() -> None:

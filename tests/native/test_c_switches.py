@@ -51,6 +51,23 @@ def test_a_product_without(name, told, instead):
     np.testing.assert_array_equal(made(*arguments).to_numpy(), dense[0] @ dense[1])
 
 
+@pytest.mark.parametrize("stored", [0, 1, 4, 5, 9, SIZE])
+def test_a_sum_in_loops_that_are_parted_from_making_room(stored):
+    rng = np.random.default_rng(stored)
+    a, b = np.zeros((2, SIZE))
+    for each in (a, b):
+        each[rng.choice(SIZE, stored, replace=False)] = rng.integers(1, 9, stored)
+    kind = SparseList(Element(0.0))
+    arguments = Tensor(kind), Tensor(kind, a), Tensor(kind, b)
+    made, text = lowered(total, arguments)
+    assert text.count(" < c0_room);") == 3
+    assert "} while (i_reached < i_stop && c0_stored < c0_room);" in text
+    np.testing.assert_array_equal(made(*arguments).to_numpy(), a + b)
+    made, text = lowered(total, arguments, "rooms")
+    assert " < c0_room);" not in text
+    np.testing.assert_array_equal(made(*arguments).to_numpy(), a + b)
+
+
 @pytest.mark.parametrize("kind", [RunList, SparseRunList])
 def test_runs_without_a_routine(kind):
     values = np.array([[0.0, 0, 1, 1, 1, 0, 2, 2, 0, 0], [1, 0, 1, 1, 0, 1, 1, 3, 0, 0]])

@@ -1,0 +1,51 @@
+"""Loops that make room at the head of a turn, parted from the turns that have room.
+
+    for (int64_t q = p; q < p_stop;) {
+        if (stored >= room) { ... GROW(val, more); ... }
+        do {
+            val[stored++] = x[q];
+            q++;
+        } while (q < p_stop && stored < room);
+    }
+
+It is the same loop: only, a call in the midst of a loop costs the registers that it may not keep,
+though it is hardly ever made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from finch_backend_c import ctree as c
+from finch_core import assembly as asm
+from finch_core.builder import negation
+from finch_core.optimize.heads import makes_room
+
+if TYPE_CHECKING:
+    from finch_backend_c.emitter import Emitter
+
+
+def has_room(loop: asm.For | asm.While) -> bool:
+    """Whether turns of a loop begin with making room, and have no loop of their own."""
+    head, *rest = loop.body.statements or (None,)
+    inner = (s for top in rest if top is not None for s in top.walk())
+    loops = any(isinstance(s, (asm.For, asm.While, asm.Break)) for s in inner)
+    return head is not None and bool(rest) and makes_room(head) and not loops
+
+
+def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt:
+    """``plain``, the C of a loop that ``has_room``."""
+    assert isinstance(plain, (c.For, c.While))
+    head, check = loop.body.statements[0], plain.body.statements[0]
+    assert isinstance(head, asm.If)
+    turn, room = plain.body.statements[1:], emitter.node(negation(head.cond))
+    if isinstance(plain, c.While):
+        inner = c.DoWhile(c.Binary("&&", plain.cond, room), c.Block(turn))
+        return c.While(plain.cond, c.Block((check, inner)))
+    name = c.Name(plain.name)
+    more = c.Binary("<", name, c.Name(plain.bound) if plain.bound else plain.limit)
+    counted = c.Block((*turn, c.Increment(name)))
+    body = c.Block((check, c.DoWhile(c.Binary("&&", more, room), counted)))
+    return attrs.evolve(plain, body=body, counts=False)
