@@ -169,18 +169,21 @@ def levels(A: Tensor, source: int) -> Any:
 
 @attrs.frozen
 class Network:
-    """The lengths of a graph's edges, stored by where they start and by where they end, and how
-    many start at each vertex."""
+    """The lengths of a graph's edges, stored by where they start and by where they end, how many
+    start at each vertex, and the least length."""
 
     edges: Tensor
     reverse: Tensor
     degrees: Any
+    least: float
 
 
 def network(matrix: Any) -> Network:
     """What shortest paths need of a SciPy matrix of lengths, whatever their source."""
     matrix = scipy.sparse.csr_array(matrix)
-    return Network(*both_ways(matrix, LENGTHS), np.diff(matrix.indptr))
+    edges, reverse = both_ways(matrix, LENGTHS)
+    least = np.min(edges.buffers["2_val"], initial=math.inf)
+    return Network(edges, reverse, np.diff(matrix.indptr), float(least))
 
 
 @kernel
@@ -191,7 +194,7 @@ def _only(active, source):
 
 
 @kernel
-def _push_lengths(after, before, active, next, edges, degrees, work):
+def _push_lengths(after, before, active, next, edges, degrees, work, near):
     """What just improved is taken over, and its neighbours are updated."""
     for i in _:
         if active[i]:
@@ -205,26 +208,33 @@ def _push_lengths(after, before, active, next, edges, degrees, work):
                     after[j] = min(after[j], d)
                     next[j] |= True
     work[...] = 0
+    near[...] = math.inf
     for j in _:
         if next[j]:
             work[()] += degrees[j]
+            near[()] = min(near[()], after[j])
     return next
 
 
 @kernel
-def _pull_lengths(after, before, next, reverse, degrees, work):
-    """Each vertex from all of its neighbours."""
+def _pull_lengths(after, before, next, reverse, degrees, work, near, bound):
+    """Each vertex from all of its neighbours, unless no path can be as short as what it has."""
     next[...] = False
     for j in _:
-        d = Scalar(math.inf)
-        for i in _:
-            d[()] = min(d[()], before[i] + reverse[j, i])
-        after[j] = min(before[j], d[()])
-        next[j] |= d[()] < before[j]
+        after[j] = before[j]
+    for j in _:
+        if before[j] > bound:
+            d = Scalar(math.inf)
+            for i in _:
+                d[()] = min(d[()], before[i] + reverse[j, i])
+            after[j] = min(before[j], d[()])
+            next[j] |= d[()] < before[j]
     work[...] = 0
+    near[...] = math.inf
     for j in _:
         if next[j]:
             work[()] += degrees[j]
+            near[()] = min(near[()], after[j])
     return next
 
 
@@ -241,7 +251,7 @@ class NegativeCycle(ValueError):
     """A cycle of negative length can be reached: there are no shortest paths."""
 
 
-def distances(graph: Network, source: int, alpha: float = 0.3) -> Any:
+def distances(graph: Network, source: int, alpha: float = 0.1) -> Any:
     """The length of the shortest path from the source to each vertex; infinity: there is none.
 
     A round pulls where more than ``alpha`` of all edges start at a vertex that improved in the last
@@ -251,15 +261,16 @@ def distances(graph: Network, source: int, alpha: float = 0.3) -> Any:
     before, after = np.full(size, math.inf), np.full(size, math.inf)
     before[source] = 0.0
     active, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
-    work = np.array(graph.degrees[source])
+    work, near, bound = np.array(graph.degrees[source]), Scalar(math.inf), graph.least
     _only(active, source)
     for _round in range(size):
         if not (leaving := int(work)):
             return before
         if leaving > many:
-            _pull_lengths(after, before, next, graph.reverse, graph.degrees, work)
+            _pull_lengths(after, before, next, graph.reverse, graph.degrees, work, near, bound)
         else:
-            _push_lengths(after, before, active, next, graph.edges, graph.degrees, work)
+            _push_lengths(after, before, active, next, graph.edges, graph.degrees, work, near)
+        bound = near.value + graph.least  # who is to improve, does so through who just did
         before, after, active, next = after, before, next, active
     if work:
         raise NegativeCycle("a cycle of negative length can be reached from the source")

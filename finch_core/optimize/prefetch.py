@@ -139,24 +139,24 @@ def _followed(loop: Statement) -> Statement:
     some way behind its beginning."""
     if not isinstance(loop, For):
         return loop
-    followed = [inner for inner in _inner_loops(loop) if _is_unforeseen(inner)]
+    unforeseen = [inner for inner in _inner_loops(loop) if _is_unforeseen(inner)]
     body: list[Statement] = []
     for statement in loop.body.statements:
-        if statement in followed:
-            assert isinstance(statement, (For, While))
+        if isinstance(statement, For) and statement in unforeseen:
             body += _later_places(loop, statement)
         body.append(statement)
-    return attrs.evolve(loop, body=Block(tuple(body))) if followed else loop
+    return with_blocks(loop, (with_statements(loop.body, body),))
 
 
-def _is_unforeseen(loop: For | While) -> bool:
+def _is_unforeseen(loop: Statement) -> bool:
     """Whether a loop loads from here and there, which keeps a processor from foreseeing the rest,
     and does so in its own turns."""
-    nested = any(isinstance(s, For) for s in loop.body.walk())
-    return isinstance(loop, For) and bool(scattered(loop)) and not nested
+    if not isinstance(loop, For) or any(isinstance(s, For) for s in loop.body.walk()):
+        return False
+    return bool(scattered(loop))
 
 
-def _later_places(loop: For, inner: For | While) -> Iterator[Prefetch]:
+def _later_places(loop: For, inner: For) -> Iterator[Prefetch]:
     for (buffer, index), known in _known_places(loop, inner):
         if _goes_on(known, loop.var):
             yield Prefetch(buffer, folded(index + Literal(DISTANCE, INTP)))

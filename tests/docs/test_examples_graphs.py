@@ -97,6 +97,16 @@ def test_shortest_paths_and_their_tree(name: str) -> None:
             assert parents[j] == -1
 
 
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("low", [-0.2, 0.0, 3.0])
+@pytest.mark.parametrize("alpha", [-1.0, 0.1, 2.0], ids=["pull", "both", "push"])
+def test_distances_however_they_are_found(name: str, low: float, alpha: float) -> None:
+    lengths = np.triu(GRAPHS[name], 1) if low < 0 else GRAPHS[name]  # no cycle of negative length
+    lengths = lengths_of(lengths, low)
+    found = programs.distances(as_edges(lengths), 3, alpha)
+    np.testing.assert_allclose(found, distances_by_hand(lengths)[3])
+
+
 def test_negative_edges_and_negative_cycles() -> None:
     lengths = np.full((4, 4), math.inf)
     lengths[0, 1], lengths[1, 2], lengths[0, 2], lengths[2, 3] = 4, -3, 2, 1
