@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 def has_room(loop: asm.For | asm.While) -> bool:
     """Whether turns of a loop begin with making room, and have no loop of their own."""
-    head, *rest = loop.body.statements or (None,)
-    inner = (s for top in rest if top is not None for s in top.walk())
-    loops = any(isinstance(s, (asm.For, asm.While, asm.Break)) for s in inner)
-    return head is not None and bool(rest) and makes_room(head) and not loops
+    head, turn = loop.body.statements[:1], loop.body.statements[1:]
+    if not turn or not makes_room(*head):
+        return False
+    inner = (s for top in turn for s in top.walk())
+    return not any(isinstance(s, (asm.For, asm.While, asm.Break)) for s in inner)
 
 
 def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt:

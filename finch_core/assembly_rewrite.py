@@ -146,6 +146,12 @@ def read_names(expr: Expr) -> set[str]:
     return names
 
 
+def used_names(*statements: Statement) -> set[str]:
+    """Names of the variables and buffers that expressions in ``statements`` depend on."""
+    inner = (s for top in statements for s in top.walk())
+    return {name for s in inner for expr in s.expressions for name in read_names(expr)}
+
+
 def stored_by(expr: Expr) -> set[str]:
     """Names of the buffers that functions called in ``expr`` store to."""
     return {

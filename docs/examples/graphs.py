@@ -255,7 +255,9 @@ def distances(graph: Network, source: int, alpha: float = 0.1) -> Any:
     """The length of the shortest path from the source to each vertex; infinity: there is none.
 
     A round pulls where more than ``alpha`` of all edges start at a vertex that improved in the last
-    one, else it pushes. Raises ``NegativeCycle`` where one can be reached.
+    one, else it pushes. Whoever is to improve does so through one who just did: no path is shorter
+    than the least distance of those and the least edge, and a pull leaves out who is as near.
+    Raises ``NegativeCycle`` where one can be reached.
     """
     size, many = len(graph.degrees), alpha * graph.edges.nstored
     before, after = np.full(size, math.inf), np.full(size, math.inf)
@@ -270,7 +272,7 @@ def distances(graph: Network, source: int, alpha: float = 0.1) -> Any:
             _pull_lengths(after, before, next, graph.reverse, graph.degrees, work, near, bound)
         else:
             _push_lengths(after, before, active, next, graph.edges, graph.degrees, work, near)
-        bound = near.value + graph.least  # who is to improve, does so through who just did
+        bound = near.value + graph.least
         before, after, active, next = after, before, next, active
     if work:
         raise NegativeCycle("a cycle of negative length can be reached from the source")

@@ -39,6 +39,7 @@ from finch_core.assembly_rewrite import (
     changed_names,
     leaves,
     read_names,
+    used_names,
     with_blocks,
     with_statements,
 )
@@ -112,12 +113,7 @@ def _headed(body: Block) -> Block:
 
 def _are_independent(statement: Statement, others: Sequence[Statement]) -> bool:
     """Whether ``statement`` may as well come after ``others``."""
-    if leaves(statement):
-        return False
     own, theirs = changed_names(statement), changed_names(*others)
-    return not own & (theirs | _read(*others)) and not theirs & _read(statement)
-
-
-def _read(*statements: Statement) -> set[str]:
-    inner = (s for top in statements for s in top.walk())
-    return {name for s in inner for expr in s.expressions for name in read_names(expr)}
+    if leaves(statement) or theirs & used_names(statement):
+        return False
+    return not own & (theirs | used_names(*others))

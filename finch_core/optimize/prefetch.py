@@ -127,24 +127,23 @@ def _needed(loop: For, places: Places) -> list[Let]:
 def _far_places(loop: For) -> dict[type[Statement], Places]:
     """What the loops in a turn begin with, where only memory tells, by what they are."""
     found: dict[type[Statement], Places] = {}
-    for inner in _inner_loops(loop):
-        for place, known in _known_places(loop, inner):
-            if _is_far(known, loop.var):
-                found.setdefault(type(inner), {})[place] = None
+    for inner, place, known in _known_places(loop):
+        if _is_far(known, loop.var):
+            found.setdefault(type(inner), {})[place] = None
     return found
 
 
 def _followed(loop: Statement) -> Statement:
     """``loop``, where each inner loop that goes on where the one before ended asks for what is
     some way behind its beginning."""
-    if not isinstance(loop, For):
+    if not isinstance(loop, For) or not any(map(_is_unforeseen, loop.body.statements)):
         return loop
-    unforeseen = [inner for inner in _inner_loops(loop) if _is_unforeseen(inner)]
-    body: list[Statement] = []
-    for statement in loop.body.statements:
-        if isinstance(statement, For) and statement in unforeseen:
-            body += _later_places(loop, statement)
-        body.append(statement)
+    asking: dict[int, list[Statement]] = {}
+    for inner, (buffer, index), known in _known_places(loop):
+        if _is_unforeseen(inner) and _goes_on(known, loop.var):
+            later = folded(index + Literal(DISTANCE, INTP))
+            asking.setdefault(id(inner), []).append(Prefetch(buffer, later))
+    body = [part for s in loop.body.statements for part in (*asking.get(id(s), ()), s)]
     return with_blocks(loop, (with_statements(loop.body, body),))
 
 
@@ -156,36 +155,31 @@ def _is_unforeseen(loop: Statement) -> bool:
     return bool(scattered(loop))
 
 
-def _later_places(loop: For, inner: For) -> Iterator[Prefetch]:
-    for (buffer, index), known in _known_places(loop, inner):
-        if _goes_on(known, loop.var):
-            yield Prefetch(buffer, folded(index + Literal(DISTANCE, INTP)))
-
-
-def _inner_loops(loop: For) -> list[For | While]:
-    """The loops that each turn of ``loop`` begins and ends, unless it fails."""
-    if any(isinstance(s, (Break, Return)) for s in loop.walk()):
-        return []  # a turn that is never reached need not have anything to load
-    return [s for s in loop.body.statements if isinstance(s, (For, While))]
-
-
-def _known_places(loop: For, inner: For | While) -> Iterator[tuple[tuple[Buffer, Expr], Expr]]:
-    """Where ``inner`` begins to go through memory, and what that is in terms of the variable of
-    ``loop`` and of nothing else that it declares; loads tell it that do not change."""
+def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr], Expr]]:
+    """Loops that each turn of ``loop`` begins and ends, unless it fails; where each begins to go
+    through memory; and what that is in terms of the variable of ``loop`` and of nothing else that
+    it declares. Loads tell it that do not change."""
+    inner_loops = [s for s in loop.body.statements if isinstance(s, (For, While))]
+    if not inner_loops or any(isinstance(s, (Break, Return)) for s in loop.walk()):
+        return  # a turn that is never reached need not have anything to load
     changed, twice = changed_names(loop), redeclared_names(loop.body)
     own = {s.var.name for s in loop.body.walk() if isinstance(s, (Let, For))}
     lets = [s for s in loop.body.statements if isinstance(s, Let) and s.var.name not in twice]
     begun: dict[Expr, Expr] = {s.var: s.value for s in lets}
     steady: dict[Expr, Expr] = {s.var: s.value for s in lets if not s.mutable}
-    places = _first_places(inner) if isinstance(inner, For) else _tested_places(inner, begun)
-    parts = certain(loop.body.statements) if places else ()
+    parts = certain(loop.body.statements)
     made = {in_terms_of(load, steady) for load in parts if isinstance(load, Load)}
-    for buffer, index in places:
-        known = in_terms_of(index, steady if isinstance(inner, For) else begun)
-        loads = [e for e in known.walk() if isinstance(e, Load)]
-        fickle = set().union(*map(read_names, loads)) & changed - {loop.var.name}
-        if not fickle and not read_names(known) & own and made.issuperset(loads):
-            yield (buffer, index), known
+    for inner in inner_loops:
+        if isinstance(inner, For):
+            places, meanings = _first_places(inner), steady
+        else:
+            places, meanings = _tested_places(inner, begun), begun
+        for buffer, index in places:
+            known = in_terms_of(index, meanings)
+            loads = [e for e in known.walk() if isinstance(e, Load)]
+            fickle = set().union(*map(read_names, loads)) & changed - {loop.var.name}
+            if not fickle and not read_names(known) & own and made.issuperset(loads):
+                yield inner, (buffer, index), known
 
 
 def _tested_places(loop: While, begun: Mapping[Expr, Expr]) -> Places:

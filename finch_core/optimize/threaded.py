@@ -16,6 +16,7 @@ from finch_core.assembly_rewrite import (
     changed_names,
     read_names,
     redeclared_names,
+    used_names,
     with_blocks,
     with_statements,
 )
@@ -77,11 +78,7 @@ def _is_raised(statement: Statement, flag: str) -> bool:
 
 def _names_differ(first: Block, second: Block) -> bool:
     declared = {s.var.name for s in first.statements if isinstance(s, Let)}
-    return not declared & (changed_names(*second.statements) | _reads(second))
-
-
-def _reads(block: Block) -> set[str]:
-    return {name for s in block.walk() for expr in s.expressions for name in read_names(expr)}
+    return not declared & (changed_names(*second.statements) | used_names(*second.statements))
 
 
 def _joined(first: If, second: If, flag: str) -> If:
