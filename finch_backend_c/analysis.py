@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-import attrs
-
 from finch_core import assembly as asm
 from finch_core.assembly_rewrite import read_names
 from finch_core.expressions import Buffer, Expr, Invoke, Length, Overlaps, Var
+from finch_core.records import frozen
 
 Params = tuple[Var | Buffer, ...]
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Usage:
     """The uses in a block. ``functions`` are looked into where they are invoked."""
 

@@ -11,25 +11,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import stat
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import attrs
+from finch_core.records import frozen
 
 FORMAT = "2"
 """Changes whenever an older entry must not be used: the text or the calling of kernels changed."""
 MOST_BYTES = 1 << 29
 """The size beyond which the cache is trimmed, to half of it."""
 _STORES_A_CHECK = 32
-"""The size is looked at when a process has stored its first kernel, and after this many more."""
+"""One store of so many looks at the size of the cache, by chance: most processes store few."""
 
 
-@attrs.frozen
+@frozen
 class Entry:
     """A compiled kernel: the library's path, its C text, and the letters of its parameters."""
 
@@ -60,7 +58,8 @@ def location() -> Path:
 
 def directory() -> Path | None:
     """The cache's directory, made if need be; ``None`` where it cannot be trusted or used."""
-    for path in dict.fromkeys((location(), _spare())):
+    for found in (location, _spare):
+        path = found()
         with contextlib.suppress(OSError):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if _private(path):
@@ -72,6 +71,8 @@ def directory() -> Path | None:
 
 def _spare() -> Path:
     """For users without a home directory."""
+    import tempfile  # not needed by those who have one
+
     return Path(tempfile.gettempdir(), f"finch-python-{os.getuid()}")
 
 
@@ -122,16 +123,13 @@ def store(entry: str, library: bytes, source: str, signature: str) -> Entry | No
     if path is None:
         return None
     try:
-        if next(_stores) % _STORES_A_CHECK == 0:
+        if int(digest[:8], 16) % _STORES_A_CHECK == 0:
             _trim()
         _write(path / f"{digest}.so", library)
         _write_text(path / f"{entry}.txt", "\n".join((digest, signature, source)))
     except OSError:
         return None
     return Entry(path / f"{digest}.so", source, signature)
-
-
-_stores = itertools.count()
 
 
 def remember(entry: str, facts: Sequence[str]) -> None:
@@ -176,6 +174,8 @@ def _write_text(path: Path, text: str) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """Write aside, then rename: a reader sees the old file or the new one, whole."""
+    import tempfile  # not needed to read
+
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +9,7 @@ import attrs
 
 from finch_backend_c import cache, loader, toolchain
 from finch_core.errors import BackendError
+from finch_core.records import define
 
 if TYPE_CHECKING:
     from finch_core.assembly import Kernel
@@ -26,7 +25,7 @@ OPTIMISATIONS = frozenset({"restrict", "rooms", "sort"})
 """What of the backend's own ``Options.disabled`` may name (``docs/performance.md``)."""
 
 
-@attrs.define
+@define
 class CBackend:
     """Kernels in C, compiled by the system's compiler and kept on disk.
 
@@ -65,6 +64,8 @@ class CBackend:
             kept = cache.store(self._entry(compiler, key), library, source, letters)
             if kept is not None:
                 return loader.load(str(kept.library), source, letters)
+        import tempfile  # not needed where there is a cache
+
         with tempfile.TemporaryDirectory(prefix="finch-") as folder:
             path = Path(folder, "kernel.so")
             path.write_bytes(library)
@@ -86,8 +87,8 @@ class CBackend:
         told = {}
         if not self.available():
             compiler = toolchain.find()
-            told["compiler"] = shlex.join(compiler.command)
-            told["flags"] = shlex.join(self._flags(compiler))
+            told["compiler"] = toolchain.joined(compiler.command)
+            told["flags"] = toolchain.joined(self._flags(compiler))
         path, files, size = cache.info()
         where = "none: no directory can be used" if path is None else str(path)
         return {**told, "cache": f"{where}, {files:,} files, {size:,} bytes"}

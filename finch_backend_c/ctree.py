@@ -6,7 +6,7 @@ The nodes know syntax alone. What they mean, and which C type an expression has,
 
 from __future__ import annotations
 
-import attrs
+from finch_core.records import frozen
 
 
 class Expr:
@@ -15,21 +15,21 @@ class Expr:
     __slots__ = ()
 
 
-@attrs.frozen
+@frozen
 class Name(Expr):
     """An identifier."""
 
     text: str
 
 
-@attrs.frozen
+@frozen
 class Number(Expr):
     """A constant, as it is spelt; a leading minus binds like the unary operator."""
 
     text: str
 
 
-@attrs.frozen
+@frozen
 class Unary(Expr):
     """A prefix operator, ``__real__`` too."""
 
@@ -37,7 +37,7 @@ class Unary(Expr):
     operand: Expr
 
 
-@attrs.frozen
+@frozen
 class Binary(Expr):
     """An infix operator."""
 
@@ -46,7 +46,7 @@ class Binary(Expr):
     right: Expr
 
 
-@attrs.frozen
+@frozen
 class Ternary(Expr):
     """``cond ? then : orelse``."""
 
@@ -55,7 +55,7 @@ class Ternary(Expr):
     orelse: Expr
 
 
-@attrs.frozen
+@frozen
 class Subscript(Expr):
     """``base[index]``."""
 
@@ -63,7 +63,7 @@ class Subscript(Expr):
     index: Expr
 
 
-@attrs.frozen
+@frozen
 class Member(Expr):
     """``base.field``."""
 
@@ -71,7 +71,7 @@ class Member(Expr):
     field: str
 
 
-@attrs.frozen
+@frozen
 class Call(Expr):
     """A function or macro applied to arguments."""
 
@@ -79,7 +79,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@attrs.frozen
+@frozen
 class Cast(Expr):
     """``(type)operand``."""
 
@@ -87,7 +87,7 @@ class Cast(Expr):
     operand: Expr
 
 
-@attrs.frozen
+@frozen
 class Compound(Expr):
     """A compound literal: ``(type){items}``."""
 
@@ -95,14 +95,14 @@ class Compound(Expr):
     items: tuple[Expr, ...]
 
 
-@attrs.frozen
+@frozen
 class Initializer(Expr):
     """What an array starts from: ``{items}``."""
 
     items: tuple[Expr, ...]
 
 
-@attrs.frozen
+@frozen
 class Range(Expr):
     """An item for the first ``count`` elements: ``[0 ... count - 1] = value``."""
 
@@ -116,7 +116,7 @@ class Stmt:
     __slots__ = ()
 
 
-@attrs.frozen
+@frozen
 class Declare(Stmt):
     """``type name = value;`` where ``type`` carries its qualifiers (``double *restrict ``)."""
 
@@ -125,7 +125,7 @@ class Declare(Stmt):
     value: Expr | None = None
 
 
-@attrs.frozen
+@frozen
 class Assign(Stmt):
     """``target op value;`` with ``op`` one of ``=``, ``+=``, ..."""
 
@@ -134,61 +134,61 @@ class Assign(Stmt):
     op: str = "="
 
 
-@attrs.frozen
+@frozen
 class Increment(Stmt):
     """``target++``."""
 
     target: Expr
 
 
-@attrs.frozen
+@frozen
 class Evaluate(Stmt):
     """An expression for what it does: a call."""
 
     value: Expr
 
 
-@attrs.frozen
+@frozen
 class Goto(Stmt):
     """``goto label``."""
 
     label: str
 
 
-@attrs.frozen
+@frozen
 class Label(Stmt):
     """The place that a ``Goto`` names."""
 
     name: str
 
 
-@attrs.frozen
+@frozen
 class Return(Stmt):
     """``return value``."""
 
     value: Expr
 
 
-@attrs.frozen
+@frozen
 class Break(Stmt):
     """``break``."""
 
 
-@attrs.frozen
+@frozen
 class Comment(Stmt):
     """Lines for the reader."""
 
     text: str
 
 
-@attrs.frozen
+@frozen
 class Block:
     """Statements in order."""
 
     statements: tuple[Stmt, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class For(Stmt):
     """``for (type name = start; name < limit; name++)``.
 
@@ -206,7 +206,7 @@ class For(Stmt):
     counts: bool = True
 
 
-@attrs.frozen
+@frozen
 class While(Stmt):
     """``while (cond)``."""
 
@@ -214,7 +214,7 @@ class While(Stmt):
     body: Block
 
 
-@attrs.frozen
+@frozen
 class DoWhile(Stmt):
     """``do`` once and ``while (cond)``."""
 
@@ -222,7 +222,7 @@ class DoWhile(Stmt):
     body: Block
 
 
-@attrs.frozen
+@frozen
 class If(Stmt):
     """``if (cond)``, with an ``else`` if ``orelse`` has statements."""
 
@@ -231,7 +231,7 @@ class If(Stmt):
     orelse: Block = Block()
 
 
-@attrs.frozen
+@frozen
 class Function:
     """A definition; ``head`` is the declaration up to the closing parenthesis, in parts."""
 

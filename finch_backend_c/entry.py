@@ -28,6 +28,7 @@ from finch_backend_c.spelling import ctype, is_math, struct, structs
 from finch_core import assembly as asm
 from finch_core.dtypes import concrete
 from finch_core.expressions import Buffer, Var
+from finch_core.records import frozen
 
 _WORD = {"i": "int64_t", "b": "int64_t", "u": "uint64_t", "f": "double"}
 WORK = "static __attribute__((noinline)) int64_t"
@@ -50,7 +51,7 @@ def _letter(param: asm.Record | asm.Argument) -> str:
 # -- the kernel -------------------------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Entry:
     """The pieces of one kernel while it is put together."""
 

@@ -54,6 +54,7 @@ from finch_core.dtypes import concrete
 from finch_core.expressions import Expr, Literal, Load, Var
 from finch_core.optimize.indirect import LONG as INDIRECT
 from finch_core.optimize.indirect import scattered
+from finch_core.records import define
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
@@ -235,7 +236,7 @@ def _names_around(loop: asm.For | asm.While, reductions: Reductions) -> set[str]
     return names
 
 
-@attrs.define
+@define
 class Lanes:
     """Arrays with ``count`` lanes for each of some variables, and for ``loads`` that are not to
     be gathered."""

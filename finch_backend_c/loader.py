@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 
 import _cffi_backend as cffi
-import attrs
+
+from finch_core.records import define
 
 SYMBOL = "finch_kernel"
 """What a library exports."""
@@ -30,7 +31,7 @@ def _ffi() -> Any:
     return cffi.FFI()
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class CKernel:
     """A compiled kernel.
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.helpers import has
 from finch_backend_c.spelling import ctype, literal, suffix
 from finch_core.dtypes import is_tuple, tuple_fields
+from finch_core.records import frozen
 
 DType = np.dtype[Any]
 FLOAT32: DType = np.dtype(np.float32)
 
 
-@attrs.frozen
+@frozen
 class Value:
     """A C expression, its dtype, and whether its C type may be a narrower integer type."""
 

@@ -1,21 +1,20 @@
-"""The C compiler: which one, with which flags, and what it says when it fails."""
+"""The C compiler: which one, with which flags, and what it says when it fails.
+
+Modules are imported where they are used that a process whose kernels are on disk does not need.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
-import shlex
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-import attrs
-
 from finch_core.errors import BackendError
+from finch_core.records import frozen
 
 BASE_FLAGS = (
     "-O3",
@@ -42,7 +41,7 @@ OTHERWISE = {NO_GATHERS: ("-mno-gather",)}
 _TIMEOUT = 600
 
 
-@attrs.frozen
+@frozen
 class Compiler:
     """A command that compiles C, and the file by whose date and size a new version shows."""
 
@@ -78,7 +77,7 @@ def find() -> Compiler:
     ``ziglang``. Raises ``BackendError`` naming all that was tried."""
     tried = []
     for label, command in _candidates():
-        file = shutil.which(command[0])
+        file = _which(command[0])
         if file is not None:
             return Compiler((file, *command[1:]), os.path.realpath(file))
         tried.append(label)
@@ -95,23 +94,47 @@ def find() -> Compiler:
     )
 
 
+def _which(command: str) -> str | None:
+    """Where the shell finds a command: as ``shutil.which`` does, without all archivers."""
+    places = [""] if os.path.dirname(command) else os.get_exec_path()
+    files = (os.path.join(place, command) for place in places)
+    return next((f for f in files if os.path.isfile(f) and os.access(f, os.X_OK)), None)
+
+
 def _candidates() -> Iterator[tuple[str, list[str]]]:
-    named = shlex.split(os.environ.get("CC", ""))
+    named = _words("CC")
     if named:
-        yield f"CC={shlex.join(named)}", named
+        yield f"CC={joined(named)}", named
     for name in ("cc", "gcc", "clang"):
         yield name, [name]
 
 
 def extra_flags() -> tuple[str, ...]:
     """The flags that ``FINCH_CFLAGS`` appends."""
-    return tuple(shlex.split(os.environ.get("FINCH_CFLAGS", "")))
+    return tuple(_words("FINCH_CFLAGS"))
+
+
+def _words(variable: str) -> list[str]:
+    """An environment variable as the shell splits it."""
+    text = os.environ.get(variable, "")
+    if not text:
+        return []
+    import shlex
+
+    return shlex.split(text)
+
+
+def joined(command: Iterable[str]) -> str:
+    """A command as one types it."""
+    import shlex
+
+    return shlex.join(command)
 
 
 # -- running ----------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class Outcome:
     """Of a run of the compiler: the library it wrote, or nothing and its words."""
 
@@ -121,7 +144,8 @@ class Outcome:
 
 def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
     """Compile ``source`` in a directory of its own, which does not outlive the call."""
-    import subprocess  # not needed where the kernel is on disk
+    import subprocess
+    import tempfile
 
     with tempfile.TemporaryDirectory(prefix="finch-") as folder:
         text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
@@ -159,7 +183,7 @@ def accepted(compiler: Compiler) -> tuple[str, ...]:
 
 def refused(compiler: Compiler, flags: tuple[str, ...], said: str) -> BackendError:
     """The error for a compiler that fails, with its own words."""
-    command = shlex.join([*compiler.command, *flags])
+    command = joined([*compiler.command, *flags])
     return BackendError(
         f"the C compiler failed: {command}\n{_indented(said)}",
         hint="set CC to another compiler, or check FINCH_CFLAGS if you set it",

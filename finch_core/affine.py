@@ -16,9 +16,10 @@ from finch_core import primitives as prim
 from finch_core.dtypes import INTP, Type, concrete, is_weak
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, cast, lift
 from finch_core.operators import Operator
+from finch_core.records import frozen
 
 
-@attrs.frozen
+@frozen
 class Scope:
     """Where an expression stands: the loops around it, outermost first.
 
@@ -78,7 +79,7 @@ def is_given(index: Expr) -> bool:
     return isinstance(index, Modified) and index.modifier == "given"
 
 
-@attrs.frozen
+@frozen
 class Affine:
     """``index + rest``, or ``rest - index`` where ``sign`` is -1; ``rest`` is known outside the
     loop of ``index``."""

@@ -19,9 +19,10 @@ from finch_core.bounds import strict
 from finch_core.dtypes import concrete, is_tuple, is_weak, same
 from finch_core.expressions import FALSE, TRUE, Call, Expr, Literal, cast, fold_literals
 from finch_core.operators import Operator, literal_value, operator
+from finch_core.records import frozen
 
 
-@attrs.frozen
+@frozen
 class Rule:
     """A rewriting of calls: ``apply`` gives the new expression, or None where it does not match.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from finch_core.errors import FinchError, Span
 from finch_core.expressions import Buffer, Expr, Var
+from finch_core.records import frozen
 
 
 class Statement:
@@ -38,7 +39,7 @@ class Statement:
                 yield from statement.walk()
 
 
-@attrs.frozen
+@frozen
 class Block:
     """Statements in order; variables it declares end with it."""
 
@@ -52,7 +53,7 @@ class Block:
         return bool(self.statements)
 
 
-@attrs.frozen
+@frozen
 class Let(Statement):
     """Declare ``var`` with a value; only a ``mutable`` one is assigned again."""
 
@@ -65,7 +66,7 @@ class Let(Statement):
         return (self.value,)
 
 
-@attrs.frozen
+@frozen
 class Assign(Statement):
     """``var = value``."""
 
@@ -77,7 +78,7 @@ class Assign(Statement):
         return (self.value,)
 
 
-@attrs.frozen
+@frozen
 class Store(Statement):
     """``buffer[index] = value``."""
 
@@ -90,7 +91,7 @@ class Store(Statement):
         return (self.index, self.value)
 
 
-@attrs.frozen
+@frozen
 class For(Statement):
     """``for var in range(start, stop)``: the bounds are evaluated once.
 
@@ -116,7 +117,7 @@ class For(Statement):
         return (self.body,)
 
 
-@attrs.frozen
+@frozen
 class While(Statement):
     """``while cond: body``."""
 
@@ -132,7 +133,7 @@ class While(Statement):
         return (self.body,)
 
 
-@attrs.frozen
+@frozen
 class If(Statement):
     """``if cond: body``, ``else: orelse``.
 
@@ -154,12 +155,12 @@ class If(Statement):
         return (self.body, self.orelse)
 
 
-@attrs.frozen
+@frozen
 class Break(Statement):
     """Leave the innermost loop."""
 
 
-@attrs.frozen
+@frozen
 class Grow(Statement):
     """Give ``buffer`` room for at least ``size`` elements, keeping its contents.
 
@@ -174,7 +175,7 @@ class Grow(Statement):
         return (self.size,)
 
 
-@attrs.frozen
+@frozen
 class Fill(Statement):
     """``buffer[start:stop] = value``; nothing where ``stop <= start``."""
 
@@ -188,7 +189,7 @@ class Fill(Statement):
         return (self.start, self.stop, self.value)
 
 
-@attrs.frozen
+@frozen
 class Move(Statement):
     """``target[to:to+count] = source[begin:begin+count]``; they may be one buffer and overlap."""
 
@@ -203,7 +204,7 @@ class Move(Statement):
         return (self.to, self.begin, self.count)
 
 
-@attrs.frozen
+@frozen
 class Sort(Statement):
     """Sort ``buffer[start:stop]`` (integers) ascending."""
 
@@ -216,7 +217,7 @@ class Sort(Statement):
         return (self.start, self.stop)
 
 
-@attrs.frozen
+@frozen
 class Prefetch(Statement):
     """``buffer[index]`` is going to be needed soon: a hint, which changes nothing. ``index`` may
     be beyond an end; what it is computed from is not."""
@@ -229,7 +230,7 @@ class Prefetch(Statement):
         return (self.index,)
 
 
-@attrs.frozen
+@frozen
 class Fail(Statement):
     """Leave the kernel with error ``site``; up to three int64 ``values`` go into its message.
 
@@ -245,7 +246,7 @@ class Fail(Statement):
         return self.values
 
 
-@attrs.frozen
+@frozen
 class Return(Statement):
     """The value of a function."""
 
@@ -256,7 +257,7 @@ class Return(Statement):
         return (self.value,)
 
 
-@attrs.frozen
+@frozen
 class Comment(Statement):
     """Text for the reader of the generated code."""
 
@@ -276,7 +277,7 @@ class Function:
     body: Block
 
 
-@attrs.frozen
+@frozen
 class Slot:
     """One entry of a tensor's record that a kernel uses.
 
@@ -290,7 +291,7 @@ class Slot:
     written: bool = False
 
 
-@attrs.frozen
+@frozen
 class Record:
     """A parameter: the record of one tensor. ``local`` ones belong to the kernel's workspaces."""
 
@@ -299,14 +300,14 @@ class Record:
     local: bool = False
 
 
-@attrs.frozen
+@frozen
 class Argument:
     """A parameter: a run-time scalar, passed by value."""
 
     var: Var
 
 
-@attrs.frozen
+@frozen
 class Site:
     """A place where a kernel may fail: the exception, its message (formatted with the values of
     ``Fail``), where in the program, and the remedy. An ``early`` one comes before any change."""
@@ -322,7 +323,7 @@ OUT_OF_MEMORY = 0
 """The site that every kernel has: a ``Grow`` that got no memory."""
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Kernel:
     """A whole kernel. ``sites[0]`` is out of memory."""
 

@@ -48,11 +48,12 @@ from finch_core.expressions import (
     Overlaps,
     Var,
 )
+from finch_core.records import frozen
 
 _LONG = 300
 
 
-@attrs.frozen
+@frozen
 class _Context:
     """What may be used where a statement stands."""
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from importlib import metadata
 from types import MappingProxyType
 
-import attrs
-
 from finch_core.abi import Backend
+from finch_core.entry_points import EntryPoint, installed
 from finch_core.errors import BackendError
 from finch_core.plugin_checks import describe
-from finch_core.plugins import installed, origin
+from finch_core.records import frozen
 
 GROUP = "finch.backends"
 """The entry-point group of backends."""
@@ -33,7 +31,7 @@ REQUIRED = ("available", "compile", "load")
 """The methods of a backend (see ``abi.Backend``)."""
 
 
-@attrs.frozen
+@frozen
 class Choice:
     """A backend and the reason for taking it; ``refused`` says of others why they were not."""
 
@@ -45,7 +43,7 @@ class Choice:
 class Backends:
     """The installed backends, each loaded when it is first asked for. Safe to use from threads."""
 
-    def __init__(self, entries: Iterable[metadata.EntryPoint] | None = None) -> None:
+    def __init__(self, entries: Iterable[EntryPoint] | None = None) -> None:
         self._lock = threading.RLock()
         found = installed(GROUP) if entries is None else entries
         self._entries = _by_name(found)
@@ -103,7 +101,7 @@ class Backends:
                 self._loaded[name] = _load(self._entry(name))
             return self._loaded[name]
 
-    def _entry(self, name: str) -> metadata.EntryPoint:
+    def _entry(self, name: str) -> EntryPoint:
         claims = self._entries.get(name, ())
         if not claims:
             raise BackendError(f"there is no backend {name!r}", hint=self._list())
@@ -125,20 +123,20 @@ def _rank(name: str) -> int:
     return {PREFERRED: 0, LAST: 2}.get(name, 1)
 
 
-def _owner(entry: metadata.EntryPoint) -> str:
-    return " ".join(origin(entry))
+def _owner(entry: EntryPoint) -> str:
+    return " ".join(entry.origin)
 
 
 def _by_name(
-    entries: Iterable[metadata.EntryPoint],
-) -> Mapping[str, tuple[metadata.EntryPoint, ...]]:
-    table: dict[str, tuple[metadata.EntryPoint, ...]] = {}
-    for entry in sorted(entries, key=lambda e: (e.name, origin(e))):
+    entries: Iterable[EntryPoint],
+) -> Mapping[str, tuple[EntryPoint, ...]]:
+    table: dict[str, tuple[EntryPoint, ...]] = {}
+    for entry in sorted(entries, key=lambda e: (e.name, e.origin)):
         table[entry.name] = (*table.get(entry.name, ()), entry)
     return MappingProxyType(table)
 
 
-def _load(entry: metadata.EntryPoint) -> Backend:
+def _load(entry: EntryPoint) -> Backend:
     where = f"the backend {entry.name!r} ({_owner(entry)})"
     try:
         backend: Backend = entry.load()()

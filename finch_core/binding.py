@@ -16,6 +16,7 @@ from finch_core.errors import FormatError
 from finch_core.expressions import Buffer, Expr, Literal, Var
 from finch_core.level import Format, Mode
 from finch_core.notation import Extent
+from finch_core.records import define, frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -96,7 +97,7 @@ class TensorLike:
         return None
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class BoundLevel:
     """A level of a bound tensor: its format, and the variables that hold its parts.
 
@@ -148,7 +149,7 @@ class BoundLevel:
         self.format.thaw(ctx, self, ctx.lift(stop))
 
 
-@attrs.frozen
+@frozen
 class Fiber(TensorLike):
     """The fiber at position ``pos`` of a level; ``dirty`` is set when anything in it is written."""
 
@@ -218,7 +219,7 @@ class Fiber(TensorLike):
         return self.lvl.format.settled(ctx, self, op, dtype)
 
 
-@attrs.frozen
+@frozen
 class Constant(TensorLike):
     """A subtensor that is one value throughout; ``extents`` are its dimensions, if it has any."""
 
@@ -249,7 +250,7 @@ class Constant(TensorLike):
         return self.value
 
 
-@attrs.frozen
+@frozen
 class Discard(TensorLike):
     """A subtensor whose updates are dropped."""
 
@@ -277,7 +278,7 @@ class Discard(TensorLike):
         pass
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class BoundTensor:
     """An argument or local: its name in the program, its levels, and whose its memory is."""
 

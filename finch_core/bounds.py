@@ -24,6 +24,7 @@ from finch_core.expressions import TRUE, Access, Call, Expr, Index, Name, lift, 
 from finch_core.functions import coalesce
 from finch_core.notation import Extent, Loop, Stmt, Update
 from finch_core.prover import split
+from finch_core.records import frozen
 from finch_core.rewrite import rewrite_expr
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _both(ctx: Context, *conds: Expr) -> Expr:
 # -- what is out of range along a part of a loop ------------------------------------------------
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class OutOfRange(Expr):
     """What would be read beyond the end of a dimension. A statement that needs it fails."""
 
@@ -155,7 +156,7 @@ class OutOfRange(Expr):
         ctx.fail(ctx.site(OutOfBounds, message.format(self.what), self.span, _READING), *values)
 
 
-@attrs.frozen
+@frozen
 class Beyond(TensorLike):
     """A subtensor that is not there: reading or writing an element of it fails."""
 

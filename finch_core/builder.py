@@ -41,6 +41,7 @@ from finch_core.assembly import (
 )
 from finch_core.dtypes import BOOL, INTP, concrete
 from finch_core.expressions import Buffer, Call, Expr, Invoke, Literal, Var, call, cast, lift
+from finch_core.records import define
 
 _WORDS = (
     "alignas alignof asm auto bool break case char const constexpr continue default do double "
@@ -100,7 +101,7 @@ def negation(cond: Expr) -> Expr:
     return cond.not_()
 
 
-@attrs.define
+@define
 class _Frame:
     """A block under construction; ``branch`` is an ``if`` that an ``else`` may still follow."""
 

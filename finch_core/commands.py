@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from importlib import metadata
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.backends import Backends, backends
 from finch_core.errors import BackendError, FinchError
 from finch_core.plugins import DISTRIBUTION, Entry, hub
+from finch_core.records import frozen
 
 
-@attrs.frozen
+@frozen
 class Report:
     """What a command has to say, and whether all is well."""
 

@@ -21,6 +21,7 @@ from finch_core.expressions import Expr, Literal, Var
 from finch_core.layout import layout
 from finch_core.notation import Declare, Local, Program, Stmt
 from finch_core.plugins import hub
+from finch_core.records import define, frozen
 from finch_core.signatures import Signature, bind, describe, parameters, tensor_signature
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
@@ -31,7 +32,7 @@ if TYPE_CHECKING:  # what lowers is imported when something is lowered
 STAGES = ("program", "normalized", "assembly", "source")
 
 
-@attrs.frozen
+@frozen
 class Options:
     """How a kernel is compiled. ``disabled`` names rules, assembly passes and optimisations of the
     backend to leave out, which changes times, not answers (for tests and ``bench/passes.py``)."""
@@ -46,7 +47,7 @@ class Options:
         return f"strict={self.strict} disabled={sorted(self.disabled)}"
 
 
-@attrs.frozen
+@frozen
 class Argument:
     """A parameter, free name or local of the program, bound.
 
@@ -58,7 +59,7 @@ class Argument:
     in_registers: bool = False
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class Lowered:
     """A program specialised to signatures. Stages are made when they are asked for."""
 
@@ -163,7 +164,7 @@ class Lowered:
         return _Timer(self.seconds, stage)
 
 
-@attrs.define
+@define
 class _Timer:
     seconds: dict[str, float]
     stage: str

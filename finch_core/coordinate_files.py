@@ -15,6 +15,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.files import Array, Content, Coordinates
+from finch_core.records import frozen
 
 FIELDS = {
     b"real": np.dtype(np.float64),
@@ -26,7 +27,7 @@ FIELDS = {
 """dtypes of Matrix Market's fields; a pattern is read as ones."""
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Lines:
     """The lines of a file that are not blank or comments, with their 1-based numbers."""
 

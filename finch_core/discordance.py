@@ -12,15 +12,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 
-import attrs
-
 from finch_core.affine import Scope
 from finch_core.errors import PerformanceWarning, Span, explained, quote
 from finch_core.expressions import Access, Expr, Index
 from finch_core.level import Order
+from finch_core.records import frozen
 
 
-@attrs.frozen
+@frozen
 class Discordance:
     """A read that costs more than it looks: what, where, and what would work."""
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import attrs
 
+from finch_core.records import frozen
 
-@attrs.frozen
+
+@frozen
 class Source:
     """The text of a kernel's file that spans point into."""
 
@@ -19,7 +21,7 @@ class Source:
     """Line number in the file of ``lines[0]``."""
 
 
-@attrs.frozen
+@frozen
 class Span:
     """A stretch of one source line: 1-based line number in the file, 0-based columns."""
 

@@ -17,6 +17,7 @@ import numpy as np
 from finch_core import primitives as prim
 from finch_core.dtypes import BOOL, INTP, Type, concrete, is_weak, same, type_of
 from finch_core.operators import Operator, literal_value
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.assembly import Function
@@ -165,7 +166,7 @@ class Literal(Expr):
         return hash(self.value if self._is_plain() else int(literal_value(self.value, int)))
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Var(Expr):
     """A variable of the assembly, by name."""
 
@@ -177,7 +178,7 @@ class Var(Expr):
         return self.type
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Buffer:
     """A block of elements of one dtype, by name; ``growable`` if a kernel may reallocate it."""
 
@@ -248,7 +249,7 @@ class Load(Expr):
         return Load(self.buffer, children[0])
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Length(Expr):
     """The number of elements for which a buffer has room."""
 
@@ -259,7 +260,7 @@ class Length(Expr):
         return INTP
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Overlaps(Expr):
     """Whether two buffers share memory."""
 
@@ -297,7 +298,7 @@ class Invoke(Expr):
 # -- only in programs -----------------------------------------------------------------------
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Index(Expr):
     """A loop index. Its type is Python's ``int``, so that it follows its operand's width."""
 
@@ -308,7 +309,7 @@ class Index(Expr):
         return int
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Name(Expr):
     """A name standing alone: a ``let`` variable, or a run-time scalar argument or free name.
 

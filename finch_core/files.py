@@ -18,10 +18,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError, quote
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.tensor import Tensor
@@ -30,7 +30,7 @@ PathLike = str | os.PathLike[str]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Coordinates:
     """A tensor as a file lists it: ``coords[k]`` are 0-based indices of dimension ``k``.
 

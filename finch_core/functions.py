@@ -11,13 +11,13 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.dtypes import Type, is_tuple, promote, tuple_dtype, tuple_fields, type_of
 from finch_core.expressions import Call, Expr, Literal, Var
 from finch_core.operators import Operator, by_promotion, cast_value, operator, register
+from finch_core.records import frozen
 
 # -- missing --------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ missing = MissingType()
 """The value of a permissive read out of bounds."""
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Missing(Expr):
     """``missing`` as an expression. It has the type of what it stands for, if that is known."""
 

@@ -30,6 +30,7 @@ from finch_core.interpreter_code import (
     plain,
     routine,
 )
+from finch_core.records import define, frozen
 
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +40,7 @@ def backend() -> Interpreter:
     return Interpreter()
 
 
-@attrs.frozen
+@frozen
 class Interpreter:
     """The backend ``interpreter``.
 
@@ -119,7 +120,7 @@ def _write(slot: Slot, record: Array, value: Any) -> int:
 # -- calls ----------------------------------------------------------------------------------
 
 
-@attrs.define
+@define
 class InterpretedKernel:
     """A kernel ready to run; ``source`` is the text of its assembly.
 

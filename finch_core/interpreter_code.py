@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any, NoReturn
 
-import attrs
 import numpy as np
 
 from finch_core import primitives as prim
@@ -53,6 +52,7 @@ from finch_core.expressions import (
     Var,
 )
 from finch_core.operators import Operator, cast_value, literal_value
+from finch_core.records import define, frozen
 
 INT64 = np.dtype(np.int64)
 POISON = 0xA5
@@ -78,7 +78,7 @@ class Failure(Exception):
         self.site, self.values = site, values
 
 
-@attrs.define
+@define
 class Memory:
     """Where a call's ``Grow`` gets memory; allocation number ``fail_alloc`` (from 0) fails."""
 
@@ -122,7 +122,7 @@ class Scope:
         return code
 
 
-@attrs.frozen
+@frozen
 class Routine:
     """The code of a ``Function``."""
 

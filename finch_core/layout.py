@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import attrs
-
 from finch_core.abi import words
 from finch_core.level import Field, Format
+from finch_core.records import frozen
 
 
-@attrs.frozen
+@frozen
 class Part:
     """One field of one level, at word ``offset`` of the record; ``number`` counts the buffers."""
 
@@ -25,7 +24,7 @@ class Part:
         return 2 if self.field.is_buffer else words(self.field.dtype)
 
 
-@attrs.frozen
+@frozen
 class Layout:
     """The record of a format: dimensions first, then scalars, then buffers."""
 

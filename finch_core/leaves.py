@@ -9,6 +9,7 @@ import numpy as np
 
 from finch_core.level import Format, leaf_dtype
 from finch_core.operators import cast_value
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from finch_core.expressions import Expr
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class ValueLeaf(Format):
     """A leaf of values of one dtype; what is not stored is ``fill``.
 

@@ -13,12 +13,12 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.expressions import Expr
 from finch_core.limits import Limit
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -50,7 +50,7 @@ class Order(enum.Enum):
     ANY = "in any order"
 
 
-@attrs.frozen
+@frozen
 class Field:
     """A buffer or a persistent scalar of a level."""
 

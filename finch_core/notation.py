@@ -15,6 +15,7 @@ import attrs
 from finch_core.errors import Source, Span
 from finch_core.expressions import Access, Expr, Index, Name
 from finch_core.operators import Operator
+from finch_core.records import frozen
 
 
 def _span() -> Any:
@@ -45,7 +46,7 @@ class Stmt:
             yield from body.walk()
 
 
-@attrs.frozen(order=False)
+@frozen(order=False)
 class Extent(Expr):
     """EXTENT: the half-open range from ``start`` up to ``stop``."""
 
@@ -60,7 +61,7 @@ class Extent(Expr):
         return Extent(*children)
 
 
-@attrs.frozen
+@frozen
 class Sequential(Stmt):
     """BLOCK: statements in order. ``Let`` binds until its end."""
 
@@ -75,7 +76,7 @@ class Sequential(Stmt):
         return Sequential(bodies, span=self.span)
 
 
-@attrs.frozen
+@frozen
 class Loop(Stmt):
     """LOOP: ``for index in extent``; dimensionalization finds an extent of ``None`` (``_``)."""
 
@@ -98,7 +99,7 @@ class Loop(Stmt):
         return Loop(self.index, extent, bodies[0], span=self.span)
 
 
-@attrs.frozen
+@frozen
 class Update(Stmt):
     """ASSIGN: ``target = value``, or ``target <<op>>= value``.
 
@@ -121,7 +122,7 @@ class Update(Stmt):
         return Update(target, self.op, exprs[1], fresh=self.fresh, span=self.span)
 
 
-@attrs.frozen
+@frozen
 class Define(Stmt):
     """DEFINE: ``let name = value`` in ``body``."""
 
@@ -142,7 +143,7 @@ class Define(Stmt):
         return Define(self.name, exprs[0], bodies[0], span=self.span)
 
 
-@attrs.frozen
+@frozen
 class Sieve(Stmt):
     """SIEVE: ``if cond``; ``orelse`` is what runs where the condition is false."""
 
@@ -163,7 +164,7 @@ class Sieve(Stmt):
         return Sieve(exprs[0], bodies[0], bodies[1], span=self.span)
 
 
-@attrs.frozen
+@frozen
 class Declare(Stmt):
     """DECLARE: ``tensor .= init`` over ``dims`` (found by dimensionalization)."""
 
@@ -182,7 +183,7 @@ class Declare(Stmt):
         return Declare(self.tensor, exprs[0], dims, span=self.span)
 
 
-@attrs.frozen
+@frozen
 class Freeze(Stmt):
     """FREEZE: end the updates of a tensor and make it ready for reading."""
 
@@ -190,7 +191,7 @@ class Freeze(Stmt):
     span: Span | None = _span()
 
 
-@attrs.frozen
+@frozen
 class Thaw(Stmt):
     """THAW: make a tensor that was read ready for updates again."""
 
@@ -198,7 +199,7 @@ class Thaw(Stmt):
     span: Span | None = _span()
 
 
-@attrs.frozen
+@frozen
 class Local:
     """A tensor made inside the kernel: ``w = Tensor(fmt)`` or ``t = Scalar(0.0)``.
 
@@ -211,7 +212,7 @@ class Local:
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
 
-@attrs.frozen
+@frozen
 class Program:
     """A parsed kernel.
 

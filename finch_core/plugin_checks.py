@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-import attrs
 import pluggy
 
 from finch_core import hookspecs
 from finch_core.errors import quote
 from finch_core.level import Format
 from finch_core.operators import Operator, operator_for, operators
+from finch_core.records import frozen
 
 REGISTERING: Mapping[str, str] = MappingProxyType(
     {
@@ -62,7 +61,7 @@ class RejectedError(Exception):
         super().__init__(reason)
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Contribution:
     """One object that a plugin registers."""
 
@@ -129,6 +128,8 @@ def _probe() -> pluggy.PluginManager:
 def _check_hook(caller: pluggy.HookCaller) -> None:
     """Refuse misspelt hooks, and defaults: pluggy before 1.7 would not pass such arguments."""
     if not caller.has_spec():
+        import difflib  # needed for this message only
+
         close = difflib.get_close_matches(caller.name, _known_hooks(), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else f"; hooks are {quote(_known_hooks())}"
         raise RejectedError(f"there is no hook {caller.name!r}{hint}")

@@ -10,11 +10,8 @@ looked up. A name that two plugins claim is refused, and the error names both.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +19,7 @@ import attrs
 import pluggy
 
 from finch_core import operators as registry
+from finch_core.entry_points import EntryPoint, installed
 from finch_core.errors import PluginError, quote
 from finch_core.hookspecs import PROJECT
 from finch_core.plugin_checks import (
@@ -33,6 +31,7 @@ from finch_core.plugin_checks import (
     hooks_of,
     manager,
 )
+from finch_core.records import frozen
 
 GROUP = "finch.plugins"
 """The entry-point group of plugins."""
@@ -50,7 +49,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 _REMEDY = "docs/hooks.md has what each hook takes; where a name is taken, block(name) gives it up"
 
 
-@attrs.frozen
+@frozen
 class Failure:
     """Why the plugin or object ``name`` of a distribution is not there."""
 
@@ -63,7 +62,7 @@ class Failure:
         return f"{_origin(self)}: {self.reason}"
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Plugin:
     """A plugin that was taken: where it comes from and what it registers."""
 
@@ -81,7 +80,7 @@ def _origin(plugin: Plugin | Failure) -> str:
     return f"{plugin.name!r} ({plugin.distribution} {plugin.version})"
 
 
-@attrs.frozen
+@frozen
 class Entry:
     """A line of ``Hub.report``; ``failure`` is empty for a plugin that works."""
 
@@ -107,7 +106,7 @@ class Hub:
         """Changes whenever a plugin comes or goes: for caches of what plugins may change."""
 
     @classmethod
-    def discover(cls, entries: Iterable[metadata.EntryPoint] | None = None) -> Hub:
+    def discover(cls, entries: Iterable[EntryPoint] | None = None) -> Hub:
         """A hub with all installed plugins (or those of ``entries``).
 
         Raises ``PluginError`` where there are none at all: the package is not installed.
@@ -289,18 +288,17 @@ class Hub:
             text += "; failed: " + "; ".join(map(str, self._failures))
         return text
 
-    def _load(self, entry: metadata.EntryPoint) -> None:
+    def _load(self, entry: EntryPoint) -> None:
         if entry.name in self._blocked:
             return
-        distribution, version = origin(entry)
         try:
             module = entry.load()
         # a plugin may end the interpreter while it is imported, too
         except (Exception, SystemExit) as error:
             reason = f"it does not load: {describe(error)}"
-            failure: Failure | None = Failure(entry.name, distribution, version, reason)
+            failure: Failure | None = Failure(entry.name, *entry.origin, reason)
         else:
-            failure = self._add(module, entry.name, distribution, version)
+            failure = self._add(module, entry.name, *entry.origin)
         if failure is not None:
             self._failures += (failure,)
 
@@ -352,46 +350,9 @@ class Hub:
         self.generation += 1
 
 
-def installed(group: str) -> Iterable[metadata.EntryPoint]:
-    """The entry points of a group. They are looked for once on a path, for all groups."""
-    found: metadata.EntryPoints = _on_path(tuple(sys.path)).select(group=group)
-    return found
-
-
-@lru_cache(maxsize=1)
-def _on_path(path: tuple[str, ...]) -> Any:
-    """All entry points, in a type that differs between versions of Python."""
-    return metadata.entry_points()
-
-
-def origin(entry: metadata.EntryPoint) -> tuple[str, str]:
-    """The name and version of the distribution that an entry point comes from."""
-    dist = entry.dist
-    if dist is None:
-        return "(unknown distribution)", "0"
-    known = _origins.get(id(dist))
-    if known is None:
-        known = _origins[id(dist)] = (dist, _name_and_version(dist))
-    return known[1]
-
-
-def _name_and_version(dist: metadata.Distribution) -> tuple[str, str]:
-    """Read off the first lines: each property of ``dist`` parses the whole of its metadata."""
-    text = dist.read_text("METADATA") or dist.read_text("PKG-INFO") or ""
-    lines = (line.partition(":") for line in text.split("\n\n", 1)[0].splitlines())
-    headers = {name.lower(): value.strip() for name, _, value in lines}
-    if headers.keys() >= {"name", "version"}:
-        return headers["name"], headers["version"]
-    return dist.name, dist.version
-
-
-_origins: dict[int, tuple[metadata.Distribution, tuple[str, str]]] = {}
-"""Names and versions by the identity of the distribution, which is kept alive here."""
-
-
-def _sorted(entries: Iterable[metadata.EntryPoint]) -> list[metadata.EntryPoint]:
+def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
     """By name; where two distributions claim one, this distribution first."""
-    return sorted(entries, key=lambda e: (e.name, origin(e)[0] != DISTRIBUTION, origin(e)))
+    return sorted(entries, key=lambda e: (e.name, e.distribution != DISTRIBUTION, e.origin))
 
 
 _lock = threading.RLock()

@@ -27,6 +27,7 @@ from finch_core.notation import (
     Update,
 )
 from finch_core.operators import cast_value
+from finch_core.records import frozen
 from finch_core.reference_code import Code, Emitter, inside, is_permissive, strip
 from finch_core.reference_extents import Extents, accesses
 from finch_core.reference_wrappers import as_seen, unwrapped
@@ -107,7 +108,7 @@ def _extents(
     return extents
 
 
-@attrs.frozen
+@frozen
 class _Writer:
     """Writes statements as lines of Python."""
 

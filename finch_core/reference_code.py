@@ -19,12 +19,13 @@ from finch_core.errors import OutOfBounds
 from finch_core.expressions import Access, Call, Cast, Expr, Index, Literal, Modified, Name, Var
 from finch_core.functions import Missing, MissingType, coalesce, missing
 from finch_core.operators import Operator, cast_value, literal_value
+from finch_core.records import define, frozen
 
 _NATIVE = {prim.add: "+", prim.sub: "-", prim.mul: "*", prim.lt: "<", prim.le: "<=",
            prim.gt: ">", prim.ge: ">=", prim.eq: "==", prim.ne: "!="}  # fmt: skip
 
 
-@attrs.frozen
+@frozen
 class Code:
     """Text of an expression, its type, and whether its value may be ``missing``."""
 
@@ -33,7 +34,7 @@ class Code:
     maybe: bool = False
 
 
-@attrs.define
+@define
 class Emitter:
     """Writes expressions. ``types`` knows the names' types, ``tensors`` the dtypes; ``constants``
     gathers what the text refers to; ``safe`` are accesses whose plain indices are in bounds."""

@@ -17,12 +17,13 @@ from finch_core import primitives as prim
 from finch_core.errors import DimensionMismatch
 from finch_core.expressions import Access, Call, Expr, Index, Modified, Name
 from finch_core.notation import Declare, Loop, Program, Stmt, Update
+from finch_core.records import define
 
 Range = tuple[int | None, int | None]
 Sizes = list[int | None]
 
 
-@attrs.define
+@define
 class Extents:
     """What is found: ranges of inferred loops and sizes of declared tensors, by ``id`` of the
     statement. ``shapes`` are the tensors' own sizes, ``scalars`` the known run-time numbers.

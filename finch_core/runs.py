@@ -20,6 +20,7 @@ from finch_core.dtypes import BOOL, INTP, Type
 from finch_core.expressions import TRUE, Access, Buffer, Expr, Index, Literal, Load, Var, call
 from finch_core.level import Field, Format
 from finch_core.notation import Extent, Loop, Sieve, Stmt, Update
+from finch_core.records import frozen
 from finch_core.routines import append_position, is_fill, same_value
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def bind_scratch(lvl: BoundLevel, format: Format | None = None) -> BoundLevel:
 # -- subfibers as a whole -------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class _Flag(TensorLike):
     """A bool variable as a 0-dimensional tensor, to be set."""
 

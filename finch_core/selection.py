@@ -24,6 +24,7 @@ from finch_core.level import RANDOM_ACCESS, Mode
 from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
 from finch_core.looplets.transform import around_thunk
 from finch_core.notation import Define, Extent, Sequential, Stmt
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class At(TensorLike):
     """``inner`` at ``index`` of its outermost dimension. Where that is out of bounds, what is read
     of it fails; where something is ``sure`` to be read, the loop fails as a whole."""
@@ -115,7 +116,7 @@ class At(TensorLike):
         return found
 
 
-@attrs.frozen
+@frozen
 class Failing(Looplet):
     """Fails wherever it stands: nothing else of a loop that begins is worth its code."""
 
@@ -126,7 +127,7 @@ class Failing(Looplet):
         ctx.fork(region.start < region.stop, lambda: self.failure.fail(ctx))
 
 
-@attrs.frozen
+@frozen
 class Missed(Looplet):
     """A run that fails where it is read. It comes before all else: where that is so, it does not
     matter what else is read."""

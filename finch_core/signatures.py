@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import attrs
-
 from finch_core.binding import BoundTensor, TensorLike, bind_level
 from finch_core.builder import Names
 from finch_core.dtypes import Type
 from finch_core.expressions import Var
 from finch_core.level import Format
+from finch_core.records import frozen
 
 
 class Signature:
@@ -20,7 +19,7 @@ class Signature:
     __slots__ = ()
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class TensorSignature(Signature):
     """A tensor of some format; ``fixed`` if its memory is not ours to resize (a NumPy array)."""
 
@@ -28,14 +27,14 @@ class TensorSignature(Signature):
     fixed: bool = False
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class ScalarSignature(Signature):
     """A run-time number."""
 
     type: Type
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class WrappedSignature(Signature):
     """A wrapper around a tensor: ``key`` is what code depends on of the wrapper itself.
 
@@ -48,7 +47,7 @@ class WrappedSignature(Signature):
     key: Any
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class ImplicitSignature(Signature):
     """A tensor without memory, such as a mask: ``key`` is what code depends on of it.
 

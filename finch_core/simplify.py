@@ -15,6 +15,7 @@ from finch_core.expressions import Call, Cast, Expr, Literal, cast
 from finch_core.functions import Missing
 from finch_core.notation import Define, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.operators import Operator, literal_value
+from finch_core.records import frozen
 from finch_core.rewrite import rewrite, substitute_name
 from finch_core.updates import update_dtype
 
@@ -84,7 +85,7 @@ def _number(expr: Expr) -> Expr:
     return attrs.evolve(expr, structural=False) if isinstance(expr, Literal) else expr
 
 
-@attrs.frozen
+@frozen
 class StatementRule:
     """A rewriting of statements of class ``about``; ``apply`` gives None where it does not fit."""
 

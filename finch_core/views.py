@@ -10,11 +10,13 @@ from typing import Any
 
 import attrs
 
+from finch_core.records import frozen
+
 Place = tuple[int, ...]
 Range = tuple[int, int]
 
 
-@attrs.frozen
+@frozen
 class View:
     """A tensor as it is seen through wrappers.
 
@@ -56,7 +58,7 @@ class View:
         return attrs.evolve(self, place=place, **changes)
 
 
-@attrs.frozen
+@frozen
 class Example:
     """One way to use a wrapper: ``make`` wraps a tensor, and ``view`` is what comes out.
 

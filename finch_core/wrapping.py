@@ -14,6 +14,7 @@ from finch_core.dtypes import Type
 from finch_core.errors import FormatError
 from finch_core.expressions import Access, Expr, Modified, Var
 from finch_core.notation import Extent
+from finch_core.records import frozen
 from finch_core.signatures import Signature, wrapped_signature
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from finch_core.looplets import Looplet
 
 
-@attrs.frozen
+@frozen
 class Wrapped(TensorLike):
     """``inner``, changed along the dimensions whose entry in ``parts`` is not None."""
 
@@ -108,7 +109,7 @@ def _shown(part: Any) -> str:
     return expression_text(part) if isinstance(part, Expr) else str(part)
 
 
-@attrs.frozen
+@frozen
 class Seen(TensorLike):
     """An argument that is a wrapper around ``inner``: wrapperization writes it as index expressions
     of ``inner``, so that wrappers nest in any order."""

@@ -12,6 +12,7 @@ from finch_core.errors import FormatError
 from finch_core.level import Format, Mode, Order, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import positions_below
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from finch_core.expressions import Expr
 
 
-@attrs.frozen
+@frozen
 class Dense(Format):
     """A level that stores every subfiber: ``fiber(l, p)[i]`` is ``fiber(l.lvl, p * shape + i)``."""
 

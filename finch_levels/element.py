@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.expressions import Expr, Literal, Load, call
 from finch_core.leaves import ValueLeaf
 from finch_core.level import Field, Format, Mode
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from finch_core.operators import Operator
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Element(ValueLeaf):
     """A leaf with a value at each position; what is not stored is ``fill``.
 

@@ -14,6 +14,7 @@ from finch_core.errors import FormatError
 from finch_core.expressions import TRUE, Expr
 from finch_core.level import Field, Format, Mode, Order
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
@@ -29,7 +30,7 @@ def _only_false(instance: object, attribute: object, fill: Any) -> None:
         )
 
 
-@attrs.frozen
+@frozen
 class Pattern(Format):
     """A leaf without values: True at each stored position, False elsewhere."""
 

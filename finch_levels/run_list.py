@@ -17,6 +17,7 @@ from finch_core.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Run, Stepper, Thunk
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import (
     append_position,
     check_index_width,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class RunList(Format):
     """A level of runs: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run ``q`` goes
     from where the one before it ended to before index ``right[q]``, with its subfiber at position
@@ -158,7 +159,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 # -- writing --------------------------------------------------------------------------------
 
 
-@attrs.frozen
+@frozen
 class _Writing:
     """A fiber that is being written: its first run, where the runs so far end, whether the last is
     one of fill that a gap has left, and whether anything was written."""

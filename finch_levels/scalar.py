@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.expressions import Expr, call
 from finch_core.leaves import ValueLeaf
 from finch_core.level import Field, Format, Mode
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from finch_core.operators import Operator
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class ScalarLeaf(ValueLeaf):
     """One value, without a buffer."""
 

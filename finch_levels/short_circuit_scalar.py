@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.expressions import Expr
 from finch_core.level import Format
 from finch_core.looplets.short_circuit import fixed_point
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.tensor import Tensor
 from finch_levels.scalar import ScalarLeaf
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from finch_core.operators import Operator
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class ShortCircuitScalarLeaf(ScalarLeaf):
     """One value; a loop that reduces into it looks after each step whether that is of use still."""
 

@@ -15,6 +15,7 @@ from finch_core.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Switch, Thunk
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import (
     accumulate_counts,
     block,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class SparseBand(Format):
     """A level that stores one block of subfibers a fiber: that of fiber ``p`` ends at index
     ``idx[p]`` (its last; 0 where nothing is stored) and has the positions ``ofs[p]`` up to

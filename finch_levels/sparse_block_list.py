@@ -15,6 +15,7 @@ from finch_core.expressions import Expr, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import (
     accumulate_counts,
     append_entry,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class SparseBlockList(Format):
     """A level that stores blocks of subfibers: those of fiber ``p`` are ``ptr[p]`` up to
     ``ptr[p + 1]``, where block ``q`` ends at index ``idx[q]`` (its last) and has the positions

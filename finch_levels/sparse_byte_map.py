@@ -20,6 +20,7 @@ from finch_core.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import positions_below, require_width
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _kept(name: str, role: str, init: int = 0) -> Field:
     return Field(name, INTP, role, is_buffer=False, init=init, private=True)
 
 
-@attrs.frozen
+@frozen
 class SparseByteMap(Format):
     """A level with room for every subfiber, at position ``p * shape + i``; ``tbl``, a bool for each
     position, says which are stored.

@@ -17,6 +17,7 @@ from finch_core.expressions import Expr, Literal, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import append_position, check_index_width, require_width
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class SparseHash(Format):
     """A level that stores subfibers in the order in which they were first written, and finds them
     by their key ``p * shape + i`` in a hash table.

@@ -26,6 +26,7 @@ from finch_core.looplets import (
     Thunk,
 )
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import (
     check_index_width,
     require_single,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class SparseInterval(Format):
     """A level that stores at most one run of equal subfibers a fiber: that of fiber ``p`` goes from
     index ``left[p]`` to ``right[p]`` (its last) and is stored at position ``p``; where there is

@@ -24,6 +24,7 @@ from finch_core.looplets import (
     Thunk,
 )
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import (
     accumulate_counts,
     append_position,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class SparseList(Format):
     """A level that stores some subfibers: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``,
     at the indices ``idx[q]``, in increasing order.

@@ -15,6 +15,7 @@ from finch_core.level import Field, Format, Mode, Order, check_child, integer_dt
 from finch_core.limits import Limit, only_first
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import check_index_width, require_single, significant, spare_position
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class SparsePinpoint(Format):
     """A level that stores at most one subfiber a fiber: that of fiber ``p`` is at index ``idx[p]``
     and position ``p``; where there is none, ``idx[p]`` is the dimension.

@@ -27,6 +27,7 @@ from finch_core.looplets import (
     Thunk,
 )
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.routines import accumulate_counts, append_position, check_index_width, search
 from finch_core.runs import (
     append_run,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class SparseRunList(Format):
     """A level of runs with gaps: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run
     ``q`` goes from index ``left[q]`` to ``right[q]`` (its last), with its subfiber at position

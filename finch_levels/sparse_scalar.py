@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.binding import Constant
 from finch_core.dtypes import BOOL
 from finch_core.expressions import FALSE, Expr, Literal
 from finch_core.level import Field, Format, Mode
 from finch_core.looplets import Switch
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.tensor import Tensor
 from finch_levels.scalar import ScalarLeaf
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from finch_core.operators import Operator
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class SparseScalarLeaf(ScalarLeaf):
     """One value, and whether it was written since it was declared."""
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import attrs
-
 from finch_core.affine import Scope
 from finch_core.expressions import Access, Expr, Var, lift
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.signatures import ImplicitSignature, implicit_signature
 from finch_wrappers.masking import Mask, Row, is_row
 
 
-@attrs.frozen
+@frozen
 class BandMask(Mask):
     """The Boolean matrix that is true at ``i, j`` where ``lo <= j - i <= hi``.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.affine import Scope, given, is_given
@@ -17,13 +16,14 @@ from finch_core.level import Mode
 from finch_core.looplets import Lookup, Looplet, Phase, Run, Sequence
 from finch_core.notation import Extent
 from finch_core.operators import Operator
+from finch_core.records import frozen
 from finch_core.signatures import ImplicitSignature, implicit_signature
 
 if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class Mask(TensorLike):
     """A Boolean matrix: a ``Lookup`` of rows, each of which is true along one stretch.
 
@@ -84,7 +84,7 @@ class Mask(TensorLike):
         return Lookup(lambda ctx, i: self.row(i))
 
 
-@attrs.frozen
+@frozen
 class Row(TensorLike):
     """``first`` up to the first of ``cuts``, then its opposite up to the next, and so on."""
 

@@ -15,6 +15,7 @@ from finch_core.errors import DimensionMismatch, count
 from finch_core.expressions import Access, Expr, Index, Var
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.signatures import Signature, wrapped_signature
 from finch_core.views import Example, View
 
@@ -149,7 +150,7 @@ def _example(view: View, perm: tuple[int, ...]) -> Example:
     return Example(lambda tensor: swizzle(tensor, perm), seen)
 
 
-@attrs.frozen
+@frozen
 class Swizzled(TensorLike):
     """A swizzle in a program: index ``k`` of ``inner`` is index ``perm[k]`` of this."""
 

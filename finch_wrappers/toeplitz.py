@@ -19,6 +19,7 @@ from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import Transform, inside
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 from finch_core.views import Example, View
 from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
 from finch_wrappers.offset import Offset
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class Toeplitz(TensorLike):
     """``inner`` with one more dimension, before dimension ``k``: at ``i, j`` there is ``inner`` at
     ``i + j``.

@@ -14,11 +14,12 @@ from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, na
 from finch_core.frontend.refusals import EXPRESSIONS
 from finch_core.frontend.source import FunctionSource
 from finch_core.operators import Operator
+from finch_core.records import define
 
 NUMBERS = (bool, int, float, complex, np.generic)
 
 
-@attrs.define
+@define
 class Context:
     """The function at hand and what its text has used so far.
 

@@ -6,7 +6,6 @@ import ast
 from types import ModuleType
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core import primitives as prim
@@ -17,6 +16,7 @@ from finch_core.frontend.names import SHOWN, Scope
 from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
 from finch_core.functions import Missing, missing
 from finch_core.operators import Operator
+from finch_core.records import frozen
 
 BINARY: dict[type[ast.operator], Operator] = {
     ast.Add: prim.add, ast.Sub: prim.sub, ast.Mult: prim.mul, ast.Div: prim.truediv,
@@ -30,7 +30,7 @@ COMPARE: dict[type[ast.cmpop], Operator] = {
 }  # fmt: skip
 
 
-@attrs.frozen
+@frozen
 class ExpressionParser:
     """Parses expressions of one function; free names and captured functions go to ``context``."""
 

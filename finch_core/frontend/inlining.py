@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
 
-import attrs
-
 from finch_core import primitives as prim
 from finch_core.errors import KernelSyntaxError
 from finch_core.expressions import Call, Expr, Name
@@ -22,11 +20,12 @@ from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
 from finch_core.frontend.source import read_source
 from finch_core.operators import Operator
+from finch_core.records import frozen
 
 Values = Mapping[str, Expr]
 
 
-@attrs.frozen
+@frozen
 class InlineParser(ExpressionParser):
     """Parses the expressions of a function that is being inlined into ``caller``."""
 
@@ -170,7 +169,7 @@ def _arguments(
     return values
 
 
-@attrs.frozen
+@frozen
 class _Inliner:
     """Runs a function's statements on expressions."""
 

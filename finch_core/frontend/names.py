@@ -11,6 +11,7 @@ import attrs
 from finch_core.errors import Span
 from finch_core.expressions import Expr
 from finch_core.functions import SYNTAX
+from finch_core.records import define, frozen
 
 
 class _Unbound:
@@ -47,7 +48,7 @@ def namespace(function: FunctionType) -> dict[str, Any]:
     return names
 
 
-@attrs.frozen
+@frozen
 class Binding:
     """What a name stands for inside a kernel.
 
@@ -68,7 +69,7 @@ SHOWN = {
 }
 
 
-@attrs.define
+@define
 class Scope:
     """The names bound so far in a block and around it."""
 

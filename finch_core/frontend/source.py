@@ -7,12 +7,11 @@ import linecache
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-import attrs
-
 from finch_core.errors import KernelSyntaxError, Source, Span
+from finch_core.records import frozen
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class FunctionSource:
     """A function, its definition's syntax tree, and the text that spans point into."""
 

@@ -33,9 +33,10 @@ from finch_core.notation import (
     Update,
 )
 from finch_core.operators import Operator
+from finch_core.records import frozen
 
 
-@attrs.frozen
+@frozen
 class StatementParser:
     """Parses the statements of one kernel; locals are gathered on the way."""
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class AcceptRun(Looplet):
     """``body(ctx, start, stop)`` takes what is written at all of ``start`` up to ``stop``.
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.binding import Constant, TensorLike
 from finch_core.builder import negation
 from finch_core.dtypes import Type
 from finch_core.expressions import Expr, Literal
 from finch_core.level import Format, Mode
 from finch_core.notation import Extent
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.binding import BoundTensor
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from finch_core.looplets.base import Looplet
 
 
-@attrs.frozen
+@frozen
 class Choice(TensorLike):
     """``yes`` where ``cond`` holds, ``no`` elsewhere; neither is looked at where it is not it."""
 

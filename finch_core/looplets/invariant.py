@@ -14,6 +14,7 @@ from finch_core.expressions import Access, Expr, call, cast
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.region import Region, Slot
 from finch_core.notation import Declare, Freeze, Stmt, Thaw, Update
+from finch_core.records import frozen
 from finch_core.rewrite import mentions
 from finch_core.updates import is_closed
 
@@ -61,7 +62,7 @@ def repeated(stmt: Stmt, count: Expr, accepting: frozenset[int], *, strict: bool
     return stmt.rebuild(stmt.exprs, tuple(bodies))
 
 
-@attrs.frozen
+@frozen
 class LoopRule:
     """What an update comes to in a loop in which nothing varies. ``apply`` takes the update, how
     often it is repeated, and whether the order of floats is kept; None where it does not match."""

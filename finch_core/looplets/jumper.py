@@ -10,13 +10,14 @@ from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.stepper import Stepper, lower_lone, split_tails
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Jumper(Stepper):
     """As a ``Stepper``, but within the longest stride the others are demoted to steppers, which
     seek to where it ends. Two of them make a mutual binary search."""

@@ -11,6 +11,7 @@ from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
 from finch_core.looplets.region import begins
 from finch_core.looplets.short_circuit import end_early
+from finch_core.records import frozen
 from finch_core.rewrite import substitute_index
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Lookup(Looplet):
     """``body(ctx, i)`` is the element at index ``i``. It is lowered last, to a counted loop."""
 

@@ -39,6 +39,7 @@ from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
+from finch_core.records import frozen
 from finch_core.rewrite import fill_slot
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class _Unmaskable(Exception):
     """What an operand is cannot be told by a test of what it is."""
 
 
-@attrs.frozen
+@frozen
 class Piece:
     """What an operand is from where the loop has come to up to ``stop`` (None: as far as what it
     is a part of goes). ``looplet`` is a run, a lookup, or a spike, whose tail is where it stops.

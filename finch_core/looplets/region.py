@@ -17,12 +17,13 @@ from finch_core.dtypes import Type
 from finch_core.expressions import Access, Expr, Index
 from finch_core.looplets.base import Looplet, Precedence
 from finch_core.notation import Sequential, Stmt
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
 
 
-@attrs.frozen
+@frozen
 class Slot(TensorLike):
     """Stands in an access for whatever the table says."""
 
@@ -42,7 +43,7 @@ class Slot(TensorLike):
         return self.tensor.fill_value
 
 
-@attrs.frozen
+@frozen
 class Region:
     """``for index in range(start, stop): body``, where ``looplets`` maps slots to looplets."""
 

@@ -8,6 +8,7 @@ import attrs
 
 from finch_core.binding import TensorLike
 from finch_core.looplets.base import Looplet, Precedence
+from finch_core.records import frozen
 from finch_core.rewrite import fill_slot
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Run(Looplet):
     """``body`` at every index. Its rule puts the value in the slot's place and simplifies."""
 

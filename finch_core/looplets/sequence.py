@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
 from finch_core.looplets.switch import Switch
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Phase(Looplet):
     """``body`` from the end of the phase before up to ``stop`` (None: the end of the loop)."""
 
@@ -50,7 +49,7 @@ class Phase(Looplet):
             )
 
 
-@attrs.frozen
+@frozen
 class Sequence(Looplet):
     """Phases that cover the loop, in order."""
 

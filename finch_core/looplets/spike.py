@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Spike(Looplet):
     """``body`` up to the region's last index, and there ``tail``. The region is not empty."""
 

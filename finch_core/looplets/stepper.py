@@ -16,13 +16,14 @@ from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
 from finch_core.prover import balanced, split
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Stepper(Looplet):
     """Steps numbered by the mutable variable ``position``, up to the number ``end`` (None: there is
     always another, and no tail).

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Switch(Looplet):
     """``head`` where ``cond`` holds, ``tail`` elsewhere; both cases are lowered under an ``if``."""
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.looplets.region import Region
 
 
-@attrs.frozen
+@frozen
 class Thunk(Looplet):
     """``code`` is a generator function of the context: what it emits before its one ``yield`` is
     the preamble, the looplet (or subtensor) it yields is the body, the rest is the epilogue.

@@ -20,6 +20,7 @@ from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -39,7 +40,7 @@ def minus(index: Expr, shift: Expr) -> Expr:
     return index - shift
 
 
-@attrs.frozen
+@frozen
 class Transform:
     """What to do to a looplet: ``subtensor`` is applied to each tensor in it, and what stood at
     ``i + shift`` comes to stand at ``i`` (None: where it was)."""

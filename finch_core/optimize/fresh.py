@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from finch_core import primitives as prim
 from finch_core.assembly import Assign, Block, Fill, Grow, If, Let, Move, Statement, Store
 from finch_core.assembly_rewrite import (
@@ -32,6 +30,7 @@ from finch_core.assembly_rewrite import (
 from finch_core.builder import Names
 from finch_core.dtypes import INTP
 from finch_core.expressions import Buffer, Call, Expr, Literal, Load, Var
+from finch_core.records import frozen
 from finch_core.simplify import folded
 
 ONE = Literal(1, INTP)
@@ -45,7 +44,7 @@ def fresh(block: Block, names: Names) -> Block:
     return block
 
 
-@attrs.frozen
+@frozen
 class _Append:
     """Statements that append an element: where its room is filled, it is stored, and it counts."""
 

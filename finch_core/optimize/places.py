@@ -15,6 +15,7 @@ from finch_core.assembly import Assign, Block, Fill, For, Let, Statement
 from finch_core.assembly_rewrite import certain, read_names
 from finch_core.assembly_text import expr_text
 from finch_core.expressions import Call, Cast, Expr, Literal, Load, Var
+from finch_core.records import define
 
 _LONG = 24
 
@@ -30,7 +31,7 @@ def assigned_names(block: Block) -> frozenset[str]:
     return frozenset(s.var.name for s in block.walk() if isinstance(s, Assign))
 
 
-@attrs.define
+@define
 class Places:
     """What is known where a statement stands. Capacity never shrinks, so places stay."""
 

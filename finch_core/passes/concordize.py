@@ -27,6 +27,7 @@ from finch_core.expressions import Access, Expr, Index, Modified, cast
 from finch_core.level import RANDOM_ACCESS
 from finch_core.notation import Declare, Define, Extent, Loop, Sequential, Stmt, Update
 from finch_core.passes.unit import Unit, changes_of_mode
+from finch_core.records import define
 
 
 def concordize(stmt: Stmt, unit: Unit) -> Stmt:
@@ -40,7 +41,7 @@ Depths = dict[Index, int]
 Floors = dict[BoundTensor, int]
 
 
-@attrs.define
+@define
 class _Units:
     """The single-iteration loops around one statement, outermost first."""
 

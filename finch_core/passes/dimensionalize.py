@@ -27,9 +27,10 @@ from finch_core.expressions import Access, Call, Expr, Index, Literal, Load, Mod
 from finch_core.looplets.transform import minus, plus
 from finch_core.notation import Declare, Extent, Loop, Stmt, Update
 from finch_core.passes.unit import Check, Unit
+from finch_core.records import define, frozen
 
 
-@attrs.frozen
+@frozen
 class _Range:
     """A range that the program writes out, and the dimension that it indexes."""
 
@@ -40,7 +41,7 @@ class _Range:
     span: Span | None
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class _Shifted:
     """A declared dimension that is accessed at an index plus ``shift``."""
 
@@ -48,7 +49,7 @@ class _Shifted:
     shift: Expr
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class _Relation:
     """An inferred index that stands, shifted, for a declared dimension."""
 
@@ -60,7 +61,7 @@ class _Relation:
     span: Span | None
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class _Dim:
     """A class of equal dimensions: the extents known for it, and what it can fall back on.
 

@@ -36,6 +36,7 @@ from finch_core.notation import (
     Update,
 )
 from finch_core.passes.unit import Unit
+from finch_core.records import frozen
 
 
 def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
@@ -46,7 +47,7 @@ def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
 _Singles = dict[BoundTensor, tuple[Index, ...]]
 
 
-@attrs.frozen
+@frozen
 class _Uses:
     """What a statement does to tensors of blocks around it, and where first."""
 

@@ -16,8 +16,6 @@ loop writes each fiber.
 
 from __future__ import annotations
 
-import attrs
-
 from finch_core.binding import BoundTensor
 from finch_core.bounds import is_unit
 from finch_core.errors import FormatError, Span, quote
@@ -25,9 +23,10 @@ from finch_core.expressions import Expr, Index, Literal
 from finch_core.level import Order
 from finch_core.notation import Declare, Loop, Sequential, Stmt, Thaw, Update
 from finch_core.passes.unit import Unit
+from finch_core.records import frozen
 
 
-@attrs.frozen
+@frozen
 class _Write:
     update: Update
     loops: tuple[Loop, ...]

@@ -11,12 +11,13 @@ from finch_core.builder import Names
 from finch_core.errors import Span
 from finch_core.expressions import Expr, Index, Var
 from finch_core.notation import Declare, Extent, Freeze, Loop, Program, Stmt, Thaw
+from finch_core.records import define, frozen
 
 if TYPE_CHECKING:
     from finch_core.discordance import Discordance
 
 
-@attrs.frozen
+@frozen
 class Check:
     """Two sizes that must agree, tested before the program runs."""
 
@@ -31,7 +32,7 @@ class Check:
     """Where given, nothing is asked if this range is empty."""
 
 
-@attrs.define
+@define
 class Unit:
     """A program, and what its names stand for.
 

@@ -12,12 +12,13 @@ from finch_core.assembly import Assign, Block, Grow, If, Kernel, Let, Statement
 from finch_core.assembly_rewrite import with_blocks
 from finch_core.dtypes import INTP
 from finch_core.expressions import Length, Literal, Var
+from finch_core.records import define
 
 ALL_MEMORY = Literal(2**60, INTP)
 COUNT = Var("allocations_so_far", INTP)
 
 
-@attrs.define
+@define
 class FailingBackend:
     """``backend``, but the allocation of this ``number`` (from 0) fails in each call: kernels ask
     there for more than there is."""

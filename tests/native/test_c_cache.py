@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -225,7 +226,7 @@ def test_a_cache_that_takes_no_files_is_done_without(monkeypatch, folder):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     kernel, record, found = storing()
     assert works(CBackend().compile(kernel, key="k1"), record, found)
     assert list(folder.iterdir()) == []
@@ -269,10 +270,18 @@ def test_what_was_not_used_for_longest_goes(monkeypatch, folder):
             os.utime(path, (status.st_atime - 10, status.st_mtime - 10))
     assert cache.load("k0") is not None, "used again"
     monkeypatch.setattr(cache, "MOST_BYTES", 4000)
-    monkeypatch.setattr(cache, "_stores", iter([0]))
+    monkeypatch.setattr(cache, "_STORES_A_CHECK", 1)
     cache.store("k4", bytes([4]) * 1000, "text", "r")
     assert [n for n in range(5) if cache.load(f"k{n}") is not None] == [0, 4]
     assert cache.info().bytes <= 4000
+
+
+def test_few_stores_look_at_the_size(monkeypatch, folder):
+    looked = []
+    monkeypatch.setattr(cache, "_trim", lambda: looked.append(1))
+    for number in range(320):
+        cache.store(f"k{number}", number.to_bytes(2, "little"), "text", "r")
+    assert 1 <= len(looked) <= 40
 
 
 def test_the_default_is_the_users_cache_directory(monkeypatch, tmp_path):

@@ -183,7 +183,7 @@ def test_the_package_ziglang_stands_in(monkeypatch, tmp_path):
         f"os.execv({shutil.which('cc')!r}, ['cc', *sys.argv[2:]])\n"
     )
     path = os.environ["PATH"]
-    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.setattr(toolchain, "_which", lambda name: None)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PATH", path)

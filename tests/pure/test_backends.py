@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.metadata import EntryPoint
 
 import pytest
 
 from finch_core.backends import GROUP, Backends
 from finch_core.compile import code_stamp
+from finch_core.entry_points import EntryPoint
 from finch_core.errors import BackendError
 
 LOADED: list[str] = []

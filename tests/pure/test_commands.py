@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import types
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from finch_core import commands
 from finch_core.__main__ import main
 from finch_core.backends import GROUP, Backends, backend
+from finch_core.entry_points import EntryPoint
 from finch_core.plugins import Hub
 
 
