@@ -145,8 +145,17 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
     return compiling.run(options.repeats)
 
 
-def main() -> None:
-    options = arguments()
+def main(given: list[str] | None = None) -> None:
+    """Run a command; exits with a remedy where a module of the extra ``bench`` is missing."""
+    try:
+        run(arguments(given))
+    except ModuleNotFoundError as error:
+        raise SystemExit(
+            f"the benchmarks need the module {error.name!r}: pip install -e '.[bench]'"
+        ) from error
+
+
+def run(options: argparse.Namespace) -> None:
     single_thread()
     if options.command in (*RACES, "all"):
         return run_races(options)

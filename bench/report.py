@@ -235,7 +235,8 @@ def _paper_part(result: Mapping[str, Any]) -> list[str]:
         "ours, and those of the other peers here. The paper's were measured on another machine, "
         "with other versions and, but for the synthetic matrices, mostly on other data; its "
         "matrices and images that could not be had are not stood in for. `taco-like` are loops "
-        "by hand like those that TACO emits, with its flags."
+        "by hand like those that TACO emits, with its flags, `taco-like native` the same with all "
+        "instructions of this machine, gathers too."
     )
     return ["", "## Beside the paper", "", said, "", *_markdown_table(beside_the_paper(result))]
 

@@ -12,6 +12,7 @@ from bench.peers import Contenders
 
 SPMV_FLAGS = {
     "taco-like": ("-O3", "-ffast-math", "-std=gnu99"),
+    "taco-like native": ("-O3", "-ffast-math", "-std=gnu99", "-march=native"),
     "hand C": ("-O3", "-march=native", "-std=gnu99"),
 }
 

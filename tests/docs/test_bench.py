@@ -12,6 +12,7 @@ from examples_support import ROOT
 sys.path.append(str(ROOT))
 
 from bench import generators, lines, merge, paper, races, report, spmv
+from bench.__main__ import main
 from bench.data import thresholded
 from bench.graphs import in_order, least_members, levels
 from bench.hand import signatures
@@ -66,6 +67,12 @@ def test_a_peer_that_is_missing_is_named() -> None:
     found, missing = load(["scipy", "no such peer"])
     assert list(found) == ["scipy"]
     assert "KeyError" in missing["no such peer"]
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(SystemExit, match=r"need the module 'tqdm': pip install -e '\.\[bench\]'"):
+        main(["spmv", "--quick", "--check", "--peers"])
 
 
 def test_a_search_that_is_no_tree_is_told_from_one() -> None:
