@@ -40,8 +40,10 @@ PARTS = (
 
 
 def environment(cache: str) -> dict[str, str]:
-    """This process's, with a kernel cache of its own, and with bytecode as users have it."""
-    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    """This process's, with a kernel cache of its own, and with bytecode and drafts as users have
+    them."""
+    ours = ("PYTHONDONTWRITEBYTECODE", "FINCH_DRAFTS")
+    inherited = {k: v for k, v in os.environ.items() if k not in ours}
     return {**inherited, "FINCH_CACHE_DIR": cache}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ grows faster than the kernel, and a merge of many levels is bound by its branche
 
 _SPARING = ("-O1",)
 
+_PLAIN = ("-O", "-g", "-m", "-D", "-W")
+"""How flags begin that need no library."""
+
 
 OPTIMISATIONS = frozenset({"restrict", "rooms", "sort"})
 """What of the backend's own ``Options.disabled`` may name (``docs/performance.md``)."""
@@ -31,18 +35,25 @@ class CBackend:
 
     ``flags`` are appended to the compiler's; ``fail_alloc`` makes the allocation of that number
     fail (counted from 1 when a kernel is loaded); ``disabled`` are optimisations that are left
-    out: all are for tests.
+    out: all are for tests. ``drafts``: kernels are compiled with fewer optimisations.
     """
 
     flags: tuple[str, ...] = ()
     fail_alloc: int = 0
     disabled: frozenset[str] = frozenset()
+    drafts: bool = False
     name: str = attrs.field(default="c", init=False)
 
     def without(self, names: frozenset[str]) -> CBackend:
         """The backend without those of its optimisations that are among ``names``."""
         disabled = self.disabled | (names & OPTIMISATIONS)
         return self if disabled == self.disabled else attrs.evolve(self, disabled=disabled)
+
+    def draft(self) -> CBackend:
+        """The backend for kernels with little to do, which are wanted soon."""
+        if any(flag.startswith("-O") for flag in self._extra()):
+            return self  # how much is optimised is settled
+        return attrs.evolve(self, drafts=True)
 
     def available(self) -> str:
         """An empty string if there is a C compiler, else what was looked for."""
@@ -59,28 +70,33 @@ class CBackend:
         source = translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
         letters = signature(kernel)
         compiler = toolchain.find()
+        is_draft = self.drafts and len(source) <= LARGE
         library = self._build(compiler, source)
         if key:
-            kept = cache.store(self._entry(compiler, key), library, source, letters)
+            entry = self._entry(compiler, key, is_draft)
+            kept = cache.store(entry, library, source, letters)
             if kept is not None:
-                return loader.load(str(kept.library), source, letters)
+                return loader.load(str(kept.library), source, letters, is_draft)
         import tempfile  # not needed where there is a cache
 
         with tempfile.TemporaryDirectory(prefix="finch-") as folder:
             path = Path(folder, "kernel.so")
             path.write_bytes(library)
-            return loader.load(str(path), source, letters)
+            return loader.load(str(path), source, letters, is_draft)
 
     def load(self, key: str, params: int) -> loader.CKernel | None:
         """The kernel that an earlier process compiled under this key, by the same compiler with
-        the same flags; ``None`` if there is none, or it does not take ``params`` parameters."""
-        try:
-            entry = cache.load(self._entry(toolchain.find(), key))
-            if entry is None or len(entry.signature) != params:
-                return None
-            return loader.load(str(entry.library), entry.source, entry.signature)
-        except (BackendError, OSError, AttributeError):
-            return None
+        the same flags; ``None`` if there is none, or it does not take ``params`` parameters. One
+        that is no draft goes before one that is."""
+        for is_draft in (False, True) if self.drafts else (False,):
+            try:
+                entry = cache.load(self._entry(toolchain.find(), key, is_draft))
+                if entry is not None and len(entry.signature) == params:
+                    path = str(entry.library)
+                    return loader.load(path, entry.source, entry.signature, is_draft)
+            except (BackendError, OSError, AttributeError):
+                continue
+        return None
 
     def describe(self) -> dict[str, str]:
         """The compiler, the flags that kernels are compiled with, and the cache."""
@@ -101,7 +117,14 @@ class CBackend:
         """The flags that ``compiler`` takes, as far as it has been asked."""
         known = cache.recall(self._taken(compiler))
         optional = toolchain.OPTIONAL_FLAGS if known is None else known
-        return (*toolchain.BASE_FLAGS, *optional, *self._extra())
+        return (*toolchain.BASE_FLAGS, *self._fitting(optional), *self._extra())
+
+    def _fitting(self, optional: Sequence[str]) -> tuple[str, ...]:
+        """The optional flags that go together with flags of others: what these instrument needs
+        libraries of its own."""
+        if all(flag.startswith(_PLAIN) for flag in self._extra()):
+            return tuple(optional)
+        return tuple(flag for flag in optional if flag != toolchain.OWN_LIBRARIES)
 
     def _taken(self, compiler: toolchain.Compiler) -> str:
         """Under which name the cache has the optional flags that ``compiler`` takes."""
@@ -110,8 +133,9 @@ class CBackend:
     def _extra(self) -> tuple[str, ...]:
         return (*toolchain.extra_flags(), *self.flags)
 
-    def _entry(self, compiler: toolchain.Compiler, key: str) -> str:
-        flags = (*toolchain.BASE_FLAGS, *toolchain.OPTIONAL_FLAGS, *self._extra())
+    def _entry(self, compiler: toolchain.Compiler, key: str, is_draft: bool) -> str:
+        sparing = _SPARING if is_draft else ()
+        flags = (*toolchain.BASE_FLAGS, *toolchain.OPTIONAL_FLAGS, *sparing, *self._extra())
         own = str(self.fail_alloc), *sorted(self.disabled)
         return cache.name(key, compiler.identity, *flags, *own)
 
@@ -119,15 +143,16 @@ class CBackend:
         """The library, with as many of the optional flags as the compiler takes."""
         known = self._taken(compiler)
         optional = cache.recall(known)
-        first = toolchain.OPTIONAL_FLAGS if optional is None else optional
-        extra = (*_SPARING, *self._extra()) if len(source) > LARGE else self._extra()
+        first = self._fitting(toolchain.OPTIONAL_FLAGS if optional is None else optional)
+        sparing = _SPARING if self.drafts or len(source) > LARGE else ()
+        extra = (*sparing, *self._extra())
         flags = (*toolchain.BASE_FLAGS, *first, *extra)
         outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None and optional is None:
             taken = toolchain.accepted(compiler)
-            if taken != first:
+            if taken != toolchain.OPTIONAL_FLAGS:
                 cache.remember(known, taken)
-                flags = (*toolchain.BASE_FLAGS, *taken, *extra)
+                flags = (*toolchain.BASE_FLAGS, *self._fitting(taken), *extra)
                 outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None:
             raise toolchain.refused(compiler, flags, outcome.said)

@@ -42,6 +42,7 @@ class CKernel:
 
     function: Any
     source: str
+    is_draft: bool = False
 
     def __call__(self, control: int, *args: Any) -> int:
         return int(self.function(control, *args))
@@ -61,7 +62,7 @@ def _free() -> Any:
     return library.load_function(_ffi().typeof("void(*)(void *)"), "free")
 
 
-def load(path: str, source: str, signature: str) -> CKernel:
+def load(path: str, source: str, signature: str, is_draft: bool = False) -> CKernel:
     """Load a library; ``signature`` holds a letter a parameter (see ``entry.signature``).
 
     Raises ``OSError`` or ``AttributeError`` for a file that is no kernel.
@@ -70,4 +71,4 @@ def load(path: str, source: str, signature: str) -> CKernel:
     type = _ffi().typeof(f"int64_t(*)({params})")
     # the function does not hold its library, hence NODELETE
     library = cffi.load_library(path, cffi.RTLD_NOW | cffi.RTLD_NODELETE)
-    return CKernel(library.load_function(type, SYMBOL), source)
+    return CKernel(library.load_function(type, SYMBOL), source, is_draft)

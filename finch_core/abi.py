@@ -37,7 +37,10 @@ def words(dtype: np.dtype[Any]) -> int:
 
 
 class CompiledKernel(Protocol):
-    """What a backend makes of a kernel."""
+    """What a backend makes of a kernel.
+
+    ``is_draft``, where it has that and it is true, says that the backend would compile it better.
+    """
 
     source: str
     """The text that was compiled, for ``as_text("source")``."""
@@ -53,11 +56,13 @@ class CompiledKernel(Protocol):
 class Backend(Protocol):
     """A backend; entry points of the group ``finch.backends`` name a function that makes one.
 
-    Three methods more are asked for where they exist: ``describe() -> dict[str, str]`` tells what
+    Four methods more are asked for where they exist: ``describe() -> dict[str, str]`` tells what
     the backend found (its compiler, flags, cache), a word or two as the key, for
     ``python -m finch_core doctor``; ``clear_cache() -> int`` removes what it keeps on disk and
     counts the files, for ``python -m finch_core cache clear``; ``without(names) -> Backend`` gives
-    the backend without those of its optimisations that ``names``, a frozenset, contains.
+    the backend without those of its optimisations that ``names``, a frozenset, contains;
+    ``draft() -> Backend`` gives the backend as it compiles sooner and less well, for kernels that
+    have little to do. What it makes says by ``is_draft`` whether it is to be made again.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from finch_core.dtypes import Type, concrete, type_of
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.notation import Program
 from finch_core.signatures import ScalarSignature, scalar_signature
+from finch_core.tensor import Tensor
 
 
 class Number:
@@ -76,6 +78,26 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
         span=program.spans.get(name),
         hint="pass a Tensor, a NumPy array, a SciPy sparse array or a number",
     )
+
+
+SMALL_BYTES, SMALL_EXTENT = 1 << 15, 1 << 12
+"""The most bytes, and the largest extent or number, of arguments that are small."""
+
+
+def are_small(values: Iterable[Any]) -> bool:
+    """Whether all arguments are tensors and numbers of which no kernel has much to do."""
+    room = SMALL_BYTES
+    for value in values:
+        if value.__class__ is Number:
+            if value._kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
+                return False
+        elif value.__class__ is Tensor:
+            room -= sum(stop - start for start, stop in value._memory)
+            if room < 0 or max(value.shape, default=0) > SMALL_EXTENT:
+                return False
+        else:
+            return False
+    return True
 
 
 def is_writeable(value: Any) -> bool:

@@ -85,7 +85,7 @@ class Lowered:
         if stage == "assembly":
             return self.kernel.as_text()
         if stage == "source":
-            return self.compile().source
+            return (self._compiled or self.compile()).source
         raise ValueError(f"there is no stage {stage!r}; there are {', '.join(STAGES)}")
 
     @property
@@ -116,13 +116,24 @@ class Lowered:
         self._made("assembly", kernel)
         return kernel
 
-    def compile(self) -> CompiledKernel:
-        """The compiled kernel; compiles it, or finds it on disk, if that has not happened."""
-        if self._compiled is None:
-            self._compiled = self._load() or self._build()
+    def compile(self, *, draft: bool = False) -> CompiledKernel:
+        """The compiled kernel; compiles it, or finds it on disk, if that has not happened.
+
+        With ``draft`` one will do that is soon there and slower, if the backend makes such.
+        """
+        if self._compiled is None or (self.is_draft and not draft):
+            backend = self.backend
+            if draft and hasattr(backend, "draft"):
+                backend = backend.draft()
+            self._compiled = self._load(backend) or self._build(backend)
             self._made("source", self._compiled)
             hub().kernel_built(self.program.name, dict(self.seconds), self.cached)
         return self._compiled
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether what has been compiled is a draft."""
+        return getattr(self._compiled, "is_draft", False)
 
     def _made(self, stage: str, value: Any) -> None:
         """Let observers see what a stage has made; ``FINCH_TRACE=1`` prints it."""
@@ -131,19 +142,19 @@ class Lowered:
             text = value.source if stage == "source" else value.as_text()
             print(f"-- {self.program.name}: {stage}\n{text}", file=sys.stderr)
 
-    def _load(self) -> CompiledKernel | None:
+    def _load(self, backend: Any) -> CompiledKernel | None:
         if not self.key:
             return None
         with self._timed("load"):
             params = sum(map(parameters, self.signatures)) + len(local_records(self.program))
-            found: CompiledKernel | None = self.backend.load(self.key, params)
+            found: CompiledKernel | None = backend.load(self.key, params)
         self.cached = found is not None
         return found
 
-    def _build(self) -> CompiledKernel:
+    def _build(self, backend: Any) -> CompiledKernel:
         kernel = self.kernel
         with self._timed("compile"):
-            compiled: CompiledKernel = self.backend.compile(kernel, key=self.key)
+            compiled: CompiledKernel = backend.compile(kernel, key=self.key)
         return compiled
 
     @cached_property
@@ -174,7 +185,8 @@ class _Timer:
         self.started = time.perf_counter()
 
     def __exit__(self, *exc: object) -> None:
-        self.seconds[self.stage] = time.perf_counter() - self.started
+        took = time.perf_counter() - self.started
+        self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + took
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 from finch_core import backends
 from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
-from finch_core.arguments import TAKEN, as_argument, as_tensor, is_writeable
+from finch_core.arguments import TAKEN, are_small, as_argument, as_tensor, is_writeable
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, Options, local_records
 from finch_core.errors import IndexOverflow, KernelSyntaxError, LifecycleError
@@ -122,7 +123,7 @@ class Kernel:
         """The general way: arguments of any kind, in any order, and free names beside them."""
         given, values = self._bind(args, kwargs)
         signatures = tuple([value.signature for value in values])
-        entry = self._entry(signatures)
+        entry = self._entry(signatures, draft=drafts() and are_small(values))
         if self.program.free:
             return entry.run(values, given)
         self._quick[signatures] = entry
@@ -154,14 +155,14 @@ class Kernel:
 
         return [lookup(self._function, name) for name in program.free]  # type: ignore[arg-type]
 
-    def _entry(self, signatures: tuple[Signature, ...]) -> Entry:
+    def _entry(self, signatures: tuple[Signature, ...], draft: bool = False) -> Entry:
         entry = self._entries.get(signatures)
         if entry is None:
             self._check_captured()
             with self._lock:
                 entry = self._entries.get(signatures)
                 if entry is None:
-                    entry = Entry(self._lowered(signatures))
+                    entry = Entry(self._lowered(signatures), draft)
                     self._entries[signatures] = entry
         return entry
 
@@ -230,6 +231,15 @@ class Kernel:
 MOST_CALLS = 64
 """Calls that a kernel remembers."""
 
+DRAFT_CALLS = 1000
+"""Calls on little data after which a draft is compiled as well as others: as many as cost what
+that costs."""
+
+
+def drafts() -> bool:
+    """Whether drafts are made: not where ``FINCH_DRAFTS`` is 0."""
+    return os.environ.get("FINCH_DRAFTS", "1") not in ("", "0")
+
 
 Caller = Callable[..., Any]
 Call = tuple[Caller, list[Any], tuple[int, ...]]
@@ -241,19 +251,24 @@ Workspace = tuple[tuple[Tensor, ...], list[int]]
 
 
 class Entry:
-    """A kernel for one tuple of signatures: compiled, and how to call it."""
+    """A kernel for one tuple of signatures: compiled, and how to call it.
 
-    def __init__(self, lowered: Lowered) -> None:
+    A ``draft`` is compiled sooner and runs slower. It is run on little data alone, and so often:
+    then it is compiled as other kernels are.
+    """
+
+    def __init__(self, lowered: Lowered, draft: bool) -> None:
         self.lowered = lowered
         self.calls = 0
         program = lowered.program
-        compiled = lowered.compile()
-        self._compiled: CompiledKernel = compiled
-        self._function: Any = getattr(compiled, "function", compiled)
+        self._compiled: CompiledKernel = lowered.compile(draft=draft)
+        self._is_draft = lowered.is_draft
         self._local_records = local_records(program)
         self._pool: list[Workspace] = []
         self._checked: deque[list[Any]] = deque(maxlen=4)
+        self._entered: dict[tuple[Any, ...], Call] = {}
         self._threads = threading.local()
+        self._lock = threading.Lock()
         names = (*program.params, *program.free)
         self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
         written = _written(program)
@@ -277,6 +292,8 @@ class Entry:
 
         A call of tensors and arrays alone that comes a second time is entered into ``calls``.
         """
+        if self._is_draft and not are_small(values):
+            self._finish()
         memory = [value._memory for value in values]
         if memory not in self._checked:
             self._check_memory(values, memory)
@@ -288,12 +305,35 @@ class Entry:
             words = [word for value in values for word in value.words()]
         return self.call(words, given, values)
 
+    def _finish(self) -> None:
+        """Put the kernel in the place of its draft; calls that run meanwhile end in the draft."""
+        with self._lock:
+            if self._is_draft:
+                self._compiled = self.lowered.compile()
+                self._is_draft = False
+                self.call = self._caller()
+                self._entered.clear()
+
+    def _drafted(self, call: Caller) -> Caller:
+        """``call``, as often as a draft is run."""
+
+        def drafted(
+            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
+        ) -> Any:
+            if self.calls < DRAFT_CALLS:
+                return call(words, given, values)
+            self._finish()
+            return self.call(words, given, values)
+
+        return drafted
+
     def _enter(
         self, calls: dict[tuple[Any, ...], Call], values: Sequence[Any], given: Sequence[Any]
     ) -> None:
         if len(calls) >= MOST_CALLS:
             calls.clear()
         arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
+        self._entered = calls
         words = [value.address for value in values]
         calls[tuple([value._state for value in values])] = self.call, words, arrays
 
@@ -303,7 +343,8 @@ class Entry:
         All that is known before is in variables of this function: what a call looks up costs as
         much as what a small kernel does.
         """
-        function, threads, pool = self._function, self._threads, self._pool
+        function: Any = getattr(self._compiled, "function", self._compiled)
+        threads, pool = self._threads, self._pool
         has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
         kind, place = self._results[0] if self._single and self._results else (False, 0)
 
@@ -331,7 +372,7 @@ class Entry:
                 pool.append(workspace)
             return given[place] if kind else self._gather(given, locals_)
 
-        return call
+        return self._drafted(call) if self._is_draft else call
 
     def _gather(self, given: Sequence[Any], locals_: Any) -> Any:
         if not self._results:

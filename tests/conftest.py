@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -9,6 +10,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+# what is tested is what runs in the end; tests/native/test_c_drafts.py has drafts
+os.environ.setdefault("FINCH_DRAFTS", "0")
 
 EXAMPLES = Path(__file__).parents[1] / "docs/examples/plugins"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -70,6 +71,7 @@ def test_a_peer_that_is_missing_is_named() -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(SystemExit, match=r"need the module 'tqdm': pip install -e '\.\[bench\]'"):
         main(["spmv", "--quick", "--check", "--peers"])

@@ -134,7 +134,9 @@ def test_a_text_of_another_shape_is_damaged_too(folder, text):
     kernel, record, found = storing()
     backend = CBackend()
     backend.compile(kernel, key="k1")
-    (file,) = (f for f in folder.glob("*.txt") if f.stem == backend._entry(toolchain.find(), "k1"))
+    (file,) = (
+        f for f in folder.glob("*.txt") if f.stem == backend._entry(toolchain.find(), "k1", False)
+    )
     replace(file, cache._digest(text).encode() + b"\n" + text)
     assert cache.load(file.stem) is None
     assert backend.load("k1", 1) is None
@@ -152,7 +154,7 @@ def test_remembered_words_of_another_shape(folder, text):
 def test_a_library_that_is_none_is_not_loaded(folder):
     """Whole by its checksum, yet no library."""
     backend = CBackend()
-    entry = backend._entry(toolchain.find(), "k1")
+    entry = backend._entry(toolchain.find(), "k1", False)
     assert cache.store(entry, b"no library", "", "r") is not None
     assert backend.load("k1", 1) is None
 
