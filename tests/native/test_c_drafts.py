@@ -217,6 +217,30 @@ def test_results_of_a_draft_outlive_it():
         assert np.array_equal(found.to_numpy(), 2 * A)
 
 
+def test_results_are_the_same_to_the_last_bit():
+    """Sums in lanes, and what the mathematics library gives."""
+
+    @kernel
+    def program(y, s, A, x):
+        y[...] = 0
+        s[...] = 0
+        for i, j in _:
+            y[i] += A[i, j] * np.exp(x[j]) - A[i, j] / 3
+        for i in _:
+            s[()] += y[i] * y[i]
+
+    random = np.random.default_rng(5)
+    A = Tensor(Dense(Dense(Element(0.0))), random.standard_normal((20, 100)))
+    x = random.standard_normal(100)
+    found = set()
+    for _call in range(7):
+        y, s = Tensor(Dense(Element(0.0))), Scalar(0.0)
+        program(y, s, A, x)
+        found.add((y.to_numpy().tobytes(), s.value))
+    assert not is_draft(program)
+    assert len(found) == 1
+
+
 def test_threads_finish_a_draft_once(monkeypatch):
     loaded = []
     load = loader.load
