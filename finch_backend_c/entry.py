@@ -271,8 +271,17 @@ static void *large(int64_t bytes)
         madvise(block, size, 14);  // MADV_HUGEPAGE
     return block;
 }
+
+// From a page on, a block begins with a line of the cache: vectors of aligned rows lie in one.
+static void *fresh(int64_t bytes)
+{
+    if (bytes >= LARGE)
+        return large(bytes);
+    return bytes < 4096 ? malloc((size_t)bytes)
+                        : aligned_alloc(64, ((size_t)bytes + 63) & ~(size_t)63);
+}
 #else
-#define large malloc
+#define fresh malloc
 #endif
 
 // Room for twice as much, or for `count` if that is more; memory of the caller's is left to it.
@@ -285,9 +294,7 @@ __attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *
     if (__builtin_mul_overflow(wanted, size, &bytes)$fail)
         return 0;
     const bool moves = !own || bytes >= LARGE;
-    void *const block = bytes >= LARGE ? large(bytes)
-                        : moves        ? malloc((size_t)bytes)
-                                       : realloc(old, (size_t)bytes);
+    void *const block = moves ? fresh(bytes) : realloc(old, (size_t)bytes);
     if (!block)
         return 0;
     if (moves && *capacity > 0)

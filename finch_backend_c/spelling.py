@@ -109,8 +109,8 @@ _LITERALS = {"b": _bool, "i": _integer, "u": _integer, "f": _real, "c": _complex
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for
     goto if inline int long register restrict return short signed sizeof static struct switch
     typedef union unsigned void volatile while asm typeof bool true false linux unix i386"""
-_OURS = """control status moved done out_of_memory grow overlap packed large malloc realloc
-    aligned_alloc free madvise memmove"""
+_OURS = """control status moved done out_of_memory grow overlap packed large fresh malloc
+    realloc aligned_alloc free madvise memmove"""
 _RESERVED = frozenset((_KEYWORDS + " " + _OURS).split())
 _FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh
     tanh asinh acosh atanh floor ceil trunc rint fabs fmod pow atan2 hypot copysign"""

@@ -46,6 +46,17 @@ def test_large_buffers_grow(level):
         np.testing.assert_array_equal(y.buffers["1_val"], x[-start:])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere blocks are those of malloc")
+@pytest.mark.parametrize("n", [512, 513, 20_000, 1 << 18, N])
+def test_a_new_block_begins_with_a_line_of_the_cache(n):
+    kept = []
+    for _try in range(5):
+        y = Tensor(Dense(V))
+        appended(y, np.ones(n))
+        kept.append(y)
+        assert y.buffers["1_val"].ctypes.data % 64 == 0
+
+
 PEAK = """
 import sys
 
