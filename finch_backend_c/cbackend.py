@@ -88,15 +88,18 @@ class CBackend:
         """The kernel that an earlier process compiled under this key, by the same compiler with
         the same flags; ``None`` if there is none, or it does not take ``params`` parameters. One
         that is no draft goes before one that is."""
-        for is_draft in (False, True) if self.drafts else (False,):
-            try:
-                entry = cache.load(self._entry(toolchain.find(), key, is_draft))
-                if entry is not None and len(entry.signature) == params:
-                    path = str(entry.library)
-                    return loader.load(path, entry.source, entry.signature, is_draft)
-            except (BackendError, OSError, AttributeError):
-                continue
-        return None
+        kinds = (False, True) if self.drafts else (False,)
+        found = (self._loaded(key, params, is_draft) for is_draft in kinds)
+        return next((kernel for kernel in found if kernel is not None), None)
+
+    def _loaded(self, key: str, params: int, is_draft: bool) -> loader.CKernel | None:
+        try:
+            entry = cache.load(self._entry(toolchain.find(), key, is_draft))
+            if entry is None or len(entry.signature) != params:
+                return None
+            return loader.load(str(entry.library), entry.source, entry.signature, is_draft)
+        except (BackendError, OSError, AttributeError):
+            return None
 
     def describe(self) -> dict[str, str]:
         """The compiler, the flags that kernels are compiled with, and the cache."""

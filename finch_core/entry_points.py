@@ -56,7 +56,8 @@ def installed(group: str) -> tuple[EntryPoint, ...]:
     Of a distribution that is there twice, those of the one that comes first on ``sys.path``.
     They are looked for once on a path, for all groups.
     """
-    return tuple(entry for entry in _on_path(tuple(sys.path)) if entry.group == group)
+    path = tuple(place for place in sys.path if isinstance(place, str))  # as imports see it
+    return tuple(entry for entry in _on_path(path) if entry.group == group)
 
 
 @lru_cache(maxsize=1)

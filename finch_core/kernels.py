@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
 from finch_core import backends
-from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
-from finch_core.arguments import TAKEN, are_small, as_argument, as_tensor, is_writeable
-from finch_core.assembly import OUT_OF_MEMORY
-from finch_core.compile import Lowered, Options, local_records
-from finch_core.errors import IndexOverflow, KernelSyntaxError, LifecycleError
+from finch_core.arguments import TAKEN, are_small, as_argument
+from finch_core.compile import Lowered, Options
+from finch_core.entries import Call, Entry, drafts, written
+from finch_core.errors import KernelSyntaxError
 from finch_core.frontend import parse
-from finch_core.notation import Declare, Program, Update
-from finch_core.signatures import Signature, TensorSignature
+from finch_core.notation import Program
+from finch_core.signatures import Signature
 from finch_core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -136,8 +131,8 @@ class Kernel:
         given = list(args) if fits else _ordered(program, args, kwargs)
         given += self._free_values(program)
         values = [
-            as_argument(value, name, written, program)
-            for value, (name, written) in zip(given, self._places, strict=True)
+            as_argument(value, name, writes, program)
+            for value, (name, writes) in zip(given, self._places, strict=True)
         ]
         return given, values
 
@@ -145,8 +140,8 @@ class Kernel:
     def _places(self) -> tuple[tuple[str, bool], ...]:
         """The names of the arguments and free names, and whether they are written."""
         program = self.program
-        written = _written(program)
-        return tuple((name, name in written) for name in (*program.params, *program.free))
+        outputs = written(program)
+        return tuple((name, name in outputs) for name in (*program.params, *program.free))
 
     def _free_values(self, program: Program) -> list[Any]:
         if not program.free:
@@ -228,245 +223,6 @@ class Kernel:
         return f"<kernel {self._function.__qualname__}>"
 
 
-MOST_CALLS = 64
-"""Calls that a kernel remembers."""
-
-DRAFT_CALLS = 1000
-"""Calls on little data after which a draft is compiled as well as others: as many as cost what
-that costs."""
-
-
-def drafts() -> bool:
-    """Whether drafts are made: not where ``FINCH_DRAFTS`` is 0."""
-    return os.environ.get("FINCH_DRAFTS", "1") not in ("", "0")
-
-
-Caller = Callable[..., Any]
-Call = tuple[Caller, list[Any], tuple[int, ...]]
-"""All that a call needs to know of tensors and arrays in some state of their buffers: what runs on
-them, the addresses of their records, and which of them are arrays that are written."""
-
-Workspace = tuple[tuple[Tensor, ...], list[int]]
-"""The locals of a call, and the addresses of their records."""
-
-
-class Entry:
-    """A kernel for one tuple of signatures: compiled, and how to call it.
-
-    A ``draft`` is compiled sooner and runs slower. It is run on little data alone, and so often:
-    then it is compiled as other kernels are.
-    """
-
-    def __init__(self, lowered: Lowered, draft: bool) -> None:
-        self.lowered = lowered
-        self.calls = 0
-        program = lowered.program
-        self._compiled: CompiledKernel = lowered.compile(draft=draft)
-        self._is_draft = lowered.is_draft
-        self._local_records = local_records(program)
-        self._pool: list[Workspace] = []
-        self._checked: deque[list[Any]] = deque(maxlen=4)
-        self._entered: dict[tuple[Any, ...], Call] = {}
-        self._threads = threading.local()
-        self._lock = threading.Lock()
-        names = (*program.params, *program.free)
-        self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
-        written = _written(program)
-        self._outputs = tuple(k for k, name in enumerate(names) if name in written)
-        self.arrays = tuple(k for k in self._outputs if _is_array(lowered.signatures[k]))
-        self._declared = _declared(program)
-        self._names = names
-        self._results = _result_plan(program)
-        # workspaces are kept for the next call, unless they are given away
-        self._keeps_locals = bool(self._local_records) and all(kind for kind, _ in self._results)
-        self._single = program.single
-        self.call = self._caller()
-
-    def run(
-        self,
-        values: Sequence[Any],
-        given: Sequence[Any],
-        calls: dict[tuple[Any, ...], Call] | None = None,
-    ) -> Any:
-        """Run on arguments that have these signatures; ``given`` is what results are taken from.
-
-        A call of tensors and arrays alone that comes a second time is entered into ``calls``.
-        """
-        if self._is_draft and not are_small(values):
-            self._finish()
-        memory = [value._memory for value in values]
-        if memory not in self._checked:
-            self._check_memory(values, memory)
-        elif calls is not None and self._simple:
-            self._enter(calls, values, given)
-        if self._simple:
-            words = [value.address for value in values]
-        else:
-            words = [word for value in values for word in value.words()]
-        return self.call(words, given, values)
-
-    def _finish(self) -> None:
-        """Put the kernel in the place of its draft; calls that run meanwhile end in the draft."""
-        with self._lock:
-            if self._is_draft:
-                self._compiled = self.lowered.compile()
-                self._is_draft = False
-                self.call = self._caller()
-                self._entered.clear()
-
-    def _drafted(self, call: Caller) -> Caller:
-        """``call``, as often as a draft is run."""
-
-        def drafted(
-            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
-        ) -> Any:
-            if self.calls < DRAFT_CALLS:
-                return call(words, given, values)
-            self._finish()
-            return self.call(words, given, values)
-
-        return drafted
-
-    def _enter(
-        self, calls: dict[tuple[Any, ...], Call], values: Sequence[Any], given: Sequence[Any]
-    ) -> None:
-        if len(calls) >= MOST_CALLS:
-            calls.clear()
-        arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
-        self._entered = calls
-        words = [value.address for value in values]
-        calls[tuple([value._state for value in values])] = self.call, words, arrays
-
-    def _caller(self) -> Caller:
-        """What runs on records and numbers that have been checked; ``given`` are the arguments.
-
-        All that is known before is in variables of this function: what a call looks up costs as
-        much as what a small kernel does.
-        """
-        function: Any = getattr(self._compiled, "function", self._compiled)
-        threads, pool = self._threads, self._pool
-        has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
-        kind, place = self._results[0] if self._single and self._results else (False, 0)
-
-        def call(
-            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
-        ) -> Any:
-            self.calls += 1
-            try:
-                control = threads.address
-            except AttributeError:
-                control = self._control()
-            locals_: tuple[Tensor, ...] = ()
-            if has_locals:
-                try:
-                    workspace = pool.pop()
-                except IndexError:
-                    workspace = self._made_workspace()
-                locals_, addresses = workspace
-                code = function(control, *words, *addresses)
-            else:
-                code = function(control, *words)
-            if code != DONE:
-                self._settle(code, values or [as_tensor(value) for value in given], locals_)
-            if keeps_locals:
-                pool.append(workspace)
-            return given[place] if kind else self._gather(given, locals_)
-
-        return self._drafted(call) if self._is_draft else call
-
-    def _gather(self, given: Sequence[Any], locals_: Any) -> Any:
-        if not self._results:
-            return None
-        found = tuple(given[k] if kind else locals_[k] for kind, k in self._results)
-        return found[0] if self._single else found
-
-    def _control(self) -> int:
-        block = np.zeros(CONTROL_WORDS, np.int64)
-        self._threads.block, self._threads.address = block, block.ctypes.data
-        address: int = self._threads.address
-        return address
-
-    # -- memory -------------------------------------------------------------------------
-
-    def may_write(self, args: Sequence[Any]) -> bool:
-        """Whether none of the arrays that are written is read-only."""
-        return all(is_writeable(args[k]) for k in self.arrays)
-
-    def _check_memory(self, values: Sequence[Any], memory: list[Any]) -> None:
-        """Refuse an output that shares memory with anything else."""
-        for k in self._outputs:
-            for other, value in enumerate(values):
-                if other == k or not _shared(values[k], value):
-                    continue
-                raise LifecycleError(
-                    f"{self._names[k]} is written, and shares memory with {self._names[other]}",
-                    span=self.lowered.program.spans.get(self._names[k]),
-                    hint="pass a copy, A.copy()",
-                )
-        self._checked.append(memory)
-
-    def _made_workspace(self) -> Workspace:
-        """Locals for a call while those of calls that are over are in use."""
-        made = tuple(Tensor(loc.format, loc.shape) for loc in self._local_records)
-        return made, [tensor.address for tensor in made]
-
-    def _settle(self, code: int, values: Sequence[Any], locals_: Any) -> None:
-        """What a kernel that did more than return leaves to do."""
-        failed = code >= FAILED
-        moved = code == MOVED or (failed and int(self._threads.block[3]) != 0)
-        if moved:
-            for k in self._outputs:
-                values[k]._adopt_moved(self._compiled)
-            for local in locals_:
-                local._adopt_moved(self._compiled, keep=self._keeps_locals)
-            self._checked.clear()
-        if failed:
-            numbers = [int(v) for v in self._threads.block[:3]]
-            site = self.lowered.kernel.sites[code - FAILED]
-            if not site.early:
-                self._reset(values, code - FAILED == OUT_OF_MEMORY)
-            raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
-
-    def _reset(self, values: Sequence[Any], memory: bool) -> None:
-        """Leave the outputs valid after a failure: those that were declared are empty, as are those
-        whose structure was left half changed. An array keeps what was written to it."""
-        from finch_core.validation import is_valid
-
-        for k in self._outputs:
-            signature = self.lowered.signatures[k]
-            while not isinstance(signature, TensorSignature):
-                signature = signature.inner  # type: ignore[attr-defined]
-            if signature.fixed:
-                continue
-            levels = signature.format.levels()
-            cut = memory and any(level.fields for level in levels if not level.is_leaf)
-            if self._names[k] in self._declared or cut or not is_valid(values[k]):
-                _empty(values[k])
-
-
-def _is_array(signature: Signature) -> bool:
-    return isinstance(signature, TensorSignature) and signature.fixed
-
-
-def _empty(value: Any) -> None:
-    """Make an output empty: of the shape that it has, if there is memory for it and its indices are
-    wide enough."""
-    try:
-        value.fill(value.shape)
-    except (MemoryError, IndexOverflow):
-        value.fill((0,) * value.ndim)
-
-
-def _shared(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    return any(
-        start < other_stop and other_start < stop
-        for start, stop in a._memory
-        for other_start, other_stop in b._memory
-    )
-
-
 def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arguments in the order of the parameters; ``TypeError`` as Python would raise it."""
     names = program.params
@@ -483,28 +239,3 @@ def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if missing:
         raise TypeError(f"{program.name}() lacks the argument {missing[0]!r}")
     return [given[name] for name in names]
-
-
-def _written(program: Program) -> frozenset[str]:
-    """The names of the tensors that the program writes."""
-    found = set()
-    for part in program.body.walk():
-        if isinstance(part, Update):
-            found.add(part.target.tensor)
-        elif isinstance(part, Declare):
-            found.add(part.tensor)
-    return frozenset(found)
-
-
-def _declared(program: Program) -> frozenset[str]:
-    return frozenset(p.tensor for p in program.body.walk() if isinstance(p, Declare))
-
-
-def _result_plan(program: Program) -> tuple[tuple[bool, int], ...]:
-    """For each result: whether it is an argument, and which."""
-    names = (*program.params, *program.free)
-    records = [local.name for local in local_records(program)]
-    return tuple(
-        (True, names.index(name)) if name in names else (False, records.index(name))
-        for name in program.results
-    )

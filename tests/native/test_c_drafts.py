@@ -11,7 +11,7 @@ import pytest
 
 from finch_backend_c import cbackend, loader
 from finch_backend_c.cbackend import CBackend
-from finch_core import Tensor, kernel, kernels
+from finch_core import Tensor, entries, kernel
 from finch_core.arguments import SMALL_BYTES, SMALL_EXTENT
 from finch_core.errors import FinchError
 from finch_levels import Dense, Element, Scalar, SparseList
@@ -23,7 +23,7 @@ def _drafts(monkeypatch, tmp_path):
     monkeypatch.setenv("FINCH_BACKEND", "c")
     monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("FINCH_CFLAGS", raising=False)
-    monkeypatch.setattr(kernels, "DRAFT_CALLS", 5)
+    monkeypatch.setattr(entries, "DRAFT_CALLS", 5)
 
 
 def made():

@@ -192,6 +192,13 @@ def test_the_package_ziglang_stands_in(monkeypatch, tmp_path):
     assert works(CBackend())
 
 
+def test_flags_that_instrument_get_their_libraries(monkeypatch):
+    assert toolchain.OWN_LIBRARIES in CBackend()._flags(toolchain.find())
+    monkeypatch.setenv("FINCH_CFLAGS", "-fsanitize=undefined")
+    assert toolchain.OWN_LIBRARIES not in CBackend()._flags(toolchain.find())
+    assert works(CBackend())
+
+
 def test_results_are_those_of_ieee(monkeypatch):
     """The flags allow no contraction and no reassociation."""
     flags = " ".join((*toolchain.BASE_FLAGS, *toolchain.OPTIONAL_FLAGS))

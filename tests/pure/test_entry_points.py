@@ -79,7 +79,7 @@ def test_the_first_of_a_distribution_hides_the_others(tmp_path, monkeypatch) -> 
 def test_the_folder_one_works_in_is_on_the_path(tmp_path, monkeypatch) -> None:
     write(tmp_path, "mine.egg-info", "[finch.plugins]\nmine = mine")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", ["", str(tmp_path / "not there")])
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path / "not there"), tmp_path, None])
     assert [entry.value for entry in installed(PLUGINS)] == ["mine"]
 
 
