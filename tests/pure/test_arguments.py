@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from finch_core import FinchError, FormatError, Tensor, _, arguments, asarray, kernel, kernels
+from finch_core import FinchError, FormatError, Tensor, _, arguments, asarray, entries, kernel
 from finch_levels import Dense, Element, SparseList
 
 
@@ -206,7 +206,7 @@ def test_a_number_is_no_array_of_what_was_known():
 
 
 def test_calls_that_are_known_are_few(monkeypatch):
-    monkeypatch.setattr(kernels, "MOST_CALLS", 4)
+    monkeypatch.setattr(entries, "MOST_CALLS", 4)
     known = kernel(backend="interpreter")(plus.__wrapped__)
     kept = [(np.zeros(1), np.full(1, float(k))) for k in range(20)]
     for _turn in range(3):
