@@ -24,18 +24,17 @@ if TYPE_CHECKING:
     from finch_core.functions import (
         _,
         choose,
-        coalesce,
         follow,
         freeze,
         gallop,
         ifelse,
         maxby,
         minby,
-        missing,
         thaw,
         walk,
     )
     from finch_core.kernels import kernel
+    from finch_core.missing_value import coalesce, missing
     from finch_core.tensor import Tensor
 
 _HOMES = {
@@ -46,10 +45,10 @@ _HOMES = {
     ),
     "finch_core.files": ("read", "write"),
     "finch_core.functions": (
-        "_", "choose", "coalesce", "follow", "freeze", "gallop", "ifelse", "maxby", "minby",
-        "missing", "thaw", "walk",
+        "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "thaw", "walk",
     ),
     "finch_core.kernels": ("kernel",),
+    "finch_core.missing_value": ("coalesce", "missing"),
     "finch_core.tensor": ("Tensor",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

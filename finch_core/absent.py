@@ -7,7 +7,7 @@ from finch_core import primitives as prim
 from finch_core.dtypes import Type, concrete, is_weak, same
 from finch_core.errors import FormatError, Span
 from finch_core.expressions import Access, Call, Expr, Literal, Name, cast
-from finch_core.functions import Missing, MissingType, coalesce
+from finch_core.missing_value import Missing, MissingType, coalesce
 
 
 def propagate(call: Call) -> Expr | None:

@@ -21,7 +21,7 @@ from finch_core.binding import TensorLike
 from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
 from finch_core.expressions import TRUE, Access, Call, Expr, Index, Name, lift, zero_of
-from finch_core.functions import coalesce
+from finch_core.missing_value import coalesce
 from finch_core.notation import Extent, Loop, Stmt, Update
 from finch_core.prover import split
 from finch_core.records import frozen

@@ -8,73 +8,15 @@ Operators (``choose(z)``, ``coalesce``, ``minby``, ``maxby``) are ``Operator`` o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from finch_core import primitives as prim
-from finch_core.dtypes import Type, is_tuple, promote, tuple_dtype, tuple_fields, type_of
-from finch_core.expressions import Call, Expr, Literal, Var
+from finch_core.dtypes import Type, is_tuple, tuple_dtype, tuple_fields, type_of
+from finch_core.expressions import Call, Expr, Literal
+from finch_core.missing_value import coalesce, missing
 from finch_core.operators import Operator, by_promotion, cast_value, operator, register
-from finch_core.records import frozen
-
-# -- missing --------------------------------------------------------------------------------
-
-
-def _propagate(self: Any, *others: Any) -> Any:
-    return self
-
-
-class MissingType:
-    """What a permissive read out of bounds gives; any arithmetic on it gives it again."""
-
-    __slots__ = ()
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _propagate
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _propagate
-    __pow__ = __rpow__ = __neg__ = __abs__ = _propagate
-
-    def __repr__(self) -> str:
-        return "missing"
-
-    def __bool__(self) -> bool:
-        raise TypeError("missing is neither true nor false; use coalesce(x, default)")
-
-    def __reduce__(self) -> str:
-        return "missing"
-
-
-missing = MissingType()
-"""The value of a permissive read out of bounds."""
-
-
-@frozen(order=False)
-class Missing(Expr):
-    """``missing`` as an expression. It has the type of what it stands for, if that is known."""
-
-    type: Type = MissingType
-
-    @property
-    def dtype(self) -> Type:
-        return self.type
-
-
-def _coalesce(*values: Any) -> Any:
-    return next((value for value in values if value is not missing), missing)
-
-
-def _coalesced(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
-    present = tuple(t for t in types if t is not MissingType)
-    if not present:
-        return types, MissingType
-    common = promote(present)
-    return tuple(t if t is MissingType else common for t in types), common
-
-
-coalesce = register(Operator("coalesce", _coalesce, _coalesced, definition=lambda *args: args[0]))
-"""``coalesce(a, b, ...)``: the first argument that is not ``missing``."""
-
 
 # -- reductions -----------------------------------------------------------------------------
 
@@ -207,70 +149,3 @@ SYNTAX: dict[str, Any] = {
     "freeze": freeze, "thaw": thaw,
 }  # fmt: skip
 """What these names mean inside a kernel whose file does not define them."""
-
-
-# -- operators of users ---------------------------------------------------------------------
-
-
-def operator_from(name: str, definition: Callable[..., Expr], **algebra: Any) -> Operator:
-    """An operator with the meaning of the expression that ``definition`` builds."""
-
-    def typing(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
-        holders = (Var(f"x{k}", t) for k, t in enumerate(types))
-        return types, definition(*holders).dtype
-
-    @cache
-    def compiled(types: tuple[Type, ...]) -> Callable[..., Any]:
-        from finch_core.reference_code import function_of
-
-        return function_of(definition, types)
-
-    def evaluate(*values: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return compiled(tuple(map(type_of, values)))(*values)
-
-    return Operator(name, evaluate, typing, definition=definition, **algebra)
-
-
-def define_operator(
-    function: Callable[..., Any] | None = None,
-    *,
-    name: str | None = None,
-    commutative: bool = False,
-    associative: bool = False,
-    idempotent: bool = False,
-    identity: Any = None,
-    annihilator: Any = None,
-) -> Any:
-    """The operator that a Python function of scalars defines, with its algebra.
-
-    The function is inlined (see ``finch_core.frontend.inlining``) when first compiled, where
-    ``KernelSyntaxError`` says what cannot be. ``identity`` and ``annihilator`` are values, or
-    functions from a dtype to the value. Without ``function`` it is a decorator. The operator is not
-    registered: a kernel finds it under the name it is bound to, and a plugin's
-    ``finch_operators`` returns it.
-    """
-    if function is None:
-        return partial(
-            define_operator, name=name, commutative=commutative, associative=associative,
-            idempotent=idempotent, identity=identity, annihilator=annihilator,
-        )  # fmt: skip
-    target: Callable[..., Any] = function
-
-    @cache
-    def template() -> Callable[..., Expr]:
-        from finch_core.frontend import expression_of
-
-        return expression_of(target)
-
-    return operator_from(
-        name or target.__name__, lambda *args: template()(*args), python=(target,),
-        commutative=commutative, associative=associative, idempotent=idempotent,
-        identity=_value_function(identity), annihilator=_value_function(annihilator),
-    )  # fmt: skip
-
-
-def _value_function(value: Any) -> Callable[[np.dtype[Any]], Any] | None:
-    if value is None or callable(value):
-        return value  # type: ignore[no-any-return]
-    return lambda dtype: cast_value(value, dtype)

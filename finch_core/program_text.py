@@ -15,7 +15,7 @@ import numpy as np
 from finch_core import primitives as prim
 from finch_core.dtypes import concrete
 from finch_core.expressions import Access, Call, Cast, Expr, Index, Literal, Modified, Name, Var
-from finch_core.functions import Missing
+from finch_core.missing_value import Missing
 from finch_core.notation import (
     Declare,
     Define,

@@ -17,7 +17,7 @@ from finch_core import primitives as prim
 from finch_core.dtypes import BOOL, Type, concrete, is_weak, same, type_of
 from finch_core.errors import OutOfBounds
 from finch_core.expressions import Access, Call, Cast, Expr, Index, Literal, Modified, Name, Var
-from finch_core.functions import Missing, MissingType, coalesce, missing
+from finch_core.missing_value import Missing, MissingType, coalesce, missing
 from finch_core.operators import Operator, cast_value, literal_value
 from finch_core.records import define, frozen
 

@@ -12,7 +12,7 @@ from finch_core.algebra import RULES, Rule, is_identity
 from finch_core.binding import Discard
 from finch_core.dtypes import concrete
 from finch_core.expressions import Call, Cast, Expr, Literal, cast
-from finch_core.functions import Missing
+from finch_core.missing_value import Missing
 from finch_core.notation import Define, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.operators import Operator, literal_value
 from finch_core.records import frozen

@@ -11,10 +11,10 @@ from finch_core.affine import Scope
 from finch_core.binding import Constant, Discard, TensorLike
 from finch_core.errors import DimensionMismatch, count
 from finch_core.expressions import Access, Expr, Modified
-from finch_core.functions import Missing
 from finch_core.level import Mode
 from finch_core.looplets import Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import inside
+from finch_core.missing_value import Missing
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
 from finch_core.views import Example, View

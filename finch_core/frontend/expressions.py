@@ -14,7 +14,7 @@ from finch_core.expressions import Access, Call, Expr, Literal, Modified, Name
 from finch_core.frontend.context import NUMBERS, Context
 from finch_core.frontend.names import SHOWN, Scope
 from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
-from finch_core.functions import Missing, missing
+from finch_core.missing_value import Missing, missing
 from finch_core.operators import Operator
 from finch_core.records import frozen
 

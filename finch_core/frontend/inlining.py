@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from finch_core import primitives as prim
+from finch_core.defined_operators import operator_from
 from finch_core.errors import KernelSyntaxError
 from finch_core.expressions import Call, Expr, Name
 from finch_core.frontend.context import NUMBERS, Context
@@ -103,8 +104,6 @@ def substitute(expr: Expr, values: Values) -> Expr:
 def reduction(context: Context, node: ast.Call, function: FunctionType) -> Operator:
     """The anonymous operator of a Python function ``f`` in ``A[i] = f(A[i], e)``."""
     if function not in context.operators:
-        from finch_core.functions import operator_from
-
         try:
             definition = expression_of(function)
         except KernelSyntaxError as error:

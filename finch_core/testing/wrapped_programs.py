@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.functions import _, coalesce, follow, gallop, walk
+from finch_core.functions import _, follow, gallop, walk
+from finch_core.missing_value import coalesce
 
 Function = Callable[..., Any]
 OUTSIDE = 7

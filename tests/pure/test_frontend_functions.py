@@ -9,21 +9,20 @@ from finch_core import functions
 from finch_core.expressions import Call, Literal, Name
 from finch_core.functions import (
     choose,
-    coalesce,
-    define_operator,
     follow,
     freeze,
     gallop,
     ifelse,
     maxby,
     minby,
-    missing,
     thaw,
     walk,
 )
+from finch_core.missing_value import MissingType, coalesce, missing
 from finch_core.operators import operator
 from finch_core.primitives import add, mul
 from finch_core.reference_code import evaluate
+from finch_core.user_operators import define_operator
 
 
 def test_plain_meanings():
@@ -66,7 +65,7 @@ def test_types():
         np.dtype("f8"),
         np.dtype([("f0", "f4"), ("f1", "i8")], align=True),
     )
-    assert coalesce.result(functions.MissingType, f4, int) == f4
+    assert coalesce.result(MissingType, f4, int) == f4
     assert coalesce.result(f4, f8) == f8
     assert choose(0).result(f4, int) == f4
     assert minby.result(pair, pair) == pair

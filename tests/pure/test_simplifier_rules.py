@@ -31,7 +31,8 @@ from finch_core.expressions import (
     fold_literals,
     zero_of,
 )
-from finch_core.functions import Missing, choose, coalesce
+from finch_core.functions import choose, coalesce
+from finch_core.missing_value import Missing
 from finch_core.operators import Operator, cast_value, operator, operators
 from finch_core.simplify import Simplifier
 
