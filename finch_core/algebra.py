@@ -15,10 +15,10 @@ import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.absent import first_present, propagate
-from finch_core.bounds import strict
 from finch_core.dtypes import concrete, is_tuple, is_weak, same
 from finch_core.expressions import FALSE, TRUE, Call, Expr, Literal, cast, fold_literals
 from finch_core.operators import Operator, literal_value, operator
+from finch_core.out_of_range import strict
 from finch_core.records import frozen
 
 

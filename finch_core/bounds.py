@@ -10,34 +10,26 @@ evaluated under a condition, so does its check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import attrs
 
-from finch_core import primitives as prim
 from finch_core.binding import TensorLike
 from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
-from finch_core.expressions import TRUE, Access, Call, Expr, Index, Name, lift, zero_of
-from finch_core.missing_value import coalesce
-from finch_core.notation import Extent, Loop, Stmt, Update
+from finch_core.expressions import TRUE, Access, Expr, Index, Name, lift
+from finch_core.guards import accesses, as_condition, conjuncts
+from finch_core.notation import Extent, Loop
+from finch_core.out_of_range import OutOfRange, parted
 from finch_core.prover import split
 from finch_core.records import frozen
-from finch_core.rewrite import rewrite_expr
 
 if TYPE_CHECKING:
     from finch_core.context import Context
     from finch_core.level import Mode
     from finch_core.looplets import Looplet
     from finch_core.operators import Operator
-
-Guarded = tuple[Expr, Access, bool]
-"""An access, the condition under which it is evaluated, and whether it is written."""
-
-
-Node = TypeVar("Node", bound=Expr)
 
 _READING = "A[~i] takes an index that may be out of bounds, and is missing there"
 _WRITING = "write under a condition, as in: if 0 <= i and i < n"
@@ -63,9 +55,9 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
 def _under(
     ctx: Context, guard: Expr, access: Access, extent: Extent, start: Expr, stop: Expr, hint: str
 ) -> None:
-    from finch_core.lowering import as_condition, evaluate
+    from finch_core.lowering import evaluate
 
-    known = [as_condition(evaluate(ctx, c)) for c in _conjuncts(guard) if _evaluable(c)]
+    known = [as_condition(evaluate(ctx, c)) for c in conjuncts(guard) if _evaluable(c)]
     if not known:
         _check(ctx, access, extent, start, stop, hint)
         return
@@ -131,31 +123,6 @@ def _both(ctx: Context, *conds: Expr) -> Expr:
 # -- what is out of range along a part of a loop ------------------------------------------------
 
 
-@frozen(order=False)
-class OutOfRange(Expr):
-    """What would be read beyond the end of a dimension. A statement that needs it fails."""
-
-    type: Type
-    what: str
-    size: Expr
-    index: Expr | None = None
-    """Where it would be read, if that is known when it fails."""
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
-
-    @property
-    def dtype(self) -> Type:
-        return self.type
-
-    def fail(self, ctx: Context) -> None:
-        """Emit the failure."""
-        message = "an index is out of bounds for {} of size {{0}}"
-        values: tuple[Expr, ...] = (self.size,)
-        if self.index is not None:
-            message = "index {{0}} is out of bounds for {} of size {{1}}"
-            values = (self.index, self.size)
-        ctx.fail(ctx.site(OutOfBounds, message.format(self.what), self.span, _READING), *values)
-
-
 @frozen
 class Beyond(TensorLike):
     """A subtensor that is not there: reading or writing an element of it fails."""
@@ -199,87 +166,25 @@ class Beyond(TensorLike):
         return self.failure
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
-        self.failure.fail(ctx)
+        fail_out_of_range(ctx, self.failure)
 
 
-def strict(call: Call) -> Expr | None:
-    """What is computed of what is out of range is so itself, unless it may not be evaluated."""
-    for k, arg in enumerate(call.args):
-        if isinstance(arg, OutOfRange) and (k == 0 or not _may_skip(call.op)):
-            try:
-                return attrs.evolve(arg, type=call.dtype)
-            except TypeError:  # missing has no type
-                return None
-    return None
-
-
-def _may_skip(op: Operator) -> bool:
-    """Whether an operator may leave operands after the first alone."""
-    return op in _LAZY or op is coalesce
+def fail_out_of_range(ctx: Context, node: OutOfRange) -> None:
+    """Emit the failure of a statement that needs ``node``."""
+    message = "an index is out of bounds for {} of size {{0}}"
+    values: tuple[Expr, ...] = (node.size,)
+    if node.index is not None:
+        message = "index {{0}} is out of bounds for {} of size {{1}}"
+        values = (node.index, node.size)
+    ctx.fail(ctx.site(OutOfBounds, message.format(node.what), node.span, _READING), *values)
 
 
 def within_range(ctx: Context, value: Expr) -> Expr:
     """``value`` after the failures that it needs, under the conditions under which it does."""
     value, found = parted(value)
     for guard, node in found:
-        ctx.fork(guard, partial(node.fail, ctx))
+        ctx.fork(guard, partial(fail_out_of_range, ctx, node))
     return value
-
-
-def parted(value: Expr) -> tuple[Expr, list[tuple[Expr, OutOfRange]]]:
-    """``value`` with zeros for what is out of range, and that, each with its condition."""
-    from finch_core.lowering import as_condition
-
-    found = [(as_condition(guard), node) for guard, node in _needed(value, TRUE, OutOfRange)]
-    if not found:
-        return value, found
-    zeros = rewrite_expr(value, lambda e: zero_of(e.dtype) if isinstance(e, OutOfRange) else e)
-    return zeros, found
-
-
-# -- conditions -----------------------------------------------------------------------------
-
-
-def accesses(stmt: Stmt) -> Iterator[Guarded]:
-    """The accesses of a statement, each with what has to hold where it is evaluated.
-
-    The conditions of statements inside are not told: code for those is emitted under them.
-    """
-    for part in stmt.walk():
-        target = part.target if isinstance(part, Update) else None
-        for expr in part.exprs:
-            for guard, access in _needed(expr, TRUE, Access):
-                yield guard, access, access is target
-
-
-def _needed(expr: Expr, guard: Expr, kind: type[Node]) -> Iterator[tuple[Expr, Node]]:
-    """The nodes of a kind, each with the condition under which it is evaluated."""
-    if isinstance(expr, kind):
-        yield guard, expr
-    if isinstance(expr, Call) and expr.op in _LAZY and len(expr.args) > 1:
-        first, *rest = expr.args
-        yield from _needed(first, guard, kind)
-        for arg, needed in zip(rest, _LAZY[expr.op](first), strict=True):
-            yield from _needed(arg, needed if guard is TRUE else guard.and_(needed), kind)
-        return
-    for child in expr.children:
-        yield from _needed(child, guard, kind)
-
-
-_LAZY: dict[Any, Callable[[Expr], tuple[Expr, ...]]] = {
-    prim.and_: lambda cond: (cond,),
-    prim.or_: lambda cond: (cond.not_(),),
-    prim.ifelse: lambda cond: (cond, cond.not_()),
-}
-
-
-def _conjuncts(cond: Expr) -> Iterator[Expr]:
-    """What must all hold for a condition to hold."""
-    if isinstance(cond, Call) and cond.op is prim.and_:
-        for arg in cond.args:
-            yield from _conjuncts(arg)
-    elif cond is not TRUE:
-        yield cond
 
 
 def _evaluable(expr: Expr) -> bool:

@@ -9,7 +9,7 @@ and ``a.eq(b)`` build calls (with constants folded).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
@@ -20,7 +20,6 @@ from finch_core.operators import Operator, literal_value
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.assembly import Function
     from finch_core.errors import Span
 
 ExprLike = "Expr | int | float | complex | bool | np.generic"
@@ -272,11 +271,24 @@ class Overlaps(Expr):
         return BOOL
 
 
+class Callee(Protocol):
+    """What a call needs of an assembly function."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def params(self) -> tuple[Var | Buffer, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def body(self) -> Any: ...
+
+
 @attrs.frozen(order=False, cache_hash=True)
 class Invoke(Expr):
     """A call of an assembly function; arguments are expressions or buffers, as its parameters."""
 
-    function: Function
+    function: Callee
     args: tuple[Expr | Buffer, ...]
 
     @property

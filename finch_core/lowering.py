@@ -14,6 +14,7 @@ from finch_core.bounds import check_bounds, is_unit, within_range
 from finch_core.dtypes import concrete
 from finch_core.errors import Span, placed
 from finch_core.expressions import Access, Expr, Literal
+from finch_core.guards import as_condition
 from finch_core.level import RANDOM_ACCESS, Mode
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region, Slot
@@ -96,11 +97,6 @@ def _sieve(ctx: Context, stmt: Sieve) -> None:
     ctx.fork(cond, lambda: lower(ctx, stmt.body), lambda: lower(ctx, stmt.orelse))
 
 
-def as_condition(value: Expr) -> Expr:
-    """``value`` as a bool."""
-    return value if concrete(value.dtype).kind == "b" else value.ne(0)
-
-
 def _declare(ctx: Context, stmt: Declare) -> None:
     """Rule *Declare*: the tensor takes its dimensions and is left empty, in update mode."""
     tensor: BoundTensor = stmt.tensor
@@ -178,4 +174,4 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
 }
 
 
-__all__ = ["as_condition", "evaluate", "lower"]
+__all__ = ["evaluate", "lower"]

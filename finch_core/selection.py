@@ -17,13 +17,15 @@ import attrs
 
 from finch_core.affine import is_given
 from finch_core.binding import BoundTensor, TensorLike
-from finch_core.bounds import Beyond, OutOfRange, accesses, parted, within
+from finch_core.bounds import Beyond, fail_out_of_range, within
 from finch_core.dtypes import INTP, Type, is_weak
 from finch_core.expressions import TRUE, Access, Expr, cast
+from finch_core.guards import accesses
 from finch_core.level import RANDOM_ACCESS, Mode
 from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
 from finch_core.looplets.transform import around_thunk
 from finch_core.notation import Define, Extent, Sequential, Stmt
+from finch_core.out_of_range import OutOfRange, parted
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -124,7 +126,7 @@ class Failing(Looplet):
     precedence: ClassVar[Precedence] = Precedence.THUNK
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
-        ctx.fork(region.start < region.stop, lambda: self.failure.fail(ctx))
+        ctx.fork(region.start < region.stop, lambda: fail_out_of_range(ctx, self.failure))
 
 
 @frozen
