@@ -20,8 +20,7 @@ from finch_core.records import define, frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
-    from finch_core.looplets.base import Looplet
-    from finch_core.looplets.switch import Switch
+    from finch_core.looplets.base import Alternatives, Looplet
     from finch_core.operators import Operator
 
 ZERO, ONE = Literal(0, int), Literal(1, int)
@@ -86,7 +85,17 @@ class TensorLike:
         """Emit the update of a 0-dimensional tensor-like."""
         raise NotImplementedError
 
-    def cases(self, ctx: Context) -> Switch | None:
+    @property
+    def drops_updates(self) -> bool:
+        """Whether an update of this does nothing."""
+        return False
+
+    @property
+    def is_out_of_bounds(self) -> bool:
+        """Whether whoever reads or writes an element of this fails."""
+        return False
+
+    def cases(self, ctx: Context) -> Alternatives | None:
         """The two things that a 0-dimensional tensor-like may be, where a statement that reads it
         is worth emitting once for each; its value is right in both."""
         return None
@@ -212,7 +221,7 @@ class Fiber(TensorLike):
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         self.lvl.format.unwrap(ctx, self, Mode.UPDATE, op, value)
 
-    def cases(self, ctx: Context) -> Switch | None:
+    def cases(self, ctx: Context) -> Alternatives | None:
         return self.lvl.format.cases(ctx, self)
 
     def settled(self, ctx: Context, op: Operator, dtype: np.dtype[Any]) -> Expr | None:
@@ -240,7 +249,7 @@ class Constant(TensorLike):
         return self.extents or (None,) * self.rank
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        from finch_core.looplets import Run
+        from finch_core.looplets.run import Run
 
         if mode is Mode.UPDATE:
             raise FormatError("a constant cannot be updated")
@@ -270,12 +279,16 @@ class Discard(TensorLike):
         return (None,) * self.rank
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        from finch_core.looplets import Run
+        from finch_core.looplets.run import Run
 
         return Run(Discard(self.like, self.rank - 1))
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         pass
+
+    @property
+    def drops_updates(self) -> bool:
+        return True
 
 
 @define(eq=False)
@@ -292,6 +305,14 @@ class BoundTensor:
     @property
     def fiber(self) -> Fiber:
         return Fiber(self.level, ZERO, None, self)
+
+    def freeze_before_failure(self, ctx: Context) -> None:
+        """Emit a freeze on a way out of the kernel; on the other ways updates go on."""
+        levels = self.level.levels()
+        states = [dict(level.state) for level in levels]
+        self.level.freeze(ctx, 1)
+        for level, state in zip(levels, states, strict=True):
+            level.state = state
 
     def __str__(self) -> str:
         return self.name

@@ -20,6 +20,7 @@ from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
 from finch_core.expressions import TRUE, Access, Expr, Index, Name, lift
 from finch_core.guards import accesses, as_condition, conjuncts
+from finch_core.looplets.run import Run
 from finch_core.notation import Extent, Loop
 from finch_core.out_of_range import OutOfRange, parted
 from finch_core.prover import split
@@ -148,8 +149,6 @@ class Beyond(TensorLike):
         return (None,) * self.rank
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        from finch_core.looplets import Run
-
         return Run(attrs.evolve(self, rank=self.rank - 1))
 
     @property
@@ -161,6 +160,10 @@ class Beyond(TensorLike):
         where = 0 if root is None else root.fiber.ndim - self.like.ndim
         what = f"dimension {where} of {root}"
         return OutOfRange(self.dtype, what, self.size, self.index, self.span)
+
+    @property
+    def is_out_of_bounds(self) -> bool:
+        return True
 
     def read(self, ctx: Context) -> Expr:
         return self.failure

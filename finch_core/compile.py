@@ -280,6 +280,7 @@ def lower_kernel(
 ) -> asm.Kernel:
     """Emit the assembly of a normalised program, typed and optimised."""
     from finch_core.context import Context
+    from finch_core.lowering import FinchRules
     from finch_core.optimize import optimize_kernel
     from finch_core.typing_pass import typed_kernel
 
@@ -287,6 +288,7 @@ def lower_kernel(
     ctx = Context(
         unit.names,
         unit.simplifier,
+        lowering=FinchRules(),
         strict=options.strict,
         constants=constants,
         fitting=unit.fitting,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.assembly import OUT_OF_MEMORY, Assign, Block, Let, Site, Statement
-from finch_core.binding import BoundTensor
 from finch_core.builder import Builder, Names, conditional, negation
 from finch_core.errors import FinchError, OutOfMemory, Span
 from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift
@@ -18,6 +17,19 @@ from finch_core.prover import Prover, balanced, split
 from finch_core.simplify import Simplifier
 
 T = TypeVar("T")
+
+
+class Lowering(Protocol):
+    """The rules by which statements and regions of loops are emitted."""
+
+    def statement(self, ctx: Context, stmt: Stmt) -> None: ...
+    def region(self, ctx: Context, region: Any) -> None: ...
+
+
+class Thawed(Protocol):
+    """A tensor whose updates must end before a kernel may be left."""
+
+    def freeze_before_failure(self, ctx: Context) -> None: ...
 
 
 class Context(Builder):
@@ -34,6 +46,7 @@ class Context(Builder):
         names: Names,
         simplifier: Simplifier,
         *,
+        lowering: Lowering,
         strict: bool = False,
         constants: Iterable[Var] = (),
         fitting: Iterable[tuple[Index, Extent]] = (),
@@ -57,9 +70,11 @@ class Context(Builder):
             ),
         ]
         assert OUT_OF_MEMORY == 0
-        self.thawed: tuple[BoundTensor, ...] = ()
-        self.spans: dict[BoundTensor | None, Span | None] = {}
+        self.thawed: tuple[Thawed, ...] = ()
+        self.spans: dict[Any, Span | None] = {}
+        """Where the program writes a tensor, for messages."""
         self._simplifier = simplifier
+        self._lowering = lowering
         self._slots = 0
 
     def allows(self, rule: str) -> bool:
@@ -189,11 +204,7 @@ class Context(Builder):
         keep what they held."""
         thawed, self.thawed = self.thawed, ()
         for tensor in thawed:
-            levels = tensor.level.levels()
-            states = [dict(level.state) for level in levels]
-            tensor.level.freeze(self, 1)
-            for level, state in zip(levels, states, strict=True):
-                level.state = state
+            tensor.freeze_before_failure(self)
         super().fail(site, *values)
         self.thawed = thawed
 
@@ -215,9 +226,12 @@ class Context(Builder):
         self.prover.know(cond)
 
     def lower(self, stmt: Stmt) -> None:
-        from finch_core.lowering import lower
+        """Emit a statement in Finch Normal Form."""
+        self._lowering.statement(self, stmt)
 
-        lower(self, stmt)
+    def lower_region(self, region: Any) -> None:
+        """Emit a region of a loop (a ``looplets.region.Region``)."""
+        self._lowering.region(self, region)
 
 
 def _flatten(expr: Expr) -> list[Expr]:

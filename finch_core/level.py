@@ -23,8 +23,7 @@ from finch_core.records import frozen
 if TYPE_CHECKING:
     from finch_core.binding import BoundLevel, Fiber
     from finch_core.context import Context
-    from finch_core.looplets.base import Looplet
-    from finch_core.looplets.switch import Switch
+    from finch_core.looplets.base import Alternatives, Looplet
     from finch_core.operators import Operator
 
 
@@ -201,7 +200,7 @@ class Format:
         plain assignment where ``op`` is None) and mark the fiber dirty if it was written."""
         raise NotImplementedError
 
-    def cases(self, ctx: Context, fiber: Fiber) -> Switch | None:
+    def cases(self, ctx: Context, fiber: Fiber) -> Alternatives | None:
         """A leaf: the two things that it may be (see ``TensorLike.cases``)."""
         return None
 

@@ -17,7 +17,9 @@ from finch_core.expressions import Access, Expr, Literal
 from finch_core.guards import as_condition
 from finch_core.level import RANDOM_ACCESS, Mode
 from finch_core.looplets.base import Looplet
-from finch_core.looplets.region import Region, Slot
+from finch_core.looplets.evaluation import lower_region
+from finch_core.looplets.region import Region
+from finch_core.looplets.slots import Slot
 from finch_core.notation import (
     Declare,
     Define,
@@ -174,4 +176,11 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
 }
 
 
-__all__ = ["evaluate", "lower"]
+class FinchRules:
+    """The lowering of this package: what a ``Context`` emits statements and regions by."""
+
+    statement = staticmethod(lower)
+    region = staticmethod(lower_region)
+
+
+__all__ = ["FinchRules", "evaluate", "lower"]

@@ -11,8 +11,7 @@ from finch_core.expressions import Access, Expr, Index, Name
 from finch_core.notation import Define, Stmt, Update
 
 if TYPE_CHECKING:
-    from finch_core.binding import TensorLike
-    from finch_core.context import Context
+    pass
 
 ExprRule = Callable[[Expr], Expr]
 
@@ -68,43 +67,6 @@ def substitute_index(stmt: Stmt, index: Index, value: Expr) -> Stmt:
 def substitute_name(stmt: Stmt, name: Name, value: Expr) -> Stmt:
     """``stmt`` with ``value`` for a ``let`` variable (names are unique by then)."""
     return rewrite(stmt, lambda expr: value if expr == name else expr)
-
-
-def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt:
-    """``stmt`` with ``tensor`` in a slot; reads of a scalar, or of what is one value throughout,
-    become that value."""
-    from finch_core.binding import Constant
-    from finch_core.looplets.region import Slot
-
-    uniform = isinstance(tensor, Constant)
-
-    def placed(expr: Expr, read: bool) -> Expr:
-        if not (isinstance(expr, Access) and isinstance(expr.tensor, Slot)):
-            return expr
-        if expr.tensor.number != number:
-            return expr
-        rest = expr.indices[1:]
-        if read and (not rest or (uniform and all(isinstance(i, Index) for i in rest))):
-            return tensor.read(ctx)
-        return Access(tensor, rest, expr.span)
-
-    return rewrite(stmt, lambda e: placed(e, True), lambda e: placed(e, False))
-
-
-def mentions(stmt: Stmt, index: Index, *, beside_slots: bool = False) -> bool:
-    """Whether an index occurs in ``stmt``; ``beside_slots``: not as a slot's first index."""
-    return any(_mentions(expr, index, beside_slots) for part in stmt.walk() for expr in part.exprs)
-
-
-def _mentions(expr: Expr, index: Index, beside_slots: bool) -> bool:
-    from finch_core.looplets.region import Slot
-
-    if expr == index:
-        return True
-    children = expr.children
-    if beside_slots and isinstance(expr, Access) and isinstance(expr.tensor, Slot):
-        children = children[1:]
-    return any(_mentions(child, index, beside_slots) for child in children)
 
 
 def defined_names(stmt: Stmt) -> set[str]:

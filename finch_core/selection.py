@@ -125,6 +125,10 @@ class Failing(Looplet):
     failure: OutOfRange
     precedence: ClassVar[Precedence] = Precedence.THUNK
 
+    @property
+    def fails(self) -> bool:
+        return True
+
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         ctx.fork(region.start < region.stop, lambda: fail_out_of_range(ctx, self.failure))
 

@@ -9,7 +9,6 @@ from typing import Any
 import attrs
 
 from finch_core.algebra import RULES, Rule, is_identity
-from finch_core.binding import Discard
 from finch_core.dtypes import concrete
 from finch_core.expressions import Call, Cast, Expr, Literal, cast
 from finch_core.missing_value import Missing
@@ -96,7 +95,7 @@ class StatementRule:
 
 
 def _discarded(stmt: Update) -> Stmt | None:
-    return NOTHING if isinstance(stmt.target.tensor, Discard) else None
+    return NOTHING if stmt.target.tensor.drops_updates else None
 
 
 def _update_by_identity(stmt: Update) -> Stmt | None:

@@ -223,6 +223,7 @@ def _settle(ctx: Context, lvl: BoundLevel, runs: BoundLevel, stop: Expr) -> None
 def _written(ctx: Context, lvl: BoundLevel) -> BoundTensor | None:
     """The tensor that a level is part of, if the program writes to it; for messages."""
     parts = lvl.parts.values()
+    tensor: BoundTensor | None
     for tensor in ctx.spans:
         if tensor is not None and any(
             part in parts for level in tensor.level.levels() for part in level.parts.values()

@@ -4,13 +4,11 @@ evaluation semantics")."""
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, ClassVar
-
-from finch_core.binding import TensorLike
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from finch_core.context import Context
-    from finch_core.looplets.region import Region
+    from finch_core.expressions import Expr
 
 
 class Precedence(enum.IntEnum):
@@ -31,26 +29,32 @@ class Precedence(enum.IntEnum):
 class Looplet:
     """A description of a tensor along one loop.
 
-    ``lower(ctx, region, slot)`` emits the region in which this looplet has precedence.
+    ``lower(ctx, region, slot)`` emits the region (``looplets.region.Region``) in which this looplet
+    has precedence.
     """
 
     __slots__ = ()
     precedence: ClassVar[Precedence]
 
-    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+    def lower(self, ctx: Context, region: Any, slot: int) -> None:
         raise NotImplementedError
 
     def truncated(self) -> Looplet:
         """This looplet in a region that ends before its own end."""
         return self
 
+    @property
+    def fails(self) -> bool:
+        """Whether a loop over this looplet fails as soon as it begins."""
+        return False
 
-Part = TensorLike | Looplet
-"""What a looplet may be made of: a subtensor, or a looplet over the same region."""
 
+class Alternatives(Protocol):
+    """Two things, of which one is there by a condition, as in a ``Switch``."""
 
-def as_looplet(part: Part) -> Looplet:
-    """``part`` over a region: a subtensor is the same throughout."""
-    from finch_core.looplets.run import Run
-
-    return part if isinstance(part, Looplet) else Run(part)
+    @property
+    def cond(self) -> Expr: ...
+    @property
+    def head(self) -> Any: ...
+    @property
+    def tail(self) -> Any: ...

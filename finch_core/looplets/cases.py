@@ -7,18 +7,17 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from finch_core.bounds import Beyond
 from finch_core.expressions import Expr, Literal
-from finch_core.looplets.base import Looplet, as_looplet
-from finch_core.looplets.region import Region, Slot, slots_of
-from finch_core.looplets.run import Run
+from finch_core.looplets.base import Looplet
+from finch_core.looplets.region import Region
+from finch_core.looplets.run import Run, as_looplet
 from finch_core.looplets.sequence import Sequence
+from finch_core.looplets.slots import Slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper, is_steady
 from finch_core.looplets.switch import Switch
 from finch_core.notation import Update
 from finch_core.prover import split
-from finch_core.selection import Failing
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -127,9 +126,7 @@ def _branching(
 def _is_check(looplet: Switch) -> bool:
     """Whether one of the two is out of bounds: that case ends the program."""
     parts = as_looplet(looplet.head), as_looplet(looplet.tail)
-    return any(
-        isinstance(x, Failing) or (isinstance(x, Run) and isinstance(x.body, Beyond)) for x in parts
-    )
+    return any(part.fails for part in parts)
 
 
 def _unordered(ctx: Context, sequences: dict[int, Sequence]) -> dict[int, Hashable]:

@@ -12,10 +12,10 @@ import numpy as np
 from finch_core.dtypes import INTP, concrete
 from finch_core.expressions import Access, Expr, call, cast
 from finch_core.looplets.lookup import each_index
-from finch_core.looplets.region import Region, Slot
+from finch_core.looplets.region import Region
+from finch_core.looplets.slots import Slot, mentions
 from finch_core.notation import Declare, Freeze, Stmt, Thaw, Update
 from finch_core.records import frozen
-from finch_core.rewrite import mentions
 from finch_core.updates import is_closed
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from finch_core.expressions import Expr
-from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.region import begins
+from finch_core.looplets.run import Part, as_looplet
 from finch_core.looplets.short_circuit import end_early
 from finch_core.records import frozen
 from finch_core.rewrite import substitute_index

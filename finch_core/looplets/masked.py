@@ -24,23 +24,22 @@ import attrs
 import numpy as np
 
 from finch_core.binding import Constant, TensorLike
-from finch_core.bounds import Beyond
 from finch_core.builder import negation
 from finch_core.expressions import FALSE, TRUE, Expr, Literal
-from finch_core.looplets.base import Looplet, as_looplet
+from finch_core.looplets.base import Looplet
 from finch_core.looplets.cases import written_slots
 from finch_core.looplets.choice import choice
 from finch_core.looplets.lookup import Lookup
-from finch_core.looplets.region import Region, Slot, is_empty, slots_of
-from finch_core.looplets.run import Run
+from finch_core.looplets.region import Region, is_empty
+from finch_core.looplets.run import Run, as_looplet
 from finch_core.looplets.sequence import Sequence
 from finch_core.looplets.short_circuit import end_early
+from finch_core.looplets.slots import Slot, fill_slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
 from finch_core.records import frozen
-from finch_core.rewrite import fill_slot
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -245,7 +244,7 @@ class _Merge:
         positions move along with the loop."""
         looplet = self._expanded(looplet, guard)
         if isinstance(looplet, Run):
-            if isinstance(looplet.body, Beyond):
+            if looplet.fails:
                 raise _Unmaskable
             return Piece(None, looplet, self._is_present(looplet.body), looplet)
         if isinstance(looplet, Lookup):
@@ -358,7 +357,7 @@ class _Merge:
         def at(ctx: Context, index: Expr) -> Looplet:
             yes = ctx.under(cond, lambda: _at(ctx, head, index))
             no = ctx.under(negation(cond), lambda: _at(ctx, tail, index))
-            if any(not isinstance(x, Run) or isinstance(x.body, Beyond) for x in (yes, no)):
+            if any(not isinstance(x, Run) or x.fails for x in (yes, no)):
                 return Switch(cond, yes, no)
             return Run(choice(cond, yes.body, no.body))  # type: ignore[attr-defined]
 

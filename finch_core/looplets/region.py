@@ -7,40 +7,19 @@ value, and then it is simplified.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from finch_core.binding import TensorLike
-from finch_core.dtypes import Type
-from finch_core.expressions import Access, Expr, Index
-from finch_core.looplets.base import Looplet, Precedence
+from finch_core.expressions import Expr, Index
+from finch_core.looplets.base import Looplet
+from finch_core.looplets.slots import fill_slot
 from finch_core.notation import Sequential, Stmt
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.context import Context
-
-
-@frozen
-class Slot(TensorLike):
-    """Stands in an access for whatever the table says."""
-
-    number: int
-    tensor: TensorLike = attrs.field(eq=False, repr=False)
-
-    @property
-    def ndim(self) -> int:
-        return self.tensor.ndim
-
-    @property
-    def dtype(self) -> Type:
-        return self.tensor.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.tensor.fill_value
 
 
 @frozen
@@ -64,57 +43,15 @@ class Region:
         """Whether it is known to be one index long."""
         return ctx.prover.equal(self.start + 1, self.stop)
 
+    def fill(self, ctx: Context, slot: int, tensor: TensorLike) -> Region:
+        """The same region with ``tensor`` in the place of a slot, simplified."""
+        rest = {k: looplet for k, looplet in self.looplets.items() if k != slot}
+        body = ctx.simplify(fill_slot(ctx, self.body, slot, tensor))
+        return attrs.evolve(self, looplets=rest, body=body)
+
     def lower(self, ctx: Context) -> None:
-        """Emit this region: the looplet with the highest precedence first."""
-        region = self._used()
-        if is_empty(region.body) or ctx.prover.le(region.stop, region.start):
-            return
-        if not region.looplets:
-            from finch_core.looplets.invariant import lower_invariant
-
-            lower_invariant(ctx, region, frozenset())
-            return
-        slot = max(region.looplets, key=lambda k: (region.looplets[k].precedence, -k))
-        if region.looplets[slot].precedence in _VARYING and region._is_at_most_point(ctx):
-            point = region.between(region.start, region.start + 1)
-            ctx.fork(begins(ctx, region), lambda: point.lower(ctx))
-            return
-        if region.looplets[slot].precedence in _BRANCHING and ctx.allows("masked"):
-            region._merge(ctx, slot)
-        else:
-            region.looplets[slot].lower(ctx, region, slot)
-
-    def _merge(self, ctx: Context, slot: int) -> None:
-        """Emit this region, whose cases ``slot`` would double next: by tests, if they are many."""
-        from finch_core.looplets.cases import by_cases, is_too_many, weighed
-        from finch_core.looplets.masked import lower_masked
-
-        weights = weighed(ctx, self)
-        if slot in weights and is_too_many(ctx, weights) and lower_masked(ctx, self, weights):
-            return
-        with by_cases(ctx, self, weights):
-            self.looplets[slot].lower(ctx, self, slot)
-
-    def _is_at_most_point(self, ctx: Context) -> bool:
-        """Whether it is known to be one index long or empty, but not which."""
-        if not ctx.allows("points") or self.is_point(ctx):
-            return False
-        return ctx.prover.le(self.stop, self.start + 1)
-
-    def _used(self) -> Region:
-        """Without the slots that the body has lost."""
-        used = slots_in(self.body)
-        if used.issuperset(self.looplets):
-            return self
-        kept = {k: looplet for k, looplet in self.looplets.items() if k in used}
-        return attrs.evolve(self, looplets=kept)
-
-
-_VARYING = (Precedence.SEQUENCE, Precedence.JUMPER, Precedence.STEPPER)
-"""Looplets that are simpler at a single index than along a loop."""
-
-_BRANCHING = (*_VARYING, Precedence.SWITCH)
-"""Looplets of which each doubles the number of cases."""
+        """Emit this region (see ``looplets.evaluation``)."""
+        ctx.lower_region(self)
 
 
 def begins(ctx: Context, region: Region) -> Expr:
@@ -127,17 +64,3 @@ def begins(ctx: Context, region: Region) -> Expr:
 def is_empty(stmt: Stmt) -> bool:
     """Whether a statement does nothing."""
     return isinstance(stmt, Sequential) and not stmt.statements
-
-
-def slots_in(stmt: Stmt) -> frozenset[int]:
-    """The numbers of the slots that a statement accesses."""
-    return frozenset(slot.number for slot in slots_of(stmt))
-
-
-def slots_of(stmt: Stmt) -> Iterator[Slot]:
-    """The slots of a statement, as often as it accesses them."""
-    for part in stmt.walk():
-        for expr in part.exprs:
-            for node in expr.walk():
-                if isinstance(node, Access) and isinstance(node.tensor, Slot):
-                    yield node.tensor

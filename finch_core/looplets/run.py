@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-import attrs
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.binding import TensorLike
 from finch_core.looplets.base import Looplet, Precedence
 from finch_core.records import frozen
-from finch_core.rewrite import fill_slot
 
 if TYPE_CHECKING:
     from finch_core.context import Context
-    from finch_core.looplets.region import Region
 
 
 @frozen
@@ -23,7 +19,18 @@ class Run(Looplet):
     body: TensorLike
     precedence: ClassVar[Precedence] = Precedence.RUN
 
-    def lower(self, ctx: Context, region: Region, slot: int) -> None:
-        rest = {k: looplet for k, looplet in region.looplets.items() if k != slot}
-        body = fill_slot(ctx, region.body, slot, self.body)
-        attrs.evolve(region, looplets=rest, body=ctx.simplify(body)).lower(ctx)
+    def lower(self, ctx: Context, region: Any, slot: int) -> None:
+        region.fill(ctx, slot, self.body).lower(ctx)
+
+    @property
+    def fails(self) -> bool:
+        return self.body.is_out_of_bounds
+
+
+Part = TensorLike | Looplet
+"""What a looplet may be made of: a subtensor, or a looplet over the same region."""
+
+
+def as_looplet(part: Part) -> Looplet:
+    """``part`` over a region: a subtensor is the same throughout."""
+    return part if isinstance(part, Looplet) else Run(part)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from finch_core.expressions import Expr
-from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.run import Part, as_looplet
 from finch_core.looplets.switch import Switch
 from finch_core.records import frozen
 

@@ -9,8 +9,8 @@ import attrs
 
 from finch_core.dtypes import INTP
 from finch_core.expressions import TRUE, Expr, Var
-from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
-from finch_core.looplets.run import Run
+from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.run import Part, Run, as_looplet
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from finch_core.expressions import Expr
-from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.run import Part, as_looplet
 from finch_core.records import frozen
 
 if TYPE_CHECKING:

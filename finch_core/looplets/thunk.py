@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from finch_core.looplets.base import Looplet, Part, Precedence, as_looplet
+from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.run import Part, as_looplet
 from finch_core.records import frozen
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import attrs
 from finch_core.binding import TensorLike
 from finch_core.expressions import Expr, Literal
 from finch_core.looplets.accept_run import AcceptRun
-from finch_core.looplets.base import Looplet, Part
+from finch_core.looplets.base import Looplet
 from finch_core.looplets.jumper import Jumper
 from finch_core.looplets.lookup import Lookup
-from finch_core.looplets.run import Run
+from finch_core.looplets.run import Part, Run
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper

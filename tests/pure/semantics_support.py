@@ -12,6 +12,7 @@ from finch_core.builder import Names
 from finch_core.context import Context
 from finch_core.dtypes import FLOAT64, INTP
 from finch_core.expressions import Access, Buffer, Index, Literal, Var, lift
+from finch_core.lowering import FinchRules
 from finch_core.notation import (
     Extent,
     Loop,
@@ -60,7 +61,7 @@ def value(expr):
 
 
 def text_of(stmt, *facts):
-    ctx = Context(Names(["n", "s", "q"]), Simplifier(), constants=(N,))
+    ctx = Context(Names(["n", "s", "q"]), Simplifier(), lowering=FinchRules(), constants=(N,))
     for fact in facts:
         ctx.prover.know(fact)
     ctx.lower(stmt)

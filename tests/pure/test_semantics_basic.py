@@ -29,6 +29,7 @@ from finch_core.looplets import (
     Lookup,
     Run,
 )
+from finch_core.lowering import FinchRules
 from finch_core.notation import (
     Declare,
     Define,
@@ -142,7 +143,7 @@ def bound(format):
 def life_cycle(*steps, format=LIST):
     """The assembly of each of several statements about one tensor."""
     tensor, names = bound(format)
-    ctx = Context(names, Simplifier(), constants=(N,))
+    ctx = Context(names, Simplifier(), lowering=FinchRules(), constants=(N,))
     found = []
     for step in steps:
         with ctx.block() as body:
@@ -189,7 +190,7 @@ def test_thaw():
     found = life_cycle(declare, Freeze, Thaw)[2]
     assert "mut A0_stored_2: int64 = A0_ptr[1]" in found
     tensor, names = bound(LIST)
-    ctx = Context(names, Simplifier(), constants=(N,))
+    ctx = Context(names, Simplifier(), lowering=FinchRules(), constants=(N,))
     ctx.lower(Thaw(tensor))
     assert ctx.thawed == (tensor,)
     ctx.lower(Freeze(tensor))

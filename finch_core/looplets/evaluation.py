@@ -1,0 +1,68 @@
+"""Which rule applies to a region: that of the looplet with the highest precedence (paper, Figure
+"Looplet evaluation semantics")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from finch_core.looplets.base import Precedence
+from finch_core.looplets.cases import by_cases, is_too_many, weighed
+from finch_core.looplets.invariant import lower_invariant
+from finch_core.looplets.masked import lower_masked
+from finch_core.looplets.region import Region, begins, is_empty
+from finch_core.looplets.slots import slots_in
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+_VARYING = (Precedence.SEQUENCE, Precedence.JUMPER, Precedence.STEPPER)
+"""Looplets that are simpler at a single index than along a loop."""
+
+_BRANCHING = (*_VARYING, Precedence.SWITCH)
+"""Looplets of which each doubles the number of cases."""
+
+
+def lower_region(ctx: Context, region: Region) -> None:
+    """Emit a region: the looplet with the highest precedence first."""
+    region = _used(region)
+    if is_empty(region.body) or ctx.prover.le(region.stop, region.start):
+        return
+    if not region.looplets:
+        lower_invariant(ctx, region, frozenset())
+        return
+    slot = max(region.looplets, key=lambda k: (region.looplets[k].precedence, -k))
+    if region.looplets[slot].precedence in _VARYING and _is_at_most_point(ctx, region):
+        point = region.between(region.start, region.start + 1)
+        ctx.fork(begins(ctx, region), lambda: point.lower(ctx))
+        return
+    if region.looplets[slot].precedence in _BRANCHING and ctx.allows("masked"):
+        _merge(ctx, region, slot)
+    else:
+        region.looplets[slot].lower(ctx, region, slot)
+
+
+def _merge(ctx: Context, region: Region, slot: int) -> None:
+    """Emit a region, whose cases ``slot`` would double next: by tests, if they are many."""
+    weights = weighed(ctx, region)
+    if slot in weights and is_too_many(ctx, weights) and lower_masked(ctx, region, weights):
+        return
+    with by_cases(ctx, region, weights):
+        region.looplets[slot].lower(ctx, region, slot)
+
+
+def _is_at_most_point(ctx: Context, region: Region) -> bool:
+    """Whether a region is known to be one index long or empty, but not which."""
+    if not ctx.allows("points") or region.is_point(ctx):
+        return False
+    return ctx.prover.le(region.stop, region.start + 1)
+
+
+def _used(region: Region) -> Region:
+    """``region`` without the slots that the body has lost."""
+    used = slots_in(region.body)
+    if used.issuperset(region.looplets):
+        return region
+    kept = {k: looplet for k, looplet in region.looplets.items() if k in used}
+    return attrs.evolve(region, looplets=kept)

@@ -1,0 +1,84 @@
+"""Slots: what stands in a loop's body for an access of the loop's index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core.binding import Constant, TensorLike
+from finch_core.dtypes import Type
+from finch_core.expressions import Access, Expr, Index
+from finch_core.notation import Stmt
+from finch_core.records import frozen
+from finch_core.rewrite import rewrite
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+
+@frozen
+class Slot(TensorLike):
+    """Stands in an access for whatever the table says."""
+
+    number: int
+    tensor: TensorLike = attrs.field(eq=False, repr=False)
+
+    @property
+    def ndim(self) -> int:
+        return self.tensor.ndim
+
+    @property
+    def dtype(self) -> Type:
+        return self.tensor.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.tensor.fill_value
+
+
+def slots_in(stmt: Stmt) -> frozenset[int]:
+    """The numbers of the slots that a statement accesses."""
+    return frozenset(slot.number for slot in slots_of(stmt))
+
+
+def slots_of(stmt: Stmt) -> Iterator[Slot]:
+    """The slots of a statement, as often as it accesses them."""
+    for part in stmt.walk():
+        for expr in part.exprs:
+            for node in expr.walk():
+                if isinstance(node, Access) and isinstance(node.tensor, Slot):
+                    yield node.tensor
+
+
+def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt:
+    """``stmt`` with ``tensor`` in a slot; reads of a scalar, or of what is one value throughout,
+    become that value."""
+    uniform = isinstance(tensor, Constant)
+
+    def placed(expr: Expr, read: bool) -> Expr:
+        if not (isinstance(expr, Access) and isinstance(expr.tensor, Slot)):
+            return expr
+        if expr.tensor.number != number:
+            return expr
+        rest = expr.indices[1:]
+        if read and (not rest or (uniform and all(isinstance(i, Index) for i in rest))):
+            return tensor.read(ctx)
+        return Access(tensor, rest, expr.span)
+
+    return rewrite(stmt, lambda e: placed(e, True), lambda e: placed(e, False))
+
+
+def mentions(stmt: Stmt, index: Index, *, beside_slots: bool = False) -> bool:
+    """Whether an index occurs in ``stmt``; ``beside_slots``: not as a slot's first index."""
+    return any(_mentions(expr, index, beside_slots) for part in stmt.walk() for expr in part.exprs)
+
+
+def _mentions(expr: Expr, index: Index, beside_slots: bool) -> bool:
+    if expr == index:
+        return True
+    children = expr.children
+    if beside_slots and isinstance(expr, Access) and isinstance(expr.tensor, Slot):
+        children = children[1:]
+    return any(_mentions(child, index, beside_slots) for child in children)
