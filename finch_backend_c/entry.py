@@ -336,8 +336,8 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     prototypes = [_prototype(name) for name in sorted(called) if is_math(name)]
     prototypes += ["void *memmove(void *, const void *, size_t);\n"] * ("memmove" in called)
     parts += ["".join(prototypes) + (_ALLOCATORS if grows else "")]
-    nested = dict.fromkeys(s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype))
-    parts += [struct(dtype) for dtype in nested]
+    nested = {ctype(s): s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype)}
+    parts += [struct(dtype) for dtype in nested.values()]
     if grows:
         failing = f"static int64_t allocations = {fail_alloc};\n\n" if fail_alloc else ""
         parts.append(failing + _GROW.replace("$fail", " || --allocations == 0" if failing else ""))

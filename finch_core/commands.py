@@ -15,7 +15,8 @@ import numpy as np
 
 from finch_core.backends import Backends, backends
 from finch_core.errors import BackendError, FinchError
-from finch_core.plugins import DISTRIBUTION, Entry, hub
+from finch_core.plugin_records import DISTRIBUTION, Entry
+from finch_core.plugins import hub
 from finch_core.records import frozen
 
 

@@ -81,6 +81,35 @@ def tuple_fields(dtype: Type) -> tuple[np.dtype[Any], ...]:
     return tuple(fields[name][0] for name in concrete(dtype).names or ())
 
 
+_SUPPORTED = frozenset(SUPPORTED)
+
+
+def is_storable(dtype: np.dtype[Any]) -> bool:
+    """Whether tensors may be of ``dtype``: one of those that are supported, or a tuple of them that
+    lies in memory as a C struct does, whatever its fields are called."""
+    if not is_tuple(dtype):
+        return dtype in _SUPPORTED
+    return _is_struct(dtype)
+
+
+@cache
+def _is_struct(dtype: np.dtype[Any]) -> bool:
+    parts = tuple_fields(dtype)
+    if not parts or not all(map(is_storable, parts)):
+        return False
+    return _places(dtype) == _places(tuple_dtype(parts))
+
+
+def _places(dtype: np.dtype[Any]) -> tuple[int, ...]:
+    """Where the fields of a structured dtype begin, and how long it is."""
+    fields: Any = dtype.fields or {}
+    return (*(fields[name][1] for name in dtype.names or ()), dtype.itemsize)
+
+
+STORABLE = "bool, (u)int8 to 64, float32/64, complex64/128, or a tuple of these"
+"""What ``is_storable`` takes, for messages."""
+
+
 @cache
 def resolve(ufunc: np.ufunc, types: tuple[Type, ...]) -> tuple[np.dtype[Any], Type]:
     """The dtype in which ``ufunc`` computes on arguments of these types, and its result type.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from finch_core.dtypes import STORABLE, concrete, is_storable, is_tuple, tuple_fields, type_of
 from finch_core.errors import FormatError
 from finch_core.expressions import Expr
 from finch_core.limits import Limit
@@ -36,6 +37,9 @@ class Mode(enum.Enum):
 
 RANDOM_ACCESS = "follow"
 """The protocol by which a single index is read, of levels that have it."""
+
+PROTOCOLS = ("walk", "gallop", RANDOM_ACCESS)
+"""The protocols that a program may name."""
 
 
 class Order(enum.Enum):
@@ -65,6 +69,23 @@ class Field:
     private: bool = False
     """Whether it tells of memory beyond what is in use, of what a kernel has left there: begins
     with ``init`` over buffers that come from outside."""
+
+    def __attrs_post_init__(self) -> None:
+        if not (isinstance(self.name, str) and self.name.isidentifier()):
+            raise FormatError(f"a field is called {self.name!r}, which is no identifier")
+        object.__setattr__(self, "dtype", _field_dtype(self.name, self.dtype))
+
+
+def _field_dtype(name: str, dtype: Any) -> np.dtype[Any]:
+    """``dtype`` as that of a field; ``FormatError`` where no buffer can be of it."""
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise FormatError(f"the field {name!r} has the dtype {dtype!r}, which is none") from None
+    if not is_storable(found):
+        why = f"the field {name!r} has the dtype {found}, which is not supported"
+        raise FormatError(why, hint=STORABLE)
+    return found
 
 
 class Format:
@@ -238,21 +259,23 @@ def integer_dtype(dtype: Any) -> np.dtype[Any]:
 
 def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
     """The dtype of a leaf with this fill value, ``dtype`` if given."""
-    from finch_core.dtypes import SUPPORTED, concrete, is_tuple, type_of
-
     try:
         found = np.dtype(dtype) if dtype is not None else concrete(type_of(fill))
     except TypeError as error:
         raise FormatError(f"{fill!r} is no fill value: {error}") from None
-    if found not in SUPPORTED and not is_tuple(found):
+    if not is_storable(found):
+        aligned = is_tuple(found) and all(map(is_storable, tuple_fields(found)))
         raise FormatError(
             f"tensors of {found} are not supported",
-            hint="bool, (u)int8 to 64, float32/64, complex64/128, or a tuple of these",
+            hint="np.dtype(..., align=True) lays fields out as they are here, as in C"
+            if aligned
+            else STORABLE,
         )
     return found
 
 
 __all__ = [
+    "PROTOCOLS",
     "RANDOM_ACCESS",
     "Field",
     "Format",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import FunctionType, MappingProxyType, ModuleType
@@ -14,6 +15,7 @@ from finch_core import hookspecs
 from finch_core.errors import quote
 from finch_core.level import Format
 from finch_core.operators import Operator, operator_for, operators
+from finch_core.plugin_objects import objection
 from finch_core.records import frozen
 
 REGISTERING: Mapping[str, str] = MappingProxyType(
@@ -54,7 +56,7 @@ class merely inherits from ``Format`` does not count, and a format with ``thaws 
 
 
 class RejectedError(Exception):
-    """Why a plugin cannot be taken; ``name`` is the name it may not claim, if that is why."""
+    """Why a plugin cannot be taken; ``name`` is that of the object at fault, if one is."""
 
     def __init__(self, reason: str, name: str = "") -> None:
         self.name = name
@@ -68,6 +70,12 @@ class Contribution:
     kind: str
     name: str
     object: Any
+
+    @property
+    def layout(self) -> str:
+        """The plain storage that a level format says it is, if it does."""
+        found = getattr(self.object, "layout", "") if self.kind == "level format" else ""
+        return found if isinstance(found, str) else ""
 
 
 class Hooks:
@@ -88,6 +96,17 @@ class Hooks:
 def hooks_of(plugin: Any) -> Any:
     """``plugin`` as pluggy is to see it."""
     return Hooks(plugin) if isinstance(plugin, ModuleType) else plugin
+
+
+def modules_of(plugin: Any) -> tuple[ModuleType, ...]:
+    """The modules that the code of ``plugin`` is in: its own, or those of an object's class and
+    hooks."""
+    if isinstance(plugin, ModuleType):
+        return (plugin,)
+    members = (getattr(plugin, name, None) for name in dir(plugin) if name.startswith("finch_"))
+    names = {getattr(found, "__module__", None) for found in (type(plugin), plugin, *members)}
+    found = (sys.modules.get(name) for name in sorted(filter(None, names)))
+    return tuple(module for module in found if module is not None)
 
 
 def manager() -> pluggy.PluginManager:
@@ -154,6 +173,9 @@ def _returned(caller: pluggy.HookCaller) -> Iterator[Contribution]:
         results = caller()
     except Exception as error:
         raise RejectedError(f"{caller.name}() failed: {describe(error)}") from error
+    given = len(caller.get_hookimpls())
+    if len(results) < given:
+        raise RejectedError(f"{caller.name}() gives nothing; it returns a {kind} or a list of them")
     for result in results:
         for item in result if isinstance(result, (list, tuple)) else [result]:
             yield Contribution(kind, name_of(item), item)
@@ -169,13 +191,18 @@ def name_of(item: Any) -> str:
 
 
 def _check_object(item: Contribution) -> None:
+    """Refuse what lacks a method, or cannot be what it is registered as."""
     abstract: set[str] = set(getattr(item.object, "__abstractmethods__", ()))
     groups = [g for g in REQUIRED[item.kind] if not _excused(item.object, g)]
     missing = [" or ".join(g) for g in groups if not any(_has(item.object, m) for m in g)]
     missing += sorted(abstract - {m for group in groups for m in group})
     if missing:
         methods = "the method" if len(missing) == 1 else "the methods"
-        raise RejectedError(f"the {item.kind} {item.name!r} lacks {methods} {quote(missing)}")
+        why = f"the {item.kind} {item.name!r} lacks {methods} {quote(missing)}"
+        raise RejectedError(why, item.name)
+    wrong = objection(item.kind, item.name, item.object)
+    if wrong:
+        raise RejectedError(wrong, item.name)
     if item.kind == "operator":
         _check_operator(item.object)
 

@@ -4,7 +4,8 @@ A plugin is a module (or object) with functions marked ``@hookimpl``, listed in 
 under the entry-point group ``finch.plugins``; the built-in ones enter by the same door. Discovery
 happens at the first ``hub()``, each plugin on its own: one that does not load, or breaks the
 contract, is recorded as a ``Failure`` and stops no other; the failure is raised when its name is
-looked up. A name that two plugins claim is refused, and the error names both.
+looked up. The plugins of this distribution come first, and whoever claims a name that is taken is
+refused: its owner keeps it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import attrs
@@ -30,65 +31,26 @@ from finch_core.plugin_checks import (
     describe,
     hooks_of,
     manager,
+    modules_of,
 )
-from finch_core.records import frozen
+from finch_core.plugin_records import (
+    BY_HAND,
+    DISTRIBUTION,
+    Entry,
+    Failure,
+    Plugin,
+    failures_told,
+    origin,
+)
 
 GROUP = "finch.plugins"
 """The entry-point group of plugins."""
-
-DISTRIBUTION = "finch-python"
-"""The distribution that this package is part of."""
-
-BY_HAND = "(registered by hand)"
-"""Stands for the distribution of plugins that are not installed."""
 
 hookimpl = pluggy.HookimplMarker(PROJECT)
 """Marks the functions of a plugin that implement hooks."""
 
 
 _REMEDY = "docs/hooks.md has what each hook takes; where a name is taken, block(name) gives it up"
-
-
-@frozen
-class Failure:
-    """Why the plugin or object ``name`` of a distribution is not there."""
-
-    name: str
-    distribution: str
-    version: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{_origin(self)}: {self.reason}"
-
-
-@frozen(eq=False)
-class Plugin:
-    """A plugin that was taken: where it comes from and what it registers."""
-
-    name: str
-    distribution: str
-    version: str
-    module: Any
-    contributed: tuple[Contribution, ...]
-
-
-def _origin(plugin: Plugin | Failure) -> str:
-    """A plugin's name and where it comes from, for a message."""
-    if plugin.distribution == BY_HAND:
-        return f"{plugin.name!r} {BY_HAND}"
-    return f"{plugin.name!r} ({plugin.distribution} {plugin.version})"
-
-
-@frozen
-class Entry:
-    """A line of ``Hub.report``; ``failure`` is empty for a plugin that works."""
-
-    name: str
-    distribution: str
-    version: str
-    registers: tuple[str, ...] = ()
-    failure: str = ""
 
 
 class Hub:
@@ -152,7 +114,7 @@ class Hub:
 
     @property
     def rules(self) -> tuple[Any, ...]:
-        """Rewrite rules that plugins added, in order of plugin name."""
+        """Rewrite rules that plugins added, this distribution's first, then by plugin name."""
         return tuple(self._kind("rewrite rule").values())
 
     def level(self, name: str) -> Any:
@@ -182,7 +144,7 @@ class Hub:
             claims = f"it is claimed by {quote(n for n, _ in found)}" if found else "there is none"
             raise PluginError(
                 f"one level format with layout {layout!r} is wanted; {claims}",
-                hint=self._installed("level format"),
+                hint=self._installed("level format", layout),
             )
         return found[0][1]
 
@@ -195,9 +157,9 @@ class Hub:
         failed = [Entry(f.name, f.distribution, f.version, (), f.reason) for f in self._failures]
         return tuple(sorted(taken + failed, key=lambda e: (e.name, e.distribution)))
 
-    def modules(self) -> tuple[Any, ...]:
-        """The modules of all plugins."""
-        return tuple(p.module for p in self._plugins.values())
+    def modules(self) -> tuple[ModuleType, ...]:
+        """The modules that the plugins' code is in: of an object, those of its hooks."""
+        return tuple(m for p in self._plugins.values() for m in modules_of(p.module))
 
     def fingerprint(self) -> str:
         """Plugins and their versions, for keys of caches that outlive the process.
@@ -227,7 +189,7 @@ class Hub:
         """Remove a plugin and all it registered. Raises ``PluginError`` if there is none."""
         with self._lock:
             if name not in self._plugins:
-                raise PluginError(f"there is no plugin {name!r}", hint=self._installed())
+                raise PluginError(f"there is no plugin {name!r}", hint=self._installed("", name))
             plugin = self._plugins.pop(name)
             self._manager.unregister(name=plugin.name)
             for item in plugin.contributed:
@@ -261,7 +223,7 @@ class Hub:
         try:
             caller(**arguments)
         except Exception as error:
-            names = [_origin(self._plugins[i.plugin_name]) for i in impls]
+            names = [origin(self._plugins[i.plugin_name]) for i in impls]
             raise PluginError(
                 f"an observer of {hook} failed: {describe(error)}",
                 hint=f"{hook} is observed by {', '.join(names)}",
@@ -273,20 +235,17 @@ class Hub:
         return self._by_kind.get(kind, MappingProxyType({}))
 
     def _look_up(self, kind: str, name: str) -> Any:
-        failures = [f for f in self._failures if f.name == name]
-        if failures:
-            raise PluginError(f"the plugin {failures[0]}", hint=self._installed(kind))
-        try:
-            return self._kind(kind)[name]
-        except KeyError:
-            raise PluginError(f"there is no {kind} {name!r}", hint=self._installed(kind)) from None
+        found = self._kind(kind)
+        if name in found:
+            return found[name]
+        failed = next((f for f in self._failures if f.name == name), None)
+        why = f"there is no {kind} {name!r}" if failed is None else f"the plugin {failed}"
+        raise PluginError(why, hint=self._installed(kind, name))
 
-    def _installed(self, kind: str = "") -> str:
+    def _installed(self, kind: str, name: str) -> str:
         known = sorted(self._kind(kind) if kind else self._plugins)
         text = f"installed: {', '.join(known) or 'none'}"
-        if self._failures:
-            text += "; failed: " + "; ".join(map(str, self._failures))
-        return text
+        return text + failures_told(self._failures, name)
 
     def _load(self, entry: EntryPoint) -> None:
         if entry.name in self._blocked:
@@ -304,14 +263,17 @@ class Hub:
 
     def _add(self, module: Any, name: str, distribution: str, version: str) -> Failure | None:
         """Take a plugin whole, or return why not."""
+        claims: tuple[str, ...] = ()
         try:
             self._check_name(name, module)
             hooks = hooks_of(module)
             found = contributions(hooks)
+            claims = tuple(item.name for item in found)
             for item in found:
                 self._check_taken(item, found)
         except RejectedError as error:
-            return Failure(error.name or name, distribution, version, str(error))
+            named = (error.name,) if error.name else ()
+            return Failure(name, distribution, version, str(error), claims or named)
         for item in found:
             if item.kind == "operator":
                 registry.register(item.object)
@@ -323,27 +285,30 @@ class Hub:
         if name in self._blocked:
             raise RejectedError("it is blocked")
         if name in self._plugins:
-            raise RejectedError(f"the plugin name is taken by {_origin(self._plugins[name])}")
+            raise RejectedError(f"the plugin name is taken by {origin(self._plugins[name])}")
         for plugin in self._plugins.values():
             if plugin.module is module:
-                raise RejectedError(f"it is the same module as the plugin {_origin(plugin)}")
+                raise RejectedError(f"it is the same module as the plugin {origin(plugin)}")
 
     def _check_taken(self, item: Contribution, found: tuple[Contribution, ...]) -> None:
-        same = [c for c in found if (c.kind, c.name) == (item.kind, item.name)]
-        if len(same) > 1:
+        """Refuse what has a name or a layout that another object of its kind has."""
+        if [(c.kind, c.name) for c in found].count((item.kind, item.name)) > 1:
             raise RejectedError(f"it registers the {item.kind} {item.name!r} twice", item.name)
+        for other in found:
+            if item.layout and other is not item and other.layout == item.layout:
+                raise RejectedError(_layout_taken(item, other, "this plugin"), item.name)
         for plugin in self._plugins.values():
             for other in plugin.contributed:
                 if (other.kind, other.name) == (item.kind, item.name):
-                    raise RejectedError(
-                        f"the {item.kind} {item.name!r} is taken by {_origin(plugin)}",
-                        item.name,
-                    )
+                    why = f"the {item.kind} {item.name!r} is taken by {origin(plugin)}"
+                    raise RejectedError(why, item.name)
+                if item.layout and other.layout == item.layout:
+                    raise RejectedError(_layout_taken(item, other, origin(plugin)), item.name)
 
     def _refresh(self) -> None:
         """Publish the tables anew: readers hold no lock, so they are replaced, never changed."""
         tables: dict[str, dict[str, Any]] = {kind: {} for kind in REQUIRED}
-        for plugin in sorted(self._plugins.values(), key=lambda p: p.name):
+        for plugin in sorted(self._plugins.values(), key=lambda p: p.rank):
             for item in plugin.contributed:
                 tables[item.kind][item.name] = item.object
         self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
@@ -351,8 +316,16 @@ class Hub:
 
 
 def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
-    """By name; where two distributions claim one, this distribution first."""
-    return sorted(entries, key=lambda e: (e.name, e.distribution != DISTRIBUTION, e.origin))
+    """Those of this distribution first, so that no other takes a name of theirs; then by name."""
+    return sorted(entries, key=lambda e: (e.distribution != DISTRIBUTION, e.name, e.origin))
+
+
+def _layout_taken(item: Contribution, other: Contribution, owner: str) -> str:
+    return (
+        f"the layout {item.layout!r} of the level format {item.name!r} is that of {other.name!r} "
+        f"of {owner}: it says which format the core makes, so one alone may have it; "
+        f'set layout = ""'
+    )
 
 
 _lock = threading.RLock()

@@ -6,37 +6,38 @@ import threading
 import types
 from typing import Any
 
+import attrs
 import pytest
 
 from finch_core.errors import PluginError
+from finch_core.level import Format, check_child
 from finch_core.operators import operator, operators
 from finch_core.plugins import Hub, hookimpl, hub
 from finch_core.primitives import absolute
 
 
 class Level:
-    layout = "columns"
-
-    def declare(self): ...
-    def assemble(self): ...
-    def freeze(self): ...
-    def thaw(self): ...
-    def unfurl(self): ...
-    def sizes(self): ...
+    def declare(self, ctx, lvl, init): ...
+    def assemble(self, ctx, lvl, start, stop): ...
+    def freeze(self, ctx, lvl, stop): ...
+    def thaw(self, ctx, lvl, stop): ...
+    def unfurl(self, ctx, fiber, mode, protocol): ...
+    def sizes(self, positions, shape, fields): ...
 
 
 def plugin(**hooks: Any) -> types.SimpleNamespace:
     return types.SimpleNamespace(**{name: hookimpl(function) for name, function in hooks.items()})
 
 
-def level(name: str, without: str = "") -> type:
+def level(name: str, without: str = "", **members: Any) -> type:
     body = {k: v for k, v in vars(Level).items() if k != without and not k.startswith("__")}
-    return type(name, (), body)
+    body |= {"lvl": attrs.field(converter=check_child), "__annotations__": {"lvl": Format}}
+    return attrs.frozen(type(name, (Format,), body | members))
 
 
 def test_a_registered_format_is_found_by_name_and_layout() -> None:
     made = Hub()
-    Column = level("Column")
+    Column = level("Column", layout="columns")
     made.register(plugin(finch_level_format=lambda: Column), "column")
     assert made.level("Column") is Column
     assert dict(made.levels) == {"Column": Column}
@@ -103,16 +104,13 @@ def test_a_format_needs_unfurl_or_unwrap() -> None:
 
 
 def test_a_format_that_does_not_thaw_needs_no_thaw() -> None:
-    once = level("Once", without="thaw")
-    once.thaws = False
+    once = level("Once", without="thaw", thaws=False)
     made = Hub()
     made.register(plugin(finch_level_format=lambda: once), "once")
     assert "Once" in made.levels
 
 
 def test_methods_of_the_base_class_do_not_count() -> None:
-    from finch_core.level import Format
-
     class Bare(Format):
         pass
 
@@ -182,8 +180,6 @@ def test_a_rule_needs_apply() -> None:
 
 
 def test_operators_come_and_go_with_their_plugin() -> None:
-    import attrs
-
     double = attrs.evolve(absolute, name="double_for_test", python=())
     made = Hub()
     made.register(plugin(finch_operators=lambda: double), "double")
@@ -194,8 +190,6 @@ def test_operators_come_and_go_with_their_plugin() -> None:
 
 
 def test_an_operator_of_a_known_name_is_refused() -> None:
-    import attrs
-
     other = attrs.evolve(absolute, python=())
     with pytest.raises(PluginError, match="the operator 'abs' exists already"):
         Hub().register(plugin(finch_operators=lambda: other), "other")

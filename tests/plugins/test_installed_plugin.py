@@ -13,15 +13,19 @@ from typing import Any
 import pytest
 
 GOOD = """
+import attrs
+from finch_core.level import Format, check_child
 from finch_core.plugins import hookimpl
 
-class {name}:
-    def declare(self): ...
-    def assemble(self): ...
-    def freeze(self): ...
-    def thaw(self): ...
-    def unfurl(self): ...
-    def sizes(self): ...
+@attrs.frozen
+class {name}(Format):
+    lvl: Format = attrs.field(converter=check_child)
+    def declare(self, ctx, lvl, init): ...
+    def assemble(self, ctx, lvl, start, stop): ...
+    def freeze(self, ctx, lvl, stop): ...
+    def thaw(self, ctx, lvl, stop): ...
+    def unfurl(self, ctx, fiber, mode, protocol): ...
+    def sizes(self, positions, shape, fields): ...
 
 @hookimpl
 def finch_level_format():
@@ -32,7 +36,9 @@ MODULES = {
     "stranger_good": GOOD.format(name="Ragged"),
     "stranger_unimportable": "import a_module_that_is_not_there",
     "stranger_exits": "raise SystemExit('enough')",
-    "stranger_lacking": GOOD.format(name="Lacking").replace("    def freeze(self): ...\n", ""),
+    "stranger_lacking": GOOD.format(name="Lacking").replace(
+        "    def freeze(self, ctx, lvl, stop): ...\n", ""
+    ),
     "stranger_signature": (
         "from finch_core.plugins import hookimpl\n\n"
         "@hookimpl\ndef finch_after_stage(name, stage, text): ...\n"
@@ -40,7 +46,8 @@ MODULES = {
     "stranger_misspelt": (
         "from finch_core.plugins import hookimpl\n\n@hookimpl\ndef finch_level_fromat(): ...\n"
     ),
-    "stranger_clash": GOOD.format(name="Dense"),
+    "a_clash": GOOD.format(name="Dense"),
+    "a_layout": GOOD.format(name="Bricks").replace("    lvl:", '    layout = "dense"\n    lvl:'),
     "stranger_early": "from finch_core.plugins import hub\nhub()",
     "stranger_entry": GOOD.format(name="Entry"),
 }
@@ -145,7 +152,11 @@ def test_the_good_plugin_stands_beside_the_built_in_ones(report: Any) -> None:
         ("stranger_signature", "a hook has the wrong signature"),
         ("stranger_misspelt", "did you mean 'finch_level_format'"),
         ("stranger_early", "a plugin asks for the hub while the hub loads it"),
-        ("Dense", "the level format 'Dense' is taken by 'dense' (finch-python "),
+        ("a_clash", "the level format 'Dense' is taken by 'dense' (finch-python "),
+        (
+            "a_layout",
+            "the layout 'dense' of the level format 'Bricks' is that of 'Dense' of 'dense'",
+        ),
         ("dense", "the plugin name is taken by 'dense' (finch-python "),
     ],
 )
@@ -156,6 +167,20 @@ def test_a_bad_plugin_is_reported_and_refused_by_name(
     message = run(site, LOOK_UP.format(name=name))
     assert f"{name!r} (strange-formats 2.7): " in message
     assert reason in message
+
+
+def test_a_clash_harms_the_newcomer_alone(site: Path) -> None:
+    """Both sort before the built-in format; it keeps its name and its layout, and works."""
+    program = """
+import json
+import numpy as np
+from finch_core import Tensor
+from finch_core.plugins import hub
+from finch_levels import Dense, Element
+told = Tensor(Dense(Element(0.0)), np.arange(3.0)).to_numpy().tolist()
+print(json.dumps([told, hub().level("Dense") is Dense, hub().layout("dense") is Dense]))
+"""
+    assert run(site, program) == [[0.0, 1.0, 2.0], True, True]
 
 
 def test_an_unknown_name_lists_the_plugins_that_failed(site: Path) -> None:
