@@ -1,9 +1,9 @@
 """Tensors in files: ``read`` and ``write`` go by the ending of the path.
 
-Matrix Market matrices (``.mtx``, ``.mtx.gz``) are parsed by SciPy; its tensors (``.ttx``) and
-vectors, and FROSTT's coordinates (``.tns``, ``.tns.gz``) by ``coordinate_files``; ``.npy`` and
-``.npz`` by NumPy. Coordinate matrices come as rows of sparse lists, coordinate tensors as nested
-sparse lists, arrays as dense.
+Matrix Market (``.mtx``, ``.ttx``) and FROSTT's coordinates (``.tns``), gzipped too, are text;
+``.npy`` and ``.npz`` are NumPy's. Coordinate matrices come as rows of sparse lists (as nested
+sparse lists, where most rows are empty), coordinate tensors as nested sparse lists, arrays as
+dense. What a file stores is kept, zeros too.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import zipfile
-import zlib
+import secrets
+import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,33 +22,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finch_core.errors import FormatError, quote
-from finch_core.records import frozen
+from finch_core.file_contents import Array, Content, Coordinates, numbers_text
 
 if TYPE_CHECKING:
     from finch_core.tensor import Tensor
 
 PathLike = str | os.PathLike[str]
-Array = np.ndarray[Any, np.dtype[Any]]
 
+FEW_ROWS = 1 << 20
+"""A matrix of so many rows has a pointer a row, whatever it holds."""
 
-@frozen(eq=False)
-class Coordinates:
-    """A tensor as a file lists it: ``coords[k]`` are 0-based indices of dimension ``k``.
-
-    Duplicates are summed when a tensor is made of it.
-    """
-
-    shape: tuple[int, ...]
-    coords: tuple[Array, ...]
-    values: Array
-    fill: Any = 0
-
-
-Content = Coordinates | Array
-"""What a file holds: coordinates with values, or an array."""
-
-GENERAL = "general"
-"""The symmetry that matrices are written with: looking for one takes longer than writing."""
+ROWS_PER_VALUE = 16
+"""A matrix with more rows than that for each of its values has none but those that hold some."""
 
 
 def read(path: PathLike) -> Tensor:
@@ -79,12 +65,38 @@ def write(path: PathLike, tensor: Any) -> None:
     text = _by_ending(WRITERS, path)(content_of(asarray(tensor)))
     if path.suffix == ".gz":
         text = gzip.compress(text, mtime=0)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    _replace(path, text)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put ``data`` into a file, at once: those who read it see the old or the new.
+
+    A link is followed, and the file that it leads to keeps its mode. What is no regular file, as
+    a pipe, is written as it is.
+    """
+    path = Path(os.path.realpath(path))
     try:
-        aside.write_bytes(text)
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        path.write_bytes(data)
+        return
+    aside = path.with_name(f".{secrets.token_hex(16)}.part")
+    # created here or not at all: what was put there by others is never written to
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    flags |= getattr(os, "O_BINARY", 0)
+    descriptor = os.open(aside, flags, 0o666 if mode is None else 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        if mode is not None:
+            aside.chmod(stat.S_IMODE(mode))
         aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
 
 
 def tensor_of(content: Content) -> Tensor:
@@ -94,11 +106,10 @@ def tensor_of(content: Content) -> Tensor:
     from finch_core.tensor import Tensor, from_coordinates
 
     if not isinstance(content, Coordinates):
-        fill = content.dtype.type(0)
+        fill = np.zeros((), content.dtype)[()]
         return Tensor(dense_format(content.ndim, fill), content)
-    fill, ndim = content.values.dtype.type(content.fill), len(content.shape)
-    # a matrix has rows, most of which are not empty
-    rows = ndim == 2
+    fill, ndim = np.asarray(content.fill, content.values.dtype)[()], len(content.shape)
+    rows = ndim == 2 and content.shape[0] <= max(FEW_ROWS, ROWS_PER_VALUE * len(content.values))
     fmt = coordinate_format(1 if rows else ndim, fill)
     if rows:
         fmt = hub().layout("dense")(fmt)
@@ -118,113 +129,28 @@ def _by_ending(table: Mapping[str, Callable[..., Any]], path: Path) -> Callable[
 # -- reading --------------------------------------------------------------------------------
 
 
-def _text(path: Path) -> bytes:
-    data = path.read_bytes()
-    if path.suffix != ".gz":
-        return data
-    try:
-        return gzip.decompress(data)
-    except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(f"{path.name}: not a whole gzip file: {error}") from error
-
-
 def _market(path: Path) -> Content:
-    from finch_core import coordinate_files
+    from finch_core.market_files import read_market
 
-    data = _text(path)
-    words = data.split(b"\n", 1)[0].lower().split()
-    if len(words) > 1 and words[1] in (b"tensor", b"vector"):
-        return coordinate_files.market(path.name, data)
-    return _matrix(path.name, data)
-
-
-def _matrix(name: str, data: bytes) -> Content:
-    from finch_core.coordinate_files import blame, check_promise
-
-    try:
-        from scipy.io import mmread
-    except ImportError as error:
-        raise FormatError(
-            f"{name}: Matrix Market matrices are read by SciPy, which is not installed",
-            hint='pip install "finch-python[scipy]"',
-        ) from error
-    check_promise(name, data)
-    try:
-        found = mmread(io.BytesIO(data))
-    except (ValueError, OverflowError) as error:
-        raise FormatError(f"{name}, {blame(data, str(error))}") from error
-    array: Array = found
-    if isinstance(found, np.ndarray):
-        return array
-    coords = tuple(index.astype(np.intp) for index in (found.row, found.col))
-    return Coordinates(tuple(map(int, found.shape)), coords, found.data)
+    return read_market(path)
 
 
 def _frostt(path: Path) -> Content:
-    from finch_core import coordinate_files
+    from finch_core.coordinate_files import read_frostt
 
-    return coordinate_files.frostt(path.name, _text(path))
+    return read_frostt(path)
 
 
 def _npy(path: Path) -> Content:
-    found = _numpy(path)
-    if isinstance(found, dict):
-        raise FormatError(f"{path.name} is an .npz file, to judge by what is in it")
-    return found
+    from finch_core.numpy_files import read_npy
+
+    return read_npy(path)
 
 
 def _npz(path: Path) -> Content:
-    """One array; or SciPy's ``save_npz``; or the coordinates that ``write`` puts there."""
-    arrays = _numpy(path)
-    if isinstance(arrays, np.ndarray):
-        return arrays
-    if "coords" in arrays:
-        return _stored_coordinates(path, arrays)
-    if "format" in arrays:
-        return _scipy_npz(path)
-    if len(arrays) != 1:
-        raise FormatError(f"{path.name} holds {len(arrays)} arrays: {quote(sorted(arrays))}")
-    (only,) = arrays.values()
-    return only
+    from finch_core.numpy_files import read_npz
 
-
-def _numpy(path: Path) -> Array | dict[str, Array]:
-    try:
-        with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            # an .npz file is read lazily, so its arrays are taken out while it is open
-            found: Array | dict[str, Array] = loaded
-            return found if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise FormatError(f"{path.name} is not a NumPy file: {error}") from error
-
-
-def _stored_coordinates(path: Path, arrays: dict[str, Array]) -> Coordinates:
-    try:
-        coords, values, shape = arrays["coords"], arrays["data"], arrays["shape"]
-    except KeyError as error:
-        raise FormatError(f"{path.name} holds coordinates, but no array {error}") from error
-    if coords.ndim != 2 or coords.shape != (len(shape), len(values)):
-        raise FormatError(
-            f"{path.name}: coordinates of shape {coords.shape} for {len(shape)} dimensions "
-            f"and {len(values)} values"
-        )
-    if coords.size and ((coords < 0) | (coords >= shape[:, None])).any():
-        raise FormatError(f"{path.name}: a coordinate lies outside the shape {tuple(shape)}")
-    fill = arrays["fill_value"][()] if "fill_value" in arrays else 0
-    indices = tuple(coords.astype(np.intp, copy=False))
-    return Coordinates(tuple(map(int, shape)), indices, values, fill)
-
-
-def _scipy_npz(path: Path) -> Coordinates:
-    from scipy.sparse import load_npz
-
-    try:
-        found = load_npz(path).tocoo()
-    except (ValueError, KeyError, AttributeError) as error:
-        raise FormatError(f"{path.name} is no sparse matrix of SciPy's: {error}") from error
-    coords = (found.row.astype(np.intp), found.col.astype(np.intp))
-    return Coordinates(tuple(map(int, found.shape)), coords, found.data)
+    return read_npz(path)
 
 
 READERS: Mapping[str, Callable[[Path], Content]] = MappingProxyType(
@@ -268,8 +194,7 @@ def _array_of(content: Content) -> Array:
 
 
 def _write_matrix(content: Content) -> bytes:
-    from scipy.io import mmwrite
-    from scipy.sparse import coo_array
+    from finch_core.market_files import market_text
 
     if len(content.shape) != 2:
         raise FormatError(
@@ -277,33 +202,24 @@ def _write_matrix(content: Content) -> bytes:
             hint="a .ttx file takes tensors",
         )
     _check_zero_filled(content)
-    file = io.BytesIO()
-    if isinstance(content, Coordinates):
-        mmwrite(file, coo_array((content.values, content.coords), content.shape), symmetry=GENERAL)
-    else:
-        mmwrite(file, content, symmetry=GENERAL)
-    return file.getvalue()
+    return market_text(content, "matrix")
 
 
 def _write_market(content: Content) -> bytes:
-    from finch_core import coordinate_files
+    from finch_core.market_files import market_text
 
     _check_zero_filled(content)
-    if isinstance(content, Coordinates):
-        return coordinate_files.market_text(content)
-    return coordinate_files.market_array_text(content)
+    return market_text(content, "tensor")
 
 
 def _write_frostt(content: Content) -> bytes:
-    from finch_core import coordinate_files
-
     _check_zero_filled(content)
     if not isinstance(content, Coordinates):
         coords = tuple(index.ravel() for index in np.indices(content.shape))
         content = Coordinates(content.shape, coords, content.ravel())
     if content.values.dtype.kind == "c":
         raise FormatError("a .tns file holds real values, the tensor has complex ones")
-    return coordinate_files.frostt_text(content)
+    return numbers_text([index + 1 for index in content.coords], content.values)
 
 
 def _write_npy(content: Content) -> bytes:

@@ -8,4 +8,4 @@ def test_file_out_of_range(tmp_path):
     path.write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1.0\n")
     with pytest.raises(FormatError) as error:
         read(path)
-    assert str(error.value) == "a.mtx, line 3: row index out of bounds"
+    assert str(error.value) == "a.mtx, line 3: the index 3 is not from 1 to 2"

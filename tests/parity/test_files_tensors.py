@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import stat
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -80,3 +84,106 @@ def test_a_refused_write_leaves_the_old_file(tmp_path: Path) -> None:
         write(path, Tensor(Dense(Element(0.0)), np.ones(3)))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_followed_and_a_mode_is_kept(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.npy", tmp_path / "link.npy"
+    real.touch()
+    real.chmod(0o640)
+    link.symlink_to(real)
+    write(link, np.ones(3))
+    assert link.is_symlink()
+    assert np.array_equal(np.load(real), np.ones(3))
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_mode_that_the_mask_leaves(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "a.npy", np.ones(3))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.npy").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("dangling", [True, False])
+def test_a_link_where_write_puts_its_data_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dangling: bool
+) -> None:
+    victim = tmp_path / "victim"
+    if not dangling:
+        victim.write_text("precious")
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "guessed")
+    (tmp_path / ".guessed.part").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        write(tmp_path / "a.npy", np.ones(3))
+    assert victim.read_text() == "precious" if not dangling else not victim.exists()
+    assert not (tmp_path / "a.npy").exists()
+
+
+def test_a_link_to_a_file_that_is_not_there_makes_it(tmp_path: Path) -> None:
+    (tmp_path / "link.npy").symlink_to("real.npy")
+    write(tmp_path / "link.npy", np.ones(3))
+    assert (tmp_path / "link.npy").is_symlink()
+    assert np.array_equal(np.load(tmp_path / "real.npy"), np.ones(3))
+
+
+def test_what_is_no_regular_file_is_written_in_place(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.npy"
+    os.mkfifo(pipe)
+    taken: list[bytes] = []
+    reader = threading.Thread(target=lambda: taken.append(pipe.read_bytes()))
+    reader.start()
+    write(pipe, np.ones(3))
+    reader.join()
+    assert taken[0].startswith(b"\x93NUMPY")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_threads_that_write_one_path_leave_one_of_their_files(tmp_path: Path) -> None:
+    path, failures = tmp_path / "a.npz", []
+    matrix = Tensor(Dense(SparseList(Element(0.0))), MATRIX)
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                write(path, matrix)
+                assert np.array_equal(read(path).to_numpy(), MATRIX)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_matrix_with_few_rows_that_hold_something_costs_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "a.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n900000000000 3 1\n7 1 2.5\n")
+    found = read(path)
+    assert found.format == SparseList(SparseList(Element(0.0)))
+    assert found.shape == (900000000000, 3)
+    assert found[6, 0] == 2.5
+
+
+@pytest.mark.parametrize("size", [2**63 - 2, 2**63 - 1, 2**63, 2**64 + 1])
+@pytest.mark.parametrize("place", [0, 1])
+def test_dimensions_at_the_end_of_the_integers(tmp_path: Path, size: int, place: int) -> None:
+    path = tmp_path / "a.mtx"
+    sizes = [3, 3]
+    sizes[place] = size
+    header = "%%MatrixMarket matrix coordinate real general\n"
+    path.write_text(f"{header}{sizes[0]} {sizes[1]} 1\n2 2 1.5\n")
+    if size >= 2**63 - 1:
+        with pytest.raises(FormatError, match="a.mtx, line 2: the (size|dimension) "):
+            read(path)
+        return
+    found = read(path)
+    assert found.nstored == 1
+    assert found[1, 1] == 1.5
+    write(path, found)
+    assert read(path).shape == tuple(sizes)

@@ -44,7 +44,7 @@ def test_compressed(tmp_path: Path) -> None:
         ("1\n", "line 1: indices and a value are expected"),
         ("1 1 1\n1 1\n", "line 2: 3 numbers expected, 2 found"),
         ("# c\n1 1 1\n\n1 one 1\n", "line 4: 'one' is no index"),
-        ("1 1 1\n-1 1 1\n", "line 2: the index -1 is negative"),
+        ("1 1 1\n-1 1 1\n", "line 2: the index -1 is less than 0"),
         ("1 99999999999999999999 1\n", "line 1: '99999999999999999999' is no index"),
     ],
 )
