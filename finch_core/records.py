@@ -1,14 +1,16 @@
-"""``attrs`` classes that cost less to import: what few processes need is made when it is needed.
+"""``attrs`` classes that cost less to import.
 
-A third of the time to import this package went into text of methods that ``attrs`` writes and
-compiles, one class at a time: the comparison, hash and ``repr`` of classes that a process whose
-kernels are on disk never compares nor prints. Here a class writes its comparison when it is first
-compared: the same code, as fast from the second time on.
+``attrs`` writes and compiles the text of the methods of each class, which took a third of the time
+to import this package. The classes of this module share their comparison, hash and ``repr``, which
+are ordinary methods; the fields of a class are looked up when it is first compared.
 """
 
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,11 +21,11 @@ if TYPE_CHECKING:  # checkers know these two
 else:
 
     def frozen(cls: type | None = None, *, eq: bool = True, **options: Any) -> Any:
-        """``attrs.frozen``, with comparison, hash and ``repr`` made when they are first used."""
+        """``attrs.frozen``, with the comparison, hash and ``repr`` of this module."""
         return _class(attrs.frozen, cls, eq, options)
 
     def define(cls: type | None = None, *, eq: bool = True, **options: Any) -> Any:
-        """``attrs.define``, with comparison and ``repr`` made when they are first used."""
+        """``attrs.define``, with the comparison and ``repr`` of this module."""
         return _class(attrs.define, cls, eq, options)
 
 
@@ -35,12 +37,9 @@ def _class(decorator: Any, cls: type | None, eq: bool, options: dict[str, Any]) 
     if "__repr__" not in own:
         made.__repr__ = _repr
     if eq and "__eq__" not in own:
-        _compare(made)
+        made.__eq__ = _eq
         if "__hash__" not in own:
-            if decorator is attrs.frozen:
-                _hash(made)
-            else:
-                made.__hash__ = None
+            made.__hash__ = _hash if decorator is attrs.frozen else None
     return made
 
 
@@ -51,24 +50,21 @@ def _repr(self: Any) -> str:
     return f"{name}({', '.join(f'{n}={getattr(self, n)!r}' for n in shown)})"
 
 
-def _compare(cls: Any) -> None:
-    def first(self: Any, other: object) -> Any:
-        same = " and ".join(f"self.{name} == other.{name}" for name in _compared(cls)) or "True"
-        kind = "other.__class__ is self.__class__"
-        cls.__eq__ = eval(f"lambda self, other: ({same}) if {kind} else NotImplemented")
-        return cls.__eq__(self, other)
-
-    cls.__eq__ = first
+def _eq(self: Any, other: object) -> Any:
+    cls = self.__class__
+    if other.__class__ is not cls:
+        return NotImplemented
+    values = _values(cls)
+    return values(self) == values(other)
 
 
-def _hash(cls: Any) -> None:
-    def first(self: Any) -> int:
-        values = "".join(f", self.{name}" for name in _compared(cls))
-        cls.__hash__ = eval(f"lambda self: hash(({hash(cls)}{values},))")
-        return hash(self)
-
-    cls.__hash__ = first
+def _hash(self: Any) -> int:
+    cls = self.__class__
+    return hash((cls, _values(cls)(self)))
 
 
-def _compared(cls: Any) -> list[str]:
-    return [a.name for a in attrs.fields(cls) if a.eq]
+@cache
+def _values(cls: Any) -> Callable[[Any], Any]:
+    """What gives the values of an object's compared fields."""
+    names = [a.name for a in attrs.fields(cls) if a.eq]
+    return attrgetter(*names) if names else lambda self: ()
