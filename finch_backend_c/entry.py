@@ -24,7 +24,7 @@ from finch_backend_c.loader import SYMBOL
 from finch_backend_c.operators import Value, cast
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.scope import Scope
-from finch_backend_c.spelling import ctype, is_math, struct, structs
+from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs
 from finch_core import assembly as asm
 from finch_core.dtypes import concrete
 from finch_core.expressions import Buffer, Var
@@ -333,7 +333,7 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     called = helpers.called(whole)
     sized = grows or "memmove" in called
     parts = ["#include <stdbool.h>\n#include <stdint.h>\n" + "#include <stddef.h>\n" * sized]
-    prototypes = [_prototype(name) for name in sorted(called) if is_math(name)]
+    prototypes = [prototype(name) for name in sorted(called) if is_math(name)]
     prototypes += ["void *memmove(void *, const void *, size_t);\n"] * ("memmove" in called)
     parts += ["".join(prototypes) + (_ALLOCATORS if grows else "")]
     nested = {ctype(s): s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype)}
@@ -342,15 +342,6 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
         failing = f"static int64_t allocations = {fail_alloc};\n\n" if fail_alloc else ""
         parts.append(failing + _GROW.replace("$fail", " || --allocations == 0" if failing else ""))
     return "\n".join(part for part in (*parts, *definitions) if part)
-
-
-def _prototype(name: str) -> str:
-    """The declaration of a function of the math library; its header would cost compile time."""
-    type = "float" if name.endswith("f") else "double"
-    if name.startswith("c") and is_math(name[1:]):
-        type += " _Complex"
-    binary = name.rstrip("f") in ("pow", "cpow", "atan2", "hypot", "copysign", "fmod")
-    return f"{type} {name}({', '.join([type] * (1 + binary))});\n"
 
 
 def translate(

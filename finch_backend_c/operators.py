@@ -17,6 +17,7 @@ from finch_backend_c import ctree as c
 from finch_backend_c.helpers import has
 from finch_backend_c.spelling import ctype, literal, suffix
 from finch_core.dtypes import is_tuple, tuple_fields
+from finch_core.operators import operator
 from finch_core.records import frozen
 
 DType = np.dtype[Any]
@@ -211,7 +212,7 @@ def _function(name: str, args: Args, result: DType) -> Value:
     nodes = tuple(arg.node for arg in args)
     if has(f"{name}_{suffix(dtype)}"):
         return Value(c.Call(f"{name}_{suffix(dtype)}", nodes), result)
-    base = _LIBRARY.get(name, name)
+    base = operator(name).library or name
     prefix = "c" if dtype.kind == "c" else ""
     kind = "f" if dtype in (FLOAT32, np.dtype(np.complex64)) else ""
     return Value(c.Call(f"{prefix}{base}{kind}", nodes), result)
@@ -247,16 +248,6 @@ def _variadic(name: str, args: Args, result: DType) -> Value:
     return value
 
 
-_LIBRARY = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "arctan2": "atan2",
-    "abs": "fabs",
-}
 _BUILDERS: dict[str, Builder] = {
     "add": _arithmetic("+", "|"),
     "sub": _arithmetic("-"),

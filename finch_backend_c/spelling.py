@@ -10,7 +10,8 @@ import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_core.dtypes import is_tuple, tuple_fields
-from finch_core.operators import literal_value
+from finch_core.operators import literal_value, operator
+from finch_core.primitives import PRIMITIVES
 
 _SPELLING: dict[str, tuple[str, str]] = {
     "bool": ("bool", "bool"),
@@ -112,14 +113,15 @@ _KEYWORDS = """auto break case char const continue default do double else enum e
 _OURS = """control status moved done out_of_memory grow overlap packed large fresh malloc
     realloc aligned_alloc free madvise memmove"""
 _RESERVED = frozenset((_KEYWORDS + " " + _OURS).split())
-_FUNCTIONS = """sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh
-    tanh asinh acosh atanh floor ceil trunc rint fabs fmod pow atan2 hypot copysign"""
-_MATH = frozenset(
-    prefix + name + ending
-    for name in _FUNCTIONS.split()
+_LIBRARY = {op.library: op for op in map(operator, PRIMITIVES) if op.library}
+_MATH = {
+    prefix + name + ending: op
+    for name, op in _LIBRARY.items()
     for prefix in ("", "c")
     for ending in ("", "f")
-)
+}
+"""The operator that a function of the math library computes."""
+
 _HELPER = re.compile(
     rf".*_({'|'.join(SUFFIXES)}|t)?$|finch_.*|_.*|[A-Z0-9_]+_(MIN|MAX|C)$|GROW$|LARGE$"
 )
@@ -143,3 +145,11 @@ def _spelt(character: str) -> str:
 def is_math(name: str) -> bool:
     """Whether this is a function of the math library."""
     return name in _MATH
+
+
+def prototype(name: str) -> str:
+    """The declaration of a function of the math library; its header would cost compile time."""
+    type = "float" if name.endswith("f") else "double"
+    if name.startswith("c") and is_math(name[1:]):
+        type += " _Complex"
+    return f"{type} {name}({', '.join([type] * _MATH[name].arity[0])});\n"

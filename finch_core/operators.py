@@ -7,7 +7,10 @@ on every backend. The simplifier reads the algebra off the operator and knows no
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -43,6 +46,9 @@ class Operator:
     z))`` is ``this(x, op(y, z))``. ``fixed_point`` builds the condition on ``x`` under which
     ``op(x, y)`` is ``x`` for every ``y``, if there is one (None: that it is the annihilator, where
     that is exact).
+    ``library`` is the name of the C library's function on doubles that computes it, ``approximate``
+    the dtype kinds, of operands or result, on which two libraries may differ in the last places,
+    ``costly`` whether it takes longer than a load: it is not evaluated where it may not be needed.
     ``refuses`` says why a call of these operands, as the program has them, means nothing (an empty
     text: it does). ``definition`` builds the expression a defined operator stands for. ``python``
     lists the Python callables that mean this operator inside a kernel.
@@ -71,6 +77,9 @@ class Operator:
     definition: Callable[..., Expr] | None = None
     refuses: Callable[..., str] | None = None
     python: tuple[Any, ...] = ()
+    library: str = ""
+    approximate: str = ""
+    costly: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -87,9 +96,26 @@ class Operator:
         """The operator as a program writes it, for messages."""
         return repr(self.symbol or self.name)
 
+    @property
+    def arity(self) -> tuple[int, int]:
+        """The least and the largest number of operands."""
+        return _arity(self)
+
     def result(self, *types: Type) -> Type:
         """The type of the result; raises ``TypeError`` where the operator is not defined."""
         return self.typing(types)[1]
+
+
+@cache
+def _arity(op: Operator) -> tuple[int, int]:
+    for function in op.python:
+        if isinstance(function, np.ufunc):
+            return function.nin, function.nin
+    function = op.python[0] if op.python and isinstance(op.python[0], FunctionType) else op.evaluate
+    kinds = [p.kind for p in inspect.signature(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return max(1, len(kinds) - 1), 1 << 30
+    return len(kinds), len(kinds)
 
 
 _BY_NAME: dict[str, Operator] = {}

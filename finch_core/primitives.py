@@ -26,6 +26,7 @@ from finch_core.operators import (
     constant,
     largest,
     ones,
+    operators,
     predicate,
     register,
     smallest,
@@ -72,25 +73,27 @@ def _refuse_power(base: Expr, exponent: Expr) -> str:
 # -- arithmetic -----------------------------------------------------------------------------
 power = _ufunc(
     "pow", np.power, py.pow, builtins.pow, math.pow, symbol="**", otherwise=_negative_power,
-    refuses=_refuse_power,
+    refuses=_refuse_power, library="pow", approximate="fc", costly=True,
 )  # fmt: skip
 mul = _ufunc(
     "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
     annihilator=zero, exact_identity="biuf", repeated=power, distributes=("add", "sub"),
-    modular=True,
+    modular=True, approximate="c",
 )  # fmt: skip
 add = _ufunc(
     "add", np.add, py.add, symbol="+", commutative=True, associative=True, identity=zero,
     repeated=mul, structural_annihilator=lambda value: bool(np.isinf(value)), modular=True,
 )  # fmt: skip
 sub = _ufunc("sub", np.subtract, py.sub, symbol="-", undoes="add", repeated=mul, modular=True)
-truediv = _ufunc("truediv", np.true_divide, py.truediv, symbol="/")
-floordiv = _ufunc("floordiv", np.floor_divide, py.floordiv, symbol="//")
-mod = _ufunc("mod", np.remainder, py.mod, np.mod, symbol="%")
-fmod = _ufunc("fmod", np.fmod, math.fmod)
+truediv = _ufunc("truediv", np.true_divide, py.truediv, symbol="/", approximate="c", costly=True)
+floordiv = _ufunc("floordiv", np.floor_divide, py.floordiv, symbol="//", costly=True)
+mod = _ufunc("mod", np.remainder, py.mod, np.mod, symbol="%", costly=True)
+fmod = _ufunc("fmod", np.fmod, math.fmod, library="fmod", costly=True)
 neg = _ufunc("neg", np.negative, py.neg)
-absolute = _ufunc("abs", np.absolute, py.abs, builtins.abs, math.fabs, np.fabs)
-sign = _ufunc("sign", np.sign)
+absolute = _ufunc(
+    "abs", np.absolute, py.abs, builtins.abs, math.fabs, np.fabs, library="fabs", approximate="c"
+)
+sign = _ufunc("sign", np.sign, approximate="c")
 conjugate = _ufunc("conj", np.conjugate)
 
 
@@ -226,22 +229,28 @@ not_ = register(
 ifelse = register(Operator("ifelse", lambda c, a, b: a if c else b, choosing, python=(np.where,)))
 
 # -- functions of floats --------------------------------------------------------------------
-_FUNCTIONS = (
-    "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan "
-    "sinh cosh tanh arcsinh arccosh arctanh floor ceil trunc rint"
-).split()
-_MATH_NAMES = {
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh",
+_FUNCTIONS = {
+    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log",
+    "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh",
+    "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "floor": "floor",
+    "ceil": "ceil", "trunc": "trunc", "rint": "rint",
 }  # fmt: skip
-for _name in _FUNCTIONS:
-    _math = getattr(math, _MATH_NAMES.get(_name, _name), None)
+"""Functions of one float, by their names in the C library."""
+
+_EXACT = ("floor", "ceil", "trunc", "rint")
+for _name, _library in _FUNCTIONS.items():
+    _math = getattr(math, _library, None)
     # math.floor and friends give Python ints: the frontend casts them (see ``rounding``)
     _python = (_math,) if _math and _name not in ("floor", "ceil", "trunc") else ()
-    _ufunc(_name, getattr(np, _name), *_python)
-arctan2 = _ufunc("arctan2", np.arctan2, math.atan2)
-hypot = _ufunc("hypot", np.hypot, math.hypot)
-copysign = _ufunc("copysign", np.copysign, math.copysign)
+    _rounds = "" if _name in _EXACT else "c" if _name == "sqrt" else "fc"
+    _ufunc(
+        _name, getattr(np, _name), *_python, library=_library, approximate=_rounds,
+        costly=_rounds == "fc",
+    )  # fmt: skip
+arctan2 = _ufunc("arctan2", np.arctan2, math.atan2, library="atan2", approximate="fc", costly=True)
+hypot = _ufunc("hypot", np.hypot, math.hypot, library="hypot", approximate="fc", costly=True)
+copysign = _ufunc("copysign", np.copysign, math.copysign, library="copysign")
 isnan = _ufunc("isnan", np.isnan, math.isnan)
 isinf = _ufunc("isinf", np.isinf, math.isinf)
 isfinite = _ufunc("isfinite", np.isfinite, math.isfinite)
@@ -286,12 +295,5 @@ def field(index: int) -> Operator:
         )
 
 
-PRIMITIVES: tuple[str, ...] = (
-    *("pow mul add sub truediv floordiv mod fmod neg abs sign conj".split()),
-    *("min max minimum maximum".split()),
-    *("bitand bitor bitxor invert lshift rshift popcount ctz".split()),
-    *("eq ne lt le gt ge and or not ifelse".split()),
-    *_FUNCTIONS,
-    *("arctan2 hypot copysign isnan isinf isfinite real imag tuple".split()),
-)
+PRIMITIVES = tuple(op.name for op in operators() if op.definition is None)
 """Names of the operators that a backend implements, beside ``field0``, ``field1``, ... (tuples)."""

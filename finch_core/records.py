@@ -51,15 +51,15 @@ def _repr(self: Any) -> str:
 
 
 def _eq(self: Any, other: object) -> Any:
-    cls = self.__class__
-    if other.__class__ is not cls:
+    if other.__class__ is not self.__class__:
         return NotImplemented
+    cls: Any = type(self)
     values = _values(cls)
     return values(self) == values(other)
 
 
 def _hash(self: Any) -> int:
-    cls = self.__class__
+    cls: Any = type(self)
     return hash((cls, _values(cls)(self)))
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import math
 from collections.abc import Callable
-from functools import cache
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -155,7 +153,7 @@ def _rounding(parser: ExpressionParser, node: ast.Call, function: Any, scope: Sc
 def _operator_call(parser: ExpressionParser, node: ast.Call, op: Operator, scope: Scope) -> Expr:
     if node.keywords:
         _positional(parser, node, shown(node), 0)
-    least, most = arity(op)
+    least, most = op.arity
     count = len(node.args)
     nary = op in _NARY and count > 2
     if count < least or (count > most and not nary):
@@ -167,19 +165,6 @@ def _operator_call(parser: ExpressionParser, node: ast.Call, op: Operator, scope
         )
     args = [parser.parse(arg, scope) for arg in node.args]
     return fold_left(op, args) if nary else Call(op, tuple(args))
-
-
-@cache
-def arity(op: Operator) -> tuple[int, int]:
-    """The least and the largest number of arguments that an operator takes."""
-    for function in op.python:
-        if isinstance(function, np.ufunc):
-            return function.nin, function.nin
-    function = op.python[0] if op.python and isinstance(op.python[0], FunctionType) else op.evaluate
-    kinds = [p.kind for p in inspect.signature(function).parameters.values()]
-    if inspect.Parameter.VAR_POSITIONAL in kinds:
-        return max(1, len(kinds) - 1), 1 << 30
-    return len(kinds), len(kinds)
 
 
 def _positional(parser: ExpressionParser, node: ast.Call, name: str, count: int) -> None:

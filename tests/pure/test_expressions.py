@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from finch_core import primitives as prim
 from finch_core.dtypes import BOOL, SUPPORTED, concrete, is_weak, same, tuple_dtype, type_of
 from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift, zero_of
-from finch_core.operators import Operator, literal_value
+from finch_core.operators import Operator, literal_value, operator
 from finch_core.reference_code import evaluate
 from finch_core.rewrite import rewrite_expr
+from finch_core.testing.operands import operator_names
 
 INTEGERS = [dtype for dtype in SUPPORTED if dtype.kind in "biu"]
 
@@ -96,3 +97,20 @@ def test_what_is_folded_is_what_it_stands_for(case):
 
     found, expected = (evaluate(rewrite_expr(e, bound)) for e in (folded, plain))
     assert found == expected
+
+
+def test_the_suite_of_backends_asks_every_primitive_operator():
+    asked = {name for dtype in SUPPORTED for name in operator_names(dtype)}
+    assert set(prim.PRIMITIVES) - asked == {"tuple"}  # it has a test of its own
+
+
+def test_an_operator_says_how_many_operands_it_has():
+    arities = {name: operator(name).arity for name in ("sqrt", "pow", "min", "ifelse", "and")}
+    assert arities == {
+        "sqrt": (1, 1),
+        "pow": (2, 2),
+        "min": (2, 2),
+        "ifelse": (3, 3),
+        "and": (2, 2),
+    }
+    assert operator("tuple").arity[1] > 100

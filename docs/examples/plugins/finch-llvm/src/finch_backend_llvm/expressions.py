@@ -171,15 +171,9 @@ def _is_cheap(expr: Expr) -> bool:
     return _cost(expr, CHEAP) >= 0
 
 
-_COSTLY = frozenset(
-    """pow floordiv mod fmod truediv cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin
-    arccos arctan sinh cosh tanh arcsinh arccosh arctanh arctan2 hypot""".split()
-)
-
-
 def _cost(expr: Expr, budget: int) -> int:
     """What is left of ``budget``; negative where a load, a call or too much is below."""
-    if isinstance(expr, (Load, Invoke)) or (isinstance(expr, Call) and expr.op.name in _COSTLY):
+    if isinstance(expr, (Load, Invoke)) or (isinstance(expr, Call) and expr.op.costly):
         return -1
     budget -= 1
     for child in expr.children:

@@ -10,6 +10,8 @@ from llvmlite import ir
 
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.values import DType, Value
+from finch_core.operators import operator
+from finch_core.primitives import PRIMITIVES
 
 Rule = Callable[..., Value]
 
@@ -135,11 +137,10 @@ ROUNDING = ("sqrt", "floor", "ceil", "trunc", "rint")
 """What processors do by themselves."""
 
 LIBRARY = {
-    **{name: name for name in "cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan".split()},
-    **{name: name for name in "sinh cosh tanh hypot pow fmod".split()},
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arctan2": "atan2",
-}  # fmt: skip
+    op.name: op.library
+    for op in map(operator, PRIMITIVES)
+    if op.library and op.name not in (*ROUNDING, "abs", "copysign")
+}
 """Operators that are functions of ``math.h``, by their names there."""
 
 FLOATS: dict[str, Any] = {
