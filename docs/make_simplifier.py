@@ -93,6 +93,9 @@ def further(op: Operator) -> str:
         found.append(f"dual of `{op.dual}`")
     if op.distributes:
         found.append("over " + " and ".join(f"`{name}`" for name in op.distributes))
+    if op.left_annihilator is not None:
+        value = op.left_annihilator(np.dtype(np.int64))
+        found.append(f"`op({value}, x) = {value}` ({kinds(op.exact_left)})")
     if op.repeated is not None:
         found.append(f"repeated: `{op.repeated.name}`")
     return ", ".join(found)

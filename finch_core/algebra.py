@@ -16,9 +16,10 @@ import numpy as np
 from finch_core import primitives as prim
 from finch_core.absent import first_present, propagate
 from finch_core.dtypes import concrete, is_tuple, is_weak, same
-from finch_core.expressions import FALSE, TRUE, Call, Expr, Literal, cast, fold_literals
+from finch_core.expressions import FALSE, TRUE, Call, Expr, Literal, alike, cast
 from finch_core.operators import Operator, literal_value, operator
 from finch_core.out_of_range import strict
+from finch_core.outcomes import constant_call
 from finch_core.records import frozen
 
 
@@ -55,14 +56,7 @@ def _same_type(expr: Expr, call: Call) -> Expr:
 def _equals(literal: Literal, value: Any, dtype: Any) -> bool:
     if value is None or is_tuple(literal.type):
         return False
-    mine = literal_value(literal.value, dtype)
-    return bool(mine == value) or bool(mine != mine and value != value)
-
-
-def _constants(call: Call) -> Expr | None:
-    if all(isinstance(arg, Literal) for arg in call.args) and call.op.definition is None:
-        return fold_literals(call.op, call.args)  # type: ignore[arg-type]
-    return None
+    return alike(literal_value(literal.value, dtype), value)
 
 
 def _annihilator(call: Call) -> Expr | None:
@@ -120,7 +114,12 @@ def _ifelse(call: Call) -> Expr | None:
     cond, yes, no = call.args
     if isinstance(cond, Literal):
         return _same_type(yes if cond.value else no, call)
-    return _same_type(yes, call) if yes == no else None
+    if yes == no:
+        return _same_type(yes, call)
+    if isinstance(yes, Literal) and isinstance(no, Literal):  # a fill, and its like as a constant
+        one, other = (attrs.evolve(c, structural=True) for c in (yes, no))
+        return _same_type(one, call) if _same_type(one, call) == _same_type(other, call) else None
+    return None
 
 
 def _not(call: Call) -> Expr | None:
@@ -235,12 +234,19 @@ def _divide_by_one(call: Call) -> Expr | None:
     return None
 
 
-def _structural_dividend(call: Call) -> Expr | None:
+def _left_annihilator(call: Call) -> Expr | None:
     """A fill of zero over anything is zero, as a fill of zero times anything is."""
-    first, _ = call.args
-    if isinstance(first, Literal) and first.structural and first.value == 0:
-        return cast(first, concrete(call.dtype))
-    return None
+    first, op = call.args[0], call.op
+    assert op.left_annihilator is not None
+    if not isinstance(first, Literal) or is_tuple(first.type):
+        return None
+    dtype = concrete(op.typing(tuple(a.dtype for a in call.args))[0][0])
+    if not (first.structural or dtype.kind in op.exact_left):
+        return None
+    if not _equals(first, op.left_annihilator(dtype), dtype):
+        return None
+    value = literal_value(first.value, dtype)
+    return Literal(value, concrete(call.dtype), structural=first.structural)
 
 
 def _same_dtype(*exprs: Expr) -> bool:
@@ -324,7 +330,7 @@ def _absorption(call: Call) -> Expr | None:
 
 def _folded(op: Operator, *args: Expr) -> Expr:
     made = Call(op, args)
-    return _constants(made) or made
+    return constant_call(made) or made
 
 
 def _distribution(call: Call) -> Expr | None:
@@ -361,12 +367,19 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "coalesce", first_present, ("coalesce",), meaning="the first operand that is not `missing`"
     ),
-    Rule(  # before constants: a fill stays structural
+    Rule(  # these before constants: a fill stays structural, whatever comes to be known first
         "annihilator", _annihilator, exact="biu", meaning="`op(x, z)` is `z`, as in `x * 0`",
         otherwise="`nan * 0` is NaN, `inf * 0` is NaN, `-1.0 * 0` is -0.0",
         concerns=lambda op: bool(op.annihilator or op.structural_annihilator),
     ),
-    Rule("constants", _constants, meaning="`op(1, 2)` is its value"),
+    Rule(
+        "left annihilator", _left_annihilator, exact="biuf",
+        meaning="`op(z, x)` is `z`, as in `0 // x`, `0 << x`, `1 ** x`; a fill of zero over "
+        "anything is zero",
+        otherwise="`0.0 / 0` is NaN; `1.0 ** x` is exact on floats, too",
+        concerns=lambda op: op.left_annihilator is not None,
+    ),
+    Rule("constants", constant_call, meaning="`op(1, 2)` is its value"),
     Rule(
         "identity", _identity, exact="biu", meaning="`op(x, e)` is `x`, as in `x * 1`",
         otherwise="`-0.0 + 0.0` is 0.0, `min(inf, nan)` is infinity; `x * 1` and `min(x, inf)` are "
@@ -421,10 +434,6 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "divide by one", _divide_by_one, ("truediv",), exact="biuf", meaning="`x / 1` is `x`",
         otherwise="complex infinities divided make NaN",
-    ),
-    Rule(
-        "structural dividend", _structural_dividend, ("truediv", "floordiv"), exact="",
-        meaning="a fill of zero over anything is zero", otherwise="`0 / 0` is NaN",
     ),
     Rule(
         "association", _association, exact="biu", meaning="`(x + 1) + 2` is `x + 3`",

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from finch_core import primitives as prim
-from finch_core.dtypes import BOOL, INTP, Type, concrete, is_weak, same, type_of
+from finch_core.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, same, type_of
 from finch_core.operators import Operator, literal_value
 from finch_core.records import frozen
 
@@ -129,7 +129,10 @@ _WIDE = 2**63
 
 @attrs.frozen(order=False, eq=False, hash=False)
 class Literal(Expr):
-    """A constant. ``structural`` marks a fill value that no memory stores: ``0 * x`` is 0 for it.
+    """A constant. ``structural`` marks a fill value that no memory stores: ``0 * x`` is 0 for it,
+    even where ``x`` is NaN. What is computed from it keeps the mark where it is that fill still
+    (``fold_literals``); the mark says nothing else, so that whoever asks whether a value *equals* a
+    fill compares the values.
 
     Equality is by type and bits, so that ``0.0`` and ``-0.0`` differ and NaN equals itself.
     """
@@ -458,12 +461,38 @@ def _merge_constants(op: Operator, first: Call, value: int) -> Expr | None:
 
 
 def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
-    """The value of ``op`` on constants, in the types that its typing rule gives."""
+    """The value of ``op`` on constants, in the types that its typing rule gives: structural if it
+    is a structural operand still, up to its sign (``-0.0``, ``0 / 2``, ``max(0, 0)``)."""
     wanted, result = op.typing(tuple(a.type for a in args))
     values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
     value = op.evaluate(*values)
     value = result(value) if isinstance(result, type) else literal_value(value, result)
-    return Literal(value, result, all(a.structural for a in args))
+    return Literal(value, result, _remains_fill(args, value))
+
+
+def _remains_fill(args: tuple[Literal, ...], value: Any) -> bool:
+    """Whether a value computed from ``args`` is one of the structural fills among them.
+
+    Others are none: ``0 + inf`` does not swallow what is added to it, as a fill of ``inf`` does.
+    """
+    fills = [arg for arg in args if arg.structural]
+    if not fills:
+        return False
+    if any(is_tuple(arg.type) for arg in args):  # a field of a fill, or a tuple of fills
+        return len(fills) == len(args)
+    known = [literal_value(fill.value, fill.type) for fill in fills]
+    return any(alike(fill, value) or opposite(fill, value) for fill in known)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values are equal (``==``, so that zeros of both signs are), or both NaN."""
+    return bool(one == other) or bool(one != one and other != other)
+
+
+def opposite(one: Any, other: Any) -> bool:
+    """Whether a value is the negative of another."""
+    with np.errstate(all="ignore"):
+        return bool(np.multiply(one, -1.0) == other)
 
 
 def zero_of(dtype: Type) -> Literal:

@@ -35,8 +35,10 @@ class Operator:
     none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
     ``x``, NaN and signed zeros included (``exact_first``: for the identity as the first operand,
     where that is another matter); ``structural_annihilator`` tells further values that
-    swallow all others where they are structural fills (infinity in a sum). ``modular`` says that of
-    integers the last bits of the result depend on as many last bits of the operands alone;
+    swallow all others where they are structural fills (infinity in a sum). ``left_annihilator``
+    is a value of the first operand alone: ``op(z, x)`` equals ``z`` where ``z`` is a structural
+    fill, and to the last bit for every ``x`` on the kinds of ``exact_left``. ``modular`` says that
+    of integers the last bits of the result depend on as many last bits of the operands alone;
     ``selects``, that the result is one of the operands (see ``finch_core.updates``).
     ``repeated`` gives ``x`` combined ``n`` times with itself (``n`` an integer of 64 bits, or a
     float for floats).
@@ -69,6 +71,8 @@ class Operator:
     exact_identity: str = "biu"
     exact_first: str | None = None
     exact_annihilator: str = "biu"
+    left_annihilator: Callable[[np.dtype[Any]], Any] | None = None
+    exact_left: str = ""
     repeated: Operator | None = None
     undoes: str = ""
     dual: str = ""

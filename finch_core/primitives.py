@@ -73,7 +73,8 @@ def _refuse_power(base: Expr, exponent: Expr) -> str:
 # -- arithmetic -----------------------------------------------------------------------------
 power = _ufunc(
     "pow", np.power, py.pow, builtins.pow, math.pow, symbol="**", otherwise=_negative_power,
-    refuses=_refuse_power, library="pow", approximate="fc", costly=True,
+    refuses=_refuse_power, library="pow", approximate="fc", costly=True, left_annihilator=one,
+    exact_left="iuf",
 )  # fmt: skip
 mul = _ufunc(
     "mul", np.multiply, py.mul, symbol="*", commutative=True, associative=True, identity=one,
@@ -85,10 +86,22 @@ add = _ufunc(
     repeated=mul, structural_annihilator=lambda value: bool(np.isinf(value)), modular=True,
 )  # fmt: skip
 sub = _ufunc("sub", np.subtract, py.sub, symbol="-", undoes="add", repeated=mul, modular=True)
-truediv = _ufunc("truediv", np.true_divide, py.truediv, symbol="/", approximate="c", costly=True)
-floordiv = _ufunc("floordiv", np.floor_divide, py.floordiv, symbol="//", costly=True)
-mod = _ufunc("mod", np.remainder, py.mod, np.mod, symbol="%", costly=True)
-fmod = _ufunc("fmod", np.fmod, math.fmod, library="fmod", costly=True)
+truediv = _ufunc(
+    "truediv", np.true_divide, py.truediv, symbol="/", approximate="c", costly=True,
+    left_annihilator=zero,
+)  # fmt: skip
+floordiv = _ufunc(
+    "floordiv", np.floor_divide, py.floordiv, symbol="//", costly=True, left_annihilator=zero,
+    exact_left="biu",
+)  # fmt: skip
+mod = _ufunc(
+    "mod", np.remainder, py.mod, np.mod, symbol="%", costly=True, left_annihilator=zero,
+    exact_left="biu",
+)  # fmt: skip
+fmod = _ufunc(
+    "fmod", np.fmod, math.fmod, library="fmod", costly=True, left_annihilator=zero,
+    exact_left="biu",
+)  # fmt: skip
 neg = _ufunc("neg", np.negative, py.neg)
 absolute = _ufunc(
     "abs", np.absolute, py.abs, builtins.abs, math.fabs, np.fabs, library="fabs", approximate="c"
@@ -170,8 +183,12 @@ bitxor = _ufunc(
     identity=zero, undoes="bitxor", repeated=repeated_xor, modular=True,
 )  # fmt: skip
 invert = _ufunc("invert", np.invert, py.invert)
-lshift = _ufunc("lshift", np.left_shift, py.lshift, symbol="<<")
-rshift = _ufunc("rshift", np.right_shift, py.rshift, symbol=">>")
+lshift = _ufunc(
+    "lshift", np.left_shift, py.lshift, symbol="<<", left_annihilator=zero, exact_left="biu"
+)
+rshift = _ufunc(
+    "rshift", np.right_shift, py.rshift, symbol=">>", left_annihilator=zero, exact_left="biu"
+)
 popcount = _ufunc("popcount", np.bitwise_count)
 
 
@@ -250,7 +267,7 @@ for _name, _library in _FUNCTIONS.items():
     )  # fmt: skip
 arctan2 = _ufunc("arctan2", np.arctan2, math.atan2, library="atan2", approximate="fc", costly=True)
 hypot = _ufunc("hypot", np.hypot, math.hypot, library="hypot", approximate="fc", costly=True)
-copysign = _ufunc("copysign", np.copysign, math.copysign, library="copysign")
+copysign = _ufunc("copysign", np.copysign, math.copysign, library="copysign", left_annihilator=zero)
 isnan = _ufunc("isnan", np.isnan, math.isnan)
 isinf = _ufunc("isinf", np.isinf, math.isinf)
 isfinite = _ufunc("isfinite", np.isfinite, math.isfinite)

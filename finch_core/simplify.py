@@ -13,7 +13,8 @@ from finch_core.dtypes import concrete
 from finch_core.expressions import Call, Cast, Expr, Literal, cast
 from finch_core.missing_value import Missing
 from finch_core.notation import Define, Loop, Sequential, Sieve, Stmt, Update
-from finch_core.operators import Operator, literal_value
+from finch_core.operators import Operator
+from finch_core.outcomes import equals
 from finch_core.records import frozen
 from finch_core.rewrite import rewrite, substitute_name
 from finch_core.updates import update_dtype
@@ -106,16 +107,12 @@ def _update_by_identity(stmt: Update) -> Stmt | None:
 
 
 def _fill_over_fill(stmt: Update) -> Stmt | None:
-    return NOTHING if stmt.op is None and stmt.fresh and _is_fill(stmt) else None
-
-
-def _is_fill(stmt: Update) -> bool:
     fill = stmt.target.tensor.fill_value
-    if not isinstance(stmt.value, Literal) or fill is None or not stmt.value.structural:
-        return False
-    return Literal(fill, concrete(stmt.target.dtype)) == Literal(
-        literal_value(stmt.value.value, stmt.target.dtype), concrete(stmt.target.dtype)
-    )
+    if not stmt.fresh or fill is None:
+        return None
+    held = Literal(fill, concrete(stmt.target.dtype))
+    value = stmt.value if stmt.op is None else Call(stmt.op, (held, stmt.value))
+    return NOTHING if equals(value, held) else None
 
 
 def _decided(stmt: Sieve) -> Stmt | None:
@@ -151,7 +148,10 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
         "update by identity", Update, _update_by_identity, "`s += 0`, `s *= 1` do nothing"
     ),
     StatementRule(
-        "fill over fill", Update, _fill_over_fill, "the fill written where nothing else was, is not"
+        "fill over fill",
+        Update,
+        _fill_over_fill,
+        "what equals the fill, written where nothing else was, is not",
     ),
     StatementRule(
         "decided sieve", Sieve, _decided, "`if True: s` is `s`, `if False: s` is nothing"

@@ -24,9 +24,10 @@ from finch_core.errors import (
     Span,
     count,
 )
-from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, cast
+from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, alike, cast
 from finch_core.notation import Declare, Define, Freeze, Loop, Stmt, Thaw, Update
 from finch_core.operators import literal_value
+from finch_core.outcomes import outcomes
 from finch_core.passes.unit import Unit
 from finch_core.rewrite import rewrite_expr
 
@@ -96,7 +97,8 @@ class _Scopes:
             )
         init = self.expr(stmt.init, scope, stmt.span)
         fill, dtype = tensor.format.fill_value, tensor.format.dtype
-        literal = cast(init, dtype) if isinstance(init, Literal) else None
+        known = outcomes(init)  # 1 + 2j is a sum
+        literal = cast(known[0], dtype) if len(known) == 1 else None
         if not isinstance(literal, Literal) or not _same_value(literal.value, fill, dtype):
             shown = literal.value.item() if isinstance(literal, Literal) else "a run-time value"
             leaf = tensor.format.levels()[-1]
@@ -214,7 +216,7 @@ def _fits(target: Any, source: Any, value: Expr | None) -> bool:
 
 
 def _same_value(value: Any, fill: Any, dtype: Any) -> bool:
-    return Literal(value, dtype) == Literal(fill, dtype) or bool(value == fill)
+    return Literal(value, dtype) == Literal(fill, dtype) or alike(value, fill)
 
 
 def _indices_hint(name: str, tensor: TensorLike) -> str:

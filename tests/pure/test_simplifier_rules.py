@@ -171,8 +171,22 @@ CASES = (
     case("subtract zero", "x - 0", "iufc", lambda x: sub(x, literal(0, x)), lambda x: x),
     case("divide by one", "x / 1", "biuf", lambda x: div(x, literal(1, x)),
          lambda x: cast(x, concrete(div(x, x).dtype))),
-    case("structural dividend", "0 / x", "", lambda x: div(literal(0, x), x),
+    case("left annihilator", "0 / x", "", lambda x: div(literal(0, x), x),
          lambda x: zero_of(div(x, x).dtype)),
+    case("left annihilator", "0 // x", "biu", lambda x: op("floordiv")(literal(0, x), x),
+         lambda x: zero_of(op("floordiv")(x, x).dtype)),
+    case("left annihilator", "0 % x", "biu", lambda x: op("mod")(literal(0, x), x),
+         lambda x: zero_of(op("mod")(x, x).dtype)),
+    case("left annihilator", "fmod(0, x)", "biu", lambda x: op("fmod")(literal(0, x), x),
+         lambda x: zero_of(op("fmod")(x, x).dtype)),
+    case("left annihilator", "0 << x", "biu", lambda x: op("lshift")(literal(0, x), x),
+         lambda x: zero_of(op("lshift")(x, x).dtype)),
+    case("left annihilator", "0 >> x", "biu", lambda x: op("rshift")(literal(0, x), x),
+         lambda x: zero_of(op("rshift")(x, x).dtype)),
+    case("left annihilator", "1 ** x", "biuf", lambda x: op("pow")(literal(1, x), x),
+         lambda x: cast(literal(1, x), concrete(op("pow")(x, x).dtype))),
+    case("left annihilator", "copysign(0, x)", "", lambda x: op("copysign")(literal(0, x), x),
+         lambda x: zero_of(op("copysign")(x, x).dtype), b="bools have no sign", u="as b"),
     case("association", "(x + c) + d", "biu", lambda x: add(add(x, huge(x)), huge(x)),
          lambda x: add(x, add(huge(x), huge(x)))),
     case("association", "c * (x * d)", "biu", lambda x: mul(tiny(x), mul(x, huge(x))),
@@ -335,6 +349,25 @@ def test_a_structural_fill_is_dropped_and_absorbs_where_a_constant_does_not() ->
         assert simplify(mul(x, fill)) == fill
         assert simplify(div(fill, x)) == fill
         assert simplify(div(zero, x)) == div(zero, x)
+
+
+def test_the_mark_of_a_fill_stays_on_that_fill_alone() -> None:
+    """It allows what NaN and infinity would forbid: no constant of the user's inherits that."""
+    simplify = Simplifier().expr_rule
+    x = Var("x", np.dtype(np.float64))
+    zero, infinite = (literal(value, x, structural=True) for value in (0, np.inf))
+    two, inf = literal(2, x), literal(np.inf, x)
+    stays = (
+        neg(zero), div(zero, two), op("pow")(zero, two), most(zero, literal(0, x)), gt(zero, two),
+        add(zero, literal(0, x)), op("mod")(zero, two), neg(infinite), mul(infinite, two),
+        div(zero, literal(0, x)),
+    )  # fmt: skip
+    ends = (add(zero, inf), op("cos")(zero), op("log")(zero), add(zero, two),
+            sub(infinite, infinite), lt(zero, two))  # fmt: skip
+    for expr, marked in (*((e, True) for e in stays), *((e, False) for e in ends)):
+        found = simplify(expr)
+        assert isinstance(found, Literal)
+        assert found.structural is marked, expr
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64])
