@@ -52,9 +52,8 @@ from finch_core import assembly as asm
 from finch_core.assembly_rewrite import Substitution, changed_names, own_changes, read_names
 from finch_core.dtypes import concrete
 from finch_core.expressions import Expr, Literal, Load, Var
-from finch_core.optimize.indirect import LONG as INDIRECT
-from finch_core.optimize.indirect import scattered
 from finch_core.records import define
+from finch_core.strides import LONG_GATHER, scattered
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
@@ -116,7 +115,7 @@ def _indirect(
 ) -> tuple[c.Stmt, ...]:
     """A loop through an index: in lanes if it is long, and what is left one by one."""
     lanes = Lanes(emitter, loop.lanes, LOADED * _count(loop.lanes), loads)
-    enough = c.Binary("&&", c.Binary("<", at, stop), _at_least(INDIRECT, at, stop))
+    enough = c.Binary("&&", c.Binary("<", at, stop), _at_least(LONG_GATHER, at, stop))
     type, name = ctype(concrete(loop.var.type)), emitter.scope.variable(loop.var.name)
     one_by_one = c.For(type, name, at, stop, emitter.block(loop.body))
     return c.If(enough, c.Block(lanes.whole(loop, at, stop))), one_by_one

@@ -21,7 +21,6 @@ import attrs
 from finch_backend_c import ctree as c
 from finch_core import assembly as asm
 from finch_core.builder import negation
-from finch_core.optimize.heads import makes_room
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 def has_room(loop: asm.For | asm.While) -> bool:
     """Whether turns of a loop begin with making room, and have no loop of their own."""
     head, turn = loop.body.statements[:1], loop.body.statements[1:]
-    if not turn or not makes_room(*head):
+    if not turn or not asm.is_growth_check(*head):
         return False
     inner = (s for top in turn for s in top.walk())
     return not any(isinstance(s, (asm.For, asm.While, asm.Break)) for s in inner)

@@ -264,6 +264,15 @@ class Comment(Statement):
     text: str
 
 
+def is_growth_check(statement: Statement) -> bool:
+    """Whether a statement grows buffers where they are full, and does nothing else."""
+    if not isinstance(statement, If) or statement.orelse:
+        return False
+    inner = statement.body.statements
+    only = all(isinstance(s, (Let, Grow, Fill, Assign)) for s in inner)
+    return only and any(isinstance(s, Grow) for s in inner)
+
+
 @attrs.frozen(hash=False, eq=False)
 class Function:
     """A routine that several places call. It fails nothing and grows no buffer.

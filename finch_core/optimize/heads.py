@@ -26,13 +26,13 @@ import attrs
 from finch_core.assembly import (
     Assign,
     Block,
-    Fill,
     For,
     Grow,
     If,
     Let,
     Statement,
     While,
+    is_growth_check,
 )
 from finch_core.assembly_rewrite import (
     Substitution,
@@ -66,21 +66,12 @@ def _block(block: Block) -> Block:
     return with_statements(block, done)
 
 
-def makes_room(statement: Statement) -> bool:
-    """Whether a statement makes room if there is none, and does nothing else."""
-    if not isinstance(statement, If) or statement.orelse:
-        return False
-    inner = statement.body.statements
-    only = all(isinstance(s, (Let, Grow, Fill, Assign)) for s in inner)
-    return only and any(isinstance(s, Grow) for s in inner)
-
-
 def _without_head(statement: If) -> If | None:
     """``statement`` without what both of its branches begin with, if that makes room."""
     if not statement.body or not statement.orelse:
         return None
     first, second = statement.body.statements[0], statement.orelse.statements[0]
-    if not (makes_room(first) and makes_room(second) and _form(first) == _form(second)):
+    if not (is_growth_check(first) and is_growth_check(second) and _form(first) == _form(second)):
         return None
     if read_names(statement.cond) & changed_names(first):
         return None
@@ -104,7 +95,7 @@ def _form(statement: Statement) -> Statement:
 
 def _headed(body: Block) -> Block:
     """The body of a loop, the first thing that makes room before all else if it can be."""
-    found = next((k for k, s in enumerate(body.statements) if makes_room(s)), 0)
+    found = next((k for k, s in enumerate(body.statements) if is_growth_check(s)), 0)
     before, check = body.statements[:found], body.statements[found : found + 1]
     if not before or not all(_are_independent(s, check) for s in before):
         return body

@@ -11,16 +11,10 @@ which is slower than the loads that it replaces. A load that may be skipped stay
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from finch_core.assembly import Block, For
-from finch_core.assembly_rewrite import certain_parts
 from finch_core.builder import Names
-from finch_core.expressions import Expr, Load
-from finch_core.optimize.lanes import is_shorter, permit, strides
-
-LONG = 16
-"""Turns from which lanes pay in such a loop."""
+from finch_core.optimize.lanes import permit
+from finch_core.strides import LONG_GATHER, is_shorter, scattered
 
 
 def indirect(block: Block, names: Names) -> Block:
@@ -29,18 +23,4 @@ def indirect(block: Block, names: Names) -> Block:
 
 
 def _goes_through_indices(loop: For) -> bool:
-    return not is_shorter(loop, LONG) and bool(scattered(loop))
-
-
-def scattered(loop: For) -> frozenset[Load]:
-    """The loads that a loop makes neither from one place nor from one place after another; none
-    where one of them may be skipped."""
-    found = {load for load, step in strides(loop) if step not in (0, 1)}
-    return frozenset(found if found <= set(_certain(loop)) else ())
-
-
-def _certain(loop: For) -> Iterator[Expr]:
-    """What is evaluated in every turn."""
-    for statement in loop.body.statements:
-        for expr in statement.expressions:
-            yield from certain_parts(expr)
+    return not is_shorter(loop, LONG_GATHER) and bool(scattered(loop))

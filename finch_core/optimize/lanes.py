@@ -11,7 +11,7 @@ least.) Every load must be contiguous or constant along the loop: others are the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import attrs
 
@@ -19,9 +19,10 @@ from finch_core import primitives as prim
 from finch_core.assembly import Assign, Block, Comment, For, Let, Statement
 from finch_core.assembly_rewrite import read_names, with_blocks, with_statements
 from finch_core.builder import Names
-from finch_core.dtypes import INTP, concrete
-from finch_core.expressions import Call, Cast, Expr, Invoke, Literal, Load, Var
+from finch_core.dtypes import concrete
+from finch_core.expressions import Call, Expr, Invoke, Var
 from finch_core.operators import Operator
+from finch_core.strides import is_shorter, strides
 
 WORTHWHILE = 8
 """Turns from which lanes pay, where their number is known."""
@@ -48,13 +49,6 @@ def _in_lanes(loop: For, fits: Callable[[For], bool]) -> For:
         return loop
     found = _reductions(loop)
     return attrs.evolve(loop, lanes=found) if found else loop
-
-
-def is_shorter(loop: For, turns: int) -> bool:
-    """Whether a loop is known to take fewer turns."""
-    if isinstance(loop.start, Literal) and isinstance(loop.stop, Literal):
-        return bool(loop.stop.value - loop.start.value < turns)
-    return False
 
 
 def _contiguous(loop: For) -> bool:
@@ -101,35 +95,3 @@ def _operands(statement: Statement) -> tuple[Expr, ...]:
     if isinstance(statement, Assign) and isinstance(statement.value, Call):
         return statement.value.args[1:]
     return statement.expressions
-
-
-# -- how loads move -----------------------------------------------------------------------------
-
-
-def strides(loop: For) -> Iterator[tuple[Load, int | None]]:
-    """The loads directly in a loop, the whole before its parts, and how far each moves with each
-    turn; None if that is not known or not constant."""
-    inside = {loop.var.name}
-    for statement in loop.body.statements:
-        for expr in statement.expressions:
-            for node in expr.walk():
-                if isinstance(node, Load):
-                    yield node, stride_along(node.index, loop.var, inside)
-        if isinstance(statement, Let):
-            inside.add(statement.var.name)
-
-
-def stride_along(index: Expr, var: Var, inside: set[str]) -> int | None:
-    """How far an index moves with each turn; None if that is not known or not constant."""
-    if index == var:
-        return 1
-    if isinstance(index, Cast) and index.type == INTP:
-        return stride_along(index.value, var, inside)
-    if isinstance(index, Call) and index.op in (prim.add, prim.sub):
-        first, second = (stride_along(arg, var, inside) for arg in index.args)
-        if first is None or second is None:
-            return None
-        return first + second if index.op is prim.add else first - second
-    if isinstance(index, Load) or read_names(index) & inside:
-        return None
-    return 0

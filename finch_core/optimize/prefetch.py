@@ -54,9 +54,8 @@ from finch_core.assembly_rewrite import (
 from finch_core.builder import Names
 from finch_core.dtypes import INTP
 from finch_core.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var
-from finch_core.optimize.indirect import scattered
-from finch_core.optimize.lanes import stride_along
 from finch_core.simplify import folded
+from finch_core.strides import scattered, stride_along
 
 AHEAD: dict[type[Statement], int] = {For: 2, While: 8}
 """How many turns before. Rows are short: with more, most of them would begin unasked for. Probes

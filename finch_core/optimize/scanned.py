@@ -44,7 +44,7 @@ from finch_core.assembly_rewrite import (
 )
 from finch_core.builder import Builder, Names
 from finch_core.expressions import FALSE, Call, Expr, Literal, Load, Var, call
-from finch_core.optimize.lanes import stride_along
+from finch_core.strides import stride_along
 from finch_core.typing_pass import typed
 
 BITS = 64

@@ -9,9 +9,9 @@ from finch_core.builder import Builder, Names
 from finch_core.dtypes import FLOAT64, INTP
 from finch_core.expressions import Buffer, Load, Var, call, lift
 from finch_core.optimize import PASSES, optimize
-from finch_core.optimize.indirect import LONG
 from finch_core.optimize.lanes import WORTHWHILE
 from finch_core.run_block import run_block
+from finch_core.strides import LONG_GATHER
 from finch_core.typing_pass import typed
 
 X, Y, IDX = Buffer("x", FLOAT64), Buffer("y", FLOAT64, True), Buffer("idx", INTP)
@@ -138,7 +138,7 @@ def test_a_load_that_may_be_skipped_is_not_made_before(b):
 
 def test_indirect_lanes_pay_later(b):
     s = b.var("s", 0.0)
-    for stop in (LONG - 1, LONG):
+    for stop in (LONG_GATHER - 1, LONG_GATHER):
         with b.for_("j", 0, stop) as j:
             b.assign(s, s + Load(X, Load(IDX, j)))
     text = block_text(only("indirect", typed(b.finish())))
