@@ -176,7 +176,11 @@ def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
 
 
 def convert_into(out: Tensor, data: Any) -> None:
-    """Fill ``out`` with the values of ``data``: a tensor, NumPy or SciPy array, or nested lists."""
+    """Fill ``out`` with the values of ``data``: a tensor, NumPy or SciPy array, or nested lists.
+
+    What ``data`` stores is stored, fills too, unless it stores stretches of indices, as arrays and
+    bands do: fills that are stored there say nothing, and are left out where ``out`` can.
+    """
     source = asarray(data)
     if source.ndim != out.ndim:
         raise DimensionMismatch(
@@ -187,10 +191,22 @@ def convert_into(out: Tensor, data: Any) -> None:
         shape, coords, values = to_coordinates(source)
         fill = source.fill_value
         source = from_sorted(shape, *_sorted(shape, coords, values), fill)
-    sieve = not all(level.stores_fill or level.is_leaf for level in out.format.levels())
+    sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
     out._record[: out.ndim] = source.shape
     _kernel(program, Options())(out, source)
+
+
+def _stores_all(format: Format) -> bool:
+    """Whether there is a value for every index, so that nothing can be left out."""
+    return all(level.stores_fill or level.is_leaf for level in format.levels())
+
+
+def _keeps_fills(source: Tensor, out: Tensor) -> bool:
+    """Whether a fill that ``source`` stores is one for ``out``, and was put there on purpose."""
+    if source.ndim and list(source.format.levels())[-2].pads:
+        return False
+    return bool(source.fill_value == out.fill_value)
 
 
 def in_order(source: Any) -> bool:
@@ -205,7 +221,8 @@ def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 
 
 def stored_coordinates(tensor: Tensor) -> tuple[tuple[int, ...], list[Any], Any]:
-    """The shape, indices and values of all that differs from the fill, in order."""
+    """The shape, indices and values of all that is stored, in order; of formats that store
+    stretches of indices (see ``convert_into``) what differs from the fill."""
     compressed = tensor.to(coordinate_format(tensor.ndim, tensor.fill_value, tensor.dtype))
     buffers = compressed.buffers
     coords: list[Any] = []
@@ -224,7 +241,8 @@ def from_coordinates(
 ) -> Tensor:
     """A tensor of ``format`` from one array of indices a dimension and one of values.
 
-    Duplicates add up. Raises ``FormatError`` for an index outside ``shape``.
+    Duplicates add up; zeros are stored as other values are. Raises ``FormatError`` for an index
+    outside ``shape``.
     """
     shape = checked_shape(shape, format.ndim)
     arrays = [np.asarray(c, np.intp) for c in coords]
@@ -235,25 +253,63 @@ def from_coordinates(
                 f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
             )
     taken = _sorted(shape, arrays, np.asarray(values))
+    if rows := _rows_of_sorted(format, shape, *taken):
+        return rows
     source = from_sorted(shape, *taken, format.fill_value)
     return source if source.format == format else Tensor(format, source)
 
 
 def _sorted(shape: tuple[int, ...], coords: list[Any], values: Any) -> tuple[list[Any], Any]:
     """Coordinates in order, duplicates added up."""
-    if not coords:
+    if not coords or _increases(coords):
         return coords, values
-    order = np.lexsort(coords[::-1])
+    if math.prod(shape) <= np.iinfo(np.intp).max:
+        place = coords[0]
+        for coord, n in zip(coords[1:], shape[1:], strict=True):
+            place = place * n + coord
+        order = np.argsort(place, kind="stable")
+    else:
+        order = np.lexsort(coords[::-1])
     coords, values = [c[order] for c in coords], values[order]
     new = np.ones(len(values), bool)
-    if len(values):
-        new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
+    new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
     if not new.all():
         starts = np.flatnonzero(new)
         ufunc = np.logical_or if values.dtype == bool else np.add
         values = ufunc.reduceat(values, starts).astype(values.dtype)
         coords = [c[starts] for c in coords]
     return coords, values
+
+
+def _increases(coords: list[Any]) -> bool:
+    """Whether coordinates are in order and no two the same."""
+    if not len(coords[0]):
+        return True
+    less = np.zeros(len(coords[0]) - 1, bool)
+    same = ~less
+    for coord in coords:
+        less |= same & (coord[1:] > coord[:-1])
+        same &= coord[1:] == coord[:-1]
+    return bool(less.all())
+
+
+def _rows_of_sorted(
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
+) -> Tensor | None:
+    """A matrix of rows that are compressed, from coordinates in order without duplicates; None
+    where ``format`` is another, or its integers are too narrow."""
+    levels = list(format.levels())
+    if [level.layout for level in levels] != ["dense", "compressed", "values"]:
+        return None
+    dtypes = {field.name: field.dtype for field in levels[1].fields}
+    room = np.iinfo(dtypes["idx"]).max, np.iinfo(dtypes["ptr"]).max
+    if shape[1] > room[0] or len(values) > room[1] or values.dtype != format.dtype:
+        return None
+    pointers = np.zeros(shape[0] + 1, dtypes["ptr"])
+    np.cumsum(np.bincount(coords[0], minlength=shape[0]), out=pointers[1:])
+    indices = np.ascontiguousarray(coords[1], dtypes["idx"])
+    buffers = {"1_ptr": pointers, "1_idx": indices, "2_val": np.ascontiguousarray(values)}
+    return Tensor.from_buffers(format, shape, buffers)
 
 
 def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:

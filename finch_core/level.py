@@ -109,6 +109,9 @@ class Format:
     is_leaf: ClassVar[bool] = False
     stores_fill: ClassVar[bool] = False
     """Whether every index has a stored value, so that nothing is gained by leaving out fills."""
+    pads: ClassVar[bool] = False
+    """Whether it stores indices that nothing was written to, so that a fill which is stored means
+    no more than one that is not: conversions to formats that can leave it out do."""
     limit: ClassVar[Limit | None] = None
     """What a fiber can hold, where that is not everything (see ``limits``): writes of more are
     refused while a program runs. The test suites ask for no more."""

@@ -32,6 +32,7 @@ class Dense(Format):
     order: ClassVar[Order] = Order.ANY
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     stores_fill: ClassVar[bool] = True
+    pads: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:
         if not self.lvl.holds_fill:

@@ -63,6 +63,7 @@ class RunList(Format):
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its runs"
     stores_fill: ClassVar[bool] = True
+    pads: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:
         if not self.lvl.holds_fill:
