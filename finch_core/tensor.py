@@ -298,13 +298,18 @@ class Tensor:
         return array.copy() if copy and not fresh else array
 
     def to_scipy(self) -> Any:
-        """A SciPy sparse array: CSR where this is stored so (sharing memory), else COO."""
+        """A SciPy sparse array: CSR for matrices (sharing memory where this is stored so), else
+        COO. Stored zeros are kept as ``to`` keeps them."""
         from finch_core.scipy_arrays import to_scipy
 
         return to_scipy(self)
 
     def to(self, format: Format) -> Tensor:
-        """This tensor in another format."""
+        """This tensor in another format.
+
+        What is stored is stored there, fills too; only those of levels that store stretches of
+        indices (``Dense``, ``RunList``, ``SparseBand``) are left out where ``format`` can do so.
+        """
         return Tensor(format, self)
 
     def __copy__(self) -> Tensor:
