@@ -29,6 +29,9 @@ from finch_core.assembly import Kernel
 
 DONE, MOVED, FAILED = 0, 1, 2
 CONTROL_WORDS = 4
+MOST_INDICES = 1 << 62
+"""The longest dimension: one more than any index or length, and the sum of two indices, are numbers
+of 64 bits with a sign, so that no sum of those that kernels and formats make wraps."""
 
 
 def words(dtype: np.dtype[Any]) -> int:

@@ -11,7 +11,7 @@ from _cffi_backend import FFI
 from finch_core.dtypes import Type, concrete, type_of
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.notation import Program
-from finch_core.signatures import ScalarSignature, scalar_signature
+from finch_core.signatures import ScalarSignature, scalar_signature, tensor_signature
 from finch_core.tensor import Tensor
 
 
@@ -47,12 +47,16 @@ _SIGNATURES = {
 """What code depends on of the numbers that are most often passed, by their Python type."""
 
 
+UNMASK = "pass a.filled(value), and the mask, np.ma.getmaskarray(a), as an array of its own"
+"""What to do with a masked array."""
+
+
 def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
     """``value`` as something with a signature. Raises ``FormatError`` for what is no argument."""
     if isinstance(value, np.ndarray):
         return array_argument(value, name, written, program)
     if hasattr(value, "signature"):
-        if written and getattr(value.signature, "fixed", False):
+        if written:
             _require_writeable(value, name, program)
         return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
@@ -102,14 +106,37 @@ def are_small(values: Iterable[Any]) -> bool:
 
 def is_writeable(value: Any) -> bool:
     """Whether an array, or the one that a tensor is over, may be written."""
-    array = value if isinstance(value, np.ndarray) else value._arrays[0]
-    return bool(array.flags.writeable)
+    if isinstance(value, np.ndarray):
+        return bool(value.flags.writeable)
+    return not value.signature.readonly
 
 
 def _require_writeable(value: Any, name: str, program: Program) -> None:
-    if not is_writeable(value):
-        raise FormatError(f"{name} is written, and the array is read-only",
-                          span=program.spans.get(name), hint="pass a copy")  # fmt: skip
+    """Raise ``FormatError`` for an output over memory that may not be written."""
+    tensor = value
+    while not isinstance(tensor, (np.ndarray, Tensor)):
+        if not hasattr(tensor, "tensor"):
+            return  # it has no memory, and is refused when the program is looked at
+        tensor = tensor.tensor
+    if isinstance(tensor, Tensor) and tensor.signature.readonly:
+        key, hint = _readonly_buffer(tensor), f"pass a copy, {name}.copy()"
+        what = f"its buffer {key} is read-only"
+        if tensor.signature.fixed:
+            what = "the array that it wraps is read-only, or was copied to be wrapped"
+            hint = "wrap an array that may be written, is contiguous and aligned"
+    elif is_writeable(tensor):
+        return
+    else:
+        what, hint = "the array is read-only", "pass a copy"
+    raise FormatError(f"{name} is written, and {what}", span=program.spans.get(name), hint=hint)
+
+
+def _readonly_buffer(tensor: Tensor) -> str:
+    """The first buffer that may not be written, by level and name."""
+    for part in tensor._layout.buffers:
+        if not tensor._arrays[part.number].flags.writeable:
+            return f"{part.level}_{part.field.name}"
+    return ""
 
 
 def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, program: Program) -> Any:
@@ -121,6 +148,18 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
             f"{name} is written, and the array is not contiguous",
             span=program.spans.get(name),
             hint="pass np.ascontiguousarray(a), or a Tensor",
+        )
+    if written and not array.flags.aligned:
+        raise FormatError(
+            f"{name} is written, and the array is not aligned in memory",
+            span=program.spans.get(name),
+            hint="pass a copy, a.copy(), or a Tensor",
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise FormatError(
+            f"{name} is a masked array, and its mask would be lost",
+            span=program.spans.get(name),
+            hint=UNMASK,
         )
     try:
         return _over(array)
@@ -168,6 +207,7 @@ def _remembered(array: np.ndarray[Any, Any]) -> Any:
     from finch_core.convert import from_array
 
     tensor = from_array(array)
+    tensor.signature = tensor_signature(tensor.format, fixed=True)  # each call asks whether it may
     flags = array.flags
     if array.size and flags.c_contiguous and flags.aligned:
         if len(_tensors) >= MOST:

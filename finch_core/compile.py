@@ -321,6 +321,7 @@ def _facts(ctx: Context, unit: Unit) -> None:
         for level in tensor.level.levels():
             if isinstance(level.shape, Var):
                 ctx.prover.know_le(Literal(0, int), level.shape)
+                ctx.dimensions.add(level.shape)
                 if level.shape not in changing:
                     ctx.constant(level.shape)
     for before in unit.snapshots.values():

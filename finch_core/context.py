@@ -59,6 +59,8 @@ class Context(Builder):
         self.fitting = frozenset(fitting)
         self.settled: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to one value, which never changes."""
+        self.dimensions: set[Var] = set()
+        """The dimensions of tensors: none is longer than ``MOST_INDICES``."""
         self.cursors: dict[Var, Expr | None] = {}
         self.merging: dict[Hashable, int] = {}
         """The operands that loops around have cases for, and how many (``looplets/cases.py``)."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from finch_core import primitives as prim
+from finch_core.arguments import UNMASK
 from finch_core.backends import LAST, VARIABLE
 from finch_core.compile import Options
 from finch_core.errors import DimensionMismatch, FormatError
@@ -53,6 +54,8 @@ def asarray(data: Any) -> Any:
     """
     if hasattr(data, "signature"):
         return data
+    if isinstance(data, np.ma.MaskedArray):
+        raise FormatError("this array is masked, and its mask would be lost", hint=UNMASK)
     if hasattr(data, "tocoo"):
         from finch_core.scipy_arrays import from_scipy
 
@@ -68,8 +71,8 @@ def asarray(data: Any) -> Any:
 
 def from_array(array: np.ndarray[Any, Any]) -> Tensor:
     """A dense tensor over a NumPy array's memory (over a copy, where it is not C-contiguous)."""
-    signature, place = _array_signature(array.ndim, array.dtype)
     flags = array.flags
+    signature, place = _array_signature(array.ndim, array.dtype, readonly=not flags.writeable)
     if not (flags.c_contiguous and flags.aligned):
         array = np.require(array, requirements=("C", "ALIGNED"))
     start = address_of(array)
@@ -84,14 +87,25 @@ def from_array(array: np.ndarray[Any, Any]) -> Tensor:
     return tensor
 
 
+def wrapped(data: Any) -> Any:
+    """``asarray`` of what a wrapper is put around. The copy of an array that cannot be used in
+    place is read-only: what a kernel writes would not be seen in the array."""
+    tensor = asarray(data)
+    if isinstance(data, np.ndarray) and data.size and tensor._record[data.ndim] != address_of(data):
+        tensor.signature = tensor_signature(tensor.format, fixed=True, readonly=True)
+    return tensor
+
+
 @lru_cache(maxsize=256)
-def _array_signature(ndim: int, dtype: np.dtype[Any]) -> tuple[TensorSignature, Layout]:
+def _array_signature(
+    ndim: int, dtype: np.dtype[Any], readonly: bool = False
+) -> tuple[TensorSignature, Layout]:
     """What all arrays of a dtype and number of dimensions share."""
     format = dense_format(ndim, np.zeros((), dtype)[()], dtype)
     place = layout(format)
     assert [part.offset for part in place.buffers] == [ndim]
     assert place.words == ndim + 2
-    return tensor_signature(format, fixed=True), place
+    return tensor_signature(format, fixed=True, readonly=readonly), place
 
 
 # -- empty tensors --------------------------------------------------------------------------
@@ -102,7 +116,7 @@ def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
     if _blank_into(tensor, shape):
         return
     if any(shape):
-        small = int(np.prod([n + 1 for n in shape])) <= SMALL
+        small = math.prod(n + 1 for n in shape) <= SMALL
         _declare(tensor, shape, Options(backend=LAST if small else None))
         return
     with _lock:

@@ -14,7 +14,7 @@ from finch_core.entries import Call, Entry, drafts, written
 from finch_core.errors import KernelSyntaxError
 from finch_core.frontend import parse
 from finch_core.notation import Program
-from finch_core.signatures import Signature
+from finch_core.signatures import Signature, writable
 from finch_core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ class Kernel:
         return [lookup(self._function, name) for name in program.free]  # type: ignore[arg-type]
 
     def _entry(self, signatures: tuple[Signature, ...], draft: bool = False) -> Entry:
+        signatures = tuple(map(writable, signatures))
         entry = self._entries.get(signatures)
         if entry is None:
             self._check_captured()

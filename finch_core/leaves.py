@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.errors import FormatError
 from finch_core.level import Format, leaf_dtype
-from finch_core.operators import cast_value
+from finch_core.operators import exact_value
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -33,7 +34,13 @@ class ValueLeaf(Format):
     def __attrs_post_init__(self) -> None:
         dtype = leaf_dtype(self.fill, self.type)
         object.__setattr__(self, "type", dtype)
-        object.__setattr__(self, "fill", cast_value(self.fill, dtype))
+        try:
+            object.__setattr__(self, "fill", exact_value(self.fill, dtype))
+        except (TypeError, ValueError) as error:
+            raise FormatError(
+                f"{self.fill!r} is no fill value for {dtype}: {error}",
+                hint="a wider dtype, Element(fill, np.float64), or a fill that it can hold",
+            ) from None
 
     def _key(self) -> tuple[Any, ...]:
         return (type(self), self.type, self.fill.tobytes())

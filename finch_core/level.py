@@ -244,6 +244,11 @@ def check_child(child: Any) -> Format:
             f"a level's child must be a level format, not {child!r}",
             hint="nest formats down to a leaf, as in Dense(SparseList(Element(0.0)))",
         )
+    if child.is_leaf and child.fields and not any(field.is_buffer for field in child.fields):
+        raise FormatError(
+            f"a {child.name} holds one value, which all positions of a level would share",
+            hint=f"Element({child.fill_value.item()!r}) has a value for each position",
+        )
     return child
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from finch_core.abi import MOST_INDICES
 from finch_core.absent import may_be_missing, require_present
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.bounds import check_bounds, is_unit, within_range
 from finch_core.dtypes import concrete
-from finch_core.errors import Span, placed
-from finch_core.expressions import Access, Expr, Literal
+from finch_core.errors import IndexOverflow, Span, placed
+from finch_core.expressions import Access, Expr, Literal, Load, Var
 from finch_core.guards import as_condition
 from finch_core.level import RANDOM_ACCESS, Mode
 from finch_core.looplets.base import Looplet
@@ -105,11 +106,23 @@ def _declare(ctx: Context, stmt: Declare) -> None:
     levels = [lvl for lvl in tensor.level.levels() if not lvl.format.is_leaf]
     for lvl, extent in zip(levels, stmt.dims, strict=True):
         if extent is not None and not ctx.is_constant(lvl.shape):
-            ctx.assign(lvl.shape, evaluate(ctx, extent.stop))  # type: ignore[arg-type]
+            stop = evaluate(ctx, extent.stop)
+            _require_length(ctx, tensor, stop)
+            ctx.assign(lvl.shape, stop)  # type: ignore[arg-type]
             if lvl.shape in ctx.settled:
                 ctx.prover.know_equal(lvl.shape, extent.stop)
     tensor.level.declare(ctx, stmt.init)
     tensor.level.assemble(ctx, 0, 1)
+
+
+def _require_length(ctx: Context, tensor: BoundTensor, stop: Expr) -> None:
+    """A dimension is not longer than any may be: asked of those that numbers decide."""
+    parts = [part for part in stop.walk() if isinstance(part, (Var, Load))]
+    if isinstance(stop, Literal) or len(parts) > 1 or not ctx.dimensions.issuperset(parts):
+        cond = (stop >= 0).and_(stop <= MOST_INDICES)
+        message = f"{tensor} would have {{0}} indices: a dimension has at most {MOST_INDICES}"
+        span, hint = ctx.spans.get(tensor), "split the dimension in two"
+        ctx.require(cond, IndexOverflow, message, stop, span=span, hint=hint)
 
 
 def _freeze(ctx: Context, stmt: Freeze) -> None:

@@ -7,6 +7,7 @@ on every backend. The simplifier reads the algebra off the operator and knows no
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable
 from functools import cache
@@ -250,6 +251,36 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
         if isinstance(value, int) and dtype.kind in "iu":
             return np.array(value & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64).astype(dtype)[()]
         return np.array(value).astype(dtype)[()]
+
+
+def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    """``value`` as a scalar of ``dtype``, rounded where that is of floats. Raises ``TypeError`` for
+    what is no number, ``ValueError`` for a number that the dtype cannot hold."""
+    if dtype.names is not None:
+        parts = [dtype[name] for name in dtype.names]
+        found = value.item() if isinstance(value, np.void) else value
+        if not isinstance(found, tuple) or len(found) != len(parts):
+            raise TypeError(f"{value!r} is no tuple of {len(parts)} numbers")
+        return np.array(tuple(map(exact_value, found, parts)), dtype=dtype)[()]
+    if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+        raise TypeError(f"{value!r} is no number")
+    if isinstance(value, int) and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        if not info.min <= value <= info.max:
+            raise ValueError(f"{dtype} is from {info.min} to {info.max}")
+        return dtype.type(value)
+    if isinstance(value, (complex, np.complexfloating)) and dtype.kind != "c" and value.imag == 0:
+        value = value.real
+    if dtype.kind == "c" or not isinstance(value, (complex, np.complexfloating)):
+        with contextlib.suppress(OverflowError):  # an int beyond all floats
+            found = cast_value(value, dtype)
+            if dtype.kind in "fc":
+                same = np.isfinite(found) or not np.isfinite(value)
+            else:
+                same = found == value
+            if same:
+                return found
+    raise ValueError(f"{dtype} cannot hold it")
 
 
 def literal_value(value: Any, dtype: Type) -> Any:

@@ -21,10 +21,13 @@ class Signature:
 
 @frozen(eq=False)
 class TensorSignature(Signature):
-    """A tensor of some format; ``fixed`` if its memory is not ours to resize (a NumPy array)."""
+    """A tensor of some format; ``fixed`` if its memory is not ours to resize (a NumPy array),
+    ``readonly`` if it may not be written: code does not depend on that (see ``writable``), but what
+    is remembered of calls does."""
 
     format: Format
     fixed: bool = False
+    readonly: bool = False
 
 
 @frozen(eq=False)
@@ -62,9 +65,12 @@ _interned: dict[Any, Signature] = {}
 _lock = threading.Lock()
 
 
-def tensor_signature(format: Format, fixed: bool = False) -> TensorSignature:
+def tensor_signature(
+    format: Format, fixed: bool = False, readonly: bool = False
+) -> TensorSignature:
     """The one signature of tensors like this."""
-    return _intern((format, fixed), lambda: TensorSignature(format, fixed))  # type: ignore[no-any-return]
+    key = (format, fixed, readonly)
+    return _intern(key, lambda: TensorSignature(*key))  # type: ignore[no-any-return]
 
 
 def scalar_signature(type_: Type) -> ScalarSignature:
@@ -81,6 +87,17 @@ def wrapped_signature(wrapper: Any, inner: Signature, key: Any) -> WrappedSignat
 def implicit_signature(tensor: Any, key: Any = ()) -> ImplicitSignature:
     """The one signature of such a tensor without memory."""
     return _intern((type(tensor), key), lambda: ImplicitSignature(tensor, key))  # type: ignore[no-any-return]
+
+
+def writable(signature: Signature) -> Signature:
+    """The signature of the same over memory that may be written: what code is made for."""
+    if isinstance(signature, TensorSignature) and signature.readonly:
+        return tensor_signature(signature.format, signature.fixed)
+    if isinstance(signature, WrappedSignature):
+        inner = writable(signature.inner)
+        if inner is not signature.inner:
+            return wrapped_signature(signature.wrapper, inner, signature.key)
+    return signature
 
 
 def _intern(key: Any, make: Any) -> Any:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from _cffi_backend import FFI
 
+from finch_core.abi import MOST_INDICES
 from finch_core.errors import (
     DimensionMismatch,
     FinchError,
     FormatError,
+    IndexOverflow,
     OutOfBounds,
     OutOfMemory,
     count,
@@ -96,7 +98,8 @@ class Tensor:
         ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's
         name; or the name alone where only one level has it) to one-dimensional contiguous arrays of
         the field's dtype; what a kernel alone can know, of memory beyond them, is not taken.
-        Raises ``FormatError`` naming the buffer and the position at fault.
+        Over arrays that are read-only the tensor may be read, and not written. Raises
+        ``FormatError`` naming the buffer and the position at fault.
         """
         from finch_core.validation import take_buffers, validate
 
@@ -112,6 +115,7 @@ class Tensor:
             empty = np.empty(0, part.field.dtype)
             self._set_array(part, taken.get((part.level, part.field.name), empty))
         self._note_memory()
+        self._note_readonly()
         validate(self)
         return self
 
@@ -122,6 +126,8 @@ class Tensor:
     def _empty(self, shape: tuple[int, ...]) -> None:
         from finch_core.convert import empty_into
 
+        if self.signature.readonly:
+            self._leave_readonly()
         try:
             empty_into(self, shape)
         except FinchError:
@@ -251,6 +257,18 @@ class Tensor:
                 spans.append((start, start + size))
         self._remember(spans)
 
+    def _note_readonly(self) -> None:
+        """Have kernels refuse to write this where a buffer is read-only."""
+        if any(array.size and not array.flags.writeable for array in self._arrays):
+            self.signature = tensor_signature(self.format, self.signature.fixed, readonly=True)
+
+    def _leave_readonly(self) -> None:
+        """Take buffers of one's own, with nothing in them, for those that are read-only."""
+        self.signature = tensor_signature(self.format, self.signature.fixed)
+        for part in self._layout.buffers:
+            self._set_array(part, np.empty(0, part.field.dtype))
+        self._note_memory()
+
     def _remember(self, spans: list[tuple[int, int]]) -> None:
         self._memory = tuple(spans) or ((self.address, self.address + self._record.nbytes),)
         self._state = object()
@@ -369,6 +387,7 @@ def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
     for part in tensor._layout.buffers:
         tensor._set_array(part, arrays[part.number])
     tensor._note_memory()
+    tensor._note_readonly()
     return tensor
 
 
@@ -412,7 +431,11 @@ def _is_whole(n: Any) -> bool:
 
 
 def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
-    """``shape`` as a tuple of ``ndim`` non-negative ints; ``DimensionMismatch`` otherwise."""
+    """``shape`` as a tuple of ``ndim`` non-negative ints. Raises ``FormatError`` for what is no
+    integer, ``IndexOverflow`` for more than ``MOST_INDICES``, else ``DimensionMismatch``."""
+    for n in shape:
+        if not _is_whole(n):
+            raise FormatError(f"a dimension is an integer, not {type(n).__name__} {n!r}")
     taken = tuple([int(n) for n in shape])
     if len(taken) != ndim:
         raise DimensionMismatch(
@@ -421,6 +444,11 @@ def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
         )
     if taken and min(taken) < 0:
         raise DimensionMismatch(f"a dimension cannot be negative: {taken}")
+    if taken and max(taken) > MOST_INDICES:
+        raise IndexOverflow(
+            f"a dimension of {max(taken)} is too long: a tensor has at most {MOST_INDICES} indices",
+            hint="split the dimension in two",
+        )
     return taken
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from finch_core.arguments import UNMASK
 from finch_core.errors import FormatError, IndexOverflow, quote
 from finch_core.layout import Layout, Part
+from finch_core.operators import exact_value
 
 if TYPE_CHECKING:
     from finch_core.tensor import Tensor
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str], Any]:
     """The given arrays and scalars by level and field name; each must be there, and no other."""
     taken = {}
+    names = [part.field.name for part in (*layout.buffers, *layout.scalars)]
     for part in (*layout.buffers, *layout.scalars):
         name = part.field.name
         key = f"{part.level}_{name}"
-        if key not in given and sum(p.field.name == name for p in layout.buffers) == 1:
+        if key not in given and names.count(name) == 1:
             key = name
         if key not in given:
             if not part.field.is_buffer or part.field.scratch:
@@ -32,7 +35,8 @@ def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str],
         value = given.pop(key)
         if part.field.scratch or part.field.private:
             continue
-        taken[part.level, name] = _array(key, part, value) if part.field.is_buffer else value
+        take = _array if part.field.is_buffer else _scalar
+        taken[part.level, name] = take(key, part, value)
     if given:
         raise FormatError(
             f"the format has no buffers {quote(given)}",
@@ -46,14 +50,30 @@ def _array(key: str, part: Part, value: Any) -> np.ndarray[Any, Any]:
     wanted = part.field.dtype
     if not isinstance(value, np.ndarray):
         raise FormatError(f"the buffer {key} is a {type(value).__name__}, not a NumPy array")
+    if isinstance(value, np.ma.MaskedArray):
+        raise FormatError(f"the buffer {key} is masked, and its mask would be lost", hint=UNMASK)
     if value.dtype != wanted:
         raise FormatError(
             f"the buffer {key} has dtype {value.dtype}, and the format wants {wanted}",
             hint="give the format the array's dtype, or the array the format's",
         )
     if value.ndim != 1 or not value.flags.c_contiguous or not value.flags.aligned:
-        raise FormatError(f"the buffer {key} is not a contiguous array of one dimension")
+        raise FormatError(
+            f"the buffer {key} is not a contiguous, aligned array of one dimension",
+            hint="np.require(array, requirements=('C', 'A')) makes one",
+        )
     return value
+
+
+def _scalar(key: str, part: Part, value: Any) -> Any:
+    wanted = part.field.dtype
+    try:
+        return exact_value(value, wanted)
+    except (TypeError, ValueError):
+        shown = f"{value!r}" if np.ndim(value) == 0 else f"a {type(value).__name__}"
+        raise FormatError(
+            f"{key} is {shown}, and the format has a number of {wanted} there"
+        ) from None
 
 
 def validate(tensor: Tensor) -> None:
@@ -67,7 +87,8 @@ def validate(tensor: Tensor) -> None:
             try:
                 sizes, below = level.sizes(positions, shape, fields)
             except IndexError:
-                raise FormatError(f"too short for {positions} fibers") from None
+                names = quote(f.name for f in level.fields if f.is_buffer and not f.scratch)
+                raise FormatError(f"{names}: too short for {positions} fibers") from None
             _check_lengths(sizes, fields)
             level.validate_contents(positions, shape, fields)
         except FormatError as error:

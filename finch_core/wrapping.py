@@ -175,9 +175,9 @@ class WrapperTensor:
     signature: Signature
 
     def __init__(self, tensor: Any, key: Any = (), scalars: tuple[int, ...] = ()) -> None:
-        from finch_core.convert import asarray
+        from finch_core.convert import wrapped
 
-        self.tensor = tensor if hasattr(tensor, "signature") else asarray(tensor)
+        self.tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
         self.key, self.scalars, self.nscalars = key, scalars, len(scalars)
         self.signature = wrapped_signature(self, self.tensor.signature, (key, len(scalars)))
 

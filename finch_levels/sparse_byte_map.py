@@ -162,7 +162,10 @@ class SparseByteMap(Format):
         extent = ctx.let(f"{lvl.name}_extent", stop * lvl.shape, INTP)
         ctx.assign(count, Load(lvl.buffer("ptr"), stop).cast(INTP))
         ctx.grow(lvl.buffer("pos"), extent)
-        with ctx.if_(room < extent):
+        with ctx.if_(room < extent):  # it comes from outside: what is not stored may be anything
+            if self.lvl.resets:
+                with ctx.for_("at", 0, extent) as at, ctx.if_(Load(lvl.buffer("tbl"), at).not_()):
+                    lvl.child.reset(ctx, at, at + 1)
             ctx.assign(room, extent)
         ctx.assign(lvl.scalar("stride"), _stride(ctx, lvl))
         lvl.state["count"], lvl.state["room"] = count, room

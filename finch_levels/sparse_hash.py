@@ -77,9 +77,17 @@ class SparseHash(Format):
 
         check_pointers("ptr", fields["ptr"], positions)
         check_indices("idx", fields["idx"], fields["ptr"][: positions + 1], shape)
+        if len(fields["tbl"]) < hashing.HEADER:
+            raise FormatError(
+                f"tbl has {len(fields['tbl'])} elements, and needs {hashing.HEADER} and its slots"
+            )
 
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         """The keys must be those of the indices, and the table must find them."""
+        if positions * shape > np.iinfo(INTP).max:
+            raise FormatError(
+                f"{positions} fibers of {shape} indices have more keys than fit key, of {INTP}"
+            )
         ends = fields["ptr"][: positions + 1].astype(INTP)
         stored = int(ends[-1])
         idx, pos = fields["idx"][:stored].astype(INTP), fields["pos"][:stored]

@@ -30,9 +30,9 @@ class SwizzleTensor:
     signature: Signature
 
     def __init__(self, tensor: Any, perm: tuple[int, ...]) -> None:
-        from finch_core.convert import asarray
+        from finch_core.convert import wrapped
 
-        tensor = tensor if hasattr(tensor, "signature") else asarray(tensor)
+        tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
         perm = tuple(int(p) for p in perm)
         if sorted(perm) != list(range(tensor.ndim)):
             raise DimensionMismatch(

@@ -111,9 +111,9 @@ def window(tensor: Any, *bounds: Any) -> Any:
     values. Windows may be read and updated, but not declared. Raises ``DimensionMismatch`` for
     bounds outside the tensor, ``FormatError`` around a wrapper that has no dimensions.
     """
-    from finch_core.convert import asarray
+    from finch_core.convert import wrapped
 
-    tensor = tensor if hasattr(tensor, "signature") else asarray(tensor)
+    tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
     _check_dimensions(tensor)
     if len(bounds) != tensor.ndim:
         raise DimensionMismatch(

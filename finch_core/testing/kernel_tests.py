@@ -135,7 +135,7 @@ class KernelTests(Subject):
         assert not room[:10].any()
         assert not room[20:].any()
 
-    @pytest.mark.parametrize("length", [10**15, 2**62, 2**63 - 1])
+    @pytest.mark.parametrize("length", [10**15, 2**62])
     def test_more_than_all_memory_is_a_memory_error(self, length: int) -> None:
         run, out = kernel_on(self.made(), programs.squares), Tensor(of("d"), [5.0])
         with pytest.raises(MemoryError, match="memory ran out"):
