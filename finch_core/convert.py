@@ -14,7 +14,7 @@ from finch_core import primitives as prim
 from finch_core.arguments import UNMASK
 from finch_core.backends import LAST, VARIABLE
 from finch_core.compile import Options
-from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.layout import Layout, layout
 from finch_core.level import Format
@@ -267,8 +267,11 @@ def from_coordinates(
                 f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
             )
     taken = _sorted(shape, arrays, np.asarray(values))
-    if rows := _rows_of_sorted(format, shape, *taken):
-        return rows
+    try:
+        if rows := _rows_of_sorted(format, shape, *taken):
+            return rows
+    except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
+        raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
     source = from_sorted(shape, *taken, format.fill_value)
     return source if source.format == format else Tensor(format, source)
 

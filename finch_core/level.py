@@ -247,7 +247,7 @@ def check_child(child: Any) -> Format:
     if child.is_leaf and child.fields and not any(field.is_buffer for field in child.fields):
         raise FormatError(
             f"a {child.name} holds one value, which all positions of a level would share",
-            hint=f"Element({child.fill_value.item()!r}) has a value for each position",
+            hint="use Element, which has a value for each position",
         )
     return child
 

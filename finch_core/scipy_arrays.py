@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.convert import from_coordinates, stored_coordinates
+from finch_core.convert import coordinate_format, from_coordinates, stored_coordinates
 from finch_core.errors import FormatError
 from finch_core.level import Format
 from finch_core.plugins import hub
@@ -60,7 +60,20 @@ def _converted(array: Any) -> Any:
         raise FormatError(f"SciPy arrays of format {array.format!r} are not known")
     coo = array.tocoo()
     coords = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
-    return from_coordinates(csr_format(coo.ndim, coo.dtype), coo.shape, list(coords), coo.data)
+    format = csr_format(coo.ndim, coo.dtype)
+    if is_hypersparse(coo.shape, len(coo.data)):
+        format = coordinate_format(coo.ndim, format.fill_value)
+    return from_coordinates(format, coo.shape, list(coords), coo.data)
+
+
+FEW_ROWS = 1 << 20
+"""Rows up to which there is a pointer for each, however few store anything."""
+
+
+def is_hypersparse(shape: tuple[int, ...], stored: int) -> bool:
+    """Whether a tensor of some dimensions has so many more rows than values that it costs what is
+    stored only where rows are compressed, too."""
+    return len(shape) > 1 and shape[0] > max(FEW_ROWS, 8 * stored)
 
 
 def _over(array: Any) -> Any:
@@ -96,7 +109,8 @@ def csr_format(ndim: int, dtype: Any, index: Any = np.intp, pointer: Any = np.in
 
 def to_scipy(tensor: Tensor) -> Any:
     """A ``csr_array`` over the tensor's memory where it is stored so; else a copy, as CSR for
-    matrices and COO otherwise. Raises ``FormatError`` where the fill value is not 0."""
+    matrices, and COO otherwise and for those that are hypersparse. Raises ``FormatError`` where the
+    fill value is not 0."""
     import scipy.sparse
 
     if tensor.fill_value != 0:
@@ -104,11 +118,12 @@ def to_scipy(tensor: Tensor) -> Any:
             f"SciPy's sparse arrays leave out zeros, and the fill value is {tensor.fill_value}",
             hint="to_numpy() gives a dense array",
         )
-    if tensor.ndim != 2:
+    layouts = [getattr(level, "layout", "") for level in tensor.format.levels()]
+    in_rows = layouts == ["dense", "compressed", "values"]
+    if tensor.ndim != 2 or (not in_rows and is_hypersparse(tensor.shape, tensor.nstored)):
         shape, coords, values = stored_coordinates(tensor)
         return scipy.sparse.coo_array((values, tuple(coords)), shape=shape)
-    layouts = [getattr(level, "layout", "") for level in tensor.format.levels()]
-    if layouts != ["dense", "compressed", "values"]:
+    if not in_rows:
         tensor = Tensor(csr_format(2, tensor.dtype), tensor)
     parts = tensor.buffers
     arrays = (parts["2_val"], parts["1_idx"], parts["1_ptr"])

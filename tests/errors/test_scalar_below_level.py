@@ -11,7 +11,7 @@ def test_scalar_below_level():
         Tensor(Dense(Scalar(0.0).format), np.ones(3))
     expected = """\
 a Scalar holds one value, which all positions of a level would share
-  hint: Element(0.0) has a value for each position"""
+  hint: use Element, which has a value for each position"""
     assert str(error.value) == expected
 
 
