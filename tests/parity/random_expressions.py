@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-from random_operands import Operands
+from random_operands import WHOLE, Operands
 from random_tree import CHAINS, Lit, Op, Read, Ref
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -19,7 +19,7 @@ CASTS = {
     **dict.fromkeys("bi", ("int", "np.int8", "np.float64")),
 }  # fmt: skip
 OPS = ("+", "*", "*", "*", "+", "-", "min", "max", "cmp", "ifelse", "//", "%", "call", "cast",
-       "unary", "bits", "steps")  # fmt: skip
+       "unary", "bits", "steps", "meets", "meets")  # fmt: skip
 
 
 @attrs.frozen
@@ -37,6 +37,9 @@ class Expressions(Operands):
     def __init__(self, seed: Any) -> None:
         super().__init__(seed)
         self.let_kinds: dict[str, str] = {}
+        self.extremes = False
+        """Whether literals at the ends of their types may be drawn: where their sums are exact."""
+        self.exact = True
 
     def kind_of(self, expr: Any) -> str:
         """``b``, ``i``, ``f`` or ``c``: the kind of number that an expression gives."""
@@ -53,6 +56,8 @@ class Expressions(Operands):
             return "f"
         if expr.op in ("np.complex64", "np.complex128"):
             return "c"
+        if expr.op == "/" and self.kind_of(expr.children[0]) != "c":
+            return "f"
         children = expr.children[1:] if expr.op == "ifelse" else expr.children
         least = "i" if expr.op in ("int", "np.int8", "scaled", "clipped") else "b"
         return max(least, *map(self.kind_of, children), key="bifc".index)
@@ -74,6 +79,8 @@ class Expressions(Operands):
         if op == "cast":
             known = self.kind in "fc" or kind == "i"
             return Op(self.draw.choice(CASTS[kind]), (first,)) if known else first
+        if op == "meets":
+            return self.meeting(first, kind)
         if op == "steps":  # by small constants, so that whole numbers stay exact
             op = {"i": self.draw.choice(("<<", ">>", "**")), "f": "/"}.get(kind, "*")
             return Op(op, (first, Lit(2)))
@@ -92,6 +99,9 @@ class Expressions(Operands):
     def atom(self, scope: Scope) -> Any:
         choice = self.draw.random()
         if choice < 0.07:
+            if self.extremes and self.chance(0.3):
+                whole = self.kind == "i"
+                return Lit(self.draw.choice(WHOLE) if whole else 2.0 ** self.draw.choice((63, 64)))
             return Lit(self.draw.randint(0, 3))
         if choice < 0.11 and scope.indices:
             return Ref(self.draw.choice(scope.indices)[0])
@@ -107,6 +117,25 @@ class Expressions(Operands):
             if found is not None:
                 return Read(name, found)
         return self.read(scope)
+
+    def meeting(self, first: Any, kind: str) -> Any:
+        """A value and a constant, most often such that the value's fill stays a fill."""
+        if kind == "b":
+            return Op(self.draw.choice(("and", "or")), (first, Lit(self.chance(0.5))))
+        ops = {"i": ("+0", "-0", "*0", "*1", "//2", "%2", "<<1", "**2", "&3", "|0", "^0"),
+               "f": ("+0", "-0", "*0", "*1", "/2", "**2"),
+               "c": ("+0", "-0", "*0", "*1", "/2")}[kind]  # fmt: skip
+        choice = self.draw.random()
+        if choice < 0.2 and kind != "c":
+            return Op(self.draw.choice(("min", "max")), (first, Lit(self.draw.choice((0, 0, 1, 2)))))
+        if choice < 0.3:
+            return Op("-", (Op("+", (first, Lit(1))), Lit(1)))
+        if choice < 0.4 and kind != "c":
+            least = Op(self.draw.choice((">", ">=", "!=")), (first, Lit(0)))
+            return Op("ifelse", (least, first, Lit(0)))
+        op = self.draw.choice(ops)
+        pair = (first, Lit(int(op[-1])))
+        return Op(op[:-1], pair if self.chance(0.8) or op[:-1] in ("//", "%", "/", "**", "<<") else pair[::-1])
 
     def masked(self, scope: Scope) -> Any:
         pair = self.draw.sample(scope.indices, 2)
@@ -150,13 +179,18 @@ class Expressions(Operands):
             target = self.draw.choice("nmp")
             if self.sizes[target]:
                 return Read(self.indirection(dim, target), (at,)), target
+        elif choice < 0.11:
+            target = self.draw.choice("nmp")
+            if self.sizes[target]:
+                return Lit(self.place_in(target)), target
         elif choice < 0.13:
             return Op(self.draw.choice(("walk", "walk", "gallop", "follow")), (at,)), dim
         elif choice < 0.19:
             shifted = self.shifted(scope, name, at)
             return Op("~", (shifted,)), dim
         elif choice < 0.25:
-            self.ranged.add(name)
+            if self.chance(0.85):  # else the read fixes where the loop begins
+                self.ranged.add(name)
             if self.chance(0.3):
                 count = self.draw.randint(0, 2)
                 return Op("+", (at, Ref(self.number(count)))), self.dimension(dim, count)
@@ -170,6 +204,12 @@ class Expressions(Operands):
                 both = (self.at(other), at)
                 return Op("+", both), self.dimension(dim, size)
         return at, dim
+
+    def place_in(self, dim: str) -> int:
+        """A constant index of a dimension; now and then one that is outside."""
+        if self.chance(0.02):
+            return self.sizes[dim]
+        return self.draw.randrange(self.sizes[dim])
 
     def shifted(self, scope: Scope, name: str, at: Any) -> Any:
         """An index moved by a little, or by another index."""

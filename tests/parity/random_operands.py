@@ -9,17 +9,22 @@ import random
 from typing import Any
 
 import numpy as np
+from random_forms import FORMS, SPARSE
 from random_tree import MASKS, Lit, Op, Operand, Read, Ref, Wrap
 
 from finch_core.level import Order
 from finch_core.plugins import hub
 from finch_core.testing import KINDS, admit, array, leaf, level_names, nest
 
-SIZES = (0, 1, 2, 3, 3, 4, 4, 5, 6)
+SIZES = (0, 1, 1, 2, 3, 3, 4, 4, 5, 6)
 INTS = (np.int64, np.int64, np.int64, np.int32, np.int8, np.uint8)
 FLOATS = (np.float64, np.float64, np.float32)
 COMPLEX = (np.complex128, np.complex128, np.complex64, np.float64, np.int64)
 DTYPE = {"i": np.int64, "f": np.float64, "b": np.bool_, "c": np.complex128}
+WIDTHS = (np.int8, np.uint8, np.int16, np.int32, np.uint64)
+"""Of indices and pointers, where they are not the default."""
+WHOLE = (-129, -128, -1, 127, 128, 255, 256, 2**31 - 1, 2**31, 2**32, -(2**31), 2**63 - 1, -(2**63))
+"""Whole numbers at the ends of their types. Those from 2**63 on are floats beside others."""
 AROUND = ("offset", "permissive", "protocolize", "swizzle", "window", "toeplitz")
 
 
@@ -104,11 +109,16 @@ class Operands:
         return nest(levels, below)
 
     def level_of(self, names: list[str]) -> Any:
-        """A level; one of those that merge runs may be told not to."""
+        """A level; one of those that merge runs may be told not to, and indices and pointers may
+        be narrow."""
         level = hub().level(self.draw.choice(names))
+        options: dict[str, Any] = {}
         if hasattr(level, "merge") and self.chance(0.2):
-            return lambda below: level(below, merge=False)
-        return level
+            options["merge"] = False
+        for width in ("index", "pointer"):
+            if hasattr(level, width) and self.chance(0.08):
+                options[width] = self.draw.choice(WIDTHS)
+        return (lambda below: level(below, **options)) if options else level
 
     def scalar_format(self, fill: Any, dtype: Any) -> Any:
         """The format of a scalar of any kind."""
@@ -117,8 +127,17 @@ class Operands:
 
     # -- operands ---------------------------------------------------------------------------
 
-    def add(self, name: str, dims: Any, format: Any, data: Any, role: str, wraps: Any = ()) -> str:
-        self.operands[name] = Operand(name, format, data, role, tuple(wraps))
+    def add(
+        self,
+        name: str,
+        dims: Any,
+        format: Any,
+        data: Any,
+        role: str,
+        wraps: Any = (),
+        form: str = "tensor",
+    ) -> str:
+        self.operands[name] = Operand(name, format, data, role, tuple(wraps), form)
         self.dims[name] = tuple(dims)
         if role == "in" and not wraps:
             self.readable.append(name)
@@ -133,21 +152,47 @@ class Operands:
         fill = 0 if self.chance(0.85) else self.draw.choice((1, 2))
         shape = tuple(self.sizes[d] for d in dims)
         format = self.format(len(dims), dtype, fill, plain=self.crowded())
+        form = self.form(len(dims), fill)
+        if form in SPARSE:
+            format = nest([hub().layout("dense"), hub().layout("compressed")], leaf(0, dtype))
+        elif form in FORMS and FORMS[form].of_data:
+            format = self.format(len(dims), dtype, 0, plain=True)
         data = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(999), fill)
-        return self.add(name, dims, format, admit(format, data), "in", wraps)
+        return self.add(name, dims, format, admit(format, data), "in", wraps, form)
+
+    def form(self, rank: int, fill: Any, *, output: bool = False) -> str:
+        """How an operand is handed over."""
+        if self.chance(0.7):
+            return "tensor"
+        names = [
+            name
+            for name, form in FORMS.items()
+            if form.least <= rank and (name not in SPARSE or (rank == 2 and not fill))
+            and not (name == "swapped" and self.chance(0.9))
+        ]
+        if output:
+            names = [n for n in names if n not in SPARSE and (FORMS[n].writable or self.chance(0.2))]
+        return self.draw.choice(names or ["tensor"])
 
     def indirection(self, dim: str, target: str) -> str:
         """A dense vector over ``dim`` of indices into ``target``."""
         name, dtype = self.fresh("I"), self.draw.choice((np.int64, np.int64, np.int32, np.uint8))
         rng = np.random.default_rng(self.draw.randrange(999))
         data = rng.integers(0, self.sizes[target], self.sizes[dim]).astype(dtype)
+        if data.size and self.chance(0.03):  # it must be found out
+            data[self.draw.randrange(data.size)] = self.draw.choice((self.sizes[target], 127))
+            self.exact = False
         found = self.add(name, (dim,), nest([hub().layout("dense")], leaf(0, dtype)), data, "in")
         self.readable.remove(name)
         return found
 
     def number(self, value: int | None = None) -> str:
-        name = self.fresh("c")
+        name, given = self.fresh("c"), value
         value = self.draw.randint(0, 3) if value is None else value
+        if self.chance(0.3):
+            value = self.draw.choice((np.int64, np.int8, np.uint8, np.uint64, np.int32))(value)
+        elif given is None and self.kind == "i" and self.chance(0.1):
+            value = self.draw.choice(WHOLE)
         self.operands[name] = Operand(name, None, value, "number")
         self.dims[name] = ()
         return name

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 from random_expressions import COMPARISONS, Expressions, Scope
+from random_forms import FORMS
 from random_operands import DTYPE, INTS
 from random_tree import (
     CHAINS,
@@ -45,15 +46,53 @@ class Maker(Expressions):
         self.ranges: dict[str, str] = {}
         """What is written as the extent of a loop, by its index."""
         self.outputs: list[tuple[Read, str, Any]] = []
+        self.spoiled: set[str] = set()
+        """Outputs with numbers so large that their sums are not exact."""
 
     def program(self) -> Random:
         body: list[Any] = []
         for _ in range(self.draw.choice((1, 1, 1, 2, 2, 3))):
-            body += self.nest()
+            body += self.apart() if self.chance(0.06) else self.nest()
         body = [self.settled(stmt) for stmt in self.moded(body)]
         used = set().union(*map(names_in, body))
         kept = tuple(o for o in self.operands.values() if o.name in used)
-        return Random(self.seed, kept, tuple(body))
+        return Random(self.seed, self.aliased(kept), tuple(body), self.exact)
+
+    def aliased(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operands, now and then one of them passed in the place of another that is like it."""
+        if not self.chance(0.08):
+            return operands
+        whole = [o for o in operands if o.role in ("in", "out") and o.data is not None and not o.wraps]
+        pairs = [
+            (a, b) for a, b in itertools.permutations(whole, 2)
+            if a.role == "in" and a.format == b.format and a.data.shape == b.data.shape
+            and a.form == b.form == "tensor"
+            and not (a.name.startswith("I") or b.name.startswith("I"))
+        ]  # fmt: skip
+        if not pairs:
+            return operands
+        a, b = self.draw.choice(pairs)
+        changed = {a.name: attrs.evolve(a, data=b.data, form=b.name), b.name: b}
+        return tuple(changed.get(o.name, o) for o in operands)
+
+    def apart(self) -> list[Any]:
+        """Writes at constant places of one tensor, most often in the order of its storage."""
+        name, rank, kind = self.fresh("y"), self.draw.choice((1, 1, 2, 2, 3)), self.kind
+        dims = [self.draw.choice("nmp") for _ in range(rank)]
+        shape = tuple(self.sizes[d] for d in dims)
+        format = self.format(rank, DTYPE[kind], False if kind == "b" else 0, output=True)
+        stale = array(shape, DTYPE[kind], self.draw.choice(KINDS), 1, 0)
+        self.add(name, dims, format, stale, "out")
+        places = [p for p in itertools.product(*map(range, shape)) if self.chance(0.3)]
+        if self.chance(0.2):
+            self.draw.shuffle(places)
+        op = "|=" if kind == "b" else self.draw.choice(("=", "+=", "max"))
+        body: list[Any] = [Declare(name, False if kind == "b" else 0)]
+        for place in places:
+            target = Read(name, tuple(map(Lit, place)))
+            body.append(self.put(target, op, kind, Scope()))
+        self.readable.append(name)
+        return body
 
     # -- loops ------------------------------------------------------------------------------
 
@@ -70,6 +109,8 @@ class Maker(Expressions):
             before += declare
         body = self.level(loops, 0, targets, Scope())
         for target, op, kind in targets:
+            if target.tensor in self.spoiled:
+                continue
             if op not in BY and target.tensor not in self.readable:
                 self.readable.append(target.tensor)
             self.outputs.append((target, kind))
@@ -179,13 +220,25 @@ class Maker(Expressions):
             elif dims and in_place and self.chance(0.2):
                 bounds = tuple((1, n + 1) for n in shape)
                 wraps, shape = [Wrap("window", bounds)], tuple(n + 1 for n in shape)
+            elif dims and self.chance(0.04):
+                wraps = [self.around(len(dims))]
             stale = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(99), fill)
         partly = any(i in self.ranges and i not in self.shifts for i, _ in chosen)
         if partly:  # it is as large as the loops that write it
             dims = [f"{d}?{name}" for d in dims]
-        self.add(name, dims, format, stale, "out", wraps)
+        form = self.form(len(dims), fill, output=True) if known and not wraps else "tensor"
+        if form in FORMS and FORMS[form].of_data:
+            format = self.format(len(dims), dtype, fill, plain=True)
+        self.add(name, dims, format, stale, "out", wraps, form)
         declare = [] if in_place else [Declare(name, fill)]
         return (Read(name, tuple(children)), op, kind), declare
+
+    def around(self, rank: int) -> Wrap:
+        """A wrapper around an output that is not meant for writing, or changes nothing."""
+        name = self.draw.choice(("offset", "permissive", "protocolize"))
+        parts = {"offset": (0, 0, 1, -1), "permissive": (False, True),
+                 "protocolize": (None, "walk")}[name]  # fmt: skip
+        return Wrap(name, tuple(self.draw.choice(parts) for _ in range(rank)))
 
     def place(self, loops: list[Any], index: str, dim: str) -> tuple[Any, str, bool]:
         """What is written at an index, the dimension it is in, and whether that stays as it was."""
@@ -194,6 +247,10 @@ class Maker(Expressions):
             target = self.draw.choice("nmp")
             if self.sizes[target]:
                 return Read(self.indirection(dim, target), (at,)), target, True
+        elif choice > 0.96:
+            target = self.draw.choice("nmp")
+            if self.sizes[target]:
+                return Lit(self.place_in(target)), target, True
         elif choice < 0.09:
             count = self.draw.randint(1, 2)
             return Op("+", (at, Lit(count))), self.dimension(dim, count), False
@@ -237,7 +294,10 @@ class Maker(Expressions):
         return None
 
     def put(self, target: Any, op: str, kind: str, scope: Scope) -> Put:
+        once = op in ("=", "min", "max") and target.tensor not in scope.temporaries
+        self.extremes = kind == "i" or (kind == "f" and once and self.alone(target.tensor))
         value = self.expr(scope, self.draw.choice((0, 1, 1, 2, 2)))
+        self.extremes = False
         if kind == "b" and self.kind_of(value) != "b":
             value = Op(">", (value, Lit(0)))
         if "bifc".index(self.kind_of(value)) > "bifc".index(kind):
@@ -252,6 +312,13 @@ class Maker(Expressions):
             second = self.draw.choice(indices) if indices else Lit(1)
             value = Op("tuple", (value, second))
         return Put(target, op, value)
+
+    def alone(self, name: str) -> bool:
+        """Whether nothing else will be computed of an output, now that this is decided."""
+        if self.operands[name].role != "out" or not self.chance(0.2):
+            return False
+        self.spoiled.add(name)
+        return True
 
     # -- temporaries ------------------------------------------------------------------------
 
@@ -363,7 +430,7 @@ def make(seed: Any) -> Random:
     """The random program of this seed. Code grows fast with what is merged in one loop, so most of
     what would be large is drawn again."""
     draw = random.Random(seed)
-    bearable = 7.0 if draw.random() < 0.1 else 3.5
+    bearable = draw.choices((2.0, 3.5, 7.0), (50, 44, 6))[0]
     for attempt in itertools.count():
         program = Maker(f"{seed}/{attempt}").program()
         if weight(program) <= bearable:

@@ -1,59 +1,202 @@
-"""A long search with random programs: ``python tests/parity/random_search.py 10000``.
+"""A long search with random programs: ``python tests/parity/random_search.py 10000 --sanitized 500``.
 
 Program ``k`` is the one of seed ``search.k``, so that a search can be repeated, parted and gone on
-with (``--first``). All run on the interpreter, every 20th (``--every``) in C as well. What fails is
-made small and printed as Python that can be run; the search goes on to its end.
+with (``--first``). The first so many run on the interpreter, which checks every access to memory; the
+first ``--sanitized`` of them in C as well, under the sanitizers of addresses and of undefined
+behaviour. Programs run in processes of their own (``--jobs``): one that ends or stops its process is
+told by its seed, and the search goes on. What fails is made small and printed as Python that can be
+run. Ctrl-C ends the search and tells what it had.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
+import json
 import os
+import select
+import subprocess
 import sys
 import tempfile
+import threading
 import time
-import warnings
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
-from random_checks import outcome, report
-from random_programs import make
+from finch_backend_c import toolchain
 
-from finch_core import PerformanceWarning
+ROOM = Path(__file__).parent
+PATIENCE = 180
+"""Seconds without a word after which a process is ended."""
+CHUNK = {"interpreter": 100, "c": 32}
+"""Programs that are given to a process at a time; in C, those of one library."""
+
+
+def sanitizer() -> str:
+    """The library that a process needs for kernels with checks of memory in them."""
+    command = toolchain.find().command
+    name = "libclang_rt.asan.so" if "clang" in command[0] else "libasan.so"
+    asked = subprocess.run([*command, f"-print-file-name={name}"], capture_output=True, text=True)
+    library = asked.stdout.strip()
+    if not os.path.isabs(library):
+        raise SystemExit(f"{command[0]} has no address sanitizer")
+    return library
+
+
+class Process:
+    """A worker, started again when it ends. ``backend`` is ``interpreter`` or ``c``."""
+
+    def __init__(self, backend: str, folder: str) -> None:
+        self.backend, self.folder = backend, folder
+        self.process: Any = None
+
+    def start(self) -> None:
+        env = {**os.environ, "FINCH_CACHE_DIR": self.folder}
+        if self.backend == "c":
+            env["LD_PRELOAD"] = sanitizer()
+            env["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1"
+            env["UBSAN_OPTIONS"] = "print_stacktrace=1"
+        self.errors = tempfile.TemporaryFile("w+")
+        command = [sys.executable, str(ROOM / "random_worker.py"), self.backend]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=env
+        )
+        self.rest = b""
+
+    def ask(self, first: int, stop: int) -> None:
+        if self.process is None:
+            self.start()
+        self.process.stdin.write(f"{first} {stop}\n".encode())
+        self.process.stdin.flush()
+
+    def word(self) -> Any:
+        """The next line; ``ended`` or ``late`` where there is none."""
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+            more = os.read(self.process.stdout.fileno(), 1 << 16) if ready else b""
+            if not more:
+                return "ended" if ready else "late"
+            self.rest += more
+        line, _, self.rest = self.rest.partition(b"\n")
+        return json.loads(line)
+
+    def end(self) -> str:
+        """Stop the process; gives the end of what it said."""
+        if self.process is None:
+            return ""
+        self.process.kill()
+        status = self.process.wait()
+        self.errors.seek(0)
+        said = self.errors.read()
+        self.process = None
+        return f"exit status {status}\n{said[:6000]}"
+
+
+class Search:
+    """What is to be run, and what has been found."""
+
+    def __init__(self, interpreted: range, sanitized: range) -> None:
+        self.parts = [("interpreter", interpreted), ("c", sanitized)]
+        self.chunks = [
+            (backend, range(first, min(first + CHUNK[backend], numbers.stop)))
+            for backend, numbers in self.parts
+            for first in range(numbers.start, numbers.stop, CHUNK[backend])
+        ]
+        self.found: Counter[str] = Counter()
+        self.late: list[str] = []
+        self.lock = threading.Lock()
+        self.started = time.monotonic()
+
+    def note(self, backend: str, k: int, what: str, why: str = "") -> None:
+        with self.lock:
+            self.found[f"{what} on {backend}"] += 1
+            if what == "late":
+                self.late.append(f"search.{k} on {backend}")
+            if what == "failed":
+                print(f"-- search.{k} on {backend}\n{why}\n", flush=True)
+
+    def told(self, every: int = 1) -> None:
+        with self.lock:
+            seconds = time.monotonic() - self.started
+            print(f"-- after {seconds:.0f} s: {dict(sorted(self.found.items()))}", flush=True)
+
+    def run(self, folder: str) -> None:
+        """Work through chunks of either kind until there are none."""
+        processes = {backend: Process(backend, folder) for backend, _ in self.parts}
+        try:
+            while True:
+                with self.lock:
+                    if not self.chunks:
+                        return
+                    backend, numbers = self.chunks.pop(0)
+                self.chunk(processes[backend], numbers)
+                if len(self.chunks) % 10 == 0:
+                    self.told()
+        finally:
+            for process in processes.values():
+                process.end()
+
+    def chunk(self, process: Process, numbers: range) -> None:
+        """Have a chunk run. After a program that ends the process another one goes on."""
+        left, at = set(numbers), numbers.start
+        process.ask(numbers.start, numbers.stop)
+        while True:
+            word = process.word()
+            if word in ("ended", "late"):
+                said = process.end()
+                self.note(process.backend, at, "failed" if word == "ended" else "late", said)
+                left.discard(at)
+                if left:
+                    for k in sorted(left):
+                        self.chunk(process, range(k, k + 1))
+                return
+            if "done" in word:
+                return
+            at = word.get("at", at)
+            if "ran" in word:
+                left.discard(word["ran"])
+                self.note(process.backend, word["ran"], word["what"], word["why"])
+
+    def summary(self) -> int:
+        """Print what ran; gives the number of findings."""
+        for backend, numbers in self.parts:
+            ran = {w.split(" on ")[0]: n for w, n in self.found.items() if w.endswith(backend)}
+            if ran:
+                done = sum(ran.values())
+                print(
+                    f"{done:,} programs on {backend}, of the seeds search.{numbers.start} to "
+                    f"search.{numbers.stop - 1}: {ran.get('ok', 0):,} agree, "
+                    f"{ran.get('refused', 0):,} are refused, {ran.get('late', 0):,} take too long, "
+                    f"{ran.get('failed', 0):,} findings"
+                )
+        if self.late:
+            print("too long:", *self.late)
+        print(f"in {time.monotonic() - self.started:.0f} s")
+        return sum(n for what, n in self.found.items() if what.startswith("failed"))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Look for programs that differ from NumPy.")
     parser.add_argument("count", type=int, help="how many programs")
+    parser.add_argument("--sanitized", type=int, default=0, help="how many run in C, too")
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
-    parser.add_argument("--every", type=int, default=20, help="how often one runs in C, too")
+    parser.add_argument("--jobs", type=int, default=1, help="how many run at a time")
     options = parser.parse_args()
-    os.environ.setdefault("FINCH_CFLAGS", "-O1")
-    warnings.simplefilter("ignore", PerformanceWarning)
+    first = options.first
+    search = Search(range(first, first + options.count), range(first, first + options.sanitized))
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["FINCH_CACHE_DIR"] = folder
-        return search(range(options.first, options.first + options.count), options.every)
-
-
-def search(numbers: range, every: int) -> int:
-    """The number of findings."""
-    found: Counter[str] = Counter()
-    started = time.monotonic()
-    gc.disable()  # it would look through all kernels so far, again and again
-    for k in numbers:
-        program = make(f"search.{k}")
-        backends = ("interpreter", "c") if k % every == 0 else ("interpreter",)
-        for backend in backends:
-            what, why = outcome(program, backend)
-            found[f"{what} on {backend}"] += 1
-            if what == "failed":
-                print(report(program, backend, why), flush=True)
-        if k % 100 == 99:
-            gc.collect()
-            seconds = time.monotonic() - started
-            print(f"-- up to {k}, after {seconds:.0f} s: {dict(found)}", flush=True)
-    print(f"-- {len(numbers)} programs: {dict(found)}")
-    return sum(n for what, n in found.items() if what.startswith("failed"))
+        threads = [
+            threading.Thread(target=search.run, args=(folder,), daemon=True)
+            for _ in range(options.jobs)
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            print("-- stopped")
+    return search.summary()
 
 
 if __name__ == "__main__":

@@ -88,6 +88,8 @@ def operands(operand: Any) -> Iterator[Any]:
     """The operand with fewer wrappers, plainer levels, or more fill."""
     if operand.format is None:
         return
+    if operand.form != "tensor":
+        yield attrs.evolve(operand, form="tensor")
     for k in range(len(operand.wraps)):
         yield attrs.evolve(operand, wraps=(*operand.wraps[:k], *operand.wraps[k + 1 :]))
     levels = operand.format.levels()

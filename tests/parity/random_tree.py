@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from random_text import argument_text, helpers_of, text_of
 
 from finch_core.level import Format
 
@@ -219,6 +220,9 @@ class Operand:
     role: str
     """``in``, ``out``, ``local``, ``mask`` or ``number``."""
     wraps: tuple[Wrap, ...] = ()
+    form: str = "tensor"
+    """How it is handed over: one of ``random_forms.FORMS``, or the name of an operand that is
+    passed in its place."""
 
 
 FUNCTIONS = {
@@ -238,10 +242,16 @@ class Random:
     seed: Any
     operands: tuple[Operand, ...]
     body: tuple
+    exact: bool = True
+    """Whether the plain reading must be refused where the compiled one is; not so where indices
+    come from data that reach outside: what is not stored is not looked up."""
 
     @property
     def params(self) -> list[Operand]:
         return [o for o in self.operands if o.role != "local"]
+
+    def names(self) -> set[str]:
+        return {o.name for o in self.operands}
 
     def helpers(self) -> str:
         """The functions that the program calls."""
@@ -267,8 +277,8 @@ class Random:
         decorator = f"@kernel(backend={backend!r})\n" if backend else "@kernel\n"
         lines = [
             "import numpy as np", "from finch_core import *", "from finch_core import _",
-            "from finch_levels import *", "from finch_wrappers import *", "",
-            self.helpers() + decorator + self.source(),
+            "from finch_levels import *", "from finch_wrappers import *", "import scipy.sparse", "",
+            helpers_of(self.operands) + self.helpers() + decorator + self.source(),
             *(f"{o.name} = {argument_text(o)}" for o in self.params),
         ]  # fmt: skip
         shown = "program"
@@ -375,41 +385,3 @@ def as_seen(operand: Operand, array: Any) -> Any:
         if wrap.name == "swizzle":
             array = array.transpose(np.argsort(wrap.arguments[0]))
     return array
-
-
-# -- text ---------------------------------------------------------------------------------------
-
-
-def argument_text(operand: Operand) -> str:
-    if operand.format is None:
-        return operand.data if operand.role == "mask" else repr(operand.data)
-    data = operand.data
-    if data is None:
-        text = f"Tensor({text_of(operand.format)})"
-    else:
-        shown = f"np.array({data.tolist()!r}, np.{data.dtype}).reshape({data.shape})"
-        text = f"Tensor({text_of(operand.format)}, {shown})"
-    if type(operand.format).__name__.endswith("ScalarLeaf"):
-        text = text_of(operand.format)
-    for wrap in reversed(operand.wraps):
-        text = wrap.text(text)
-    return text
-
-
-def text_of(format: Any) -> str:
-    """A format as it is written."""
-    name = type(format).__name__.removesuffix("Leaf")
-    if not format.is_leaf:
-        options = [
-            f", {field.name}={getattr(format, field.name)!r}"
-            for field in attrs.fields(type(format))
-            if isinstance(field.default, bool) and getattr(format, field.name) != field.default
-        ]
-        return f"{name}({text_of(format.child)}{''.join(options)})"
-    if not format.fields:
-        return f"{name}()"
-    fill = np.asarray(format.fill_value).item()
-    if isinstance(fill, tuple):
-        return f"{name}({fill!r})"
-    dtype = "bool_" if format.dtype.kind == "b" else str(format.dtype)
-    return f"{name}({fill!r}, np.{dtype})"
