@@ -132,7 +132,7 @@ def groups(waiting: list[Pending]) -> Iterator[list[Pending]]:
 
 
 def helpers(source: str) -> dict[str, str]:
-    """The paragraphs of what a kernel's source has beside its own functions, by what they define."""
+    """The paragraphs of a source beside the kernel's own functions, by what they define."""
     found = {}
     for part in paragraphs(source):
         for name in _DEFINED.findall(part):

@@ -103,9 +103,9 @@ class Watch:
             for array in parts(value):
                 if not is_written or not array.flags.writeable:
                     kept.append((operand.name, array, array.tobytes()))
-            if is_written and isinstance(value, np.ndarray):
-                if not value.flags.writeable or not value.flags.c_contiguous:
-                    why = f"{operand.name} is written, and cannot be"
+            flags = value.flags if isinstance(value, np.ndarray) else None
+            if is_written and flags and not (flags.writeable and flags.c_contiguous):
+                why = f"{operand.name} is written, and cannot be"
             if operand.form in written or (is_written and operand.form in program.names()):
                 why = f"{operand.name} and {operand.form} are the same, and one is written"
         shared = any(operand.form in written for operand in program.params)

@@ -21,6 +21,13 @@ CASTS = {
 OPS = ("+", "*", "*", "*", "+", "-", "min", "max", "cmp", "ifelse", "//", "%", "call", "cast",
        "unary", "bits", "steps", "meets", "meets")  # fmt: skip
 
+MEETS = {
+    "i": ("+0", "-0", "*0", "*1", "//2", "%2", "<<1", "**2", "&3", "|0", "^0"),
+    "f": ("+0", "-0", "*0", "*1", "/2", "**2"),
+    "c": ("+0", "-0", "*0", "*1", "/2"),
+}
+"""Operators with a constant, by the kind of the other operand."""
+
 
 @attrs.frozen
 class Scope:
@@ -39,7 +46,6 @@ class Expressions(Operands):
         self.let_kinds: dict[str, str] = {}
         self.extremes = False
         """Whether literals at the ends of their types may be drawn: where their sums are exact."""
-        self.exact = True
 
     def kind_of(self, expr: Any) -> str:
         """``b``, ``i``, ``f`` or ``c``: the kind of number that an expression gives."""
@@ -122,20 +128,19 @@ class Expressions(Operands):
         """A value and a constant, most often such that the value's fill stays a fill."""
         if kind == "b":
             return Op(self.draw.choice(("and", "or")), (first, Lit(self.chance(0.5))))
-        ops = {"i": ("+0", "-0", "*0", "*1", "//2", "%2", "<<1", "**2", "&3", "|0", "^0"),
-               "f": ("+0", "-0", "*0", "*1", "/2", "**2"),
-               "c": ("+0", "-0", "*0", "*1", "/2")}[kind]  # fmt: skip
         choice = self.draw.random()
         if choice < 0.2 and kind != "c":
-            return Op(self.draw.choice(("min", "max")), (first, Lit(self.draw.choice((0, 0, 1, 2)))))
+            other = Lit(self.draw.choice((0, 0, 1, 2)))
+            return Op(self.draw.choice(("min", "max")), (first, other))
         if choice < 0.3:
             return Op("-", (Op("+", (first, Lit(1))), Lit(1)))
         if choice < 0.4 and kind != "c":
             least = Op(self.draw.choice((">", ">=", "!=")), (first, Lit(0)))
             return Op("ifelse", (least, first, Lit(0)))
-        op = self.draw.choice(ops)
-        pair = (first, Lit(int(op[-1])))
-        return Op(op[:-1], pair if self.chance(0.8) or op[:-1] in ("//", "%", "/", "**", "<<") else pair[::-1])
+        text = self.draw.choice(MEETS[kind])
+        op, pair = text[:-1], (first, Lit(int(text[-1])))
+        turns = op not in ("//", "%", "/", "**", "<<") and self.chance(0.2)
+        return Op(op, pair[::-1] if turns else pair)
 
     def masked(self, scope: Scope) -> Any:
         pair = self.draw.sample(scope.indices, 2)
@@ -208,6 +213,7 @@ class Expressions(Operands):
     def place_in(self, dim: str) -> int:
         """A constant index of a dimension; now and then one that is outside."""
         if self.chance(0.02):
+            self.exact = False
             return self.sizes[dim]
         return self.draw.randrange(self.sizes[dim])
 

@@ -44,6 +44,8 @@ class Operands:
         """Indices whose loops are written as ranges: an access may not fix their extents."""
         self.shifts: dict[str, int] = {}
         """Indices that do not start at 0, with what is added to them in every access."""
+        self.exact = True
+        """Whether no index reaches outside (see ``Random``)."""
         self.counter = 0
 
     # -- small choices ----------------------------------------------------------------------
@@ -167,11 +169,14 @@ class Operands:
         names = [
             name
             for name, form in FORMS.items()
-            if form.least <= rank and (name not in SPARSE or (rank == 2 and not fill))
+            if form.least <= rank
+            and (name not in SPARSE or (rank == 2 and not fill))
             and not (name == "swapped" and self.chance(0.9))
         ]
         if output:
-            names = [n for n in names if n not in SPARSE and (FORMS[n].writable or self.chance(0.2))]
+            names = [
+                n for n in names if n not in SPARSE and (FORMS[n].writable or self.chance(0.2))
+            ]
         return self.draw.choice(names or ["tensor"])
 
     def indirection(self, dim: str, target: str) -> str:

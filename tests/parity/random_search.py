@@ -1,11 +1,11 @@
-"""A long search with random programs: ``python tests/parity/random_search.py 10000 --sanitized 500``.
+"""A long search with random programs: ``random_search.py 10000 --sanitized 500``.
 
 Program ``k`` is the one of seed ``search.k``, so that a search can be repeated, parted and gone on
-with (``--first``). The first so many run on the interpreter, which checks every access to memory; the
-first ``--sanitized`` of them in C as well, under the sanitizers of addresses and of undefined
-behaviour. Programs run in processes of their own (``--jobs``): one that ends or stops its process is
-told by its seed, and the search goes on. What fails is made small and printed as Python that can be
-run. Ctrl-C ends the search and tells what it had.
+with (``--first``). So many run on the interpreter, which checks every access to memory; the first
+``--sanitized`` of them in C as well, under the sanitizers of addresses and of undefined behaviour.
+Programs run in processes of their own (``--jobs``): one that ends or stops its process is told by
+its seed, and the search goes on. What fails is made small and printed as Python that can be run.
+Ctrl-C ends the search, which tells what it had.
 """
 
 from __future__ import annotations
@@ -50,16 +50,22 @@ class Process:
         self.backend, self.folder = backend, folder
         self.process: Any = None
 
+    def command(self) -> list[str]:
+        return [sys.executable, str(ROOM / "random_worker.py"), self.backend]
+
     def start(self) -> None:
         env = {**os.environ, "FINCH_CACHE_DIR": self.folder}
         if self.backend == "c":
             env["LD_PRELOAD"] = sanitizer()
             env["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1"
             env["UBSAN_OPTIONS"] = "print_stacktrace=1"
-        self.errors = tempfile.TemporaryFile("w+")
-        command = [sys.executable, str(ROOM / "random_worker.py"), self.backend]
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (it is read when the worker ends)
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=env
+            self.command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env=env,
         )
         self.rest = b""
 
@@ -85,10 +91,12 @@ class Process:
         if self.process is None:
             return ""
         self.process.kill()
-        status = self.process.wait()
-        self.errors.seek(0)
-        said = self.errors.read()
-        self.process = None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        status, self.process = self.process.wait(), None
+        with self.errors as file:
+            file.seek(0)
+            said = file.read()
         return f"exit status {status}\n{said[:6000]}"
 
 
@@ -115,7 +123,7 @@ class Search:
             if what == "failed":
                 print(f"-- search.{k} on {backend}\n{why}\n", flush=True)
 
-    def told(self, every: int = 1) -> None:
+    def told(self) -> None:
         with self.lock:
             seconds = time.monotonic() - self.started
             print(f"-- after {seconds:.0f} s: {dict(sorted(self.found.items()))}", flush=True)

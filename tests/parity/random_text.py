@@ -12,9 +12,16 @@ from random_forms import FORMS
 
 def helpers_of(operands: Any) -> str:
     """The functions that make what the operands are handed over as."""
-    forms = [FORMS[name] for name in dict.fromkeys(o.form for o in operands) if name in FORMS]
-    made = [inspect.getsource(form.make) for form in forms if form.make.__module__ == "random_forms"]
-    return "".join(f"{text.replace('Array', 'np.ndarray').replace('Any', 'object')}\n\n" for text in made)
+    names = dict.fromkeys(o.form for o in operands if o.form in FORMS)
+    names = dict.fromkeys(("read_only", *names)) if "over_read_only" in names else names
+    makes = [FORMS[name].make for name in names]
+    texts = [inspect.getsource(make) for make in makes if make.__module__ == "random_forms"]
+    return "".join(f"{_plain(text)}\n\n" for text in texts)
+
+
+def _plain(text: str) -> str:
+    """Without names that only the tests have."""
+    return text.replace("Array", "np.ndarray").replace("Any", "object")
 
 
 def argument_text(operand: Any) -> str:
@@ -46,8 +53,9 @@ def text_of(format: Any) -> str:
     """A format as it is written."""
     name = type(format).__name__.removesuffix("Leaf")
     if not format.is_leaf:
-        given = {f.name: getattr(format, f.name) for f in attrs.fields(type(format))
-                 if isinstance(f.default, (bool, np.dtype)) and getattr(format, f.name) != f.default}
+        fields = [f for f in attrs.fields(type(format)) if isinstance(f.default, (bool, np.dtype))]
+        given = {f.name: getattr(format, f.name) for f in fields}
+        given = {f.name: given[f.name] for f in fields if given[f.name] != f.default}
         options = [f", {n}={f'np.{v}' if isinstance(v, np.dtype) else v}" for n, v in given.items()]
         return f"{name}({text_of(format.child)}{''.join(options)})"
     if not format.fields:

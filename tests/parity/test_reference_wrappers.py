@@ -139,3 +139,21 @@ def test_the_arguments_stay_as_they_are() -> None:
     output = dense(np.zeros(5))
     on("c", added).reference(offset(output, 2), np.array([1.0, 2.0, 3.0]))
     np.testing.assert_array_equal(np.asarray(output), np.zeros(5))
+
+
+def _looked_up(y: Any, A: Any, at: Any, x: Any) -> Any:
+    y[...] = 0
+    for i in _:
+        y[i] = np.float32(A[at[i]]) + np.float64(x[i])
+    return y
+
+
+def test_gathers_and_casts_within_wrapped_arguments() -> None:
+    """What an expression around a wrapper gives depends on dtypes, which names alone do not say."""
+    at, x = np.array([0, 2, 3]), np.array([1, 2, 3])
+    for backend in ("interpreter", "c"):
+        run = on(backend, _looked_up)
+        arguments = offset(dense(np.arange(5)), 1), at, offset(dense(x), 0)
+        expected = np.array([2.0, 5, 7])
+        np.testing.assert_array_equal(run.reference(np.zeros(3), *arguments), expected)
+        np.testing.assert_array_equal(run(np.zeros(3), *arguments), expected)
