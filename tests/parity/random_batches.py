@@ -30,6 +30,8 @@ class Pending:
     source: str
     letters: str
     function: Any = None
+    library: Any = None
+    """What holds the function: it is unloaded with the last kernel."""
 
     def adopt(self, address: int, nbytes: int) -> Any:
         return loader.CKernel(None, "").adopt(address, nbytes)
@@ -90,6 +92,7 @@ class Batch:
             library = ffi.dlopen(str(path))
         for k, pending in enumerate(group):
             pending.function = getattr(library, f"finch_kernel_{k}")
+            pending.library = library
 
 
 class Batched(Kernel):

@@ -152,6 +152,7 @@ class Operands:
             return self.draw.choice(known)
         name, dtype = self.fresh("A"), self.dtype()
         fill = 0 if self.chance(0.85) else self.draw.choice((1, 2))
+        fill = bool(fill) if dtype is np.bool_ else fill
         shape = tuple(self.sizes[d] for d in dims)
         format = self.format(len(dims), dtype, fill, plain=self.crowded())
         form = self.form(len(dims), fill)
