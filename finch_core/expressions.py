@@ -467,10 +467,10 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
     value = op.evaluate(*values)
     value = result(value) if isinstance(result, type) else literal_value(value, result)
-    return Literal(value, result, _remains_fill(args, value))
+    return Literal(value, result, _remains_fill(args, value, result))
 
 
-def _remains_fill(args: tuple[Literal, ...], value: Any) -> bool:
+def _remains_fill(args: tuple[Literal, ...], value: Any, result: Type) -> bool:
     """Whether a value computed from ``args`` is one of the structural fills among them.
 
     Others are none: ``0 + inf`` does not swallow what is added to it, as a fill of ``inf`` does.
@@ -478,7 +478,9 @@ def _remains_fill(args: tuple[Literal, ...], value: Any) -> bool:
     fills = [arg for arg in args if arg.structural]
     if not fills:
         return False
-    if any(is_tuple(arg.type) for arg in args):  # a field of a fill, or a tuple of fills
+    if is_tuple(result) or any(
+        is_tuple(arg.type) for arg in args
+    ):  # a field of a fill, or a tuple of fills
         return len(fills) == len(args)
     known = [literal_value(fill.value, fill.type) for fill in fills]
     return any(alike(fill, value) or opposite(fill, value) for fill in known)

@@ -166,11 +166,15 @@ class Sieve(Stmt):
 
 @frozen
 class Declare(Stmt):
-    """DECLARE: ``tensor .= init`` over ``dims`` (found by dimensionalization)."""
+    """DECLARE: ``tensor .= init`` over ``dims`` (found by dimensionalization).
+
+    ``scratch`` (set by the pass of that name): only what follows in this block reads it.
+    """
 
     tensor: Any
     init: Expr
     dims: tuple[Extent | None, ...] = ()
+    scratch: bool = attrs.field(default=False, kw_only=True)
     span: Span | None = _span()
 
     @property
@@ -180,7 +184,7 @@ class Declare(Stmt):
     def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
         rest = iter(exprs[1:])
         dims: Any = tuple(None if d is None else next(rest) for d in self.dims)
-        return Declare(self.tensor, exprs[0], dims, span=self.span)
+        return Declare(self.tensor, exprs[0], dims, scratch=self.scratch, span=self.span)
 
 
 @frozen

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from finch_core.algebra import RULES, Rule, is_identity
+from finch_core.dead_locals import NOTHING, dead_locals
 from finch_core.dtypes import concrete
 from finch_core.expressions import Call, Cast, Expr, Literal, cast
 from finch_core.missing_value import Missing
@@ -18,8 +19,6 @@ from finch_core.outcomes import equals
 from finch_core.records import frozen
 from finch_core.rewrite import rewrite, substitute_name
 from finch_core.updates import update_dtype
-
-NOTHING = Sequential()
 
 
 class Simplifier:
@@ -159,6 +158,12 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
     StatementRule("empty branches", Sieve, _empty_branches, "a condition on nothing is not tested"),
     StatementRule("dead loop", Loop, _empty_body, "a loop over nothing is gone"),
     StatementRule("dead definition", Define, _empty_body, "a `let` of nothing is gone"),
+    StatementRule(
+        "dead local",
+        Sequential,
+        dead_locals,
+        "what computes a local that nothing reads any more is gone",
+    ),
     StatementRule("block", Sequential, _flattened, "blocks in blocks are one"),
 )
 """The rules on statements; those on loops are in ``looplets.invariant``. A ``let`` of a constant is

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from finch_core.binding import Constant, TensorLike
+from finch_core.binding import BoundTensor, Constant, TensorLike
 from finch_core.dtypes import Type
 from finch_core.expressions import Access, Expr, Index
 from finch_core.notation import Stmt
@@ -36,6 +36,10 @@ class Slot(TensorLike):
     @property
     def fill_value(self) -> Any:
         return self.tensor.fill_value
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.tensor.root
 
 
 def slots_in(stmt: Stmt) -> frozenset[int]:

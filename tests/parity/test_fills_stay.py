@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from finch_core import Tensor, _, choose, coalesce, ifelse, kernel
+from finch_core import Tensor, _, choose, coalesce, ifelse, kernel, minby
 from finch_core.dtypes import concrete
 from finch_core.errors import FormatError
 from finch_core.expressions import Literal
 from finch_core.operators import cast_value, operator
 from finch_core.primitives import PRIMITIVES
 from finch_core.testing import backend_names
-from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList
+from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseList
 
 SIZE = 40
 OPERATORS = [name for name in PRIMITIVES if name not in ("tuple", "ctz")]
@@ -211,3 +211,11 @@ def test_an_update_that_leaves_the_fill_stores_nothing(backend):
     found = run(Tensor(SparseList(Element(1.0))), Tensor(SparseList(Element(0.0)), data))
     assert found.nstored == 1
     np.testing.assert_allclose(found.to_numpy(), np.cos(data))
+
+
+@pytest.mark.parametrize("backend", backend_names())
+def test_fills_become_parts_of_tuples(backend):
+    body = "    for i in _:\n        y[()] = minby(y[()], (a[i], 1))\n    return y\n"
+    run = made(f"def k(y, a):\n{body}", backend, minby=minby)
+    a = Tensor(SparseList(Element(0)), np.array([0, 2, 0]))
+    assert run(Scalar((9, -1)), a).value == (0, 1)
