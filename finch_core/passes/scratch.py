@@ -32,8 +32,9 @@ def scratch(stmt: Stmt, unit: Unit) -> Stmt:
         return stmt
 
     def mark(part: Stmt) -> Stmt:
-        found = isinstance(part, Declare) and part.tensor in private
-        return attrs.evolve(part, scratch=True) if found else part
+        if isinstance(part, Declare) and part.tensor in private:
+            return attrs.evolve(part, scratch=True)
+        return part
 
     return rewrite_statements(stmt, mark)
 
