@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from random_tree import If, Let, Lit, Put, Random, Read, names_in, rebuilt, statements
+from random_tree import For, If, Let, Lit, Put, Random, Read, names_in, rebuilt, statements
 
 from finch_core.plugins import hub
 from finch_core.testing import nest
@@ -55,6 +55,8 @@ def bodies(body: tuple) -> Iterator[tuple]:
             yield (*before, *stmt.body, *after)
             if stmt.orelse:
                 yield (*before, attrs.evolve(stmt, orelse=()), *after)
+        if isinstance(stmt, For) and not any(stmt.index in names_in(part) for part in stmt.body):
+            yield (*before, *stmt.body, *after)
         for smaller in smaller_statements(stmt):
             yield (*before, smaller, *after)
 
