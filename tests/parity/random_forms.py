@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 def fortran(a: Array) -> Array:
     """The array with its first dimension closest in memory."""
-    return np.asfortranarray(a)
+    return a.copy("F")
 
 
 def strided(a: Array) -> Array:
@@ -29,7 +29,7 @@ def strided(a: Array) -> Array:
 
 def turned(a: Array) -> Array:
     """A view with negative strides."""
-    return np.ascontiguousarray(a[::-1])[::-1]
+    return a[::-1].copy()[::-1]
 
 
 def unaligned(a: Array) -> Array:
