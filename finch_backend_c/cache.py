@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from finch_core.records import frozen
 
-FORMAT = "2"
+FORMAT = "3"
 """Changes whenever an older entry must not be used: the text or the calling of kernels changed."""
 MOST_BYTES = 1 << 29
 """The size beyond which the cache is trimmed, to half of it."""
@@ -29,11 +29,13 @@ _STORES_A_CHECK = 32
 
 @frozen
 class Entry:
-    """A compiled kernel: the library's path, its C text, and the letters of its parameters."""
+    """A compiled kernel: the library's path, its C text, the letters of its parameters, and a line
+    of what the core notes of it."""
 
     library: Path
     source: str
     signature: str
+    notes: str = ""
 
 
 class Info(NamedTuple):
@@ -102,10 +104,10 @@ def load(entry: str) -> Entry | None:
     path = directory()
     if text is None or path is None:
         return None
-    lines = text.split("\n", 2)
-    if len(lines) < 3:
+    lines = text.split("\n", 3)
+    if len(lines) < 4:
         return None
-    digest, signature, source = lines
+    digest, signature, notes, source = lines
     library = path / f"{digest}.so"
     try:
         whole = _digest(library.read_bytes()) == digest
@@ -114,10 +116,10 @@ def load(entry: str) -> Entry | None:
     with contextlib.suppress(OSError):  # a cache that only can be read is of use all the same
         for used in (library, path / f"{entry}.txt"):
             os.utime(used)
-    return Entry(library, source, signature) if whole else None
+    return Entry(library, source, signature, notes) if whole else None
 
 
-def store(entry: str, library: bytes, source: str, signature: str) -> Entry | None:
+def store(entry: str, library: bytes, source: str, signature: str, notes: str = "") -> Entry | None:
     """Keep a compiled kernel; ``None`` where the cache does not take it."""
     path, digest = directory(), _digest(library)
     if path is None:
@@ -126,10 +128,22 @@ def store(entry: str, library: bytes, source: str, signature: str) -> Entry | No
         if int(digest[:8], 16) % _STORES_A_CHECK == 0:
             _trim()
         _write(path / f"{digest}.so", library)
-        _write_text(path / f"{entry}.txt", "\n".join((digest, signature, source)))
+        _write_text(path / f"{entry}.txt", "\n".join((digest, signature, notes, source)))
     except OSError:
         return None
-    return Entry(path / f"{digest}.so", source, signature)
+    return Entry(path / f"{digest}.so", source, signature, notes)
+
+
+def drop(entry: str, kept: Entry) -> None:
+    """Forget a kernel that cannot be used."""
+    for file in (kept.library.with_name(f"{entry}.txt"), kept.library):
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def runs_no_code(path: Path | None) -> bool:
+    """Whether the file system of a folder is mounted so that no code on it can be run."""
+    return path is not None and bool(os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0))
 
 
 def remember(entry: str, facts: Sequence[str]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import attrs
 
 from finch_backend_c import cache, loader, toolchain
 from finch_core.errors import BackendError
+from finch_core.locks import importing
 from finch_core.records import define
 
 if TYPE_CHECKING:
@@ -56,33 +58,42 @@ class CBackend:
         return attrs.evolve(self, drafts=True)
 
     def available(self) -> str:
-        """An empty string if there is a C compiler, else what was looked for."""
+        """An empty string if there is a C compiler, else what was looked for.
+
+        Raises ``BackendError`` where ``CC`` names one that is not there, or ``FINCH_CFLAGS`` cannot
+        be read: who sets them wants C.
+        """
+        toolchain.extra_flags()
         try:
             toolchain.find()
         except BackendError as error:
+            if toolchain.is_named():
+                raise
             return error.message
         return ""
 
     def compile(self, kernel: Kernel, *, key: str = "") -> loader.CKernel:
         """Compile a kernel; raises ``BackendError`` with the compiler's own words."""
-        from finch_backend_c.entry import signature, translate
-
+        with importing:  # a fork waits for it
+            import_module("subprocess")
+            from finch_backend_c.entry import signature, translate
         source = translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
         letters = signature(kernel)
         compiler = toolchain.find()
         is_draft = self.drafts and len(source) <= LARGE
         library = self._build(compiler, source)
-        if key:
-            entry = self._entry(compiler, key, is_draft)
-            kept = cache.store(entry, library, source, letters)
-            if kept is not None:
-                return loader.load(str(kept.library), source, letters, is_draft)
-        import tempfile  # not needed where there is a cache
 
-        with tempfile.TemporaryDirectory(prefix="finch-") as folder:
-            path = Path(folder, "kernel.so")
-            path.write_bytes(library)
-            return loader.load(str(path), source, letters, is_draft)
+        def use(path: str) -> loader.CKernel:
+            return loader.load(path, source, letters, is_draft, kernel.notes)
+
+        entry = self._entry(compiler, key, is_draft) if key else ""
+        kept = cache.store(entry, library, source, letters, kernel.notes) if key else None
+        try:
+            return loader.aside(library, use) if kept is None else _loaded(kept, use)
+        except (OSError, AttributeError) as error:
+            if kept is not None:
+                cache.drop(entry, kept)
+            raise toolchain.broken(compiler, error) from error
 
     def load(self, key: str, params: int) -> loader.CKernel | None:
         """The kernel that an earlier process compiled under this key, by the same compiler with
@@ -94,22 +105,25 @@ class CBackend:
 
     def _loaded(self, key: str, params: int, is_draft: bool) -> loader.CKernel | None:
         try:
-            entry = cache.load(self._entry(toolchain.find(), key, is_draft))
-            if entry is None or len(entry.signature) != params:
+            kept = cache.load(self._entry(toolchain.find(), key, is_draft))
+            if kept is None or len(kept.signature) != params:
                 return None
-            return loader.load(str(entry.library), entry.source, entry.signature, is_draft)
+            told = kept.source, kept.signature, is_draft, kept.notes
+            return _loaded(kept, lambda path: loader.load(path, *told))
         except (BackendError, OSError, AttributeError):
             return None
 
     def describe(self) -> dict[str, str]:
         """The compiler, the flags that kernels are compiled with, and the cache."""
         told = {}
-        if not self.available():
+        with suppress(BackendError):
             compiler = toolchain.find()
             told["compiler"] = toolchain.joined(compiler.command)
             told["flags"] = toolchain.joined(self._flags(compiler))
         path, files, size = cache.info()
         where = "none: no directory can be used" if path is None else str(path)
+        if cache.runs_no_code(path):
+            where += " (where no code can be run: libraries are copied from there)"
         return {**told, "cache": f"{where}, {files:,} files, {size:,} bytes"}
 
     def clear_cache(self) -> int:
@@ -160,3 +174,11 @@ class CBackend:
         if outcome.library is None:
             raise toolchain.refused(compiler, flags, outcome.said)
         return outcome.library
+
+
+def _loaded(kept: cache.Entry, use: Callable[[str], loader.CKernel]) -> loader.CKernel:
+    """The kernel of a library on disk; of a copy, where its file system may not run code."""
+    try:
+        return use(str(kept.library))
+    except OSError:
+        return loader.aside(kept.library.read_bytes(), use)

@@ -20,6 +20,7 @@ from finch_backend_c import ctree as c
 from finch_backend_c import helpers
 from finch_backend_c.analysis import Usage
 from finch_backend_c.emitter import Emitter
+from finch_backend_c.guards import GUARD, SETTLE, SIGNALS, UNSETTLE
 from finch_backend_c.loader import SYMBOL
 from finch_backend_c.operators import Value, cast
 from finch_backend_c.printer import function as print_function
@@ -140,6 +141,7 @@ class Entry:
             yield c.Declare("int64_t" if grown else "const int64_t", f"{name}_cap", capacity)
         if grown:
             yield c.Declare("bool", f"{name}_own", c.Name("false"))
+            yield c.Declare("uint64_t *const", f"{name}_at", _address(record, slot.offset))
 
     def _load_scalar(self, record: str, slot: asm.Slot, var: Var) -> Iterator[c.Stmt]:
         dtype, name = concrete(var.type), self.scope.variable(var.name)
@@ -160,15 +162,9 @@ class Entry:
         """What goes back into the records."""
         for record, slot in self.slots():
             if isinstance(slot.target, Buffer):
-                if slot.target.name in self.usage.grown:
-                    yield from self._store_buffer(record, slot, slot.target)
-            elif slot.written and slot.target.name in self.usage.assigned:
+                continue  # where it has moved to is told at once, by GROW
+            if slot.written and slot.target.name in self.usage.assigned:
                 yield self._store_scalar(record, slot, slot.target)
-
-    def _store_buffer(self, record: str, slot: asm.Slot, buffer: Buffer) -> Iterator[c.Stmt]:
-        name = self.scope.buffer(buffer.name)
-        yield c.Assign(_word(record, slot.offset), c.Cast("uintptr_t", c.Name(name)))
-        yield c.Assign(_word(record, slot.offset + 1), c.Cast("uint64_t", c.Name(f"{name}_cap")))
 
     def _store_scalar(self, record: str, slot: asm.Slot, var: Var) -> c.Stmt:
         dtype, name = concrete(var.type), c.Name(self.scope.variable(var.name))
@@ -177,21 +173,23 @@ class Entry:
         return _copy(_address(record, slot.offset), c.Unary("&", name), name.text)
 
     def functions(self, name: str) -> tuple[c.Function, ...]:
-        """The kernel, and before it the function of this ``name`` that does its work, if it has
-        buffers."""
+        """The kernel, and before it the function of this ``name`` that does its work."""
         params, body = self.parameters(), self.body()
-        if not self.buffers:
-            return (c.Function("int64_t", SYMBOL, params, body),)
         work = c.Function(WORK, name, (*params, *self.buffers), body)
         given = tuple(c.Name(param.split()[-1].lstrip("*")) for param in params)
         call = c.Call(name, (*given, *self.buffers.values()))
-        return work, c.Function("int64_t", SYMBOL, params, c.Block((c.Return(call),)))
+        status = c.Declare("const int64_t", "status", call)
+        ends = c.Return(c.Call("END", (c.Name("status"),)))
+        return work, c.Function(
+            "int64_t", SYMBOL, params, c.Block((c.Evaluate(c.Name("BEGIN")), status, ends))
+        )
 
     def body(self) -> c.Block:
         """Prologue, what the kernel does, epilogue."""
         stores, grown = tuple(self.stores()), self.grown()
         leaves = bool(grown) or any(isinstance(s, asm.Fail) for s in self.usage.statements)
-        self.emitter.cleanup = leaves and bool(stores)
+        self.emitter.cleanup = leaves and bool(stores or grown)
+        stores = (_settling(), *stores) if stores else ()
         prologue = tuple(self.prologue())
         body = self.emitter.block(self.kernel.body).statements
         if self.emitter.cleanup:
@@ -217,6 +215,11 @@ def _ending(stores: tuple[c.Stmt, ...], grown: list[str]) -> Iterator[c.Stmt]:
     flag = reduce(lambda a, b: c.Binary("||", a, b), own)
     yield c.Declare("const bool", "moved", flag)
     yield from (c.Assign(told, moved), c.Return(c.Ternary(status, status, moved)))
+
+
+def _settling() -> c.Stmt:
+    """From here on the kernel is not left by a signal."""
+    return c.Evaluate(c.Call("settle", (c.Name("control"),)))
 
 
 def _word(record: str, offset: int) -> c.Expr:
@@ -285,7 +288,8 @@ static void *fresh(int64_t bytes)
 #endif
 
 // Room for twice as much, or for `count` if that is more; memory of the caller's is left to it.
-__attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *capacity,
+__attribute__((noinline, cold)) static void *grow(int64_t *control, uint64_t *place,
+                                                  void *old, bool own, int64_t *capacity,
                                                   int64_t count, int64_t size)
 {
     int64_t wanted, bytes;
@@ -294,14 +298,17 @@ __attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *
     if (__builtin_mul_overflow(wanted, size, &bytes)$fail)
         return 0;
     const bool moves = !own || bytes >= LARGE;
+    const int64_t before = settle(control);
     void *const block = moves ? fresh(bytes) : realloc(old, (size_t)bytes);
-    if (!block)
-        return 0;
-    if (moves && *capacity > 0)
-        __builtin_memcpy(block, old, (size_t)(*capacity * size));
-    if (moves && own)
-        free(old);
-    *capacity = wanted;
+    if (block) {
+        if (moves && *capacity > 0)
+            __builtin_memcpy(block, old, (size_t)(*capacity * size));
+        if (moves && own)
+            free(old);
+        *capacity = wanted;
+        place[0] = (uintptr_t)block, place[1] = (uint64_t)wanted;
+    }
+    unsettle(control, before);
     return block;
 }
 
@@ -310,7 +317,8 @@ __attribute__((noinline, cold)) static void *grow(void *old, bool own, int64_t *
         const int64_t count_ = count;                                                       \\
         if (count_ > buffer##_cap) {                                                        \\
             int64_t cap_ = buffer##_cap;                                                    \\
-            void *const block_ = grow(buffer, buffer##_own, &cap_, count_, sizeof *buffer); \\
+            void *const block_ = grow(control, buffer##_at, buffer, buffer##_own, &cap_,    \\
+                                      count_, sizeof *buffer);                              \\
             if (!block_)                                                                    \\
                 goto out_of_memory;                                                         \\
             buffer = block_, buffer##_cap = cap_, buffer##_own = true;                      \\
@@ -338,6 +346,7 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     parts += ["".join(prototypes) + (_ALLOCATORS if grows else "")]
     nested = {ctype(s): s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype)}
     parts += [struct(dtype) for dtype in nested.values()]
+    parts += [GUARD + SIGNALS, *[SETTLE] * (grows or "settle(" in text), *[UNSETTLE] * grows]
     if grows:
         failing = f"static int64_t allocations = {fail_alloc};\n\n" if fail_alloc else ""
         parts.append(failing + _GROW.replace("$fail", " || --allocations == 0" if failing else ""))

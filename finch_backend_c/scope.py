@@ -8,8 +8,8 @@ from finch_backend_c.spelling import identifier
 class Scope:
     """C names for the names of the assembly, given out in the order in which they are asked for.
 
-    A buffer has three variables: its address ``A_val``, its capacity ``A_val_cap`` and whether
-    this call allocated it, ``A_val_own``.
+    A buffer has four variables: its address ``A_val``, its capacity ``A_val_cap``, whether this
+    call allocated it, ``A_val_own``, and where its record tells of it, ``A_val_at``.
     """
 
     def __init__(self, outer: Scope | None = None) -> None:
@@ -32,7 +32,7 @@ class Scope:
 
     def buffer(self, name: str) -> str:
         """The C name of a buffer's address."""
-        return self._name("buffer", name, ("", "_cap", "_own"))
+        return self._name("buffer", name, ("", "_cap", "_own", "_at"))
 
     def _name(self, kind: str, name: str, endings: tuple[str, ...]) -> str:
         if (kind, name) not in self._names:

@@ -111,7 +111,7 @@ _KEYWORDS = """auto break case char const continue default do double else enum e
     goto if inline int long register restrict return short signed sizeof static struct switch
     typedef union unsigned void volatile while asm typeof bool true false linux unix i386"""
 _OURS = """control status moved done out_of_memory grow overlap packed large fresh malloc
-    realloc aligned_alloc free madvise memmove"""
+    realloc aligned_alloc free madvise memmove guard state settle unsettle BEGIN END"""
 _RESERVED = frozenset((_KEYWORDS + " " + _OURS).split())
 _LIBRARY = {op.library: op for op in map(operator, PRIMITIVES) if op.library}
 _MATH = {

@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,6 +37,8 @@ OPTIONAL_FLAGS = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fopenmp-simd",
+    "-Wl,-z,noseparate-code",
+    "-Wl,-z,norelro",
     NO_GATHERS,
     OWN_LIBRARIES,
 )
@@ -113,6 +116,11 @@ def _candidates() -> Iterator[tuple[str, list[str]]]:
         yield name, [name]
 
 
+def is_named() -> bool:
+    """Whether ``CC`` names a compiler."""
+    return bool(os.environ.get("CC"))
+
+
 def extra_flags() -> tuple[str, ...]:
     """The flags that ``FINCH_CFLAGS`` appends."""
     return tuple(_words("FINCH_CFLAGS"))
@@ -125,7 +133,13 @@ def _words(variable: str) -> list[str]:
         return []
     import shlex
 
-    return shlex.split(text)
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise BackendError(
+            f"{variable} cannot be split into words as a shell does: {str(error).lower()}: {text}",
+            hint=f"set {variable} as you would type it, with quotes around words that have spaces",
+        ) from None
 
 
 def joined(command: Iterable[str]) -> str:
@@ -136,6 +150,23 @@ def joined(command: Iterable[str]) -> str:
 
 
 # -- running ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def scratch(place: str | None = None) -> Iterator[str]:
+    """A new folder, which does not outlive the block.
+
+    ``tempfile.TemporaryDirectory`` would remove it at the end of a child process that was forked
+    meanwhile, too.
+    """
+    import shutil
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="finch-", dir=place)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @frozen
@@ -149,9 +180,8 @@ class Outcome:
 def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
     """Compile ``source`` in a directory of its own, which does not outlive the call."""
     import subprocess
-    import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="finch-") as folder:
+    with scratch() as folder:
         text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
         text.write_text(source)
         command = [*compiler.command, *flags, text.name, "-o", library.name]
@@ -184,6 +214,16 @@ def accepted(compiler: Compiler) -> tuple[str, ...]:
 
     names = ((flag, *OTHERWISE.get(flag, ())) for flag in OPTIONAL_FLAGS)
     return tuple(found for known in names if (found := next(filter(takes, known), None)))
+
+
+def broken(compiler: Compiler, reason: Exception) -> BackendError:
+    """The error for a compiler that wrote a library which cannot be loaded."""
+    return BackendError(
+        f"the C compiler wrote a library that cannot be loaded: {joined(compiler.command)}\n"
+        f"{_indented(str(reason))}",
+        hint="set CC to a compiler for this machine; if it is the file system that runs no code, "
+        "set TMPDIR to a folder on another",
+    )
 
 
 def refused(compiler: Compiler, flags: tuple[str, ...], said: str) -> BackendError:

@@ -13,7 +13,8 @@ unsigned integers, two ``double`` (real, imaginary) for complex.
 It returns 0 if all went well and no buffer moved, 1 if all went well and some buffer of a record
 was reallocated (its words then hold the new address and capacity), and ``2 + site`` if it failed at
 ``site``; ``control[0:3]`` then hold the values of ``Fail`` and ``control[3]`` is 1 if a buffer
-moved.
+moved. It returns -1 if a handler of a signal ended it; records then have the buffers there are.
+``control[4]`` is what ``guard()`` of the compiled kernel gives, if it has that, else 0.
 Memory that a kernel allocates is given out by the backend's allocator and freed by it, through
 the compiled kernel's ``adopt``. A kernel never frees or reallocates memory that it did not
 allocate during the same call.
@@ -27,8 +28,10 @@ import numpy as np
 
 from finch_core.assembly import Kernel
 
-DONE, MOVED, FAILED = 0, 1, 2
-CONTROL_WORDS = 4
+DONE, MOVED, FAILED, INTERRUPTED = 0, 1, 2, -1
+CONTROL_WORDS = 5
+GUARD = 4
+"""The word of the control block by which signals reach a kernel."""
 MOST_INDICES = 1 << 62
 """The longest dimension: one more than any index or length, and the sum of two indices, are numbers
 of 64 bits with a sign, so that no sum of those that kernels and formats make wraps."""
@@ -43,6 +46,9 @@ class CompiledKernel(Protocol):
     """What a backend makes of a kernel.
 
     ``is_draft``, where it has that and it is true, says that the backend would compile it better.
+    ``notes``, where it has that, is ``Kernel.notes`` of what was compiled, kept on disk with it.
+    ``guard()``, where it has that, gives the word of the control blocks of the calling thread by
+    which signals reach it, and ``interruption()`` the exception for a status of ``INTERRUPTED``.
     """
 
     source: str
@@ -71,7 +77,11 @@ class Backend(Protocol):
     name: str
 
     def available(self) -> str:
-        """An empty string if this backend can compile here, else the reason why not."""
+        """An empty string if this backend can compile here, else the reason why not.
+
+        Raises ``BackendError`` where the user has set it up, and wrongly (a compiler is named that
+        does not exist): then no other backend takes its place.
+        """
 
     def compile(self, kernel: Kernel, *, key: str = "") -> CompiledKernel:
         """Compile ``kernel``. ``key`` identifies it across processes (empty: no disk cache).

@@ -334,13 +334,15 @@ OUT_OF_MEMORY = 0
 
 @frozen(eq=False)
 class Kernel:
-    """A whole kernel. ``sites[0]`` is out of memory."""
+    """A whole kernel. ``sites[0]`` is out of memory. ``notes`` is a line of text that means
+    something to the core alone: who keeps the kernel keeps it too."""
 
     name: str
     params: tuple[Record | Argument, ...]
     functions: tuple[Function, ...]
     body: Block
     sites: tuple[Site, ...]
+    notes: str = ""
 
     def as_text(self) -> str:
         from finch_core.assembly_text import kernel_text

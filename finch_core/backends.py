@@ -8,13 +8,13 @@ refused; no other takes its place.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from finch_core.abi import Backend
 from finch_core.entry_points import EntryPoint, installed
 from finch_core.errors import BackendError
+from finch_core.locks import Lock
 from finch_core.plugin_checks import describe
 from finch_core.records import frozen
 
@@ -44,7 +44,7 @@ class Backends:
     """The installed backends, each loaded when it is first asked for. Safe to use from threads."""
 
     def __init__(self, entries: Iterable[EntryPoint] | None = None) -> None:
-        self._lock = threading.RLock()
+        self._lock = Lock()
         found = installed(GROUP) if entries is None else entries
         self._entries = _by_name(found)
         self._loaded: dict[str, Backend] = {}
@@ -83,9 +83,13 @@ class Backends:
         refused: list[str] = []
         for name in self.installed:
             try:
-                backend = self._named(name)
+                backend = self.load(name)
             except BackendError as error:
                 refused.append(error.message)
+                continue
+            reason = backend.available()  # raises where it was set up, and wrongly
+            if reason:
+                refused.append(f"the backend {name!r} cannot be used here: {reason}")
                 continue
             place = "the first choice" if name == PREFERRED else "the best that is available"
             return Choice(backend, f"none was named, and {name!r} is {place}", tuple(refused))
@@ -149,7 +153,7 @@ def _load(entry: EntryPoint) -> Backend:
     return backend
 
 
-_lock = threading.Lock()
+_lock = Lock()
 _backends: Backends | None = None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.abi import CONTROL_WORDS
 from finch_core.backends import Backends, backends
 from finch_core.errors import BackendError, FinchError
 from finch_core.plugin_records import DISTRIBUTION, Entry
@@ -88,7 +89,10 @@ def _backend(found: Backends, name: str) -> Iterator[str]:
     except BackendError as error:
         yield f"backend {name!r}: broken: {error.message}"
         return
-    reason = backend.available()
+    try:
+        reason = backend.available()
+    except BackendError as error:
+        reason = error.message
     yield f"backend {name!r}: " + (f"not available: {reason}" if reason else "available")
     for key, value in description(backend).items():
         yield f"  {key}: {value}"
@@ -134,7 +138,7 @@ def _trial(found: Backends) -> Report:
         started = time.perf_counter()
         compiled = backend.compile(lowered.kernel)
         seconds = time.perf_counter() - started
-        control, tensors = np.zeros(4, np.int64), [asarray(s), asarray(x)]
+        control, tensors = np.zeros(CONTROL_WORDS, np.int64), [asarray(s), asarray(x)]
         status = compiled(control.ctypes.data, *(word for t in tensors for word in t.words()))
     except FinchError as error:
         return Report((f"kernel: failed: {error}",), False)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import cache, cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,7 +20,8 @@ from finch_core.builder import Names
 from finch_core.errors import DimensionMismatch, Span
 from finch_core.expressions import Expr, Literal, Var
 from finch_core.layout import layout
-from finch_core.notation import Declare, Local, Program, Stmt
+from finch_core.locks import importing
+from finch_core.notation import Declare, Local, Program, Stmt, operators_in
 from finch_core.plugins import hub
 from finch_core.records import define, frozen
 from finch_core.signatures import Signature, bind, describe, parameters, tensor_signature
@@ -210,12 +212,8 @@ def _stamp(path: str) -> tuple[str, int, int]:
 
 def program_key(program: Program) -> str:
     """A text that tells programs apart: all but where they were written."""
-    definitions = []
-    for part in program.body.walk():
-        ops = [part.op] if getattr(part, "op", None) is not None else []  # type: ignore[attr-defined]
-        for expr in part.exprs:
-            ops += [node.op for node in expr.walk() if hasattr(node, "op")]
-        definitions += [_definition(op) for op in ops if op.definition is not None]
+    ops = operators_in(program.body)
+    definitions = [_definition(op) for op in ops if op.definition is not None]
     shown = (program.params, program.free, program.results, program.body)
     locals_ = [(local.name, local.format, local.shape) for local in program.locals]
     return f"{shown!r} {locals_!r} {sorted(set(definitions))!r}"
@@ -231,6 +229,14 @@ def _definition(op: Any) -> str:
     return f"{op.name} {os.getpid()} {id(op)}"
 
 
+@cache
+def _import_compiler() -> None:
+    """Import all that lowers, where a fork waits for it."""
+    with importing:
+        for name in ("context", "optimize", "passes", "simplify", "typing_pass"):
+            import_module(f"finch_core.{name}")
+
+
 # -- normalization --------------------------------------------------------------------------
 
 
@@ -238,6 +244,7 @@ def normalize(
     program: Program, signatures: tuple[Signature, ...], options: Options
 ) -> tuple[Stmt, Unit, tuple[Argument, ...]]:
     """Bind the program's names and run the passes."""
+    _import_compiler()
     from finch_core.passes import PASSES, Unit
     from finch_core.simplify import RULES, Simplifier
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +17,7 @@ from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.layout import Layout, layout
 from finch_core.level import Format
+from finch_core.locks import Lock
 from finch_core.notation import Declare, Loop, Program, Sequential, Sieve, Stmt, Update
 from finch_core.plugins import hub
 from finch_core.signatures import TensorSignature, tensor_signature
@@ -27,7 +27,7 @@ SMALL = 4096
 """Tensors of at most so many indices are made empty without compiling anything."""
 
 _templates: dict[Format, Tensor] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def dense_format(ndim: int, fill: Any, dtype: Any = None) -> Format:

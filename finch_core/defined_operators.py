@@ -21,12 +21,14 @@ def operator_from(name: str, definition: Callable[..., Expr], **algebra: Any) ->
         holders = (Var(f"x{k}", t) for k, t in enumerate(types))
         return types, definition(*holders).dtype
 
+    inlined: Callable[[], Any] = getattr(definition, "template", lambda: definition)
+
     @cache
-    def compiled(types: tuple[Type, ...]) -> Callable[..., Any]:
-        return function_of(definition, types)
+    def compiled(meaning: Callable[..., Expr], types: tuple[Type, ...]) -> Callable[..., Any]:
+        return function_of(meaning, types)
 
     def evaluate(*values: Any) -> Any:
         with np.errstate(all="ignore"):
-            return compiled(tuple(map(type_of, values)))(*values)
+            return compiled(inlined(), tuple(map(type_of, values)))(*values)
 
     return Operator(name, evaluate, typing, definition=definition, **algebra)

@@ -10,11 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.abi import CONTROL_WORDS, DONE, FAILED, MOVED, CompiledKernel
+from finch_core.abi import (
+    CONTROL_WORDS,
+    DONE,
+    FAILED,
+    GUARD,
+    INTERRUPTED,
+    MOVED,
+    CompiledKernel,
+)
 from finch_core.arguments import are_small, as_tensor, is_writeable
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, local_records
 from finch_core.errors import IndexOverflow, LifecycleError
+from finch_core.locks import Lock
 from finch_core.notation import Declare, Program, Update
 from finch_core.signatures import Signature, TensorSignature
 from finch_core.tensor import Tensor
@@ -58,7 +67,7 @@ class Entry:
         self._checked: deque[list[Any]] = deque(maxlen=4)
         self._entered: dict[tuple[Any, ...], Call] = {}
         self._threads = threading.local()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         names = (*program.params, *program.free)
         self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
         outputs = written(program)
@@ -133,7 +142,8 @@ class Entry:
         All that is known before is in variables of this function: what a call looks up costs as
         much as what a small kernel does.
         """
-        function: Any = getattr(self._compiled, "function", self._compiled)
+        compiled = self._compiled  # held, for a call may outlast a draft's place here
+        function: Any = getattr(compiled, "function", compiled)
         threads, pool = self._threads, self._pool
         has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
         kind, place = self._results[0] if self._single and self._results else (False, 0)
@@ -147,17 +157,24 @@ class Entry:
             except AttributeError:
                 control = self._control()
             locals_: tuple[Tensor, ...] = ()
-            if has_locals:
-                try:
-                    workspace = pool.pop()
-                except IndexError:
-                    workspace = self._made_workspace()
-                locals_, addresses = workspace
-                code = function(control, *words, *addresses)
-            else:
-                code = function(control, *words)
+            try:
+                if has_locals:
+                    try:
+                        workspace = pool.pop()
+                    except IndexError:
+                        workspace = self._made_workspace()
+                    locals_, addresses = workspace
+                    code = function(control, *words, *addresses)
+                else:
+                    code = function(control, *words)
+            except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
+                raise
+            except BaseException:  # what handlers of signals raise comes when the kernel ends, too
+                self._leave(compiled, values or [as_tensor(value) for value in given])
+                raise
             if code != DONE:
-                self._settle(code, values or [as_tensor(value) for value in given], locals_)
+                given_ = values or [as_tensor(value) for value in given]
+                self._settle(code, compiled, given_, locals_)
             if keeps_locals:
                 pool.append(workspace)
             return given[place] if kind else self._gather(given, locals_)
@@ -172,6 +189,8 @@ class Entry:
 
     def _control(self) -> int:
         block = np.zeros(CONTROL_WORDS, np.int64)
+        guard = getattr(self._compiled, "guard", None)
+        block[GUARD] = 0 if guard is None else guard()
         self._threads.block, self._threads.address = block, block.ctypes.data
         address: int = self._threads.address
         return address
@@ -200,15 +219,27 @@ class Entry:
         made = tuple(Tensor(loc.format, loc.shape) for loc in self._local_records)
         return made, [tensor.address for tensor in made]
 
-    def _settle(self, code: int, values: Sequence[Any], locals_: Any) -> None:
+    def _leave(self, compiled: Any, values: Sequence[Any]) -> None:
+        """Make the outputs of a call valid that was left in its midst."""
+        for k in self._outputs:
+            values[k]._adopt_moved(compiled)
+        self._checked.clear()
+        self._reset(values, True)
+
+    def _settle(
+        self, code: int, compiled: Any, values: Sequence[Any], locals_: tuple[Tensor, ...]
+    ) -> None:
         """What a kernel that did more than return leaves to do."""
+        if code == INTERRUPTED:
+            self._leave(compiled, values)
+            raise compiled.interruption()
         failed = code >= FAILED
         moved = code == MOVED or (failed and int(self._threads.block[3]) != 0)
         if moved:
             for k in self._outputs:
-                values[k]._adopt_moved(self._compiled)
+                values[k]._adopt_moved(compiled)
             for local in locals_:
-                local._adopt_moved(self._compiled, keep=self._keeps_locals)
+                local._adopt_moved(compiled, keep=self._keeps_locals)
             self._checked.clear()
         if failed:
             numbers = [int(v) for v in self._threads.block[:3]]

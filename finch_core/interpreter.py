@@ -30,6 +30,7 @@ from finch_core.interpreter_code import (
     plain,
     routine,
 )
+from finch_core.locks import Lock
 from finch_core.records import define, frozen
 
 Array = np.ndarray[Any, Any]
@@ -134,7 +135,7 @@ class InterpretedKernel:
     _fail_alloc: int | None
     source: str
     _kept: dict[int, dict[int, Array]] = attrs.field(factory=dict, init=False)
-    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+    _lock: Lock = attrs.field(factory=Lock, init=False)
 
     def __call__(self, control: int, *args: Any) -> int:
         """Run it, as ``abi`` says. Raises ``AssemblyFault`` for an access out of bounds."""

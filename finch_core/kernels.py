@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, overload
 
@@ -11,13 +10,14 @@ from finch_core import backends
 from finch_core.arguments import TAKEN, are_small, as_argument
 from finch_core.compile import Lowered, Options
 from finch_core.entries import Call, Entry, drafts, written
-from finch_core.errors import KernelSyntaxError
 from finch_core.frontend import parse
+from finch_core.locks import Lock
 from finch_core.notation import Program
 from finch_core.signatures import Signature, writable
 from finch_core.tensor import Tensor
 
 if TYPE_CHECKING:
+    from finch_core.frontend.seen import Seen
     from finch_core.simplify import Rule
 
 
@@ -60,9 +60,11 @@ class Kernel:
         self._entries: dict[tuple[Any, ...], Entry] = {}
         self._quick: dict[tuple[Any, ...], Entry] = {}
         self._calls: dict[tuple[Any, ...], Call] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._warned: set[Any] = set()
         self._program: Program | None = None
+        self._seen: Seen | None = None
+        self._placed: tuple[Program | None, tuple[tuple[str, bool], ...]] = (None, ())
 
     @classmethod
     def of_program(cls, program: Program, options: Options) -> Kernel:
@@ -83,9 +85,23 @@ class Kernel:
             with self._lock:
                 if self._program is None:
                     self._program = parse(self._function)
+                    seen = self._program.seen
+                    self._seen = seen if seen and seen.surroundings else None
         return self._program
 
+    def _notice(self) -> None:
+        """Begin anew where what the program was given meaning by has changed: a function that it
+        inlines was defined again, say."""
+        if self._seen is None or self._seen.holds():
+            return
+        with self._lock:
+            self._program = self._seen = None
+            self._entries, self._quick, self._calls = {}, {}, {}
+            self._warned = set()
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._seen is not None:
+            self._notice()
         if not kwargs:
             if calls := self._calls:
                 try:
@@ -132,16 +148,18 @@ class Kernel:
         given += self._free_values(program)
         values = [
             as_argument(value, name, writes, program)
-            for value, (name, writes) in zip(given, self._places, strict=True)
+            for value, (name, writes) in zip(given, self._places(program), strict=True)
         ]
         return given, values
 
-    @functools.cached_property
-    def _places(self) -> tuple[tuple[str, bool], ...]:
+    def _places(self, program: Program) -> tuple[tuple[str, bool], ...]:
         """The names of the arguments and free names, and whether they are written."""
-        program = self.program
-        outputs = written(program)
-        return tuple((name, name in outputs) for name in (*program.params, *program.free))
+        known, places = self._placed
+        if known is not program:
+            outputs = written(program)
+            places = tuple((name, name in outputs) for name in (*program.params, *program.free))
+            self._placed = program, places
+        return places
 
     def _free_values(self, program: Program) -> list[Any]:
         if not program.free:
@@ -154,25 +172,12 @@ class Kernel:
         signatures = tuple(map(writable, signatures))
         entry = self._entries.get(signatures)
         if entry is None:
-            self._check_captured()
             with self._lock:
                 entry = self._entries.get(signatures)
                 if entry is None:
                     entry = Entry(self._lowered(signatures), draft)
                     self._entries[signatures] = entry
         return entry
-
-    def _check_captured(self) -> None:
-        """Functions that the program inlined must be what they were."""
-        program = self.program
-        from finch_core.frontend.names import lookup
-
-        for name, function in program.captured:
-            if lookup(self._function, name) is not function:  # type: ignore[arg-type]
-                raise KernelSyntaxError(
-                    f"{name} has been rebound since the kernel {program.name} was parsed",
-                    hint="define the kernel again after rebinding a function that it calls",
-                )
 
     def _lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
         backend, disabled = backends.backend(self._options.backend), self._options.disabled
@@ -186,6 +191,7 @@ class Kernel:
         The result has ``as_text(stage)`` for the stages ``"program"``, ``"normalized"``,
         ``"assembly"`` and ``"source"``, and ``compile()``.
         """
+        self._notice()
         _, values = self._bind(args, kwargs)
         return self._entry(tuple(value.signature for value in values)).lowered
 
@@ -196,6 +202,7 @@ class Kernel:
         """
         from finch_core.reference import run
 
+        self._notice()
         program = self.program
         given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))

@@ -8,7 +8,7 @@ is the target of an ``Assign`` and a read everywhere else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -16,6 +16,9 @@ from finch_core.errors import Source, Span
 from finch_core.expressions import Access, Expr, Index, Name
 from finch_core.operators import Operator
 from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    from finch_core.frontend.seen import Seen
 
 
 def _span() -> Any:
@@ -44,6 +47,16 @@ class Stmt:
         yield self
         for body in self.bodies:
             yield from body.walk()
+
+
+def operators_in(stmt: Stmt) -> Iterator[Operator]:
+    """The operators of a statement's updates and expressions, those of its parts too."""
+    for part in stmt.walk():
+        op = getattr(part, "op", None)
+        if op is not None:
+            yield op
+        for expr in part.exprs:
+            yield from (node.op for node in expr.walk() if hasattr(node, "op"))
 
 
 @frozen(order=False)
@@ -238,6 +251,8 @@ class Program:
     spans: dict[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
     """Where each parameter, local and result was named."""
     source: Source | None = attrs.field(default=None, eq=False, repr=False)
+    seen: Seen | None = attrs.field(default=None, eq=False, repr=False)
+    """What the text was given meaning by, where there was one."""
 
     def as_text(self) -> str:
         from finch_core.program_text import program_text

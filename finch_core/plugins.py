@@ -11,7 +11,6 @@ refused: its owner keeps it.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
@@ -23,6 +22,7 @@ from finch_core import operators as registry
 from finch_core.entry_points import EntryPoint, installed
 from finch_core.errors import PluginError, quote
 from finch_core.hookspecs import PROJECT
+from finch_core.locks import Lock, importing, on_fork
 from finch_core.plugin_checks import (
     REQUIRED,
     Contribution,
@@ -57,7 +57,7 @@ class Hub:
     """The plugins that were found, by kind and name. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._manager = manager()
         self._plugins: dict[str, Plugin] = {}
         self._failures: tuple[Failure, ...] = ()
@@ -328,7 +328,7 @@ def _layout_taken(item: Contribution, other: Contribution, owner: str) -> str:
     )
 
 
-_lock = threading.RLock()
+_lock = Lock()
 _hub: Hub | None = None
 _building = False
 
@@ -344,7 +344,7 @@ def hub() -> Hub:
 
 def _discover() -> Hub:
     global _hub, _building
-    with _lock:
+    with _lock, importing:
         if _building:
             raise PluginError("a plugin asks for the hub while the hub loads it")
         if _hub is None:
@@ -354,6 +354,15 @@ def _discover() -> Hub:
             finally:
                 _building = False
         return _hub
+
+
+def _forked() -> None:
+    """In a child process no other thread is about to make the hub."""
+    global _building
+    _building = False
+
+
+on_fork(_forked)
 
 
 def required_methods(kind: str) -> str:

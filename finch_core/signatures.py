@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from finch_core.binding import BoundTensor, TensorLike, bind_level
@@ -10,6 +9,7 @@ from finch_core.builder import Names
 from finch_core.dtypes import Type
 from finch_core.expressions import Var
 from finch_core.level import Format
+from finch_core.locks import Lock
 from finch_core.records import frozen
 
 
@@ -62,7 +62,7 @@ class ImplicitSignature(Signature):
 
 
 _interned: dict[Any, Signature] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def tensor_signature(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from finch_core.defined_operators import operator_from
 from finch_core.expressions import Expr
-from finch_core.frontend.inlining import expression_of
+from finch_core.frontend.inlining import Template, expression_of
 from finch_core.operators import cast_value
 
 
@@ -38,16 +38,28 @@ def define_operator(
             idempotent=idempotent, identity=identity, annihilator=annihilator,
         )  # fmt: skip
     target: Callable[..., Any] = function
-
-    @cache
-    def template() -> Callable[..., Expr]:
-        return expression_of(target)
-
     return operator_from(
-        name or target.__name__, lambda *args: template()(*args), python=(target,),
+        name or target.__name__, _Inlined(target), python=(target,),
         commutative=commutative, associative=associative, idempotent=idempotent,
         identity=_value_function(identity), annihilator=_value_function(annihilator),
     )  # fmt: skip
+
+
+class _Inlined:
+    """What a Python function means, as its text and the functions that it calls are now."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._template: Template | None = None
+
+    def template(self) -> Template:
+        found = self._template
+        if found is None or not found.seen.holds():
+            found = self._template = expression_of(self._function)
+        return found
+
+    def __call__(self, *args: Expr) -> Expr:
+        return self.template()(*args)
 
 
 def _value_function(value: Any) -> Callable[[np.dtype[Any]], Any] | None:

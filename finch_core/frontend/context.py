@@ -12,6 +12,7 @@ import numpy as np
 from finch_core.errors import KernelSyntaxError, Span
 from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace
 from finch_core.frontend.refusals import EXPRESSIONS
+from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import FunctionSource
 from finch_core.operators import Operator
 from finch_core.records import define
@@ -37,6 +38,11 @@ class Context:
     callers: tuple[FunctionType, ...] = ()
     numbers: set[str] = attrs.field(factory=set)
     """Parameters that are used as numbers."""
+    seen: Seen = attrs.field(factory=Seen)
+    """What the text of this function and of those it calls was given meaning by."""
+
+    def __attrs_post_init__(self) -> None:
+        self.seen.function(self.source.function, self.source.source.lines)
 
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
         """Raise ``KernelSyntaxError`` at ``node`` or, when inlining, at the call."""
@@ -99,6 +105,7 @@ class Context:
 
     def capture(self, name: str, value: Any) -> None:
         """Note that the program depends on ``name`` being bound to ``value``."""
+        self.seen.name(self.source.function, name)
         if self.site is None:
             self.captured[name] = value
 
@@ -130,6 +137,7 @@ class Context:
             owner = self.object_of(node.value, scope)
             if isinstance(owner, ModuleType):
                 value = getattr(owner, node.attr, UNBOUND)
+                self.seen.attribute(owner, node.attr)
                 if value is not UNBOUND:
                     return value
                 self.refuse(node, f"the module {owner.__name__!r} has no {node.attr!r}")
@@ -144,11 +152,23 @@ class Context:
         for part in ast.walk(node):
             if isinstance(part, ast.Name):
                 self._outside(part, scope, what)
-        code = compile(ast.Expression(body=node), self.source.source.filename, "eval")
+        names = namespace(self.source.function)
         try:
-            return eval(code, namespace(self.source.function))
+            self._see_attributes(node, names)
+            return self._evaluated(node, names)
         except Exception as error:
             self.refuse(node, f"{what} cannot be made: {type(error).__name__}: {error}")
+
+    def _evaluated(self, node: ast.expr, names: dict[str, Any]) -> Any:
+        return eval(compile(ast.Expression(node), self.source.source.filename, "eval"), names)
+
+    def _see_attributes(self, node: ast.expr, names: dict[str, Any]) -> None:
+        """Note the attributes of modules in an expression that is evaluated."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
+                owner = self._evaluated(part.value, names)
+                if isinstance(owner, ModuleType):
+                    self.seen.attribute(owner, part.attr)
 
     def _outside(self, node: ast.Name, scope: Scope, what: str) -> None:
         binding = self.find(node, scope, node.id)

@@ -82,6 +82,7 @@ class ExpressionParser:
     def free_name(self, node: ast.Name) -> Expr:
         value = self.context.resolve(node, node.id)
         if value is missing:
+            self.context.seen.name(self.context.source.function, node.id)
             return Missing()
         if isinstance(value, NUMBERS):
             return self.free_number(node, value)

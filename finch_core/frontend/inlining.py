@@ -7,7 +7,7 @@ branches become ``ifelse``. Arguments are put in place of parameters as expressi
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -19,6 +19,7 @@ from finch_core.frontend.context import NUMBERS, Context
 from finch_core.frontend.expressions import BINARY, ExpressionParser, literal
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
+from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import read_source
 from finch_core.operators import Operator
 from finch_core.records import frozen
@@ -35,7 +36,8 @@ class InlineParser(ExpressionParser):
     def free_number(self, node: ast.Name, value: Any) -> Expr:
         function = self.context.source.function
         if node.id in function.__code__.co_freevars:
-            return literal(value)  # a closure's value belongs to the function object
+            self.context.seen.name(function, node.id)
+            return literal(value)
         caller = self.caller
         if caller is None or not _same_world(caller, function, node.id):
             self.context.refuse(
@@ -76,20 +78,41 @@ def inline(parser: ExpressionParser, node: ast.Call, function: FunctionType, sco
     return _inline(function, args, keywords, context, node, root)
 
 
-def expression_of(function: Callable[..., Any]) -> Callable[..., Expr]:
-    """A function that builds the expression of a Python function over given arguments.
+@frozen(eq=False)
+class Template:
+    """Builds the expression of a Python function over given arguments."""
+
+    expr: Expr
+    names: tuple[str, ...]
+    seen: Seen
+    """What the function's text was given meaning by."""
+
+    def template(self) -> Template:
+        return self
+
+    def __call__(self, *args: Expr) -> Expr:
+        return substitute(self.expr, dict(zip(self.names, args, strict=True)))
+
+
+def expression_of(function: Callable[..., Any]) -> Template:
+    """What builds the expression of a Python function over given arguments.
 
     Raises ``KernelSyntaxError`` if the function cannot be inlined.
     """
     source = read_source(function)
     names = [arg.arg for arg in source.node.args.args]
     context = Context(source, callers=(source.function,), site=source.header)
-    template = _Inliner(InlineParser(context)).run_function({n: Name(n) for n in names})
+    expr = _Inliner(InlineParser(context)).run_function({n: Name(n) for n in names})
+    see_operators(context.seen, (node.op for node in expr.walk() if hasattr(node, "op")))
+    return Template(expr, tuple(names), context.seen)
 
-    def build(*args: Expr) -> Expr:
-        return substitute(template, dict(zip(names, args, strict=True)))
 
-    return build
+def see_operators(seen: Seen, operators: Iterable[Operator]) -> None:
+    """Note what the operators among these that are Python functions were given meaning by."""
+    for op in operators:
+        template = getattr(op.definition, "template", None)
+        if template is not None:
+            seen.include(template().seen)
 
 
 def substitute(expr: Expr, values: Values) -> Expr:
@@ -133,7 +156,8 @@ def _inline(
     except KernelSyntaxError as error:
         context.refuse(node, f"{name!r} cannot be inlined: {error.message}", error.hint)
     site = context.span(node)
-    inner = Context(source, site=site, callers=(*context.callers, function))
+    callers = (*context.callers, function)
+    inner = Context(source, site=site, callers=callers, seen=context.seen)
     values = _arguments(function, args, keywords, context, node)
     return _Inliner(InlineParser(inner, root)).run_function(values)
 

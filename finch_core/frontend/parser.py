@@ -8,10 +8,11 @@ from typing import Any
 from finch_core.errors import Span
 from finch_core.frontend.context import Context
 from finch_core.frontend.expressions import ExpressionParser
+from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import SHOWN, Binding, Scope
 from finch_core.frontend.source import read_source
 from finch_core.frontend.statements import StatementParser, sequence
-from finch_core.notation import Program
+from finch_core.notation import Program, operators_in
 
 
 def parse(function: Any) -> Program:
@@ -28,6 +29,7 @@ def parse(function: Any) -> Program:
     body, last = _split(source.node.body)
     parsed = sequence(statements.rest(body, scope))
     results, single = _results(context, last, scope, statements)
+    see_operators(context.seen, operators_in(parsed))
     spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
     if last is not None:
         spans |= {name: context.span(last) for name in results}
@@ -35,7 +37,7 @@ def parse(function: Any) -> Program:
         name=source.node.name, params=tuple(params), body=parsed,
         locals=tuple(statements.locals.values()), results=results, single=single,
         free=tuple(context.free), captured=tuple(context.captured.items()), spans=spans,
-        source=source.source,
+        source=source.source, seen=context.seen,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.abi import CONTROL_WORDS, Backend, CompiledKernel, words
+from finch_core.abi import CONTROL_WORDS, GUARD, Backend, CompiledKernel, words
 from finch_core.assembly import (
     Argument,
     Block,
@@ -104,6 +104,7 @@ class Bench:
             else:
                 self._place(slot)[0] = self.values[slot.target]
         self.control = np.full(CONTROL_WORDS, -1, np.int64)
+        self.control[GUARD] = 0
         status = self.compiled(self.control.ctypes.data, self.record.ctypes.data, *passed)
         self._collect()
         return status

@@ -6,7 +6,7 @@ import numpy as np
 from finch_backend_c.cbackend import CBackend
 from finch_backend_c.entry import WORK
 from finch_core import assembly as asm
-from finch_core.abi import CONTROL_WORDS, words
+from finch_core.abi import CONTROL_WORDS, GUARD, words
 from finch_core.dtypes import INTP
 from finch_core.errors import OutOfMemory
 from finch_core.expressions import Buffer, Var
@@ -62,6 +62,7 @@ def kernel_of(records, statements, *, functions=(), arguments=(), sites=(MEMORY_
 def call(compiled, records, *scalars):
     """The status and the control block of a run."""
     control = np.full(CONTROL_WORDS, 99, dtype=np.int64)
+    control[GUARD] = 0
     addresses = [r.address() for r in records]
     return compiled(control.ctypes.data, *addresses, *scalars), control
 

@@ -1,0 +1,79 @@
+"""Locks that a forked child can take.
+
+A child process has one thread, the one that forked, and the memory of all: a lock that another
+thread held is held for ever. What our locks guard is changed in one step when it is done, so a
+child may begin with locks that are free.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+
+
+class Lock:
+    """A lock that one thread may take several times, and that is free in a forked child unless the
+    thread that forked holds it. For ``with`` statements."""
+
+    __slots__ = ("__weakref__", "_depth", "_lock", "_owner")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._owner, self._depth = 0, 0
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._owner, self._depth = threading.get_ident(), self._depth + 1
+
+    def __exit__(self, *exc: object) -> None:
+        self._depth -= 1
+        self._owner = self._owner if self._depth else 0
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Free the lock from a thread that is gone."""
+        if self._owner != threading.get_ident():
+            self._lock = threading.RLock()
+            self._owner, self._depth = 0, 0
+
+
+_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+_then: list[Callable[[], None]] = []
+
+
+def on_fork(action: Callable[[], None]) -> None:
+    """Have ``action`` run in every child process, before it goes on."""
+    _then.append(action)
+
+
+importing = Lock()
+"""Held by a thread that imports what compiles: Python's own locks of modules stay held in a child,
+so a fork waits until the modules are there."""
+
+_PATIENCE = 10.0
+"""Seconds: a module that forks while another thread waits for it would wait for ever."""
+_holding: list[bool] = []
+
+
+def _before() -> None:
+    _holding.append(importing._lock.acquire(timeout=_PATIENCE))
+
+
+def _after() -> None:
+    if _holding and _holding.pop():
+        importing._lock.release()
+
+
+def _in_child() -> None:
+    _after()
+    for lock in list(_locks):
+        lock.renew()
+    for action in _then:
+        action()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_in_child)

@@ -1,0 +1,181 @@
+"""Signals that arrive while a kernel runs end it soon, and outputs stay valid."""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, _, kernel
+from finch_core.validation import is_valid
+from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseList
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a timer on Linux alone")
+
+SOON = 1.0
+"""Seconds within which a kernel ends; the machine may be busy."""
+
+
+@contextlib.contextmanager
+def signal_in(seconds, number=signal.SIGINT):
+    """Send this process a signal after a while; yields a list that gets the time it was sent."""
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), number)
+
+    timer = threading.Timer(seconds, send)
+    timer.start()
+    yield sent
+    timer.cancel()
+    timer.join()
+
+
+def interrupted(call):
+    """Whether Ctrl-C ends ``call`` at once; it is one that takes minutes."""
+    with signal_in(0.3) as sent, pytest.raises(KeyboardInterrupt):
+        call()
+    assert sent
+    return time.perf_counter() - sent[0] < SOON
+
+
+def one_loop(s, n):
+    s[...] = 0
+    for i in range(n):
+        s[()] += i * i % 1000003
+    return s
+
+
+def nested(s, A, n):
+    s[...] = 0
+    for q in range(n):
+        for i, j in _:
+            s[()] += (A[i, j] * q) % 7
+    return s
+
+
+def stores(y, n, m):
+    for q in range(n):
+        for i in range(m):
+            y[i] += q % 7
+
+
+def append(C, n):
+    C[...] = 0
+    for i in range(n):
+        if i * i % 1000003 < 100000:
+            C[i % 1] += 1.0
+    return C
+
+
+def test_one_long_loop():
+    run, s = kernel(one_loop), Scalar(0)
+    run(s, 10)
+    assert interrupted(lambda: run(s, 10**13))
+    assert run(s, 3).value == 5
+
+
+def test_loops_within_loops():
+    run, A = kernel(nested), Tensor(Dense(SparseList(Element(0.0))), np.eye(2000))
+    run(Scalar(0.0), A, 2)
+    assert interrupted(lambda: run(Scalar(0.0), A, 10**9))
+
+
+def test_an_array_keeps_what_was_written():
+    run, y = kernel(stores), np.zeros(100)
+    run(y, 1, 100)
+    assert interrupted(lambda: run(y, 10**12, 100))
+    assert np.isfinite(y).all()
+
+
+@pytest.mark.parametrize("level", [SparseHash, SparseByteMap, Dense])
+def test_an_output_is_empty_and_of_use(level):
+    run, C = kernel(append), Tensor(level(Element(0.0)), (5,))
+    run(C, 1)
+    assert interrupted(lambda: run(C, 10**13))
+    assert is_valid(C)
+    assert not C.to_numpy().any()
+    assert run(C, 4).to_numpy()[0] == 4
+
+
+def grow(C, A, n):
+    C[...] = 0
+    for i in range(n):
+        for j in _:
+            C[i, j] = A[j] + 1.0
+    return C
+
+
+def test_an_output_that_grows_is_left_with_the_memory_it_has():
+    """A signal may come while memory moves; it is asked for over and over."""
+    run, A = kernel(grow), np.arange(1000.0)
+    C = Tensor(Dense(SparseList(Element(0.0))))
+    run(C, A, 3)
+    for k in range(8):
+        with contextlib.suppress(KeyboardInterrupt), signal_in(0.05 + 0.03 * k):
+            for _turn in range(100):
+                run(C, A, 20_000)
+        assert is_valid(C)
+        assert run(C, A, 2).to_numpy().tolist() == [(A + 1).tolist()] * 2
+        C = Tensor(C.format) if k % 2 else C
+
+
+def test_a_signal_that_comes_as_the_kernel_ends():
+    """Python raises when the call returns: its outputs are settled all the same."""
+    run, A = kernel(grow), np.arange(50.0)
+    for k in range(40):
+        C = Tensor(Dense(SparseList(Element(0.0))))
+        with contextlib.suppress(KeyboardInterrupt), signal_in(0.001 + 0.0005 * k):
+            while True:
+                run(C, A, 400 + k)
+        assert is_valid(C)
+        assert run(C, A, 1).to_numpy().tolist() == [(A + 1).tolist()]
+
+
+def test_a_handler_that_raises_nothing_lets_the_kernel_go_on():
+    run, s, seen = kernel(one_loop), Scalar(0), []
+    run(s, 10)
+    before = signal.signal(signal.SIGUSR1, lambda *about: seen.append(run(Scalar(0), 3).value))
+    try:
+        with signal_in(0.2, signal.SIGUSR1):
+            started = time.perf_counter()
+            n = 10**6
+            while time.perf_counter() - started < 1 and not seen:
+                n *= 4
+                assert run(s, n).value > 0
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert seen == [5]
+
+
+def test_what_a_handler_raises_is_raised():
+    run, s = kernel(one_loop), Scalar(0)
+    run(s, 10)
+
+    def late(*about):
+        raise TimeoutError("too late")
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(TimeoutError, match="too late"):
+            run(s, 10**13)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert s.value == 0
+
+
+def test_a_kernel_of_another_thread_goes_on():
+    run, found = kernel(one_loop), []
+    run(Scalar(0), 10)
+    worker = threading.Thread(target=lambda: found.append(run(Scalar(0), 10**8).value))
+    worker.start()
+    with signal_in(0.1), pytest.raises(KeyboardInterrupt):
+        time.sleep(5)
+    worker.join()
+    assert found == [run(Scalar(0), 10**8).value]

@@ -1,0 +1,84 @@
+"""A child process that was forked while other threads compile does not wait for them."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+    import os, signal, sys, threading, time
+    import numpy as np
+    from finch_core import Tensor, _, kernel
+    from finch_core.kernels import Kernel
+    from finch_levels import Dense, Element, RunList, Scalar, SparseBand, SparseList
+
+    @kernel
+    def total(s, A):
+        s[...] = 0
+        for i, j in _:
+            s[()] += A[i, j]
+        return s
+
+    def run(fmt):
+        return float(total(Scalar(0.0), Tensor(fmt, np.eye(20))).value)
+
+    FORMATS = [a(b(Element(float(k)))) for k in range(9) for a in (Dense, SparseList)
+               for b in (RunList, SparseList)]
+    compiling = threading.Thread(target=lambda: [run(fmt) for fmt in FORMATS])
+    if "warm" in sys.argv:
+        run(Dense(Dense(Element(0.0))))
+    compiling.start()
+    hung = 0
+    for k in range(6):
+        time.sleep(0.003 * 4**k)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            assert run(Dense(SparseBand(Element(0.0)))) == 20
+            if k % 2:
+                os._exit(0)
+            sys.exit(0)
+        hung += os.waitpid(child, 0)[1] != 0
+    compiling.join()
+    print("children that failed:", hung)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("state", ["warm", "cold"])
+def test_a_child_compiles_while_its_parent_does(tmp_path, state):
+    """From a process that has compiled before, and from one that is importing what compiles."""
+    environment = {
+        **os.environ,
+        "FINCH_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONWARNINGS": "ignore",
+    }
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(PROGRAM))
+    done = subprocess.run(
+        [sys.executable, str(program), state],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.stdout == "children that failed: 0\n", done.stderr
+
+
+def test_locks_are_ours():
+    """A lock of ``threading`` stays held in a child."""
+    wrong = [
+        str(file.relative_to(ROOT))
+        for package in ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
+        for file in (ROOT / package).rglob("*.py")
+        if file.name != "locks.py"
+        and any(word in file.read_text() for word in ("threading.Lock", "threading.RLock"))
+    ]
+    assert wrong == []
