@@ -80,9 +80,9 @@ def graphs(folder: Path | None, largest: int = 2_500_000) -> Iterator[tuple[str,
     for name, matrix in matrices(folder, largest, ("graphs",)):
         if matrix.shape[0] == matrix.shape[1]:
             matrix = matrix.copy()
+            matrix.data[:] = 1  # an edge that weighs 0 is one
             matrix.setdiag(0)
             matrix.eliminate_zeros()
-            matrix.data[:] = 1
             yield name, int32(matrix)
 
 

@@ -34,10 +34,11 @@ FRONTIER = SparseByteMap(Pattern(), index=np.int32, pointer=np.int32)
 
 
 def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
-    """A SciPy matrix as a graph: which edges there are, or (``LENGTHS``) how long they are."""
-    matrix = scipy.sparse.csr_array(matrix)
+    """A SciPy matrix as a graph: which edges are stored, whatever they weigh, or (``LENGTHS``) how
+    long they are."""
+    matrix = _edges(matrix, format)
     if format.dtype == bool:
-        return Tensor(format, matrix.astype(bool))
+        return Tensor(format, matrix)
     matrix.sum_duplicates()
     index, pointer = format.lvl.index, format.lvl.pointer
     buffers = {
@@ -48,10 +49,19 @@ def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
     return Tensor.from_buffers(format, matrix.shape, buffers)
 
 
+def _edges(matrix: Any, format: Any) -> Any:
+    """A SciPy matrix by rows; for a format of bools True wherever something is stored."""
+    matrix = scipy.sparse.csr_array(matrix)
+    if format.dtype != bool:
+        return matrix
+    edges = (np.ones(len(matrix.indices), bool), matrix.indices, matrix.indptr)
+    return scipy.sparse.csr_array(edges, shape=matrix.shape)
+
+
 def both_ways(matrix: Any, format: Any = GRAPH) -> tuple[Tensor, Tensor]:
     """A graph stored by where its edges start, and by where they end: the same tensor, if each
     edge goes both ways."""
-    matrix = scipy.sparse.csr_array(matrix)
+    matrix = _edges(matrix, format)
     A = stored(matrix, format)
     return A, A if (matrix != matrix.T).nnz == 0 else stored(matrix.T, format)
 

@@ -134,6 +134,15 @@ def test_ranks_degrees_and_components(name: str) -> None:
         assert programs.triangles(adjacent) == np.trace(cubes) // 6
 
 
+def test_an_edge_that_weighs_nothing_is_one() -> None:
+    path = scipy.sparse.coo_array(([0.0, 0.0, 1.0], ([0, 1, 3], [1, 2, 4])), shape=(5, 5)).tocsr()
+    ways = (np.zeros(6), ([0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]))
+    both = scipy.sparse.coo_array(ways, shape=(5, 5)).tocsr()
+    assert programs.components(programs.stored(both)).tolist() == [0, 0, 0, 3, 3]
+    A, AT = programs.both_ways(path)
+    assert [A.to_numpy()[0, 1], AT.to_numpy()[0, 1], AT.to_numpy()[1, 0]] == [True, False, True]
+
+
 def test_topological_order() -> None:
     adjacent = np.triu(random_graph(25, 4, 7, directed=True), 1)
     shuffle = np.random.default_rng(0).permutation(25)
