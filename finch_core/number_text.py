@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import attrs
 import numpy as np
 
 from finch_core.records import frozen
@@ -50,27 +51,40 @@ class NotANumber(Exception):
 
 @frozen(eq=False)
 class Words:
-    """A block of text, and where its words start and end."""
+    """A block of text, where its words start and end, and where there are points, letters that
+    begin exponents, and ends of lines."""
 
     data: Array
     starts: Array
     ends: Array
+    points: Array
+    exponents: Array
+    lines: Array
 
     @classmethod
     def of(cls, block: bytes) -> Words:
         margin = b" " * MARGIN
         data = np.frombuffer(b"".join((margin, block, margin)), np.uint8)
+        # one pass over all bytes, for those that are no digits; they are a fifth of most files
+        places = ((data - np.uint8(48)) > 9).nonzero()[0]
+        codes = data.take(places)
         # a tab, the ends of lines and pages, and a space; other control characters are no blanks
-        blank = (data - np.uint8(9)) <= 4
-        blank |= data == 32
-        edges = np.flatnonzero(blank[1:] != blank[:-1])
-        edges += 1
-        return cls(data, edges[0::2], edges[1::2])
+        blanks = places.compress(((codes - np.uint8(9)) <= 4) | (codes == 32))
+        apart = blanks[1:] - blanks[:-1] > 1
+        return cls(
+            data,
+            blanks[:-1].compress(apart) + 1,
+            blanks[1:].compress(apart),
+            places.compress(codes == 46),
+            places.compress((codes | np.uint8(32)) == 101),
+            places.compress(codes == 10),
+        )
 
     def column(self, start: int, step: int) -> Words:
         """Every ``step``-th word from ``start``."""
         starts = np.ascontiguousarray(self.starts[start::step])
-        return Words(self.data, starts, np.ascontiguousarray(self.ends[start::step]))
+        ends = np.ascontiguousarray(self.ends[start::step])
+        return attrs.evolve(self, starts=starts, ends=ends)
 
     def word(self, k: int) -> bytes:
         return self.data[self.starts[k] : self.ends[k]].tobytes()
@@ -128,8 +142,8 @@ def _floats(words: Words) -> tuple[Array, Array]:
     """The numbers, and of which of them that is sure."""
     data, ends = words.data, words.ends
     negative, starts = _signs(words)
-    exponent, once = _places(words, (data | np.uint8(32)) == 101, ends)
-    dot, single = _places(words, data == 46, exponent)
+    exponent, once = _places(words, words.exponents, ends)
+    dot, single = _places(words, words.points, exponent)
     sure = once & single & (dot <= exponent)
     whole, fine = _digits(data, starts, dot)
     sure &= fine
@@ -152,9 +166,8 @@ def _floats(words: Words) -> tuple[Array, Array]:
     return values, sure
 
 
-def _places(words: Words, marked: Array, otherwise: Array) -> tuple[Array, Array]:
-    """Where each word is ``marked``, or ``otherwise``; and which are marked at most once."""
-    places = np.flatnonzero(marked)
+def _places(words: Words, places: Array, otherwise: Array) -> tuple[Array, Array]:
+    """Which of ``places`` is in each word, or ``otherwise``; and which words have at most one."""
     once = np.ones(len(words.starts), bool)
     if len(places) == len(once) and ((places >= words.starts) & (places < words.ends)).all():
         return places, once
