@@ -144,6 +144,27 @@ def _terms(expr: Expr, sign: int) -> list[tuple[int, Expr]]:
     return [(sign, expr)]
 
 
+def linear(expr: Expr) -> list[tuple[int, Expr]]:
+    """What ``expr`` is a sum of, with whole factors: a term a time, constants by themselves."""
+    found: dict[Expr, int] = {}
+    for sign, term in _terms(expr, 1):
+        for factor, part in _multiplied(sign, term):
+            found[part] = found.get(part, 0) + factor
+    return [(factor, part) for part, factor in found.items() if factor]
+
+
+def _multiplied(factor: int, term: Expr) -> list[tuple[int, Expr]]:
+    """A signed term, with the constants by which it is multiplied taken out."""
+    if isinstance(term, Call) and term.op is prim.mul and _exact(term.dtype):
+        for literal, other in (term.args, term.args[::-1]):
+            if isinstance(literal, Literal):
+                by = factor * int(literal.value)
+                return [
+                    pair for sign, part in _terms(other, 1) for pair in _multiplied(by * sign, part)
+                ]
+    return [(factor, term)]
+
+
 def _exact(dtype: Type) -> bool:
     """Whether sums of indices are what they are among the integers."""
     return is_weak(dtype) or (concrete(dtype).kind == "i" and concrete(dtype).itemsize >= 4)
@@ -170,4 +191,4 @@ def total(terms: Any) -> Expr:
     return result + constant if constant >= 0 else result - (-constant)
 
 
-__all__ = ["Affine", "Scope", "affine", "comparison", "given", "is_given", "total"]
+__all__ = ["Affine", "Scope", "affine", "comparison", "given", "is_given", "linear", "total"]

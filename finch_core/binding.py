@@ -301,6 +301,8 @@ class BoundTensor:
     local: bool = False
     fixed: bool = False
     """Whether its memory is not ours to resize."""
+    sizeless: Var | None = None
+    """1 if it was made without a shape, else 0; None where that cannot matter."""
 
     @property
     def fiber(self) -> Fiber:

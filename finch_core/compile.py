@@ -418,6 +418,8 @@ def _record(tensor: BoundTensor) -> asm.Record:
     slots = [asm.Slot(dim, k) for k, dim in enumerate(dims) if isinstance(dim, Var)]
     for part in (*place.scalars, *place.buffers):
         slots.append(asm.Slot(levels[part.level].parts[part.field.name], part.offset))
+    if tensor.sizeless is not None and place.sizeless is not None:
+        slots.append(asm.Slot(tensor.sizeless, place.sizeless))
     return asm.Record(tensor.name, tuple(slots), tensor.local)
 
 

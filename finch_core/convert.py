@@ -78,7 +78,7 @@ def from_array(array: np.ndarray[Any, Any]) -> Tensor:
     start = address_of(array)
     tensor = Tensor.__new__(Tensor)
     tensor.format, tensor.signature, tensor._layout = signature.format, signature, place
-    tensor._record = np.array((*array.shape, start, array.size), np.uint64)
+    tensor._record = np.array((*array.shape, start, array.size, 0), np.uint64)
     tensor.address = record = address_of(tensor._record)
     tensor._arrays = [array.reshape(-1)]
     stop = start + array.nbytes
@@ -104,7 +104,7 @@ def _array_signature(
     format = dense_format(ndim, np.zeros((), dtype)[()], dtype)
     place = layout(format)
     assert [part.offset for part in place.buffers] == [ndim]
-    assert place.words == ndim + 2
+    assert place.words == ndim + 2 + (ndim > 0)
     return tensor_signature(format, fixed=True, readonly=readonly), place
 
 

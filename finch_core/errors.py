@@ -34,6 +34,11 @@ class Span:
         index = self.line - self.source.first_line
         return self.source.lines[index] if 0 <= index < len(self.source.lines) else ""
 
+    def code(self) -> str:
+        """What stands there; nothing where it goes on in other lines."""
+        text = self.text()
+        return text[self.column : self.end_column] if self.end_column <= len(text) else ""
+
     def show(self) -> str:
         """Three lines: the place, the code, and a caret under the code at fault."""
         code = self.text().rstrip("\n")

@@ -206,7 +206,7 @@ class Kernel:
         program = self.program
         given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))
-        found = run(program, given, free)
+        found = run(program, given, free, resize=False)
         results = tuple(found[name] for name in program.results)
         if not results:
             return found

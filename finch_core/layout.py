@@ -26,7 +26,8 @@ class Part:
 
 @frozen
 class Layout:
-    """The record of a format: dimensions first, then scalars, then buffers."""
+    """The record of a format: dimensions first, then scalars, then buffers; then, where there are
+    dimensions, a word that is 1 in a tensor that was made without a shape (``sizeless``)."""
 
     levels: tuple[Format, ...]
     ndim: int
@@ -35,6 +36,7 @@ class Layout:
     words: int
     fields: tuple[dict[str, Part], ...]
     """The places of each level's fields, by name."""
+    sizeless: int | None = None
 
     def part(self, level: int, name: str) -> Part:
         """The place of a field; ``KeyError`` if the level has none of that name."""
@@ -60,4 +62,6 @@ def layout(format: Format) -> Layout:
     parts: tuple[dict[str, Part], ...] = tuple({} for _ in levels)
     for part in (*scalars, *buffers):
         parts[part.level][part.field.name] = part
-    return Layout(levels, ndim, tuple(scalars), tuple(buffers), max(offset, 1), parts)
+    sizeless = offset if ndim else None
+    words_ = max(offset + (ndim > 0), 1)
+    return Layout(levels, ndim, tuple(scalars), tuple(buffers), words_, parts, sizeless)

@@ -34,13 +34,18 @@ from finch_core.reference_wrappers import as_seen, unwrapped
 
 
 def run(
-    program: Program, arguments: Mapping[str, Any], free: Mapping[str, Any] | None = None
+    program: Program,
+    arguments: Mapping[str, Any],
+    free: Mapping[str, Any] | None = None,
+    *,
+    resize: bool = True,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """The tensors that a program wrote or returns, as new dense arrays, by name.
 
     ``arguments`` and ``free`` give each parameter and free name a value: anything with
     ``to_numpy()`` or ``toarray()``, a NumPy array (0-dimensional for a scalar tensor), a wrapper, a
-    mask, or a number.
+    mask, or a number. A NumPy array that is declared takes the size of what is written to it, as a
+    tensor does, or keeps its own without ``resize``, as kernels have it.
     The values are left as they are. Raises ``DimensionMismatch`` where sizes disagree,
     ``OutOfBounds``, and ``TypeError`` for an update with ``missing``.
     """
@@ -49,7 +54,8 @@ def run(
     used = _tensor_names(program)
     arrays = {name: to_array(value) for name, value in values.items() if name in used}
     scalars = {name: value for name, value in values.items() if isinstance(value, _NUMBERS)}
-    extents = _extents(program, arrays, scalars)
+    fixed = set() if resize else {name for name, value in values.items() if _is_fixed(value)}
+    extents = _extents(program, arrays, scalars, values, fixed)
     writer = _Writer.of(program, arrays, scalars, extents)
     lines = [f"    {line}" for line in writer.lines(program.body)]
     written = [name for name in _written(program) if name in arrays or name in program.results]
@@ -66,6 +72,13 @@ def run(
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 """What is given beside tensors: whatever else there is, the program does not use."""
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a declaration leaves the size of an argument as it is."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return bool(getattr(getattr(value, "signature", None), "fixed", False))
 
 
 def to_array(value: Any) -> np.ndarray[Any, Any]:
@@ -97,13 +110,19 @@ def _written(program: Program) -> list[str]:
 
 
 def _extents(
-    program: Program, arrays: Mapping[str, np.ndarray[Any, Any]], scalars: dict[str, Any]
+    program: Program,
+    arrays: Mapping[str, np.ndarray[Any, Any]],
+    scalars: dict[str, Any],
+    values: Mapping[str, Any],
+    fixed: set[str],
 ) -> Extents:
     shapes = {name: array.shape for name, array in arrays.items()}
     for local in program.locals:
         shapes[local.name] = local.shape or (0,) * local.format.ndim
-    fixed = frozenset(local.name for local in program.locals if local.shape is not None)
-    extents = Extents(shapes, scalars, fixed)
+    fixed = fixed | {local.name for local in program.locals if local.shape is not None}
+    sizeless = {name for name, value in values.items() if getattr(value, "_sizeless", False)}
+    sizeless |= {local.name for local in program.locals if local.shape is None}
+    extents = Extents(shapes, scalars, frozenset(fixed), frozenset(sizeless))
     extents.find(program)
     return extents
 

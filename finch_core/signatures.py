@@ -6,7 +6,7 @@ from typing import Any
 
 from finch_core.binding import BoundTensor, TensorLike, bind_level
 from finch_core.builder import Names
-from finch_core.dtypes import Type
+from finch_core.dtypes import INTP, Type
 from finch_core.expressions import Var
 from finch_core.level import Format
 from finch_core.locks import Lock
@@ -137,7 +137,9 @@ def bind(
         return None, None, (Var(names.fresh(name), signature.type),)
     if isinstance(signature, TensorSignature):
         level = bind_level(signature.format, name, names)
-        tensor = BoundTensor(name, signature.format, level, fixed=signature.fixed)
+        open_ = not signature.fixed and signature.format.ndim > 0
+        sizeless = Var(names.fresh(f"{name}_sizeless"), INTP) if open_ else None
+        tensor = BoundTensor(name, signature.format, level, False, signature.fixed, sizeless)
         return tensor, tensor.fiber, ()
     if isinstance(signature, ImplicitSignature):
         own = _scalars(signature.tensor.nscalars, name, names)

@@ -64,6 +64,7 @@ class Tensor:
         self._setup(format)
         if data is None:
             self._empty((0,) * self._layout.ndim)
+            self._mark_sizeless(True)
         elif _is_shape(data):
             self._empty(checked_shape(data, self._layout.ndim))
         else:
@@ -122,6 +123,7 @@ class Tensor:
     def fill(self, shape: tuple[int, ...]) -> None:
         """Make this hold the fill value throughout, with the given shape, in fresh buffers."""
         self._empty(checked_shape(shape, self.ndim))
+        self._mark_sizeless(False)
 
     def _empty(self, shape: tuple[int, ...]) -> None:
         from finch_core.convert import empty_into
@@ -232,11 +234,23 @@ class Tensor:
             words += (start, size)
             if size:
                 spans.append((start, start + array.nbytes))
+        if self._layout.sizeless is not None:
+            words.append(0)
         if words:
             self._record[:] = words
         for part, value in rest:
             self._set_scalar(part, value)
         self._remember(spans)
+
+    def _mark_sizeless(self, sizeless: bool) -> None:
+        """Note whether this has no size because it was made without a shape."""
+        if self._layout.sizeless is not None:
+            self._record[self._layout.sizeless] = sizeless
+
+    @property
+    def _sizeless(self) -> bool:
+        place = self._layout.sizeless
+        return place is not None and bool(self._record[place])
 
     def _set_scalar(self, part: Part, value: Any) -> None:
         raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]

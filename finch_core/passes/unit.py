@@ -9,7 +9,7 @@ import attrs
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
 from finch_core.errors import Span
-from finch_core.expressions import Expr, Index, Var
+from finch_core.expressions import Access, Expr, Index, Var
 from finch_core.notation import Declare, Extent, Freeze, Loop, Program, Stmt, Thaw
 from finch_core.records import define, frozen
 
@@ -54,6 +54,8 @@ class Unit:
     simplifier: Any = None
     fitting: set[tuple[Index, Extent]] = attrs.field(factory=set)
     """Indices whose loops are known to lie within a dimension; others are checked as they run."""
+    plain: dict[Access, Access] = attrs.field(factory=dict)
+    """Accesses of wrappers that wrapperization made, and what they were before."""
     costly: list[Discordance] = attrs.field(factory=list)
     """Reads that go against the order of the storage, and pay for it."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)

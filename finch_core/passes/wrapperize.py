@@ -25,13 +25,15 @@ def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
     wrappers = [w for w in found if hasattr(w, "match_access")]
     wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # indices in their own order
     masks = [m for m in found if hasattr(m, "match_condition")]
-    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks))
+    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks), unit.plain)
     return pass_.stmt(stmt, Scope(bound=changes_of_mode(stmt)))
 
 
 class _Wrapperizer:
-    def __init__(self, wrappers: tuple[Any, ...], masks: tuple[Any, ...]) -> None:
-        self.wrappers, self.masks = wrappers, masks
+    def __init__(
+        self, wrappers: tuple[Any, ...], masks: tuple[Any, ...], plain: dict[Access, Access]
+    ) -> None:
+        self.wrappers, self.masks, self.plain = wrappers, masks, plain
 
     def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
         inner = scope
@@ -56,10 +58,15 @@ class _Wrapperizer:
 
     def access(self, node: Expr, scope: Scope) -> Expr:
         """``node`` after all wrappers; a mask may make a comparison of an access of it."""
+        plain = None
         while isinstance(node, Access):
+            if plain is None and None not in node.tensor.dims:
+                plain = node
             matches = (wrapper.match_access(node, scope) for wrapper in self.wrappers)
             found = next((match for match in matches if match is not None), None)
             if found is None:
                 break
             node = found
+        if plain is not None and isinstance(node, Access) and node is not plain:
+            self.plain[node] = plain
         return node

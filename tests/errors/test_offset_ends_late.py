@@ -11,7 +11,7 @@ def shifted(y, x):
 
 def test_offset_ends_late():
     expected = """\
-the range ends at 4, and dimension 0 of offset(x, (1,)) has size 3
+the range ends at 4, and index i of x[i + 1] at 3
   line 3
     y[i] += x[i + 1]
             ^^^^^^^^

@@ -12,7 +12,7 @@ from wrapper_support import BACKENDS, MATRICES, QUICK, VECTORS, arrays, check, d
 
 from finch_core import FormatError, Tensor, coalesce
 from finch_core.level import Format
-from finch_levels import Element, Scalar, SparseList
+from finch_levels import Dense, Element, Scalar, SparseList
 
 both_vectors = pytest.mark.parametrize("format", VECTORS, ids=str)
 all_matrices = pytest.mark.parametrize("format", MATRICES, ids=str)
@@ -80,7 +80,7 @@ def test_out_of_bounds_reads_are_missing(format: Format) -> None:
         np.testing.assert_array_equal(found, padded[:-2] + 10 * x + 100 * padded[2:])
         found = check(gathered, dense(1), X, np.array(at, int))
         np.testing.assert_array_equal(found, [x[i] if 0 <= i < n else -1 for i in at])
-        check(missing_both, dense(1), X)
+        check(missing_both, lambda: Tensor(Dense(Element(0.0)), (n,)), X)
 
     property_()
 

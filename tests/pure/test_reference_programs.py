@@ -113,14 +113,16 @@ def test_a_shift_moves_the_extent():
     np.testing.assert_array_equal(call(kernel, y=np.zeros(3), x=np.arange(3.0))["y"], [0, 1, 2])
 
 
-def test_an_index_below_zero_is_refused():
+def test_an_index_that_writes_does_not_begin_below_zero():
     def kernel(y, x):
         y[...] = 0
         for i in _:
             y[i] = x[i + 2]
 
+    found = call(kernel, y=np.zeros(0), x=np.arange(5.0))["y"]
+    np.testing.assert_array_equal(found, [2, 3, 4])
     with pytest.raises(DimensionMismatch, match="the index 'i' has ranges"):
-        call(kernel, y=np.zeros(0), x=np.arange(5.0))
+        run(parse(kernel), {"y": np.zeros(5), "x": np.arange(5.0)}, resize=False)
 
 
 def test_a_convolution_reads_sums_of_indices():
