@@ -89,19 +89,19 @@ class Dim:
     """A class of dimensions that must be equal and of the indices that run over them.
 
     All end at one place, ``stop``. A dimension begins at 0, and so do indices that are not in
-    ``begins``. ``known`` is what accesses say of them; ``own`` are the present dimensions of
-    tensors that are declared with this dimension, ``ranges`` the ranges with which those are
-    written, ``fits`` those with which they are only read; ``cut`` are the indices that write a
-    tensor unshifted, and so do not begin below 0. Where an index is shifted in an access of a
-    declared tensor, ``written`` has the indices that write this dimension, ``read`` the dimensions
-    that this index reads.
+    ``begins``. ``known`` is what accesses say of them. ``own`` are the present dimensions of
+    tensors that are declared with this dimension, with the number of the declaration; ``ranges``
+    the ranges with which those are written, ``fits`` those with which they are only read. ``cut``
+    are the indices that write a tensor unshifted, and so do not begin below 0. Where an index is
+    shifted in an access of a declared tensor, ``written`` has the indices that write this
+    dimension, ``read`` the dimensions that this index reads.
     """
 
     parent: Dim | None = None
     known: list[Known] = attrs.field(factory=list)
     ranges: list[Range] = attrs.field(factory=list)
     fits: list[Range] = attrs.field(factory=list)
-    own: list[tuple[BoundTensor, Expr]] = attrs.field(factory=list)
+    own: list[tuple[int, BoundTensor, Expr]] = attrs.field(factory=list)
     cut: list[Index] = attrs.field(factory=list)
     reaches: list[Reach] = attrs.field(factory=list)
     written: list[Relation] = attrs.field(factory=list)
@@ -129,6 +129,12 @@ class Dim:
 
 
 _LISTS = ("known", "ranges", "fits", "own", "cut", "reaches", "written", "read")
+
+
+def first_own(dim: Dim) -> tuple[BoundTensor, Expr]:
+    """The tensor that is declared first with this dimension, and the size that it has."""
+    _, tensor, size = min(dim.own, key=lambda own: own[0])
+    return tensor, size
 
 
 def moved(extent: Extent, shift: Expr) -> Extent:

@@ -11,6 +11,7 @@ from finch_core.dimensions import (
     Reach,
     Terms,
     at_least_zero,
+    first_own,
     greatest,
     is_plain,
     least,
@@ -44,7 +45,7 @@ class Solver:
             dim.solving = True
             self.reach(dim)
             if dim.stop is None and dim.own:
-                dim.stop, dim.source = dim.own[0][1], "own"
+                dim.stop, dim.source = first_own(dim)[1], "own"
             dim.solving = False
             self.fit_all(dim)
         return dim.stop

@@ -202,9 +202,9 @@ class Extents:
         if found is None or found[0] is not loop:
             return
         shift = found[1]
-        if self.resized(place) and place.written:
+        if place.declare is not None and place.written:
             if isinstance(place.expr, Index):
-                yield None, size
+                yield None if self.resized(place) else 0, size
         else:
             yield -shift, None if size is None else size - shift
 
@@ -256,7 +256,8 @@ class Extents:
 
     def check_write(self, place: _Place) -> None:
         """Refuse a write over a range that goes beyond its dimension."""
-        found = self.shifted(place) if place.written and self.resized(place) else None
+        declared = place.written and place.declare is not None
+        found = self.shifted(place) if declared else None
         if found is None:
             return
         range_, size = self.range_of(found[0], self.loops), self.size(place)

@@ -43,6 +43,7 @@ from finch_core.dimensions import (
     Relation,
     Shifted,
     begins_at_0,
+    first_own,
     moved,
     shifted,
 )
@@ -96,7 +97,7 @@ class _Dimensionalizer:
                 for k, e in enumerate(present)
             ]
         else:
-            dims = [Dim(own=[(tensor, extent.stop)]) for extent in present]
+            dims = [Dim(own=[(len(self.declarations), tensor, extent.stop)]) for extent in present]
         self.declared[tensor] = self.declarations[id(stmt)] = dims
 
     def present(self, stmt: Declare) -> list[Extent]:
@@ -231,7 +232,7 @@ class _Dimensionalizer:
                 f"nothing fixes the extent of {name}", span=stmt.span, hint=hint
             )
         if dim.source == "own":
-            self.has_size(stmt, *dim.own[0])
+            self.has_size(stmt, *first_own(dim))
         extent = dim.extent(stmt.index)
         assert extent is not None
         assert stmt.index not in dim.cut or begins_at_0(extent), "an output is written before 0"

@@ -1,0 +1,25 @@
+import math
+
+import pytest
+from error_support import refusal
+
+from finch_core import FormatError, kernel
+from finch_levels import Scalar
+
+
+@kernel
+def count(s, c):
+    s[...] = 0
+    for i in range(0, c):
+        s[()] += 1
+
+
+@pytest.mark.parametrize("bound", [2.5, 3.0, math.nan, math.inf, 1e300])
+def test_range_float(bound):
+    expected = """\
+the range of i ends at a number that is not whole, of float
+  line 3
+    for i in range(0, c):
+    ^^^^^^^^^^^^^^^^^^^^^
+  hint: pass a whole number, or cast it, as in range(int(c))"""
+    assert refusal(FormatError, count, Scalar(0), bound) == expected
