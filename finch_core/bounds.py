@@ -18,7 +18,7 @@ import attrs
 from finch_core.binding import TensorLike
 from finch_core.dtypes import Type
 from finch_core.errors import OutOfBounds, Span
-from finch_core.expressions import TRUE, Access, Expr, Index, Name, lift
+from finch_core.expressions import TRUE, Access, Expr, Index, Literal, Name, lift
 from finch_core.guards import accesses, as_condition, conjuncts
 from finch_core.looplets.run import Run
 from finch_core.notation import Extent, Loop
@@ -80,18 +80,27 @@ def _check(
 ) -> None:
     lower, upper = extent.start, extent.stop
     what = _dimension(access)
+    first, last, size = (_after(lower, end) for end in (start, stop, upper))
     if is_unit(Extent(start, stop)):
         inside = within(ctx, start, extent)
         message = f"index {{0}} is out of bounds for {what} of size {{1}}"
-        ctx.require(inside, OutOfBounds, message, start, upper, span=access.span, hint=hint)
+        ctx.require(inside, OutOfBounds, message, first, size, span=access.span, hint=hint)
         return
     with ctx.prover.assuming(start < stop):
         inside = _both(ctx, lower <= start, stop <= upper)
     message = f"range({{0}}, {{1}}) is not within {what} of size {{2}}"
     ctx.require(
         (stop <= start).or_(inside),
-        OutOfBounds, message, start, stop, upper, span=access.span, hint=hint,
+        OutOfBounds, message, first, last, size, span=access.span, hint=hint,
     )  # fmt: skip
+
+
+def _after(lower: Expr, end: Expr) -> Expr:
+    """An end as the dimension itself counts, which begins at 0, where an access is shifted."""
+    shift = lower.value if isinstance(lower, Literal) else None
+    if shift is None:
+        return end - lower
+    return end if shift == 0 else end + -int(shift) if shift < 0 else end - int(shift)
 
 
 def within(ctx: Context, at: Expr, extent: Extent) -> Expr:

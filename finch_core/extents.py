@@ -100,7 +100,9 @@ class Solver:
             return
         hint = first.hint or other.hint
         if end == "start":
-            message, hint = f"{first.what} starts at {{0}}, but {other.what} at {{1}}", _START
+            assert other.index is not None
+            message = f"{first.what} starts at {{0}}, but {other.what} at {{1}}"
+            hint = _START.format(other.index.name)
         elif is_plain(first.what) and is_plain(other.what):
             message = f"{first.what} is {{0}}, but {other.what} is {{1}}"
         else:
@@ -183,6 +185,6 @@ class Solver:
 
 _SAME_INDEX = "dimensions with the same index must be equal; range(0, n) indexes a part of one"
 _START = (
-    "loop over what both have, as in range(1, n); or A[~(i - 1)], with coalesce, takes an index "
-    "that may be out of bounds"
+    "a condition does not change where a loop begins: write the range, as in for {0} in "
+    "range(1, n), or read A[~({0} - 1)], which is missing beyond the ends"
 )

@@ -25,7 +25,7 @@ from finch_core.errors import (
     count,
 )
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, alike, cast
-from finch_core.notation import Declare, Define, Freeze, Loop, Stmt, Thaw, Update
+from finch_core.notation import Declare, Define, Extent, Freeze, Loop, Stmt, Thaw, Update
 from finch_core.operators import literal_value
 from finch_core.outcomes import outcomes
 from finch_core.passes.unit import Unit
@@ -46,6 +46,8 @@ class _Scopes:
         if isinstance(stmt, Loop):
             index = Index(self.names.fresh(stmt.index.name))
             extent: Any = None if stmt.extent is None else self.expr(stmt.extent, scope, stmt.span)
+            if extent is not None:
+                self.range(stmt.index.name, extent, stmt.span)
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
             return Loop(index, extent, body, span=stmt.span)
         if isinstance(stmt, Define):
@@ -63,6 +65,17 @@ class _Scopes:
         for expr in exprs:
             self.type_of(expr, stmt.span)
         return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
+
+    def range(self, name: str, extent: Extent, span: Span | None) -> None:
+        """Refuse a range whose ends are no whole numbers."""
+        for end, how in ((extent.start, "starts"), (extent.stop, "ends")):
+            type_ = concrete(self.type_of(end, span))
+            if type_.kind not in "biu":
+                raise FormatError(
+                    f"the range of {name} {how} at a number of {type_}, not at a whole one",
+                    span=span,
+                    hint="give a whole number, or cast it, as in range(int(n))",
+                )
 
     def update(self, stmt: Update, scope: dict[str, Expr]) -> Stmt:
         target: Any = self.expr(stmt.target, scope, stmt.span)

@@ -11,15 +11,15 @@ from finch_levels import Scalar
 def count(s, c):
     s[...] = 0
     for i in range(0, c):
-        s[()] += 1
+        s[()] += i
 
 
 @pytest.mark.parametrize("bound", [2.5, 3.0, math.nan, math.inf, 1e300])
 def test_range_float(bound):
     expected = """\
-the range of i ends at a number that is not whole, of float
+the range of i ends at a number of float64, not at a whole one
   line 3
     for i in range(0, c):
-    ^^^^^^^^^^^^^^^^^^^^^
-  hint: pass a whole number, or cast it, as in range(int(c))"""
+        ^
+  hint: give a whole number, or cast it, as in range(int(n))"""
     assert refusal(FormatError, count, Scalar(0), bound) == expected

@@ -18,6 +18,6 @@ dimension 0 of V starts at 0, but index t of A[t - 1, s] at 1
   line 5
     V[t, s] += A[t - 1, s]
                ^^^^^^^^^^^
-  hint: a condition changes no extent: write a range, for t in range(1, n), or read A[~(t - 1), s] \
-and what it is beyond the ends, coalesce(A[~(t - 1), s], 0)"""
+  hint: a condition does not change where a loop begins: write the range, as in for t in \
+range(1, n), or read A[~(t - 1)], which is missing beyond the ends"""
     assert refusal(DimensionMismatch, delayed, np.zeros((20, 4)), np.ones((20, 4))) == expected

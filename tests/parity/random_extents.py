@@ -87,7 +87,9 @@ def read(rng: random.Random, name: str, index: Index) -> Expr:
     if kind < 0.15:
         at = rng.choice((index * 2, index * 3 + c, lift(4) - index, index * -2 + 5))
     elif kind < 0.3:
-        at = rng.choice((index + STEP, index + STEP + c, index * 2 + STEP, index + STEP * 2, index - STEP))
+        at = rng.choice(
+            (index + STEP, index + STEP + c, index * 2 + STEP, index + STEP * 2, index - STEP)
+        )
     elif kind < 0.45:
         at = rng.choice((index + SHIFT, index - SHIFT))
     elif kind < 0.55:

@@ -116,7 +116,9 @@ def test_the_product_with_a_shifted_matrix() -> None:
 def test_an_array_takes_a_shifted_read_of_its_own_length() -> None:
     x = np.arange(6.0)
     np.testing.assert_array_equal(result(ahead, np.zeros(4), x, 2), x[2:])
-    refused(ahead, np.zeros(6), x, 2, match=r"dimension 0 of y ends at 6, but index i of x\[i \+ c\]")
+    refused(
+        ahead, np.zeros(6), x, 2, match=r"dimension 0 of y ends at 6, but index i of x\[i \+ c\]"
+    )
     refused(ahead, np.zeros(7), x, -1, match=r"starts at 0, but index i of x\[i \+ c\] at 1")
 
 
