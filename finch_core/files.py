@@ -217,6 +217,11 @@ def _write_frostt(content: Content) -> bytes:
     if not isinstance(content, Coordinates):
         coords = tuple(index.ravel() for index in np.indices(content.shape))
         content = Coordinates(content.shape, coords, content.ravel())
+    if not len(content.values):
+        raise FormatError(
+            "a .tns file tells its dimensions by its entries, and the tensor has none",
+            hint="a .ttx or .npz file takes it",
+        )
     if content.values.dtype.kind == "c":
         raise FormatError("a .tns file holds real values, the tensor has complex ones")
     return numbers_text([index + 1 for index in content.coords], content.values)
@@ -245,6 +250,10 @@ def _write_npz(content: Content) -> bytes:
 
 def _check_zero_filled(content: Content) -> None:
     values = content.values if isinstance(content, Coordinates) else content
+    if not content.shape:
+        raise FormatError(
+            "the file format has no tensors without dimensions", hint="write an .npz file"
+        )
     if values.dtype.names is not None:
         raise FormatError("the file format holds numbers, the tensor tuples")
     if isinstance(content, Coordinates) and content.fill != 0:

@@ -18,7 +18,7 @@ from finch_core.file_contents import (
 )
 from finch_core.number_text import NotANumber, number
 from finch_core.records import frozen
-from finch_core.text_tables import Column, TextFile, read_table
+from finch_core.text_tables import Column, TextFile, read_table, shown
 
 INDEX = np.dtype(np.int64)
 REAL = np.dtype(np.float64)
@@ -84,19 +84,15 @@ def _header(file: TextFile) -> Header:
     for (what, known), word in zip(tables, words[1:], strict=True):
         if word not in known:
             raise file.error(
-                f"the {what} {_shown(word)} is not known",
+                f"the {what} {shown(word)} is not known",
                 hint=f"it can be {quote(name.decode() for name in known)}",
             )
     header = Header(*words[1:])
     if header.layout == b"array" and header.field == b"pattern":
         raise file.error("the field 'pattern' goes with coordinates, not with an array")
     if header.kind != b"matrix" and header.symmetry != b"general":
-        raise file.error(f"only matrices have the symmetry {_shown(header.symmetry)}")
+        raise file.error(f"only matrices have the symmetry {shown(header.symmetry)}")
     return header
-
-
-def _shown(word: bytes) -> str:
-    return repr(word[:40].decode("ascii", "backslashreplace"))
 
 
 def _sizes(file: TextFile) -> tuple[int, ...]:
@@ -106,7 +102,7 @@ def _sizes(file: TextFile) -> tuple[int, ...]:
     try:
         sizes = tuple(number(k, word, INDEX) for k, word in enumerate(words))
     except NotANumber as error:
-        raise file.error(f"the size {_shown(error.word)} is no integer in range") from None
+        raise file.error(f"the size {shown(error.word)} is no integer in range") from None
     if min(sizes) < 0:
         raise file.error(f"the size {min(sizes)} is negative")
     return sizes

@@ -81,7 +81,6 @@ class TextFile:
             if not block.endswith(b"\n"):
                 self.line += block.count(b"\n")
                 block += self.next_line()
-                self.line -= not block.endswith(b"\n")
             else:
                 self.line += block.count(b"\n")
             if not block.isspace():
@@ -168,13 +167,17 @@ def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[A
             values = mine.numbers(column.dtype)
         except NotANumber as error:
             line = first + _lines_before(block, words, error.position * step)
-            shown = error.word if len(error.word) < 40 else error.word[:36] + b"..."
-            text = shown.decode("ascii", "backslashreplace")
-            raise file.error(f"{text!r} is no {column.what}", line) from None
+            raise file.error(f"{shown(error.word)} is no {column.what}", line) from None
         if column.least is not None and len(values):
             _check_range(file, first, block, words, column, values, step)
         result.append(values)
     return result
+
+
+def shown(word: bytes) -> str:
+    """A word for a message: in quotes, with escapes for what is not ASCII, and not all of it where
+    it is long."""
+    return repr(word if len(word) < 40 else word[:36] + b"...")[1:]
 
 
 def _check_range(

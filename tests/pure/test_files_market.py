@@ -95,6 +95,14 @@ MALFORMED = {
     "row out of range": (HEADER + "2 2 1\n3 1 1\n", "line 3: the index 3 is not from 1 to 2"),
     "no number": (HEADER + "2 2 2\n1 1 1\n2 2 x\n", "line 4: "),
     "too few": (HEADER + "2 2 3\n1 1 1\n2 2 1\n", "line 5: 3 entries expected, only 2 found"),
+    "too few, and no last end of a line": (
+        HEADER + "2 2 3\n1 1 1\n2 2 1",
+        "line 5: 3 entries expected, only 2 found",
+    ),
+    "a byte 0": (HEADER + "2 2 1\n1 1 1\0\n", "line 3: '1\\x00' is no value"),
+    "a line of a byte 0": (HEADER + "2 2 1\n1 1 1\n\0", "line 4: 3 numbers expected, 1 found"),
+    "a word that is no text": (HEADER.replace("real", "r\xe9el"), "line 1: the field 'r\\xc3"),
+    "no square": (HEADER.replace("general", "symmetric") + "2 3 0\n", "line 2: a matrix of shape"),
     "too many": (HEADER + "2 2 1\n1 1 1\n2 2 1\n", "line 4: "),
     "more than memory holds": (
         HEADER + "3 3 100000000000000\n1 1 1\n",

@@ -69,3 +69,15 @@ def test_text_files_have_fill_zero(ending: str) -> None:
 def test_a_matrix_file_takes_matrices() -> None:
     with pytest.raises(FormatError, match="has 2 dimensions, the tensor 3"):
         WRITERS[".mtx"](TENSOR)
+
+
+@pytest.mark.parametrize("ending", [".ttx", ".tns"])
+def test_text_files_hold_no_scalar(ending: str) -> None:
+    with pytest.raises(FormatError, match=r"no tensors without dimensions\n.*\.npz"):
+        WRITERS[ending](np.array(3.0))
+
+
+@pytest.mark.parametrize("written", [np.zeros((0, 3)), listed(np.zeros((2, 3)))])
+def test_coordinates_without_a_shape_need_an_entry(written: Content) -> None:
+    with pytest.raises(FormatError, match="tells its dimensions by its entries"):
+        WRITERS[".tns"](written)
