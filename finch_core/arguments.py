@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from _cffi_backend import FFI
 
-from finch_core.dtypes import Type, concrete, type_of
+from finch_core.dtypes import SUPPORTED, Type, concrete, is_tuple, type_of
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.notation import Program
 from finch_core.signatures import ScalarSignature, scalar_signature, tensor_signature
@@ -26,6 +26,11 @@ class Number:
         known = _SIGNATURES.get(type(value)) or _signature(type_of(value))
         self.signature, self._kind = known
         self.value = value
+
+    @property
+    def fits(self) -> bool:
+        """Whether a plain integer is one of 64 bits with a sign."""
+        return type(self.value) is not int or -(2**63) <= self.value < 2**63
 
     def words(self) -> tuple[Any, ...]:
         """The values by which it is passed (see ``abi``)."""
@@ -60,6 +65,12 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
             _require_writeable(value, name, program)
         return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
+        if isinstance(value, np.generic) and not _is_supported(value.dtype):
+            raise FormatError(
+                f"{name} is a {type(value).__name__}, which a kernel does not take",
+                span=program.spans.get(name),
+                hint="pass a bool, an integer, or a number in single or double precision, float(x)",
+            )
         if written:
             raise KernelSyntaxError(
                 f"{name} is written, and a number was passed",
@@ -82,6 +93,10 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
         span=program.spans.get(name),
         hint="pass a Tensor, a NumPy array, a SciPy sparse array or a number",
     )
+
+
+def _is_supported(dtype: np.dtype[Any]) -> bool:
+    return dtype in SUPPORTED or is_tuple(dtype)
 
 
 SMALL_BYTES, SMALL_EXTENT = 1 << 15, 1 << 12

@@ -202,13 +202,31 @@ def convert_into(out: Tensor, data: Any) -> None:
             hint="nest one level a dimension, ending in a leaf",
         )
     if not in_order(source):
-        shape, coords, values = to_coordinates(source)
-        fill = source.fill_value
-        source = from_sorted(shape, *_sorted(shape, coords, values), fill)
+        source = _in_order(source)
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
     out._record[: out.ndim] = source.shape
     _kernel(program, Options())(out, source)
+
+
+def _in_order(source: Any) -> Any:
+    """What a wrapper shows, as something that can be read in the order of its indices: the wrapper
+    itself, unless it permutes them. Raises ``FormatError`` where it does not begin at 0."""
+    if hasattr(source, "coordinates"):
+        shape, coords, values = to_coordinates(source)
+        return from_sorted(shape, *_sorted(shape, coords, values), source.fill_value)
+    inner = source
+    while not isinstance(inner, Tensor):
+        if not getattr(inner, "has_array", False):
+            name = getattr(inner, "name", type(inner).__name__)
+            raise FormatError(
+                f"what {name} makes is no data of a tensor: its dimensions do not begin at 0",
+                hint="read it in a kernel, into a tensor of its own",
+            )
+        if hasattr(inner, "coordinates"):  # it permutes what is below
+            return from_array(np.ascontiguousarray(source.to_numpy()))
+        inner = inner.tensor
+    return source
 
 
 def _stores_all(format: Format) -> bool:
@@ -216,8 +234,10 @@ def _stores_all(format: Format) -> bool:
     return all(level.stores_fill or level.is_leaf for level in format.levels())
 
 
-def _keeps_fills(source: Tensor, out: Tensor) -> bool:
+def _keeps_fills(source: Any, out: Tensor) -> bool:
     """Whether a fill that ``source`` stores is one for ``out``, and was put there on purpose."""
+    while not isinstance(source, Tensor):
+        source = source.tensor
     if source.ndim and list(source.format.levels())[-2].pads:
         return False
     return bool(source.fill_value == out.fill_value)
@@ -230,14 +250,17 @@ def in_order(source: Any) -> bool:
 
 def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the indices (an array a dimension) and the values of what ``source`` stores."""
+    if not hasattr(source, "coordinates"):
+        return stored_coordinates(source)
     shape, coords, values = source.coordinates()
     return shape, list(coords), values
 
 
-def stored_coordinates(tensor: Tensor) -> tuple[tuple[int, ...], list[Any], Any]:
+def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, indices and values of all that is stored, in order; of formats that store
     stretches of indices (see ``convert_into``) what differs from the fill."""
-    compressed = tensor.to(coordinate_format(tensor.ndim, tensor.fill_value, tensor.dtype))
+    format = coordinate_format(tensor.ndim, tensor.fill_value, tensor.dtype)
+    compressed = Tensor(format, tensor)
     buffers = compressed.buffers
     coords: list[Any] = []
     for k in range(tensor.ndim):

@@ -19,10 +19,10 @@ from finch_core.abi import (
     MOVED,
     CompiledKernel,
 )
-from finch_core.arguments import are_small, as_tensor, is_writeable
+from finch_core.arguments import Number, are_small, as_tensor, is_writeable
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, local_records
-from finch_core.errors import IndexOverflow, LifecycleError
+from finch_core.errors import FormatError, IndexOverflow, LifecycleError
 from finch_core.locks import Lock
 from finch_core.notation import Declare, Program, Update
 from finch_core.signatures import Signature, TensorSignature
@@ -102,7 +102,21 @@ class Entry:
             words = [value.address for value in values]
         else:
             words = [word for value in values for word in value.words()]
-        return self.call(words, given, values)
+        try:
+            return self.call(words, given, values)
+        except OverflowError:
+            self._refuse_wide(values)
+            raise
+
+    def _refuse_wide(self, values: Sequence[Any]) -> None:
+        """Raise ``FormatError`` if one of the arguments is an integer of more than 64 bits."""
+        for name, value in zip(self._names, values, strict=True):
+            if value.__class__ is Number and not value.fits:
+                raise FormatError(
+                    f"{name} is {value.value}, which does not fit in int64",
+                    span=self.lowered.program.spans.get(name),
+                    hint="pass a float, or np.uint64(n) up to 2**64 - 1",
+                ) from None
 
     def _finish(self) -> None:
         """Put the kernel in the place of its draft; calls that run meanwhile end in the draft."""

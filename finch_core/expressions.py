@@ -145,8 +145,19 @@ class Literal(Expr):
     def dtype(self) -> Type:
         return self.type
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether this is a plain integer beyond those of 64 bits with a sign."""
+        return self.type is int and not -_WIDE <= self.value < _WIDE
+
+    def cast_to(self, dtype: np.dtype[Any]) -> Literal:
+        """This constant as ``dtype``. A plain integer is no int64 on its way to a float."""
+        plain = self.type is int and self.value.__class__ is int
+        value = self.value if plain else literal_value(self.value, self.type)
+        return Literal(literal_value(value, dtype), dtype, self.structural)
+
     def _key(self) -> tuple[Any, ...]:
-        bits = literal_value(self.value, self.type).tobytes()
+        bits: Any = self.value if self.is_wide else literal_value(self.value, self.type).tobytes()
         return (bits, is_weak(self.type), self.type, self.structural)
 
     def _is_plain(self) -> bool:
@@ -396,8 +407,7 @@ def cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
     if isinstance(value, Literal):
         if same(value.type, dtype):
             return value
-        return Literal(literal_value(literal_value(value.value, value.type), dtype), dtype,
-                       value.structural)  # fmt: skip
+        return value.cast_to(dtype)
     return value if same(value.dtype, dtype) else Cast(value, dtype)
 
 
@@ -464,10 +474,27 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     """The value of ``op`` on constants, in the types that its typing rule gives: structural if it
     is a structural operand still, up to its sign (``-0.0``, ``0 / 2``, ``max(0, 0)``)."""
     wanted, result = op.typing(tuple(a.type for a in args))
+    if result is int and (exact := _exact(op, args)) is not None:
+        return Literal(exact, int)
     values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
     value = op.evaluate(*values)
     value = result(value) if isinstance(result, type) else literal_value(value, result)
     return Literal(value, result, _remains_fill(args, value, result))
+
+
+def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
+    """The value of ``op`` on plain integers where it is beyond those of 64 bits with a sign; what
+    it meets says whether it may stand there (``2**63`` is a number among floats)."""
+    numbers = [int(arg.value) for arg in args]
+    bits = sum(number.bit_length() for number in numbers)
+    if op is prim.power:
+        bits = numbers[0].bit_length() * abs(numbers[1])
+    if not 63 <= bits <= 1000 or op not in (prim.add, prim.sub, prim.mul, prim.neg, prim.power):
+        return None
+    if op is prim.power and numbers[1] < 0:
+        return None
+    exact = int(op.evaluate(*(np.array(number, object) for number in numbers)))
+    return None if -_WIDE <= exact < _WIDE else exact
 
 
 def _remains_fill(args: tuple[Literal, ...], value: Any, result: Type) -> bool:

@@ -16,7 +16,18 @@ import numpy as np
 from finch_core import primitives as prim
 from finch_core.dtypes import BOOL, Type, concrete, is_weak, same, type_of
 from finch_core.errors import OutOfBounds
-from finch_core.expressions import Access, Call, Cast, Expr, Index, Literal, Modified, Name, Var
+from finch_core.expressions import (
+    Access,
+    Call,
+    Cast,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+    Var,
+    fold_literals,
+)
 from finch_core.missing_value import Missing, MissingType, coalesce, missing
 from finch_core.operators import Operator, cast_value, literal_value
 from finch_core.records import define, frozen
@@ -68,6 +79,11 @@ class Emitter:
         if isinstance(node, Cast):
             return self.cast(self.emit(node.value), node.type)
         assert isinstance(node, Call)
+        literals = [arg for arg in node.args if isinstance(arg, Literal) and arg.type is int]
+        if literals and len(literals) == len(node.args):
+            folded = fold_literals(node.op, tuple(literals))
+            if folded.is_wide:  # as a program has it, that is no number of 64 bits with a sign
+                return self.emit(folded)
         return self.call(node)
 
     # -- accesses ---------------------------------------------------------------------------

@@ -40,7 +40,6 @@ from finch_core.assembly_rewrite import (
 from finch_core.builder import Names
 from finch_core.dtypes import BOOL, INTP, concrete, is_tuple, is_weak, tuple_fields
 from finch_core.expressions import Buffer, Call, Cast, Expr, Invoke, Literal, Load, Var, cast
-from finch_core.operators import literal_value
 
 DType = np.dtype[Any]
 _LAZY = (prim.and_, prim.or_, prim.ifelse)
@@ -205,10 +204,7 @@ class _Typing:
 
 def _literal(expr: Literal, dtype: DType) -> Literal:
     """A constant as ``dtype`` (``expressions.cast`` takes the weak ``int`` for int64)."""
-    if not is_weak(expr.type) and expr.type == dtype:
-        return expr
-    value = literal_value(literal_value(expr.value, expr.type), dtype)
-    return Literal(value, dtype, expr.structural)
+    return expr if not is_weak(expr.type) and expr.type == dtype else expr.cast_to(dtype)
 
 
 def _variable(var: Var) -> Var:

@@ -3,6 +3,7 @@ as an argument of a kernel (paper, section "Wrapperization")."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -101,6 +102,18 @@ class Wrapped(TensorLike):
             tensor = tensor.inner
         indices = (*node.indices[:k], index, *node.indices[k + 1 :])
         return attrs.evolve(node, tensor=cls(tensor, parts), indices=indices)
+
+
+def whole(value: Any, what: str) -> int:
+    """``value`` as an integer of 64 bits; ``FormatError`` that says ``what`` it is otherwise."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        shown = f"{type(value).__name__} {value!r}"
+        raise FormatError(f"{what} is an integer, not {shown}") from None
+    if not -(2**63) <= number < 2**63:
+        raise FormatError(f"{what} of {number} is too large: integers have 64 bits")
+    return number
 
 
 def _shown(part: Any) -> str:

@@ -9,6 +9,7 @@ from finch_core.expressions import Access, Expr, Var, lift
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.signatures import ImplicitSignature, implicit_signature
+from finch_core.wrapping import whole
 from finch_wrappers.masking import Mask, Row, is_row
 
 
@@ -36,7 +37,7 @@ class BandMask(Mask):
         return _SIGNATURE
 
     def words(self) -> tuple[Any, ...]:
-        return (int(self.lo), int(self.hi))
+        return whole(self.lo, "the bound of a band"), whole(self.hi, "the bound of a band")
 
     def bind(self, scalars: tuple[Var, ...]) -> BandMask:
         return BandMask(*scalars)

@@ -17,7 +17,7 @@ from finch_core.looplets.transform import Transform, minus
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
 from finch_core.views import Example, Place, View
-from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
+from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
 
 
 class Offset(Wrapped):
@@ -88,7 +88,7 @@ def offset(tensor: Any, *deltas: Any) -> OffsetTensor:
             f"{count(len(given), 'shift')} for {count(tensor.ndim, 'dimension')}",
             hint="one integer a dimension, 0 where nothing is shifted",
         )
-    return OffsetTensor(tensor, (), tuple(int(d) for d in given))
+    return OffsetTensor(tensor, (), tuple(whole(d, "a shift") for d in given))
 
 
 @hookimpl

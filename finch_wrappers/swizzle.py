@@ -18,6 +18,7 @@ from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.signatures import Signature, wrapped_signature
 from finch_core.views import Example, View
+from finch_core.wrapping import whole
 
 
 class SwizzleTensor:
@@ -33,7 +34,7 @@ class SwizzleTensor:
         from finch_core.convert import wrapped
 
         tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
-        perm = tuple(int(p) for p in perm)
+        perm = tuple(whole(p, "an entry of a permutation") for p in perm)
         if sorted(perm) != list(range(tensor.ndim)):
             raise DimensionMismatch(
                 f"{perm} is no permutation of {count(tensor.ndim, 'dimension')}",

@@ -21,7 +21,7 @@ from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.views import Example, View
-from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen
+from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
 from finch_wrappers.offset import Offset
 
 if TYPE_CHECKING:
@@ -164,12 +164,13 @@ def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:
 
     The two new dimensions fix no extents. Raises ``DimensionMismatch`` if there is no such one.
     """
+    dim = whole(dim, "a dimension")
     if not 0 <= dim < tensor.ndim:
         raise DimensionMismatch(
             f"there is no dimension {dim} in a tensor of {count(tensor.ndim, 'dimension')}",
             hint="dimensions count from 0",
         )
-    return ToeplitzTensor(tensor, int(dim))
+    return ToeplitzTensor(tensor, dim)
 
 
 @hookimpl

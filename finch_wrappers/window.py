@@ -15,7 +15,7 @@ from finch_core.looplets.transform import Transform
 from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
 from finch_core.views import Example, Place, View
-from finch_core.wrapping import Wrapped, WrapperTensor
+from finch_core.wrapping import Wrapped, WrapperTensor, whole
 from finch_wrappers.offset import OffsetTensor, offset
 from finch_wrappers.protocolize import ProtocolizedTensor
 from finch_wrappers.swizzle import SwizzleTensor
@@ -133,7 +133,16 @@ def _pair(bound: Any, size: int) -> Bounds | None:
                 hint="give its ends alone, slice(a, b) or (a, b)",
             )
         return (start, max(start, stop))
-    return None if bound is None else (int(bound[0]), int(bound[1]))
+    if bound is None:
+        return None
+    try:
+        start, stop = bound
+    except (TypeError, ValueError):
+        raise FormatError(
+            f"the part of a dimension is a pair of integers, not {bound!r}",
+            hint="a pair a dimension, None for all of it: window(A, (a, b), None)",
+        ) from None
+    return whole(start, "the bound of a window"), whole(stop, "the bound of a window")
 
 
 def _within(tensor: Any, pairs: tuple[Bounds | None, ...]) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 
 from finch_core.binding import TensorLike
 from finch_core.builder import Names
@@ -26,7 +27,7 @@ from finch_core.errors import (
 )
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, alike, cast
 from finch_core.notation import Declare, Define, Extent, Freeze, Loop, Stmt, Thaw, Update
-from finch_core.operators import literal_value
+from finch_core.operators import Operator, literal_value
 from finch_core.outcomes import outcomes
 from finch_core.passes.unit import Unit
 from finch_core.rewrite import rewrite_expr
@@ -83,6 +84,8 @@ class _Scopes:
             raise _unwritable(stmt.target.tensor, target.span)
         value = self.expr(stmt.value, scope, stmt.span)
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
+        if stmt.op is not None and isinstance(value, Literal):
+            _require_held(stmt.op, (target, value), stmt.span)
         try:
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
@@ -194,6 +197,7 @@ class _Scopes:
                     _ = node.dtype
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
+                _require_held(node.op, node.args, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
                 if why:
                     raise FormatError(why, span=span, hint=_CAST)
@@ -226,6 +230,24 @@ def _fits(target: Any, source: Any, value: Expr | None) -> bool:
         stored = literal_value(value.value, target)
         return bool(stored == value.value or value.value != value.value) and holds(target, source)
     return holds(target, source)
+
+
+def _require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> None:
+    """Refuse a written integer that the dtype in which ``op`` computes cannot hold: it would be
+    another number there."""
+    if not any(isinstance(arg, Literal) and arg.is_wide for arg in args):
+        return
+    wanted, _ = op.typing(tuple(arg.dtype for arg in args))
+    for arg, type_ in zip(args, wanted, strict=True):
+        dtype = concrete(type_)
+        if not isinstance(arg, Literal) or not arg.is_wide or dtype.kind not in "iu":
+            continue
+        if arg.value < 0 or dtype != np.uint64:
+            raise FormatError(
+                f"{arg.value} does not fit in {dtype}, in which {op.spelling} computes here",
+                span=span,
+                hint="write a float, or cast the other operand, np.float64(x)",
+            )
 
 
 def _same_value(value: Any, fill: Any, dtype: Any) -> bool:

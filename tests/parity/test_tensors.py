@@ -326,7 +326,7 @@ def test_malformed_buffers(name, array, message):
         ),
         (
             lambda p: p.update(val=np.ones(6)[::2]),
-            "the buffer val is not a contiguous array of one dimension",
+            "the buffer val is not a contiguous, aligned array of one dimension",
         ),
     ],
 )

@@ -161,6 +161,8 @@ def test_declare():
     is_text(
         life_cycle(declare)[0],
         """
+        if n < 0 or n > 4611686018427387904:
+            fail(1, n)
         A_n0 = n
         grow(A0_ptr, 1)
         A0_ptr[0] = 0

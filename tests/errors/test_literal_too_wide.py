@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from error_support import refusal
+
+from finch_core import FormatError, _, kernel
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint32"]
+
+
+@kernel
+def scaled(y, x):
+    for i in _:
+        y[i] = x[i] * 9223372036854775808
+
+
+@kernel
+def shifted(y, x):
+    for i in _:
+        y[i] = x[i] + 18446744073709551615
+
+
+@kernel
+def summed(y, x):
+    for i in _:
+        y[i] += 9223372036854775808
+
+
+@kernel
+def folded(y, x):
+    for i in _:
+        y[i] = x[i] * (9223372036854775807 + 1) + 2**63
+
+
+@kernel
+def alone(y, x):
+    for i in _:
+        y[i] = 9223372036854775808
+
+
+@kernel
+def of_index(y, x):
+    for i in _:
+        y[i] = x[i] + (i + 9223372036854775808)
+
+
+def test_literal_too_wide():
+    expected = """\
+9223372036854775808 does not fit in int64, in which '*' computes here
+  line 3
+    y[i] = x[i] * 9223372036854775808
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: write a float, or cast the other operand, np.float64(x)"""
+    assert refusal(FormatError, scaled, np.zeros(2, int), np.ones(2, int)) == expected
+
+
+@pytest.mark.parametrize("program", [scaled, shifted, summed])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_literals_beside_integers(program, dtype):
+    y, x = np.zeros(2, dtype), np.ones(2, dtype)
+    assert f"does not fit in {dtype}" in refusal(FormatError, program, y, x)
+
+
+def test_literals_beside_indices():
+    assert "in int64, in which '+'" in refusal(FormatError, of_index, np.zeros(2), np.ones(2))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", None])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "uint64"])
+@pytest.mark.parametrize("program", [scaled, shifted, summed, folded, alone])
+def test_literals_beside_floats(backend, dtype, program):
+    run = kernel(backend=backend)(program.__wrapped__)
+    y, x = np.zeros(2, dtype), np.arange(2).astype(dtype)
+    wide = np.array([2**63, 2**64 - 1], np.uint64).astype(dtype)
+    expected = {
+        scaled: x * wide[0], shifted: x + wide[1], summed: y + wide[0],
+        folded: x * wide[0] + wide[0], alone: y + wide[0],
+    }[program]  # fmt: skip
+    np.testing.assert_array_equal(run.reference(y, x)["y"], expected)
+    run(y, x)
+    np.testing.assert_array_equal(y, expected)
