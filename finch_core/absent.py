@@ -19,7 +19,8 @@ def propagate(call: Call) -> Expr | None:
         if call.op is prim.ifelse and k > 0:
             break
         if isinstance(arg, Missing):
-            return _deciding(call) or Missing(_type_of(call))
+            found = _deciding(call)
+            return Missing(_type_of(call)) if found is None else found
         if _in_one_case(arg):
             return _cases(call, k)
     return None

@@ -276,7 +276,8 @@ def _inverse(call: Call) -> Expr | None:
         for part, other in zip(parts, reversed(parts), strict=True):
             if other == second and _same_dtype(part, call):
                 return part
-    return _undone(first, second, call) or _undone(second, first, call)
+    found = _undone(first, second, call)
+    return _undone(second, first, call) if found is None else found
 
 
 def _undone(difference: Expr, part: Expr, call: Call) -> Expr | None:
@@ -330,7 +331,8 @@ def _absorption(call: Call) -> Expr | None:
 
 def _folded(op: Operator, *args: Expr) -> Expr:
     made = Call(op, args)
-    return constant_call(made) or made
+    found = constant_call(made)
+    return made if found is None else found
 
 
 def _distribution(call: Call) -> Expr | None:

@@ -16,6 +16,7 @@ from finch_core.errors import FormatError
 from finch_core.expressions import Buffer, Expr, Literal, Var
 from finch_core.level import Format, Mode
 from finch_core.notation import Extent
+from finch_core.plugin_calls import emitted, part_of, unfurled, value_of
 from finch_core.records import define, frozen
 
 if TYPE_CHECKING:
@@ -124,17 +125,15 @@ class BoundLevel:
     """A level like the child, which takes its updates until they are settled."""
 
     def __getitem__(self, name: str) -> Any:
-        return self.parts[name]
+        return part_of(self.format, self.parts, name, (Var, Buffer), "field")
 
     def buffer(self, name: str) -> Buffer:
-        part = self.parts[name]
-        assert isinstance(part, Buffer)
-        return part
+        found: Buffer = part_of(self.format, self.parts, name, Buffer, "buffer")
+        return found
 
     def scalar(self, name: str) -> Var:
-        part = self.parts[name]
-        assert isinstance(part, Var)
-        return part
+        found: Var = part_of(self.format, self.parts, name, Var, "scalar")
+        return found
 
     def levels(self) -> tuple[BoundLevel, ...]:
         below = () if self.child is None else self.child.levels()
@@ -143,19 +142,19 @@ class BoundLevel:
     # The five functions, as a parent calls them on its child.
 
     def declare(self, ctx: Context, init: Expr) -> None:
-        self.format.declare(ctx, self, init)
+        emitted(self.format, "declare", ctx, self, init)
 
     def assemble(self, ctx: Context, start: Any, stop: Any) -> None:
-        self.format.assemble(ctx, self, ctx.lift(start), ctx.lift(stop))
+        emitted(self.format, "assemble", ctx, self, ctx.lift(start), ctx.lift(stop))
 
     def reset(self, ctx: Context, start: Any, stop: Any) -> None:
-        self.format.reset(ctx, self, ctx.lift(start), ctx.lift(stop))
+        emitted(self.format, "reset", ctx, self, ctx.lift(start), ctx.lift(stop))
 
     def freeze(self, ctx: Context, stop: Any) -> None:
-        self.format.freeze(ctx, self, ctx.lift(stop))
+        emitted(self.format, "freeze", ctx, self, ctx.lift(stop))
 
     def thaw(self, ctx: Context, stop: Any) -> None:
-        self.format.thaw(ctx, self, ctx.lift(stop))
+        emitted(self.format, "thaw", ctx, self, ctx.lift(stop))
 
 
 @frozen
@@ -197,7 +196,7 @@ class Fiber(TensorLike):
     def subfiber(self, pos: Expr, dirty: Var | None = None) -> Fiber:
         """The child's fiber at ``pos``, marking ``dirty`` (this fiber's own where not given)."""
         assert self.lvl.child is not None
-        return Fiber(self.lvl.child, pos, dirty or self.dirty, self.tensor)
+        return Fiber(self.lvl.child, pos, self.dirty if dirty is None else dirty, self.tensor)
 
     def filled(self) -> Constant:
         """A subtensor of this fiber that holds nothing but fill."""
@@ -211,15 +210,14 @@ class Fiber(TensorLike):
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         """The level's looplet; a protocol that it lacks is left to its own choice."""
         format = self.lvl.format
-        return format.unfurl(ctx, self, mode, protocol if protocol in format.protocols else "")
+        known = protocol if protocol in format.protocols else ""
+        return unfurled(format, ctx, self, mode, known)
 
     def read(self, ctx: Context) -> Expr:
-        value = self.lvl.format.unwrap(ctx, self, Mode.READ, None, None)
-        assert value is not None
-        return value
+        return value_of(self.lvl.format, ctx, self, Mode.READ, None, None)
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
-        self.lvl.format.unwrap(ctx, self, Mode.UPDATE, op, value)
+        emitted(self.lvl.format, "unwrap", ctx, self, Mode.UPDATE, op, value)
 
     def cases(self, ctx: Context) -> Alternatives | None:
         return self.lvl.format.cases(ctx, self)

@@ -40,7 +40,18 @@ from finch_core.assembly import (
     While,
 )
 from finch_core.dtypes import BOOL, INTP, concrete
-from finch_core.expressions import Buffer, Call, Expr, Invoke, Literal, Var, call, cast, lift
+from finch_core.errors import PluginError
+from finch_core.expressions import (
+    Buffer,
+    Call,
+    Expr,
+    Invoke,
+    Literal,
+    Var,
+    call,
+    cast,
+    lift,
+)
 from finch_core.records import define
 
 _WORDS = (
@@ -138,6 +149,7 @@ class Builder:
         self.names = names
         self._functions: dict[str, Function] = {}
         self._constants = {var.name for var in constants}
+        self._lets: set[str] = set()
         self._stack = [_Frame()]
 
     # -- variables and memory -----------------------------------------------------------------
@@ -149,6 +161,7 @@ class Builder:
             return result
         var = self._declare(name, result, mutable=False)
         self.constant(var)
+        self._lets.add(var.name)
         return var
 
     def var(self, name: str, value: Any, dtype: np.dtype[Any] | None = None) -> Var:
@@ -172,6 +185,12 @@ class Builder:
         return var
 
     def assign(self, var: Var, value: Any) -> None:
+        """``var = value``. Raises ``PluginError`` for a variable that never changes."""
+        if not isinstance(var, Var) or var.name in self._lets:
+            raise PluginError(
+                f"{getattr(var, 'name', repr(var))} is assigned to, and never changes",
+                hint="ctx.var makes one that may change; ctx.let and ctx.for_ do not",
+            )
         value = lift(value)
         if value != var:
             self.emit(Assign(var, value))
@@ -228,6 +247,7 @@ class Builder:
         """``for name in range(start, stop)``; gives the variable (int64)."""
         var = Var(self.names.fresh(name), INTP)
         self.constant(var)
+        self._lets.add(var.name)
         with self.block() as body:
             yield var
         start, stop = lift(start), lift(stop)

@@ -114,7 +114,9 @@ class Lowered:
         """The assembly."""
         stmt, unit, arguments = self._normalized
         with self._timed("lower"):
-            kernel = lower_kernel(stmt, unit, arguments, self.options)
+            kernel = lower_kernel(
+                stmt, unit, arguments, self.options, getattr(self.backend, "checks_looplets", False)
+            )
         self._made("assembly", kernel)
         return kernel
 
@@ -283,9 +285,10 @@ def normalize(
 
 
 def lower_kernel(
-    stmt: Stmt, unit: Unit, arguments: tuple[Argument, ...], options: Options
+    stmt: Stmt, unit: Unit, arguments: tuple[Argument, ...], options: Options, checked: bool = False
 ) -> asm.Kernel:
-    """Emit the assembly of a normalised program, typed and optimised."""
+    """Emit the assembly of a normalised program, typed and optimised; ``checked``: with what tells
+    of looplets that do not cover their loops."""
     from finch_core.context import Context
     from finch_core.lowering import FinchRules
     from finch_core.optimize import optimize_kernel
@@ -300,6 +303,7 @@ def lower_kernel(
         constants=constants,
         fitting=unit.fitting,
         disabled=options.disabled,
+        checked=checked,
     )
     _facts(ctx, unit)
     ctx.settled = _settled(ctx, stmt)

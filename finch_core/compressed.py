@@ -37,7 +37,8 @@ def steps(
     anchored: bool = False,
 ) -> Stepper:
     """A step for each that a fiber stores: step ``q`` ends ``past`` the index that ``order`` has at
-    ``q``, counted from ``base``. The rest is as for ``Stepper``, which ``kind`` is one of."""
+    ``q``, counted from ``base``. Without a ``tail`` the last ends with the fiber, of which the
+    format makes sure. The rest is as for ``Stepper``, which ``kind`` is one of."""
     start, stop = bounds_of(ctx, fiber)
     q = ctx.var(f"{fiber.lvl.name}_p", start)
 
@@ -60,6 +61,7 @@ def steps(
         tail=tail,
         start=ctx.lift(0),
         anchored=anchored,
+        whole=tail is None,
     )
 
 

@@ -51,11 +51,14 @@ class Context(Builder):
         constants: Iterable[Var] = (),
         fitting: Iterable[tuple[Index, Extent]] = (),
         disabled: Container[str] = (),
+        checked: bool = False,
     ) -> None:
         super().__init__(names, constants)
         self.prover = Prover(ranges="ranges" not in disabled)
         self.strict = strict
         self._disabled = disabled
+        self.checked = checked
+        """Whether the kernel asks what compiled code takes for granted of looplets."""
         self.fitting = frozenset(fitting)
         self.settled: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to one value, which never changes."""

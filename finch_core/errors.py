@@ -112,7 +112,35 @@ class BackendError(FinchError, RuntimeError):
 
 
 class PluginError(FinchError, RuntimeError):
-    """A plugin that does not load, lacks a method or claims a taken name."""
+    """A plugin that does not load, lacks a method or claims a taken name; a method or a looplet of
+    one that fails, or gives what is wanted of none."""
+
+    def of(self, origin: str) -> PluginError:
+        """This error with what failed in front, unless that has been said."""
+        if not self._told:
+            self._told = True
+            self.message = f"{origin}: {self.message}"
+        return self
+
+    _told = False
+
+
+MISTAKES = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, NotImplementedError,
+    TypeError, ValueError,
+)  # fmt: skip
+"""What is raised by code that has a mistake in it; none of the errors here, which are told as they
+are."""
+
+
+def mistaken(what: str, error: BaseException) -> PluginError:
+    """The error to raise where ``what``, the code of a plugin, raised ``error``."""
+    told = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
+    trace, hint = error.__traceback__, ""
+    while trace is not None:
+        hint = f"raised in line {trace.tb_lineno} of {trace.tb_frame.f_code.co_filename}"
+        trace = trace.tb_next
+    return PluginError(f"{what} failed: {told}", hint=hint)
 
 
 @contextmanager

@@ -9,13 +9,14 @@ and ``a.eq(b)`` build calls (with constants folded).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import attrs
 import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, same, type_of
+from finch_core.errors import PluginError
 from finch_core.operators import Operator, literal_value
 from finch_core.records import frozen
 
@@ -47,6 +48,18 @@ class Expr:
         yield self
         for child in self.children:
             yield from child.walk()
+
+    def __bool__(self) -> NoReturn:
+        raise PluginError(
+            f"{type(self).__name__} expressions are neither true nor false while code is emitted: "
+            f"Python's if, while, and, or and not cannot ask them",
+            hint="ctx.if_(cond), ctx.while_(cond) and ctx.ifelse(cond, a, b) emit the question, "
+            "a.and_(b), a.or_(b) and a.not_() make conditions",
+        )
+
+    def _unlike(self, other: object) -> Any:
+        """What ``self == other`` is where ``other`` is of another class."""
+        return unlike(self, other)
 
     def __add__(self, other: Any) -> Expr:
         return call(prim.add, self, other)
@@ -124,6 +137,18 @@ class Expr:
         return cast(self, dtype)
 
 
+def unlike(expr: Expr, other: object) -> Any:
+    """The answer of ``expr == other`` where ``other`` is of another class. It raises
+    ``PluginError`` for a number: no expression is one, so that the comparison would be decided."""
+    if isinstance(other, (int, float, complex, np.generic)):
+        raise PluginError(
+            f"an expression ({type(expr).__name__}) is compared with {other!r} by == or !=, which "
+            "tell whether two expressions are the same, and not whether their values are",
+            hint="a.eq(b) and a.ne(b) make conditions of values",
+        )
+    return NotImplemented
+
+
 _WIDE = 2**63
 
 
@@ -168,6 +193,7 @@ class Literal(Expr):
         if self is other:
             return True
         if not isinstance(other, Literal):
+            unlike(self, other)
             return False
         if self._is_plain() and other._is_plain():
             return bool(self.value == other.value) and self.structural == other.structural
@@ -200,13 +226,18 @@ class Buffer:
     growable: bool = False
 
 
-@attrs.frozen(order=False, cache_hash=True)
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Call(Expr):
     """An operator applied to arguments."""
 
     op: Operator
     args: tuple[Expr, ...]
     _dtype: Type | None = attrs.field(default=None, init=False, eq=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.op == other.op and self.args == other.args
 
     @property
     def dtype(self) -> Type:
@@ -224,12 +255,17 @@ class Call(Expr):
         return Call(self.op, children)
 
 
-@attrs.frozen(order=False, cache_hash=True)
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Cast(Expr):
     """A value converted to another dtype (C's rules; NumPy's ``astype``)."""
 
     value: Expr
     type: np.dtype[Any]
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.value == other.value and self.type == other.type
 
     @property
     def dtype(self) -> Type:
@@ -243,12 +279,17 @@ class Cast(Expr):
         return cast(children[0], self.type)
 
 
-@attrs.frozen(order=False, cache_hash=True)
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Load(Expr):
     """``buffer[index]``."""
 
     buffer: Buffer
     index: Expr
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.buffer == other.buffer and self.index == other.index
 
     @property
     def dtype(self) -> Type:
@@ -298,12 +339,17 @@ class Callee(Protocol):
     def body(self) -> Any: ...
 
 
-@attrs.frozen(order=False, cache_hash=True)
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Invoke(Expr):
     """A call of an assembly function; arguments are expressions or buffers, as its parameters."""
 
     function: Callee
     args: tuple[Expr | Buffer, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.function == other.function and self.args == other.args
 
     @property
     def dtype(self) -> Type:

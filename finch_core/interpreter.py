@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -49,6 +49,7 @@ class Interpreter:
     """
 
     fail_alloc: int | None = None
+    checks_looplets: ClassVar[bool] = True
     name: str = attrs.field(default="interpreter", init=False)
 
     def available(self) -> str:

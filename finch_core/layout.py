@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from finch_core.abi import words
+from finch_core.errors import PluginError
 from finch_core.level import Field, Format
 from finch_core.records import frozen
 
@@ -65,3 +68,19 @@ def layout(format: Format) -> Layout:
     sizeless = offset if ndim else None
     words_ = max(offset + (ndim > 0), 1)
     return Layout(levels, ndim, tuple(scalars), tuple(buffers), words_, parts, sizeless)
+
+
+def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, Any]) -> Any:
+    """``format.sizes``; ``PluginError`` unless it gives a number for each buffer, and one more."""
+    found = format.sizes(positions, shape, fields)
+    sizes, below = found if isinstance(found, tuple) and len(found) == 2 else (None, None)
+    buffers = [field for field in format.fields if field.is_buffer]
+    wanted = {field.name for field in buffers if not field.scratch}
+    known = {field.name for field in buffers}
+    if isinstance(sizes, dict) and wanted <= sizes.keys() <= known and below is not None:
+        return sizes, below
+    shown = f"({{{', '.join(f'{name!r}: ...' for name in sorted(wanted))}}}, ...)"
+    raise PluginError(
+        f"sizes of the level format {format.name!r} gives {found!r}, and {shown} is wanted",
+        hint="the elements in use of each buffer, by its name, and the child's positions",
+    )

@@ -37,7 +37,7 @@ def _class(decorator: Any, cls: type | None, eq: bool, options: dict[str, Any]) 
     if "__repr__" not in own:
         made.__repr__ = _repr
     if eq and "__eq__" not in own:
-        made.__eq__ = _eq
+        made.__eq__ = _eq_of_expressions if hasattr(made, "_unlike") else _eq
         if "__hash__" not in own:
             made.__hash__ = _hash if decorator is attrs.frozen else None
     return made
@@ -53,6 +53,15 @@ def _repr(self: Any) -> str:
 def _eq(self: Any, other: object) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
+    cls: Any = type(self)
+    values = _values(cls)
+    return values(self) == values(other)
+
+
+def _eq_of_expressions(self: Any, other: object) -> Any:
+    """``_eq`` for classes that say what comes of a comparison with another class."""
+    if other.__class__ is not self.__class__:
+        return self._unlike(other)
     cls: Any = type(self)
     values = _values(cls)
     return values(self) == values(other)

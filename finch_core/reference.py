@@ -237,6 +237,8 @@ def _safe(program: Program) -> frozenset[tuple[str, str]]:
     nodes = list(program.body.walk())
     declared = {str(node.tensor) for node in nodes if isinstance(node, Declare)}
     loops = {node.index.name for node in nodes if isinstance(node, Loop) and node.extent is None}
-    loops -= {node.index.name for node in nodes if isinstance(node, Loop) and node.extent}
+    loops -= {
+        node.index.name for node in nodes if isinstance(node, Loop) and node.extent is not None
+    }
     names = _tensor_names(program) - declared
     return frozenset((tensor, index) for tensor in names for index in loops)

@@ -18,7 +18,7 @@ from finch_core.errors import (
     OutOfMemory,
     count,
 )
-from finch_core.layout import Layout, Part, layout
+from finch_core.layout import Layout, Part, layout, sizes_of
 from finch_core.level import Format
 from finch_core.signatures import TensorSignature, tensor_signature
 
@@ -198,7 +198,7 @@ class Tensor:
         positions, dims = 1, iter(self.shape)
         for k, level in enumerate(self._layout.levels):
             shape = 0 if level.is_leaf else next(dims)
-            sizes, below = level.sizes(positions, shape, self._fields(k))
+            sizes, below = sizes_of(level, positions, shape, self._fields(k))
             yield level, positions, sizes, below
             positions = below
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from finch_core.arguments import UNMASK
 from finch_core.errors import FormatError, IndexOverflow, quote
-from finch_core.layout import Layout, Part
+from finch_core.layout import Layout, Part, sizes_of
 from finch_core.operators import exact_value
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def validate(tensor: Tensor) -> None:
         try:
             level.validate(positions, shape, fields)
             try:
-                sizes, below = level.sizes(positions, shape, fields)
+                sizes, below = sizes_of(level, positions, shape, fields)
             except IndexError:
                 names = quote(f.name for f in level.fields if f.is_buffer and not f.scratch)
                 raise FormatError(f"{names}: too short for {positions} fibers") from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Precedence
-from finch_core.looplets.run import Part, as_looplet
+from finch_core.looplets.run import Part, made
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class AcceptRun(Looplet):
 
     def at(self, ctx: Context, index: Expr) -> Looplet:
         """A run of one index."""
-        return as_looplet(self.body(ctx, index, index + 1))
+        return made(self.body, ctx, index, index + 1)
 
     def over(self, ctx: Context, start: Expr, stop: Expr) -> Looplet:
-        return as_looplet(self.body(ctx, start, stop))
+        return made(self.body, ctx, start, stop)

@@ -30,7 +30,8 @@ class Looplet:
     """A description of a tensor along one loop.
 
     ``lower(ctx, region, slot)`` emits the region (``looplets.region.Region``) in which this looplet
-    has precedence.
+    has precedence. One of an author's own puts looplets of other kinds in its slot there, and
+    lowers what that gives; one with the precedence of ``LOOKUP`` or below has ``at(ctx, index)``.
     """
 
     __slots__ = ()

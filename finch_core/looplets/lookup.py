@@ -10,7 +10,7 @@ import attrs
 from finch_core.expressions import Expr
 from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.region import begins
-from finch_core.looplets.run import Part, as_looplet
+from finch_core.looplets.run import Part, made
 from finch_core.looplets.short_circuit import end_early
 from finch_core.records import frozen
 from finch_core.rewrite import substitute_index
@@ -32,7 +32,7 @@ class Lookup(Looplet):
 
     def at(self, ctx: Context, index: Expr) -> Looplet:
         """What stands at one index."""
-        return as_looplet(self.body(ctx, index))
+        return made(self.body, ctx, index)
 
 
 def each_index(ctx: Context, region: Region) -> None:

@@ -18,6 +18,7 @@ which piece they are in. The code then grows with N.
 from __future__ import annotations
 
 from collections.abc import Container
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -38,7 +39,7 @@ from finch_core.looplets.slots import Slot, fill_slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
-from finch_core.looplets.thunk import Thunk
+from finch_core.looplets.thunk import Thunk, finish, yielded
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -150,10 +151,9 @@ class _Merge:
         while isinstance(looplet, Thunk):
             thunk = looplet
             code = thunk.code(ctx)
-            body = as_looplet(ctx.under(guard, lambda code=code: next(code)))  # type: ignore[misc]
+            body = ctx.under(guard, partial(yielded, thunk, code))
             with ctx.block() as epilogue:
-                for _ in code:
-                    raise AssertionError("a thunk yields once")
+                finish(thunk, code)
             if epilogue:
                 raise _Unmaskable
             looplet = body.truncated() if thunk.cut else body
@@ -276,6 +276,8 @@ class _Merge:
     def _sequence(self, looplet: Sequence, at: Expr, guard: Expr, begun: bool) -> Piece:
         """The piece of the phase that ``at`` is in."""
         ctx = self.ctx
+        if ctx.checked and looplet.phases[-1].stop is not None:
+            raise _Unmaskable
         inside = [ctx.prover.decide(at < p.stop) for p in looplet.phases[:-1]]
         conds = [ctx.let(f"{self.name}_within", cond) for cond in inside]
         behind = guard

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from finch_core.expressions import Expr
+import attrs
+
+from finch_core.errors import PluginError, count
+from finch_core.expressions import Expr, lift
 from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.covering import require_covered
 from finch_core.looplets.run import Part, as_looplet
 from finch_core.looplets.switch import Switch
 from finch_core.records import frozen
@@ -20,12 +24,14 @@ if TYPE_CHECKING:
 class Phase(Looplet):
     """``body`` from the end of the phase before up to ``stop`` (None: the end of the loop)."""
 
-    stop: Expr | None
+    stop: Expr | None = attrs.field(converter=attrs.converters.optional(lift))
     body: Part
     precedence: ClassVar[Precedence] = Precedence.PHASE
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         """Clamp the region to the phase; a body aligned to the phase's end knows if it is cut."""
+        if self.stop is not None:
+            require_covered(ctx, region, slot, self.stop)
         self.up_to(ctx, region, slot, self.end(ctx, region))
 
     def end(self, ctx: Context, region: Region) -> Expr:
@@ -57,7 +63,21 @@ class Sequence(Looplet):
     phases: tuple[Phase, ...]
     precedence: ClassVar[Precedence] = Precedence.SEQUENCE
 
+    def __attrs_post_init__(self) -> None:
+        if not self.phases:
+            raise PluginError("a Sequence has no phases", hint="Run(...) is one all along the loop")
+        early = [k for k, phase in enumerate(self.phases[:-1]) if phase.stop is None]
+        if early:
+            raise PluginError(
+                f"phase {early[0]} of a Sequence goes on to the end of the loop, and "
+                f"{count(len(self.phases) - early[0] - 1, 'phase')} would come after it",
+                hint="only the last phase has the stop None",
+            )
+
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        last = self.phases[-1].stop
+        if last is not None:
+            require_covered(ctx, region, slot, last)
         if region.is_point(ctx):
             region.put(slot, self._at_point(region)).lower(ctx)
             return

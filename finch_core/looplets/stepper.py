@@ -10,11 +10,12 @@ import attrs
 from finch_core.dtypes import INTP
 from finch_core.expressions import TRUE, Expr, Var
 from finch_core.looplets.base import Looplet, Precedence
-from finch_core.looplets.run import Part, Run, as_looplet
+from finch_core.looplets.covering import require_covered
+from finch_core.looplets.run import Part, Run, as_looplet, made
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
-from finch_core.looplets.thunk import Thunk
+from finch_core.looplets.thunk import Thunk, yielded
 from finch_core.prover import balanced, split
 from finch_core.records import frozen
 
@@ -34,6 +35,7 @@ class Stepper(Looplet):
     ``bound`` is an index where all steps have ended, ``start`` the index to which ``position`` was
     set, ``following`` emits the move to the next step where that is not ``position += 1``, and
     ``last`` tells where the last step ends where that is not ``stop(end - 1)``.
+    ``whole`` ones are known to end with the loop, or behind it.
     ``anchored`` steps have bodies that look again at where they end: both then speak of one
     immutable ``q``, so that the prover sees that they agree.
     """
@@ -49,6 +51,7 @@ class Stepper(Looplet):
     following: Callable[[Context], None] | None = None
     last: Callable[[Context], Expr] | None = None
     anchored: bool = False
+    whole: bool = False
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
@@ -99,7 +102,7 @@ class Stepper(Looplet):
         return ctx.let(f"{self.position.name}_now", self.position)
 
     def step(self, ctx: Context, position: Expr) -> Looplet:
-        return as_looplet(self.body(ctx, position))
+        return made(self.body, ctx, position)
 
     # -- rules --------------------------------------------------------------------------
 
@@ -147,6 +150,7 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
     ctx.loop_cursors(region.looplets.values())
     ctx.cursors[steps.position] = None if early else region.stop
     if covered and steps.tail is None:
+        _require_end(ctx, region, slot, steps, reached)
         return
     ctx.cursors[steps.position] = reached
     rest = as_looplet(steps.tail) if covered and steps.tail is not None else steps.rest(ctx)
@@ -157,6 +161,12 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
         else:  # its code may look at the next step, which there need not be
             ctx.fork(reached < region.stop, lambda: remaining.lower(ctx))
     ctx.cursors[steps.position] = None if early else region.stop
+
+
+def _require_end(ctx: Context, region: Region, slot: int, steps: Stepper, reached: Expr) -> None:
+    """Without a tail, the steps go on to the end of the loop."""
+    if steps.end is not None and not steps.whole:
+        require_covered(ctx, region, slot, reached)
 
 
 def _step(
@@ -185,7 +195,7 @@ def _from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
 
         def code(ctx: Context) -> Iterator[Part]:
             parts = within(ctx)
-            yield _from_start(ctx, as_looplet(next(parts)), start)
+            yield _from_start(ctx, yielded(looplet, parts), start)
             yield from parts
 
         return attrs.evolve(looplet, code=code)
@@ -211,7 +221,7 @@ def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
         )
         ctx.prover.know_le(last, ctx.prover.maximum(steps.bound, region.start))
         ctx.prover.know_le(region.start, last)
-        body = attrs.evolve(steps, tail=None, bound=last)
+        body = attrs.evolve(steps, tail=None, bound=last, whole=True)
         parted = parted.put(k, Sequence((Phase(last, body), Phase(None, as_looplet(steps.tail)))))
     if parted is region:
         return False
@@ -228,6 +238,10 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
     reached = ctx.var(f"{name}_reached", region.start)
     with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
         now = {k: s.now(ctx) for k, s in steps.items()}
+        for k, stepper in steps.items():
+            if ctx.checked and stepper.end is not None and not stepper.whole:
+                left = stepper.position < stepper.end
+                require_covered(ctx, region, k, ctx.ifelse(left, region.stop, reached))
         stops = {k: s.stop_of(ctx, s.label(name), now[k]) for k, s in steps.items()}
         for k, stop in stops.items():
             ctx.prover.know_le(reached + 1, stop)

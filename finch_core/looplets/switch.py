@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from finch_core.expressions import Expr
+import attrs
+
+from finch_core.expressions import Expr, lift
 from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.run import Part, as_looplet
 from finch_core.records import frozen
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 class Switch(Looplet):
     """``head`` where ``cond`` holds, ``tail`` elsewhere; both cases are lowered under an ``if``."""
 
-    cond: Expr
+    cond: Expr = attrs.field(converter=lift)
     head: Part
     tail: Part
     precedence: ClassVar[Precedence] = Precedence.SWITCH

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.looplets.base import Looplet, Precedence
-from finch_core.looplets.run import Part, as_looplet
+from finch_core.looplets.covering import owner
+from finch_core.looplets.run import Part, as_looplet, place_of
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -31,10 +33,42 @@ class Thunk(Looplet):
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         steps = self.code(ctx)
-        body = as_looplet(next(steps))
+        try:
+            body = yielded(self, steps)
+        except PluginError as error:
+            raise error.of(owner(region, slot)) from error.__cause__
         region.put(slot, body.truncated() if self.cut else body).lower(ctx)
-        for _ in steps:
-            raise AssertionError("a thunk yields once")
+        finish(self, steps)
 
     def truncated(self) -> Looplet:
         return self if self.cut or self.steady else attrs.evolve(self, cut=True)
+
+
+def yielded(thunk: Thunk, steps: Iterator[Part]) -> Looplet:
+    """What a thunk's code yields, after its preamble; ``PluginError`` where it yields nothing."""
+    found: Any = _next(thunk, steps) if hasattr(steps, "__next__") else _END
+    if found is _END:
+        raise PluginError(
+            f"the code of a Thunk, {place_of(thunk.code)}, does not yield",
+            hint="it emits what comes first, yields a looplet or subtensor, and emits what follows",
+        )
+    return as_looplet(found, thunk.code)
+
+
+def finish(thunk: Thunk, steps: Iterator[Part]) -> None:
+    """Emit a thunk's epilogue."""
+    if _next(thunk, steps) is not _END:
+        raise PluginError(f"the code of a Thunk, {place_of(thunk.code)}, yields twice")
+
+
+_END: Any = object()
+"""Stands for what a generator gives that has come to its end."""
+
+
+def _next(thunk: Thunk, steps: Iterator[Part]) -> Any:
+    try:
+        return next(steps, _END)
+    except FinchError:
+        raise
+    except MISTAKES as error:
+        raise mistaken(f"the code of a Thunk, {place_of(thunk.code)},", error) from error

@@ -11,15 +11,16 @@ import attrs
 from finch_core.binding import TensorLike
 from finch_core.expressions import Expr, Literal
 from finch_core.looplets.accept_run import AcceptRun
-from finch_core.looplets.base import Looplet
+from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.jumper import Jumper
 from finch_core.looplets.lookup import Lookup
-from finch_core.looplets.run import Part, Run
+from finch_core.looplets.region import Region
+from finch_core.looplets.run import Part, Run, as_looplet, as_subtensor
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
-from finch_core.looplets.thunk import Thunk
+from finch_core.looplets.thunk import Thunk, yielded
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -56,13 +57,19 @@ class Transform:
         """Where the wrapped looplet's coordinate ``index`` comes to stand."""
         return index if self.shift is None else minus(index, self.shift)
 
-    def part(self, part: Part) -> Part:
-        return self.looplet(part) if isinstance(part, Looplet) else self.subtensor(part)
+    def part(self, part: Part, maker: Any = None) -> Part:
+        """``part``, which the function ``maker`` made, transformed."""
+        if isinstance(part, Looplet):
+            return self.looplet(part)
+        return self.subtensor(as_subtensor(part, maker))
 
     def looplet(self, looplet: Looplet) -> Looplet:
         """``looplet`` transformed, with all that it is made of."""
-        result: Looplet = _RULES[type(looplet)](self, looplet)
-        return result
+        for kind in type(looplet).__mro__:
+            if kind in _RULES:
+                result: Looplet = _RULES[kind](self, looplet)
+                return result
+        return Moved(looplet, self)
 
 
 def _run(t: Transform, looplet: Run) -> Looplet:
@@ -70,12 +77,14 @@ def _run(t: Transform, looplet: Run) -> Looplet:
 
 
 def _lookup(t: Transform, looplet: Lookup) -> Looplet:
-    return attrs.evolve(looplet, body=lambda ctx, i: t.part(looplet.body(ctx, t.inner(i))))
+    return attrs.evolve(
+        looplet, body=lambda ctx, i: t.part(looplet.body(ctx, t.inner(i)), looplet.body)
+    )
 
 
 def _accept_run(t: Transform, looplet: AcceptRun) -> Looplet:
     def body(ctx: Context, start: Expr, stop: Expr) -> Part:
-        return t.part(looplet.body(ctx, t.inner(start), t.inner(stop)))
+        return t.part(looplet.body(ctx, t.inner(start), t.inner(stop)), looplet.body)
 
     return attrs.evolve(looplet, body=body)
 
@@ -106,7 +115,7 @@ def _stepper(t: Transform, looplet: Stepper) -> Looplet:
     return attrs.evolve(
         looplet,
         stop=lambda q: t.outer(looplet.stop(q)),
-        body=lambda ctx, q: t.part(looplet.body(ctx, q)),
+        body=lambda ctx, q: t.part(looplet.body(ctx, q), looplet.body),
         seek=lambda ctx, i: looplet.seek(ctx, t.inner(i)),
         bound=t.outer(looplet.bound),
         start=t.outer(looplet.start),
@@ -129,12 +138,67 @@ _RULES: dict[type, Callable[[Transform, Any], Looplet]] = {
 }
 
 
+@frozen
+class Moved(Looplet):
+    """A looplet of a kind that has no rule here, an author's own: it is lowered in coordinates of
+    its own, and ``by`` transforms the looplets that it puts in its place."""
+
+    looplet: Looplet
+    by: Transform
+
+    @property
+    def precedence(self) -> Precedence:  # type: ignore[override]
+        return self.looplet.precedence
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        start, stop = region.start, region.stop
+        known = ((self.by.inner(start), start), (self.by.inner(stop), stop))
+        looplets = {**region.looplets, slot: self.looplet}
+        (begin, _), (end, _) = known
+        inner = _Within(
+            region.index, begin, end, region.body, looplets, region, slot, self.by, known
+        )
+        self.looplet.lower(ctx, inner, slot)
+
+    def truncated(self) -> Looplet:
+        cut = self.looplet.truncated()
+        return self if cut == self.looplet else self.by.looplet(cut)
+
+    def at(self, ctx: Context, index: Expr) -> Looplet:
+        """What stands at one index."""
+        found = self.looplet.at(ctx, self.by.inner(index))  # type: ignore[attr-defined]
+        return self.by.looplet(as_looplet(found))
+
+
+@frozen
+class _Within(Region):
+    """A part of the region ``outer`` in the coordinates of the looplet in ``slot``; all others keep
+    theirs. ``known`` has coordinates of it with what they are outside."""
+
+    outer: Region
+    slot: int
+    by: Transform
+    known: tuple[tuple[Expr, Expr], ...]
+
+    def lower(self, ctx: Context) -> None:
+        looplets = dict(self.looplets)
+        if self.slot in looplets:
+            looplets[self.slot] = self.by.looplet(looplets[self.slot])
+        start, stop = self._outside(self.start), self._outside(self.stop)
+        part = self.outer.between(start, stop)
+        attrs.evolve(part, body=self.body, looplets=looplets).lower(ctx)
+
+    def _outside(self, index: Expr) -> Expr:
+        found = next((outer for inner, outer in self.known if inner == index), None)
+        return self.by.outer(index) if found is None else found
+
+
 def around_thunk(thunk: Thunk, change: Callable[[Part], Part]) -> Thunk:
     """``thunk`` with another body; what it emits before and after is the same."""
 
     def code(ctx: Context) -> Iterator[Part]:
         steps = thunk.code(ctx)
-        yield change(next(steps))
+        yield change(yielded(thunk, steps))
         yield from steps
 
     return attrs.evolve(thunk, code=code)

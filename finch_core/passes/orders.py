@@ -100,7 +100,8 @@ def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
 
 def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str, ...]:
     """The names that the program has for indices; none where one of them is computed."""
-    units = {loop.index: loop.extent for loop in loops if loop.extent and is_unit(loop.extent)}
+    units = {loop.index: loop.extent for loop in loops if loop.extent is not None}
+    units = {index: extent for index, extent in units.items() if is_unit(extent)}
     names = []
     for index in indices:
         while index in units:

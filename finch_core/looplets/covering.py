@@ -1,0 +1,41 @@
+"""Whether looplets cover the loop: what they leave out is lost, and no sum is right without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from finch_core.errors import PluginError
+from finch_core.expressions import Expr
+from finch_core.looplets.slots import slots_of
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+    from finch_core.looplets.region import Region
+
+
+def require_covered(ctx: Context, region: Region, slot: int, end: Expr) -> None:
+    """Where kernels are checked, fail unless the looplet in ``slot``, which ends at ``end``, goes
+    on to the end of the region; nothing is emitted where that is known."""
+    if not ctx.checked or ctx.prover.le(region.stop, end):
+        return
+    ctx.require(
+        (region.stop <= end).or_(region.stop <= region.start),
+        PluginError,
+        f"the looplets of {owner(region, slot)} end at index {{0}}, and the loop goes on to {{1}}",
+        end,
+        region.stop,
+        hint="a Sequence ends with Phase(None, ...), a Stepper has a tail",
+    )
+
+
+def owner(region: Region, slot: int) -> str:
+    """The tensor whose looplet is in a slot, with the level that made it, for a message."""
+    found = next((s.tensor for s in slots_of(region.body) if s.number == slot), None)
+    if found is None:
+        return "a tensor"
+    level = found.level_of(0) if found.ndim else None
+    kind = type(found).__name__ if level is None else f"the level format {level.name!r}"
+    return kind if found.root is None else f"{kind} in {found.root}"
+
+
+__all__ = ["owner", "require_covered"]
