@@ -123,6 +123,9 @@ class BoundLevel:
     state: dict[str, Var] = attrs.field(factory=dict)
     scratch: BoundLevel | None = None
     """A level like the child, which takes its updates until they are settled."""
+    resumed: bool = False
+    """Whether several loops write to it before it is frozen (``passes/orders.py``): a fiber, and
+    the last subfiber in it, may be asked for again. See ``Format.resumes``."""
 
     def __getitem__(self, name: str) -> Any:
         return part_of(self.format, self.parts, name, (Var, Buffer), "field")

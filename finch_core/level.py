@@ -106,6 +106,9 @@ class Format:
     """How one index of a fiber is found, where that takes more than constant time: ``a binary
     search of its runs``, say. Accesses against the order of the storage are warned of with it."""
     thaws: ClassVar[bool] = True
+    resumes: ClassVar[bool] = False
+    """Whether a level of order *once* can be asked for a fiber again, to write behind what it has
+    stored (``BoundLevel.resumed``): it refuses, while a program runs, what does not come behind."""
     is_leaf: ClassVar[bool] = False
     stores_fill: ClassVar[bool] = False
     """Whether every index has a stored value, so that nothing is gained by leaving out fills."""

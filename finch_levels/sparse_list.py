@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.builder import negation
 from finch_core.compressed import bounds_of, steps, unfurled
 from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import Expr, Load
+from finch_core.expressions import Expr, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import (
     Lookup,
@@ -54,6 +55,7 @@ class SparseList(Format):
     name: ClassVar[str] = "SparseList"
     layout: ClassVar[str] = "compressed"
     order: ClassVar[Order] = Order.ONCE
+    resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its stored indices"
 
@@ -90,6 +92,8 @@ class SparseList(Format):
         lvl.state["stored"] = ctx.var(f"{lvl.name}_stored", 0)
         lvl.state["room"] = ctx.var(f"{lvl.name}_room", 0)
         lvl.state.pop("last", None)
+        if lvl.resumed:
+            lvl.state["last"] = ctx.var(f"{lvl.name}_last", -1)
         lvl.child.declare(ctx, init)
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
@@ -145,30 +149,39 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     begun = ctx.lift(0) if last is None else ctx.let(f"{name}_begun", _count(lvl, fiber))
 
     def at(ctx: Context, i: Expr) -> Iterator[Part]:
+        place: Expr = stored
         if last is not None:
-            _require_append(ctx, fiber, last, begun, i)
+            place = _place(ctx, fiber, last, begun + stored - first, i)
         append_position(ctx, lvl, stored, room, idx)
         dirty = ctx.var(f"{name}_dirty", False)
-        yield fiber.subfiber(stored, dirty)
+        yield fiber.subfiber(place, dirty)
         with ctx.if_(dirty):
-            ctx.store(idx, stored, i)
-            ctx.assign(stored, stored + 1)
+            with ctx.if_(place.eq(stored)):
+                ctx.store(idx, stored, i)
+                ctx.assign(stored, stored + 1)
             fiber.mark(ctx)
 
     yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
     ctx.store(lvl.buffer("ptr"), fiber.pos + 1, begun + stored - first)
+    if lvl.resumed and last is not None:
+        with ctx.if_(first < stored):
+            ctx.assign(last, fiber.pos)
 
 
 def _count(lvl: BoundLevel, fiber: Fiber) -> Expr:
     return Load(lvl.buffer("ptr"), fiber.pos + 1).cast(INTP)
 
 
-def _require_append(ctx: Context, fiber: Fiber, last: Expr, begun: Expr, i: Expr) -> None:
-    """After a thaw, what is written must come after all that is stored already."""
-    stored, idx = fiber.lvl.state["stored"], fiber.lvl.buffer("idx")
-    inside = fiber.pos.eq(last).and_(begun > 0)
-    behind = inside.and_(Load(idx, stored - 1).cast(INTP) >= i)
-    with ctx.if_((fiber.pos < last).or_(behind)):
+def _place(ctx: Context, fiber: Fiber, last: Var, count: Expr, i: Expr) -> Expr:
+    """Where index ``i`` goes in a fiber that stores ``count`` already: behind all that is stored,
+    or, where several loops write, into what was stored last."""
+    lvl = fiber.lvl
+    stored, idx = lvl.state["stored"], lvl.buffer("idx")
+    before = ctx.let(
+        f"{lvl.name}_before", ctx.ifelse(count > 0, Load(idx, stored - 1).cast(INTP), -1)
+    )
+    behind = before <= i if lvl.resumed else before < i
+    with ctx.if_((fiber.pos < last).or_(negation(behind))):
         site = ctx.site(
             FormatError,
             f"index {{0}} of {fiber} is not after all that its SparseList stores",
@@ -176,6 +189,9 @@ def _require_append(ctx: Context, fiber: Fiber, last: Expr, begun: Expr, i: Expr
             hint="append in order, or use SparseHash, which takes writes in any order",
         )
         ctx.fail(site, i)
+    if not lvl.resumed:
+        return stored
+    return ctx.let(f"{lvl.name}_place", ctx.ifelse(before.eq(i), stored - 1, stored))
 
 
 @hookimpl

@@ -21,8 +21,9 @@ from collections.abc import Iterator
 import attrs
 
 from finch_core.binding import BoundTensor
+from finch_core.boxes import Box, are_apart, boxes_of
 from finch_core.errors import FormatError, LifecycleError, Span, quote
-from finch_core.expressions import Access, Expr, Index
+from finch_core.expressions import Access, Expr, Index, Var
 from finch_core.level import Mode
 from finch_core.notation import (
     Declare,
@@ -41,7 +42,7 @@ from finch_core.records import frozen
 
 def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the freezes and thaws of ``stmt``, and mark updates of what is still fill."""
-    return _Block(None, results=unit.program.results).run(stmt)
+    return _Block(None, results=unit.program.results, changing=unit.changing).run(stmt)
 
 
 _Singles = dict[BoundTensor, tuple[Index, ...]]
@@ -67,15 +68,17 @@ class _Block:
         own: frozenset[BoundTensor] | None,
         around: _Singles | None = None,
         results: tuple[str, ...] = (),
+        changing: frozenset[Var] = frozenset(),
     ) -> None:
         self.own = own
+        self.changing = changing
         self.results = results
         self.thawed: dict[BoundTensor, Span | None] = {}
         """Where the program thawed what it has not frozen since, in so many words."""
         self.around: _Singles = around or {}
         self.modes: dict[BoundTensor, Mode] = {}
-        self.untouched: set[BoundTensor] = set()
-        """Declared, and nothing written since."""
+        self.written: dict[BoundTensor, list[Box]] = {}
+        """The boxes written of each tensor since it was declared."""
 
     def run(self, stmt: Stmt) -> Stmt:
         items = list(self.items(stmt))
@@ -103,7 +106,7 @@ class _Block:
             if self.mode(stmt.tensor) is Mode.UPDATE:
                 yield self.frozen(stmt.tensor, stmt)
             self.modes[stmt.tensor] = Mode.UPDATE
-            self.untouched.add(stmt.tensor)
+            self.written[stmt.tensor] = []
             yield stmt
         elif isinstance(stmt, (Freeze, Thaw)):
             yield self.written_out(stmt)
@@ -111,9 +114,19 @@ class _Block:
             uses = _uses(stmt)
             _check_operators(stmt)
             yield from self.changes(uses, stmt)
-            fresh = frozenset(self.untouched)
-            self.untouched -= set(uses.updates)
-            yield _inner(stmt, fresh, self.around)
+            yield _inner(stmt, self.fresh(stmt), self.around, self.changing)
+
+    def fresh(self, stmt: Stmt) -> frozenset[BoundTensor]:
+        """The tensors of which ``stmt`` writes each element once, and the first since they were
+        declared."""
+        found = set()
+        for tensor, boxes in boxes_of(stmt, self.written, self.changing).items():
+            before = self.written[tensor]
+            alone = not before and _updates_of(stmt, tensor) == 1
+            before.extend(boxes)
+            if alone or are_apart(before):
+                found.add(tensor)
+        return frozenset(found)
 
     def mode(self, tensor: BoundTensor) -> Mode:
         return self.modes.get(tensor, Mode.READ)
@@ -259,34 +272,32 @@ def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
     return list(dict.fromkeys(found))
 
 
-def _inner(stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles) -> Stmt:
+def _inner(
+    stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles, changing: frozenset[Var]
+) -> Stmt:
     """A statement with the life cycles of the blocks inside it settled, and its updates marked."""
-    return _settle(stmt, {**around, **_single_updates(stmt, fresh)})
+    return _settle(stmt, {**around, **dict.fromkeys(fresh, ())}, changing)
 
 
-def _settle(stmt: Stmt, singles: _Singles) -> Stmt:
+def _settle(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
         once = root in singles and set(singles[root]) <= set(stmt.target.indices)
         return attrs.evolve(stmt, fresh=True) if once else stmt
     if isinstance(stmt, Loop):
         singles = {tensor: (*loops, stmt.index) for tensor, loops in singles.items()}
-    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles) for body in stmt.bodies))
+    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, changing) for body in stmt.bodies))
 
 
-def _body(stmt: Stmt, singles: _Singles) -> Stmt:
+def _body(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
     own = _owned(stmt)
     if own:
         around = {tensor: loops for tensor, loops in singles.items() if tensor not in own}
-        return _Block(own, around).run(stmt)
+        return _Block(own, around, changing=changing).run(stmt)
     if isinstance(stmt, Sequential):
-        return stmt.rebuild((), tuple(_settle(part, singles) for part in stmt.bodies))
-    return _settle(stmt, singles)
-
-
-def _single_updates(stmt: Stmt, fresh: frozenset[BoundTensor]) -> _Singles:
-    """Those of ``fresh`` that at most one update of ``stmt`` can reach in one iteration."""
-    return {tensor: () for tensor in fresh if _updates_of(stmt, tensor) == 1}
+        parts = tuple(_settle(part, singles, changing) for part in stmt.bodies)
+        return stmt.rebuild((), parts)
+    return _settle(stmt, singles, changing)
 
 
 def _updates_of(stmt: Stmt, tensor: BoundTensor) -> int:

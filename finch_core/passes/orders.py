@@ -11,12 +11,14 @@
 
 A level whose order is *once* wants each fiber visited once, in order: from the declaration to the
 loop of its index there are the loops of the access's own indices, in order, and no others; and one
-loop writes each fiber.
+loop writes each fiber, or several do one after the other, if the level can resume.
 """
 
 from __future__ import annotations
 
-from finch_core.binding import BoundTensor
+from itertools import pairwise
+
+from finch_core.binding import BoundTensor, Fiber
 from finch_core.bounds import is_unit
 from finch_core.errors import FormatError, Span, quote
 from finch_core.expressions import Expr, Index, Literal
@@ -113,14 +115,46 @@ def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str
 
 
 def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None:
-    """One loop nest writes each fiber of a sequential level."""
+    """One loop nest writes each fiber of a sequential level, or several do in order, where the
+    levels can resume: that is known here, or else checked while the program runs."""
     depth = _sequential_depth(tensor)
     if depth == 0 or len(writes) < 2:
         return
-    nests = {tuple(id(loop) for loop in write.loops[:depth]) for write in writes}
-    if len(nests) > 1:
-        late = writes[1].update
-        _refuse(tensor, depth, late.target.span or late.span, (), unit)
+    nests: dict[tuple[int, ...], _Write] = {}
+    for write in writes:
+        nests.setdefault(tuple(id(loop) for loop in write.loops[:depth]), write)
+    if len(nests) < 2:
+        return
+    levels = [lvl for lvl in tensor.level.levels() if lvl.format.order is Order.ONCE]
+    resumes = all(lvl.format.resumes for lvl in levels)
+    for before, late in pairwise(nests.values()):
+        if not resumes or _comes_before(late, before, depth):
+            span = late.update.target.span or late.update.span
+            _refuse(tensor, depth, span, (), unit)
+    for lvl in levels:
+        lvl.resumed = True
+
+
+def _comes_before(late: _Write, before: _Write, depth: int) -> bool:
+    """Whether a write is known to begin before another has ended, which the program has first."""
+    if not all(isinstance(write.update.target.tensor, Fiber) for write in (late, before)):
+        return False  # a wrapper may shift it
+    for one, other in zip(late.loops[:depth], before.loops[:depth], strict=True):
+        first, second = one.extent, other.extent
+        if one is other:
+            continue
+        if first is None or second is None:
+            return False
+        if first.start == second.start:
+            if not is_unit(second):
+                return True
+            if not is_unit(first):
+                return False
+            continue
+        starts = (first.start, second.start)
+        known = all(isinstance(start, Literal) for start in starts)
+        return known and bool(first.start.value < second.start.value)  # type: ignore[attr-defined]
+    return False
 
 
 def _refuse(
