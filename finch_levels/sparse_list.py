@@ -12,7 +12,7 @@ from finch_core.builder import negation
 from finch_core.compressed import bounds_of, steps, unfurled
 from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import Expr, Load, Var
+from finch_core.expressions import TRUE, Expr, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import (
     Lookup,
@@ -156,9 +156,8 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         dirty = ctx.var(f"{name}_dirty", False)
         yield fiber.subfiber(place, dirty)
         with ctx.if_(dirty):
-            with ctx.if_(place.eq(stored)):
-                ctx.store(idx, stored, i)
-                ctx.assign(stored, stored + 1)
+            new = TRUE if place is stored else place.eq(stored)
+            ctx.fork(new, lambda: _take(ctx, lvl, i))
             fiber.mark(ctx)
 
     yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
@@ -166,6 +165,13 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     if lvl.resumed and last is not None:
         with ctx.if_(first < stored):
             ctx.assign(last, fiber.pos)
+
+
+def _take(ctx: Context, lvl: BoundLevel, i: Expr) -> None:
+    """What has been written is stored, at index ``i``."""
+    stored = lvl.state["stored"]
+    ctx.store(lvl.buffer("idx"), stored, i)
+    ctx.assign(stored, stored + 1)
 
 
 def _count(lvl: BoundLevel, fiber: Fiber) -> Expr:
