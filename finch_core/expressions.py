@@ -276,7 +276,10 @@ class Cast(Expr):
         return (self.value,)
 
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
-        return cast(children[0], self.type)
+        try:
+            return cast(children[0], self.type)
+        except TypeError:  # of what is not bound yet
+            return Cast(children[0], self.type)
 
 
 @attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
@@ -430,7 +433,10 @@ class Access(Expr):
 
     @property
     def dtype(self) -> Type:
-        return self.tensor.dtype  # type: ignore[no-any-return]
+        try:
+            return self.tensor.dtype  # type: ignore[no-any-return]
+        except AttributeError:
+            raise TypeError(f"the tensor {self.tensor!r} is not bound yet") from None
 
     @property
     def children(self) -> tuple[Expr, ...]:

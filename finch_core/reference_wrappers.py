@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
-import numpy as np
 
 from finch_core.expressions import Access, Expr
 from finch_core.notation import Program
@@ -23,8 +22,6 @@ def unwrapped(program: Program, values: Mapping[str, Any]) -> tuple[Program, dic
     What has a dense array of its own stays: a window, say.
     """
     plain = dict(values)
-    if not all(map(is_array, values.values())):
-        program = _typed(program, values)
     for name, value in values.items():
         while not is_array(value):
             program, value = _without(program, name, value), getattr(value, "tensor", None)
@@ -32,36 +29,6 @@ def unwrapped(program: Program, values: Mapping[str, Any]) -> tuple[Program, dic
         if value is None:
             del plain[name]
     return program, plain
-
-
-class _Typed(str):
-    """The name of a tensor that is not bound, with the dtype of its elements: what an expression
-    is made of says what it gives."""
-
-    __slots__ = ("dtype",)
-    dtype: np.dtype[Any]
-
-
-def _typed(program: Program, values: Mapping[str, Any]) -> Program:
-    """The program with the dtypes of its tensors in their names."""
-    dtypes = {name: _dtype(value) for name, value in values.items()}
-    dtypes |= {local.name: np.dtype(local.format.dtype) for local in program.locals}
-
-    def rule(node: Expr) -> Expr:
-        if not isinstance(node, Access) or node.tensor not in dtypes:
-            return node
-        name = _Typed(node.tensor)
-        name.dtype = dtypes[node.tensor]
-        return attrs.evolve(node, tensor=name)
-
-    return attrs.evolve(program, body=rewrite(program.body, rule))
-
-
-def _dtype(value: Any) -> np.dtype[Any]:
-    """Of what a tensor, array or wrapper holds; that of a mask is bool."""
-    while not hasattr(value, "dtype") and hasattr(value, "tensor"):
-        value = value.tensor
-    return np.dtype(getattr(value, "dtype", bool))
 
 
 def is_array(value: Any) -> bool:

@@ -16,7 +16,7 @@ from finch_backend_c import loader, toolchain
 from finch_backend_c.entry import signature, translate
 from finch_core.kernels import Kernel
 
-SANITIZE = ("-O1", "-g0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZE = ("-O0", "-g0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _PARAMETER = {"r": "uintptr_t", "f": "double", "c": "double, double", "i": "int64_t",
               "u": "uint64_t"}  # fmt: skip
 _OWN = re.compile(r"\b(work|finch_kernel)\b")
