@@ -302,6 +302,8 @@ class BoundTensor:
     local: bool = False
     fixed: bool = False
     """Whether its memory is not ours to resize."""
+    shape: tuple[Expr, ...] | None = None
+    """The shape with which a local is made, if it is."""
     sizeless: Var | None = None
     """1 if it was made without a shape, else 0; None where that cannot matter."""
 

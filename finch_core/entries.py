@@ -230,7 +230,7 @@ class Entry:
 
     def _made_workspace(self) -> Workspace:
         """Locals for a call while those of calls that are over are in use."""
-        made = tuple(Tensor(loc.format, loc.shape) for loc in self._local_records)
+        made = tuple(Tensor(loc.format) for loc in self._local_records)  # declared with its shape
         return made, [tensor.address for tensor in made]
 
     def _leave(self, compiled: Any, values: Sequence[Any]) -> None:

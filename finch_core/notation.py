@@ -220,12 +220,13 @@ class Thaw(Stmt):
 class Local:
     """A tensor made inside the kernel: ``w = Tensor(fmt)`` or ``t = Scalar(0.0)``.
 
-    ``make`` is the format, with shape where one was given (else ``None``).
+    ``shape`` is what was given (else ``None``): whole numbers, and expressions of numbers that are
+    known before the program runs.
     """
 
     name: str
     format: Any
-    shape: tuple[int, ...] | None = None
+    shape: tuple[int | Expr, ...] | None = None
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
 

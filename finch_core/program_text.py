@@ -14,7 +14,18 @@ import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.dtypes import concrete
-from finch_core.expressions import Access, Call, Cast, Expr, Index, Literal, Modified, Name, Var
+from finch_core.expressions import (
+    Access,
+    Call,
+    Cast,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+    Var,
+    lift,
+)
 from finch_core.missing_value import Missing
 from finch_core.notation import (
     Declare,
@@ -126,7 +137,8 @@ def _sieve(node: Sieve, fresh: dict[str, Any]) -> Iterator[str]:
 def _declare(node: Declare, fresh: dict[str, Any]) -> Iterator[str]:
     local = fresh.pop(str(node.tensor), None)
     if local is not None:
-        shape = "" if local.shape is None else f", {local.shape}"
+        sizes = "".join(f"{expression_text(lift(size))}, " for size in local.shape or ())
+        shape = "" if local.shape is None else f", ({sizes.rstrip()})"
         yield f"{node.tensor} = Tensor({local.format}{shape})"
         return
     known = [expression_text(extent) for extent in node.dims if extent is not None]

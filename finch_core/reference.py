@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from finch_core.dtypes import type_of
-from finch_core.expressions import Access
+from finch_core.expressions import Access, lift
 from finch_core.notation import (
     Declare,
     Define,
@@ -28,7 +28,7 @@ from finch_core.notation import (
 )
 from finch_core.operators import cast_value
 from finch_core.records import frozen
-from finch_core.reference_code import Code, Emitter, inside, is_permissive, strip
+from finch_core.reference_code import Code, Emitter, evaluate, inside, is_permissive, strip
 from finch_core.reference_extents import Extents, accesses
 from finch_core.reference_wrappers import as_seen, unwrapped
 
@@ -118,7 +118,8 @@ def _extents(
 ) -> Extents:
     shapes = {name: array.shape for name, array in arrays.items()}
     for local in program.locals:
-        shapes[local.name] = local.shape or (0,) * local.format.ndim
+        sizes = local.shape or (0,) * local.format.ndim
+        shapes[local.name] = tuple(int(evaluate(lift(size), scalars)) for size in sizes)
     fixed = fixed | {local.name for local in program.locals if local.shape is not None}
     sizeless = {name for name, value in values.items() if getattr(value, "_sizeless", False)}
     sizeless |= {local.name for local in program.locals if local.shape is None}

@@ -139,7 +139,9 @@ def bind(
         level = bind_level(signature.format, name, names)
         open_ = not signature.fixed and signature.format.ndim > 0
         sizeless = Var(names.fresh(f"{name}_sizeless"), INTP) if open_ else None
-        tensor = BoundTensor(name, signature.format, level, False, signature.fixed, sizeless)
+        tensor = BoundTensor(
+            name, signature.format, level, fixed=signature.fixed, sizeless=sizeless
+        )
         return tensor, tensor.fiber, ()
     if isinstance(signature, ImplicitSignature):
         own = _scalars(signature.tensor.nscalars, name, names)

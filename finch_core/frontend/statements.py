@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from finch_core import primitives as prim
+from finch_core.errors import count
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import Context
@@ -272,13 +273,32 @@ class StatementParser:
             self.context.refuse(
                 target, f"{target.id!r} is a tensor of this kernel already", "use another name"
             )
-        made = self.context.evaluate(node.value, scope, "a tensor of a kernel")
+        maker, computed = self.computed_shape(node.value, scope)
+        made = self.context.evaluate(maker, scope, "a tensor of a kernel")
         span = self.context.span(target)
         self.context.bind(target, scope, target.id, Binding("local", span))
-        self.refuse_data(node.value, scope)
-        shape = tuple(made.shape) if any(made.shape) else None
+        self.refuse_data(maker, scope)
+        if computed is not None and len(computed) != len(made.shape):
+            sizes = count(len(computed), "dimension")
+            message = f"a shape of {sizes} for a format of {len(made.shape)}"
+            self.context.refuse(node.value, message, "nest one level a dimension, ending in a leaf")
+        given = tuple(made.shape) if made.shape and not made._sizeless else None
+        shape = computed or given
         self.locals[target.id] = Local(target.id, made.format, shape, span)
         return Declare(target.id, fill(made.fill_value), span=self.context.span(node))
+
+    def computed_shape(
+        self, node: ast.expr, scope: Scope
+    ) -> tuple[ast.expr, tuple[Expr, ...] | None]:
+        """``Tensor(fmt, (n, 3))`` without a shape that names parameters, and that shape."""
+        shape = node.args[1] if isinstance(node, ast.Call) and len(node.args) == 2 else None
+        if not isinstance(node, ast.Call) or not isinstance(shape, ast.Tuple):
+            return node, None
+        names = {part.id for part in ast.walk(shape) if isinstance(part, ast.Name)}
+        if all(scope.find(name) is None for name in names):
+            return node, None
+        maker = ast.copy_location(ast.Call(node.func, node.args[:1], node.keywords), node)
+        return maker, tuple(self.expressions.parse(size, scope) for size in shape.elts)
 
     def refuse_data(self, node: ast.expr, scope: Scope) -> None:
         """Refuse ``Tensor(fmt, array)``: a local starts empty wherever it is made."""

@@ -31,6 +31,8 @@ empty. What is known of sizes is compared before the program runs, or else where
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import attrs
 
 from finch_core.affine import is_given, linear
@@ -91,14 +93,24 @@ class _Dimensionalizer:
 
     def declare(self, stmt: Declare) -> None:
         present, tensor = self.present(stmt), stmt.tensor
-        if tensor.fixed:
-            dims = [
-                Dim(known=[Known(None, ZERO, e.stop, f"dimension {k} of {tensor}", stmt.span)])
-                for k, e in enumerate(present)
-            ]
+        fixed = [e.stop for e in present] if tensor.fixed else tensor.shape
+        if fixed is not None:
+            whats = [f"dimension {k} of {tensor}" for k in range(len(fixed))]
+            known = zip(fixed, whats, strict=True)
+            dims = [Dim(known=[Known(None, ZERO, size, what, stmt.span)]) for size, what in known]
+            if not tensor.fixed:
+                self.not_negative(fixed, whats, stmt.span)
         else:
             dims = [Dim(own=[(len(self.declarations), tensor, extent.stop)]) for extent in present]
         self.declared[tensor] = self.declarations[id(stmt)] = dims
+
+    def not_negative(self, sizes: Iterable[Expr], whats: list[str], span: Span | None) -> None:
+        """Check the sizes that a program gives to a local."""
+        for size, what in zip(sizes, whats, strict=True):
+            if not isinstance(size, Literal):
+                message = f"{what} cannot be {{1}}: it is negative"
+                hint = "give a size that is 0 or more"
+                self.unit.checks.append(Check(ZERO, size, message, span, "<=", hint=hint))
 
     def present(self, stmt: Declare) -> list[Extent]:
         """The dimensions that a declared tensor has before the program runs."""

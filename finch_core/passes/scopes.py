@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from finch_core.affine import total
 from finch_core.binding import TensorLike
 from finch_core.builder import Names
 from finch_core.dtypes import concrete, holds
@@ -25,7 +26,18 @@ from finch_core.errors import (
     Span,
     count,
 )
-from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, alike, cast
+from finch_core.expressions import (
+    Access,
+    Call,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+    alike,
+    cast,
+    lift,
+)
 from finch_core.notation import Declare, Define, Extent, Freeze, Loop, Stmt, Thaw, Update
 from finch_core.operators import Operator, literal_value
 from finch_core.outcomes import outcomes
@@ -105,6 +117,8 @@ class _Scopes:
 
     def declare(self, stmt: Declare, scope: dict[str, Expr]) -> Stmt:
         tensor = self.plain(stmt.tensor, stmt.span)
+        if tensor.local:
+            tensor.shape = self.shape(stmt, scope)
         if not self.unit.arguments[stmt.tensor].whole:
             raise FormatError(
                 f"{stmt.tensor} is a part of a tensor, and cannot be declared",
@@ -127,6 +141,26 @@ class _Scopes:
                 hint=f"write {stmt.tensor}[...] = {fill.item()}, or {other}",
             )
         return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
+
+    def shape(self, stmt: Declare, scope: dict[str, Expr]) -> tuple[Expr, ...] | None:
+        """The shape that a local is given where it is made."""
+        found_locals = (local for local in self.unit.program.locals if local.name == stmt.tensor)
+        local = next(found_locals, None)
+        if local is None or local.shape is None:
+            return None
+        found = [self.expr(lift(size), scope, stmt.span) for size in local.shape]
+        for size in found:
+            if concrete(self.type_of(size, stmt.span)).kind not in "iu":
+                raise FormatError(
+                    f"a dimension of {stmt.tensor} is no integer", span=stmt.span, hint=_CAST
+                )
+            if any(isinstance(node, (Index, Access, Name)) for node in size.walk()):
+                raise KernelSyntaxError(
+                    f"the shape of {stmt.tensor} is not known before the program runs",
+                    span=stmt.span,
+                    hint="make it of whole numbers, parameters that are numbers, and their sums",
+                )
+        return tuple(total([(1, size)]) for size in found)
 
     def plain(self, name: str, span: Span | None) -> Any:
         """The tensor of this name, which must be no wrapper around one."""

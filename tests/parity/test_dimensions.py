@@ -14,7 +14,7 @@ from wrapper_support import BACKENDS, dense, on
 from finch_core import DimensionMismatch, Tensor, coalesce
 from finch_core.level import Format
 from finch_core.validation import validate
-from finch_levels import Dense, Element, RunList, SparseList
+from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList
 from finch_wrappers import offset, swizzle, toeplitz, window
 
 VECTORS = [level(Element(0.0)) for level in LEVELS]
@@ -314,3 +314,52 @@ def test_random_extents(block: int) -> None:
             assert agree(expected, found), (seed, backend, drawn.as_text(), expected, found)
             agreed += 1
     assert agreed > 50
+
+
+# -- locals with a shape ------------------------------------------------------------------------
+
+
+def written_in_part(y, x):
+    w = Tensor(Dense(Element(0.0)), (5,))
+    for i in range(3):
+        w[i] = x[i]
+    y[...] = 0
+    for j in _:
+        y[j] = w[j]
+    return y
+
+
+def too_long(y, x):
+    w = Tensor(Dense(Element(0.0)), (5,))
+    for i in _:
+        w[i] = x[i]
+    y[...] = 0
+    for j in _:
+        y[j] = w[j]
+    return y
+
+
+def test_a_local_keeps_the_shape_that_it_is_made_with() -> None:
+    x = np.arange(1.0, 9.0)
+    np.testing.assert_array_equal(result(written_in_part, dense(1)(), x), [1, 2, 3, 0, 0])
+    np.testing.assert_array_equal(result(too_long, dense(1)(), x[:5]), x[:5])
+    refused(too_long, dense(1)(), x, match="dimension 0 of w is 5, but dimension 0 of x is 8")
+
+
+def histogram(y, lab, n, m):
+    w = Tensor(SparseByteMap(SparseByteMap(Element(0.0))), (n, 2 * m))
+    for i in _:
+        w[lab[i], m] += 1
+    y[...] = 0
+    for c, k in _:
+        y[c] += w[c, k]
+    return y
+
+
+def test_the_shape_of_a_local_is_computed_of_parameters() -> None:
+    lab = np.array([1, 0, 2, 1])
+    np.testing.assert_array_equal(result(histogram, dense(1)(), lab, 4, 1), [1, 2, 1, 0])
+    np.testing.assert_array_equal(result(histogram, dense(1)(), lab[:0], 2, np.int32(0)), [0, 0])
+    for backend in BACKENDS:
+        with pytest.raises(DimensionMismatch, match="dimension 0 of w cannot be -1"):
+            on(backend, histogram)(dense(1)(), lab, -1, 1)
