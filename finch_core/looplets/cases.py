@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,12 @@ from finch_core.expressions import Expr, Literal
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region
 from finch_core.looplets.run import Run, as_looplet
-from finch_core.looplets.sequence import Sequence
+from finch_core.looplets.sequence import Sequence, parts_of
 from finch_core.looplets.slots import Slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper, is_steady
 from finch_core.looplets.switch import Switch
+from finch_core.looplets.thunk import Thunk
 from finch_core.notation import Update
 from finch_core.prover import split
 
@@ -58,6 +59,47 @@ def is_too_many(ctx: Context, weights: dict[int, int]) -> bool:
     return len(several) > FEW and math.prod(several) > CASES
 
 
+def disordered(ctx: Context, region: Region) -> frozenset[int]:
+    """The operands that are sequences, or a sequence in one case of a switch, whose phases may end
+    in so many orders that a region for each is too many.
+
+    Of N with ends that differ by constants, as those of one tensor at N shifts do, and p phases
+    each, the orders come to N + p - 1 over p - 1, once for each loop that is shifted.
+    """
+    read = _read(region)
+    sequences = {k: s for k in read if (s := _sequence_in(ctx, read[k])) is not None}
+    if len(sequences) <= FEW:
+        return frozenset()
+    unordered = _unordered(ctx, sequences)
+    groups: dict[Hashable, set[tuple[Expr | None, ...]]] = {}
+    for k, what in unordered.items():
+        groups.setdefault(what, set()).add(tuple(phase.stop for phase in sequences[k].phases))
+    if all(len(group) == 1 for group in groups.values()):
+        return frozenset()
+    ranks = {slot.number: slot.tensor.ndim for slot in slots_of(region.body)}
+    rank = max(ranks[k] for k in unordered)
+    cases = len(unordered) * math.prod(ctx.merging.values())
+    for group in groups.values():
+        phases = max(map(len, group))
+        cases *= math.comb(len(group) + phases - 1, phases - 1) ** rank
+    for k in unordered:
+        steps = [part for part in parts_of([sequences[k]]) if isinstance(part, Stepper)]
+        if any(not is_steady(ctx, _step_of(ctx, part)) for part in steps):
+            cases *= 2
+    return frozenset(unordered) if cases > CASES else frozenset()
+
+
+def _sequence_in(ctx: Context, looplet: Looplet) -> Sequence | None:
+    """The looplet, or what it is in one case, if that is a sequence."""
+    if isinstance(looplet, Switch):
+        found = (_sequence_in(ctx, as_looplet(part)) for part in (looplet.head, looplet.tail))
+        return next((part for part in found if part is not None), None)
+    if isinstance(looplet, Thunk):
+        code = looplet.code
+        return _sequence_in(ctx, _looked_at(ctx, lambda: as_looplet(next(code(ctx)))))
+    return looplet if isinstance(looplet, Sequence) else None
+
+
 @contextmanager
 def by_cases(ctx: Context, region: Region, weights: dict[int, int]) -> Iterator[None]:
     """Remember while a region is lowered which operands it has cases for."""
@@ -90,11 +132,16 @@ def _is_compound(looplet: Looplet, step: bool) -> bool:
 
 
 def _step_of(ctx: Context, steps: Stepper) -> Looplet:
-    """What a step is; nothing is emitted, and no name taken."""
+    """What a step is."""
+    return _looked_at(ctx, lambda: steps.step(ctx, steps.position))
+
+
+def _looked_at(ctx: Context, make: Callable[[], Looplet]) -> Looplet:
+    """A looplet that is only looked at: nothing is emitted, and no name taken."""
     names, ctx.names = ctx.names, ctx.names.copy()
     try:
         with ctx.block(), ctx.prover.assuming():
-            return steps.step(ctx, steps.position)
+            return make()
     finally:
         ctx.names = names
 

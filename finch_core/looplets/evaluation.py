@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from finch_core.looplets.base import Precedence
-from finch_core.looplets.cases import by_cases, is_too_many, weighed
+from finch_core.looplets.cases import by_cases, disordered, is_too_many, weighed
 from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.masked import lower_masked
 from finch_core.looplets.region import Region, begins, is_empty
 from finch_core.looplets.slots import slots_in
+from finch_core.looplets.stretches import lower_stretches
 
 if TYPE_CHECKING:
     from finch_core.context import Context
@@ -45,6 +46,13 @@ def lower_region(ctx: Context, region: Region) -> None:
 
 def _merge(ctx: Context, region: Region, slot: int) -> None:
     """Emit a region, whose cases ``slot`` would double next: by tests, if they are many."""
+    many = disordered(ctx, region)
+    if slot in many:
+        if region.looplets[slot].precedence is Precedence.SEQUENCE and not region.is_point(ctx):
+            lower_stretches(ctx, region, many)
+            return
+        if lower_masked(ctx, region, many):
+            return
     weights = weighed(ctx, region)
     if slot in weights and is_too_many(ctx, weights) and lower_masked(ctx, region, weights):
         return

@@ -26,14 +26,14 @@ import numpy as np
 
 from finch_core.binding import Constant, TensorLike
 from finch_core.builder import negation
-from finch_core.expressions import FALSE, TRUE, Expr, Literal
+from finch_core.expressions import FALSE, TRUE, Expr, Literal, Var
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.cases import written_slots
 from finch_core.looplets.choice import choice
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.run import Run, as_looplet
-from finch_core.looplets.sequence import Sequence
+from finch_core.looplets.sequence import Sequence, parts_of
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.slots import Slot, fill_slot, slots_of
 from finch_core.looplets.spike import Spike
@@ -103,11 +103,17 @@ class _Merge:
         self.fill: Constant | None = None  # of the operand whose piece is made
         self.moves: list[tuple[Expr, Stepper]] = []
         self.hits: dict[Expr, Expr] = {}
+        self.steppers: list[Stepper] = []
+        self.asked: dict[Expr, Expr] = {}
 
     def emit(self) -> None:
         ctx, region = self.ctx, self.region
-        operands = {k: self._begun(looplet, TRUE) for k, looplet in self.operands.items()}
-        if region.is_point(ctx):
+        operands = {
+            k: self._begun(looplet, TRUE, region.start) for k, looplet in self.operands.items()
+        }
+        if region.is_point(ctx) or not any(
+            isinstance(part, (Stepper, Sequence)) for part in parts_of(operands.values())
+        ):
             self._pieces(operands, region.start)
             return
         name = region.index.name
@@ -120,30 +126,53 @@ class _Merge:
                 ctx.cursors[steps.position] = None
             ctx.assign(reached, stop)
             end_early(ctx, region, reached)
-        ctx.loop_cursors(region.looplets.values())
+        ctx.loop_cursors((*region.looplets.values(), *self.steppers))
 
     # -- before the loop ----------------------------------------------------------------
 
-    def _begun(self, looplet: Looplet, guard: Expr) -> Looplet:
-        """``looplet`` with what is to be done once before its loop done, where ``guard`` holds."""
+    def _begun(self, looplet: Looplet, guard: Expr, at: Expr) -> Looplet:
+        """``looplet``, which the loop comes to at ``at`` where ``guard`` holds, with what is to be
+        done once before the loop done."""
         ctx = self.ctx
         looplet = self._expanded(looplet, guard)
         if isinstance(looplet, Switch):
             cond = ctx.prover.decide(looplet.cond)
             if not isinstance(cond, Literal):
-                asked = cond
-                cond = ctx.let(f"{self.name}_there", ctx.under(guard, lambda: asked.and_(guard)))
-            head = self._begun(as_looplet(looplet.head), cond)
-            tail = self._begun(as_looplet(looplet.tail), negation(cond).and_(guard))
+                cond = self._known("there", guard.and_(cond))
+            head = self._begun(as_looplet(looplet.head), cond, at)
+            tail = self._begun(as_looplet(looplet.tail), guard.and_(negation(cond)), at)
             return Switch(cond, head, tail)
         if isinstance(looplet, Stepper):
             steps = looplet
-            ctx.under(guard, lambda: steps.synchronize(ctx, self.region))
+            self.steppers.append(steps)
+            begun = self.region.between(at, self.region.stop)
+            ctx.under(guard, lambda: steps.synchronize(ctx, begun))
         elif isinstance(looplet, Sequence):
-            first, *others = looplet.phases
-            first = attrs.evolve(first, body=self._begun(as_looplet(first.body), guard))
-            return Sequence((first, *others))
+            return self._begun_phases(looplet, guard, at)
         return looplet
+
+    def _begun_phases(self, sequence: Sequence, guard: Expr, at: Expr) -> Sequence:
+        """The phases of a sequence, each begun where it is not empty."""
+        ctx, region = self.ctx, self.region
+        phases = []
+        for phase in sequence.phases:
+            stop = region.stop if phase.stop is None else phase.stop
+            body = as_looplet(phase.body)
+            if any(isinstance(part, (Stepper, Thunk)) for part in parts_of([body])):
+                last = ctx.prover.minimum(stop, region.stop)
+                here = ctx.prover.decide(at < last)
+                body = self._begun(body, self._known("there", guard.and_(here)), at)
+            phases.append(attrs.evolve(phase, body=body))
+            at = ctx.prover.maximum(at, stop)
+        return Sequence(tuple(phases))
+
+    def _known(self, name: str, cond: Expr) -> Expr:
+        """A condition as a variable, the same for the same condition."""
+        if isinstance(cond, (Literal, Var)):
+            return cond
+        if cond not in self.asked:
+            self.asked[cond] = self.ctx.let(f"{self.name}_{name}", cond)
+        return self.asked[cond]
 
     def _expanded(self, looplet: Looplet, guard: Expr) -> Looplet:
         """What is in a thunk, after its preamble."""
@@ -164,7 +193,7 @@ class _Merge:
     def _pieces(self, operands: dict[int, Looplet], at: Expr) -> Expr:
         """Emit the region from ``at`` to where the first piece ends, which is the result."""
         ctx, region, name = self.ctx, self.region, self.name
-        self.moves, self.hits = [], {}
+        self.moves, self.hits, self.asked = [], {}, {}
         pieces = {}
         for k, looplet in operands.items():
             self.fill = self.fills[k]
@@ -279,12 +308,12 @@ class _Merge:
         if ctx.checked and looplet.phases[-1].stop is not None:
             raise _Unmaskable
         inside = [ctx.prover.decide(at < p.stop) for p in looplet.phases[:-1]]
-        conds = [ctx.let(f"{self.name}_within", cond) for cond in inside]
+        conds = [self._known("within", cond) for cond in inside]
         behind = guard
         pieces = []
         for k, phase in enumerate(looplet.phases):
             here = behind.and_(conds[k]) if k < len(conds) else behind
-            piece = self._piece(as_looplet(phase.body), at, here, begun and k == 0)
+            piece = self._piece(as_looplet(phase.body), at, here, begun)
             pieces.append(piece if phase.stop is None else piece.up_to(phase.stop))
             if k < len(conds):
                 behind = behind.and_(negation(conds[k]))
@@ -325,7 +354,9 @@ class _Merge:
         stop = self._first(cond, head.stop, tail.stop)
         end = self._first(cond, head.end, tail.end)
         looplet = self._mixed(cond, head.looplet, tail.looplet)
-        present = cond.and_(head.present).or_(negation(cond).and_(tail.present))
+        present = head.present
+        if tail.present != present:
+            present = cond.and_(head.present).or_(negation(cond).and_(tail.present))
         alone = looplet
         if tail.present == FALSE:
             alone = head.alone

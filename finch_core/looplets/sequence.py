@@ -107,19 +107,19 @@ class Sequence(Looplet):
 
 def _is_still(region: Region) -> bool:
     """Whether no looplet of the region has a position that moves along it."""
-    return all(looplet.precedence not in _MOVING for looplet in _parts(region.looplets.values()))
+    return all(looplet.precedence not in _MOVING for looplet in parts_of(region.looplets.values()))
 
 
 _MOVING = (Precedence.THUNK, Precedence.STEPPER, Precedence.JUMPER)
 
 
-def _parts(looplets: Iterable[Looplet]) -> Iterator[Looplet]:
-    """The looplets and what they are made of."""
+def parts_of(looplets: Iterable[Looplet]) -> Iterator[Looplet]:
+    """The looplets and what they are made of, but for what code makes: steps and thunks."""
     for looplet in looplets:
         yield looplet
         if isinstance(looplet, Sequence):
-            yield from _parts(looplet.phases)
+            yield from parts_of(looplet.phases)
         elif isinstance(looplet, Phase):
-            yield from _parts([as_looplet(looplet.body)])
+            yield from parts_of([as_looplet(looplet.body)])
         elif isinstance(looplet, Switch):
-            yield from _parts(map(as_looplet, (looplet.head, looplet.tail)))
+            yield from parts_of(map(as_looplet, (looplet.head, looplet.tail)))

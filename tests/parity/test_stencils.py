@@ -1,0 +1,110 @@
+"""Tensors read at many shifts, with something beyond their borders: what comes out is right, and
+the code grows with the number of reads."""
+
+import itertools
+import linecache
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, coalesce, kernel
+from finch_core.plugins import hub
+from finch_core.testing import backend_names
+from finch_core.testing.arrays import array
+from finch_core.testing.formats import admit, leaf, level_names, nest
+from finch_levels import Dense, Element, RunList, Scalar, SparseBand, SparseList
+
+
+def made(sides, default="0"):
+    """The sum over a window of ``sides`` indices around each, beyond the borders too."""
+    indices = "ij"[: len(sides)]
+    shifts = itertools.product(*(range(-(side // 2), side - side // 2) for side in sides))
+    reads = []
+    for shift in shifts:
+        at = ", ".join(f"~({i} - {by})" for i, by in zip(indices, shift, strict=True))
+        reads.append(f"coalesce(A[{at}], {default})")
+    lines = ["def program(C, A, n):", "    C[...] = 0"]
+    for depth, i in enumerate(indices):
+        lines.append("    " * (depth + 1) + f"for {i} in range(-2, n + 3):")
+    lines.append("    " * (len(indices) + 1) + f"C[()] += {' + '.join(reads)}")
+    return compiled("\n".join([*lines, "    return C"]))
+
+
+def compiled(text):
+    linecache.cache[f"<{text}>"] = (len(text), None, text.splitlines(keepends=True), f"<{text}>")
+    scope = {"coalesce": coalesce}
+    exec(compile(text, f"<{text}>", "exec"), scope)
+    return scope["program"]
+
+
+def lines_of(program, format):
+    lowered = kernel(backend="interpreter")(program).lower(Scalar(0.0), Tensor(format), 5)
+    return len(lowered.as_text("assembly").splitlines())
+
+
+def formats(rank):
+    return {
+        name: nest([Dense] * (rank - 1) + [hub().levels[name]], leaf()) for name in level_names()
+    }
+
+
+@pytest.mark.parametrize("level", level_names())
+@pytest.mark.parametrize("default", ["0", "7"])
+def test_code_grows_with_the_number_of_shifts(level, default):
+    format = formats(1)[level]
+    six, nine, more = (lines_of(made([side], default), format) for side in (6, 9, 12))
+    assert more - nine < 1.2 * (nine - six) + 20
+    assert more < 60 * 12
+
+
+@pytest.mark.parametrize("level", level_names())
+@pytest.mark.parametrize("name", ["made", "product"])
+def test_code_grows_with_the_size_of_a_window(level, name):
+    format = formats(2)[level]
+    program = globals()[name]
+    assert lines_of(program((3, 3)), format) < 100 * 9
+    assert lines_of(program((5, 5)), format) < 80 * 25
+
+
+def product(sides):
+    """A tensor times the sum over a window around each of its elements."""
+    shifts = itertools.product(*(range(-(side // 2), side - side // 2) for side in sides))
+    reads = " + ".join(f"coalesce(A[~(i + {p}), ~(j + {q})], 0)" for p, q in shifts)
+    lines = ["def program(C, A, n):", "    C[...] = 0", "    for i, j in _:"]
+    return compiled("\n".join([*lines, f"        C[()] += A[i, j] * ({reads})", "    return C"]))
+
+
+def check(program, tensors, backend):
+    for tensor, n in tensors:
+        run = kernel(backend=backend)(program)
+        expected = run.reference(Scalar(0.0), tensor, n)
+        np.testing.assert_array_equal(run(Scalar(0.0), tensor, n).value, expected)
+
+
+def drawn(format, rank, sizes):
+    for n, kind in itertools.product(sizes, ("sparse", "full", "last")):
+        data = admit(format, array((n,) * rank, kind=kind, seed=n))
+        yield Tensor(format, data), n
+
+
+@pytest.mark.parametrize("level", level_names())
+@pytest.mark.parametrize(("sides", "default"), [((3,), "7"), ((6,), "0")])
+def test_shifts_of_a_vector(level, sides, default):
+    format = formats(1)[level]
+    program = made(sides, default)
+    check(program, drawn(format, 1, (0, 1, 9)), "interpreter")
+
+
+@pytest.mark.parametrize("level", level_names())
+@pytest.mark.parametrize("default", ["0", "7"])
+def test_windows_of_a_matrix(level, default):
+    format = formats(2)[level]
+    check(made((3, 3), default), drawn(format, 2, (0, 4)), "interpreter")
+
+
+@pytest.mark.parametrize("level", [Dense, SparseList, RunList, SparseBand])
+def test_windows_in_every_backend(level):
+    format = Dense(level(Element(0.0)))
+    for program in (made((5, 5), "7"), product((3, 3))):
+        for backend in backend_names():
+            check(program, drawn(format, 2, (0, 2, 6) if backend == "c" else (3,)), backend)
