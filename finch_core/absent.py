@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import attrs
+import numpy as np
+
 from finch_core import primitives as prim
 from finch_core.dtypes import Type, concrete, is_weak, same
 from finch_core.errors import FormatError, Span
@@ -42,6 +45,29 @@ def first_present(call: Call) -> Expr | None:
         return _as_type_of(Call(coalesce, tuple(kept)), call)
     found = next((k for k, arg in enumerate(call.args) if _in_one_case(arg)), None)
     return None if found is None else _cases(call, found)
+
+
+def fill_for_missing(call: Call) -> Expr:
+    """``coalesce(A[~i], z)``, where ``z`` is what ``A`` is where nothing is stored, is ``A`` with
+    that beyond its borders: what is out of bounds needs no case of its own."""
+    if call.op is not coalesce or len(call.args) < 2:
+        return call
+    *first, access, default = call.args
+    if not isinstance(access, Access) or not isinstance(default, Literal):
+        return call
+    tensor = access.tensor.filled_beyond() if _is_fill(access, default) else None
+    if tensor is None:
+        return call
+    access = attrs.evolve(access, tensor=tensor)
+    return Call(coalesce, (*first, access)) if first else _as_type_of(access, call)
+
+
+def _is_fill(access: Access, default: Literal) -> bool:
+    """Whether a number is the fill of a tensor, with its sign."""
+    fill, dtype = access.tensor.fill_value, concrete(access.dtype)
+    if fill is None or dtype.kind not in "biufc" or default.value != fill:
+        return False
+    return bool(np.asarray(default.value).astype(dtype).tobytes() == np.asarray(fill).tobytes())
 
 
 def require_present(value: Expr, span: Span | None) -> None:
@@ -105,4 +131,6 @@ def _as_type_of(expr: Expr, call: Call) -> Expr:
     return cast(expr, concrete(dtype))
 
 
-__all__ = ["first_present", "may_be_missing", "propagate", "require_present"]
+__all__ = [
+    "fill_for_missing", "first_present", "may_be_missing", "propagate", "require_present",
+]  # fmt: skip

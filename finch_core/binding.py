@@ -74,6 +74,10 @@ class TensorLike:
         """The protocol by which the program reads a dimension, if it names one."""
         return ""
 
+    def filled_beyond(self) -> TensorLike | None:
+        """This with its fill where it would be ``missing``; None if it never is missing."""
+        return None
+
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         """The looplet over the outermost dimension."""
         raise NotImplementedError

@@ -139,6 +139,15 @@ class Context(Builder):
         self._slots += 1
         return self._slots
 
+    def look(self, make: Callable[[], T]) -> T:
+        """``make()``, which is only looked at: nothing is emitted, and no name taken."""
+        names, self.names = self.names, self.names.copy()
+        try:
+            with self.block(), self.prover.assuming():
+                return make()
+        finally:
+            self.names = names
+
     # -- control ------------------------------------------------------------------------
 
     def under(self, cond: Expr, emit: Callable[[], T]) -> T:

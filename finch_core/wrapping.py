@@ -70,6 +70,10 @@ class Wrapped(TensorLike):
         pairs = zip(self.inner.dims, self.parts, strict=True)
         return tuple(e if e is None or p is None else self.extent(e, p) for e, p in pairs)
 
+    def filled_beyond(self) -> TensorLike | None:
+        inner = self.inner.filled_beyond()
+        return None if inner is None else attrs.evolve(self, inner=inner)
+
     def extent(self, extent: Extent, part: Any) -> Extent | None:
         """What ``part`` makes of a dimension."""
         return extent

@@ -9,10 +9,11 @@ import attrs
 
 from finch_core.affine import Scope
 from finch_core.binding import Constant, Discard, TensorLike
+from finch_core.dtypes import concrete
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Expr, Modified
+from finch_core.expressions import Access, Expr, Literal, Modified
 from finch_core.level import Mode
-from finch_core.looplets import Looplet, Part, Phase, Run, Sequence
+from finch_core.looplets import Looplet, Part, Phase, Run, Sequence, as_looplet, endless
 from finch_core.looplets.transform import inside
 from finch_core.missing_value import Missing
 from finch_core.notation import Extent
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from finch_core.context import Context
 
 
+FILL = "fill"
+
+
 class Permissive(Wrapped):
-    """``inner`` with ``missing`` before and after it, along the dimensions whose part is True.
+    """``inner`` with ``missing`` before and after it, along the dimensions whose part is True, and
+    with its own fill along those whose part is ``FILL``.
 
     What is written there is dropped. Such a dimension fixes no extent.
     """
@@ -43,15 +48,26 @@ class Permissive(Wrapped):
         if self.parts[0] is None or extent is None:
             return looplet
         beyond = Run(self._beyond(mode))
+        filled = self.parts[0] == FILL
 
         def padded(part: Part) -> Part:
+            whole = endless(ctx, as_looplet(part), beyond.body) if filled else None
+            if whole is not None:
+                return whole
             phases = (Phase(extent.start, beyond), Phase(extent.stop, part), Phase(None, beyond))
             return Sequence(phases)
 
         return inside(looplet, padded)  # type: ignore[return-value]
 
+    def filled_beyond(self) -> TensorLike | None:
+        inner = self.inner.filled_beyond() or self.inner
+        return Permissive(inner, tuple(part and FILL for part in self.parts))
+
     def around(self, sub: TensorLike) -> TensorLike:
-        """The same around a subtensor: what is all fill has ends, too."""
+        """The same around a subtensor: what is all fill has ends, too, but where that is beyond."""
+        whole = all(part in (None, FILL) for part in self.parts[1:])
+        if whole and isinstance(sub, Constant) and sub == self._filled(sub.rank):
+            return sub
         if isinstance(sub, Constant) and any(self.parts[1:]) and not isinstance(sub.value, Missing):
             dims = sub.extents or self.inner.dims[1:]
             return Permissive(attrs.evolve(sub, extents=dims), self.parts[1:])
@@ -60,7 +76,13 @@ class Permissive(Wrapped):
     def _beyond(self, mode: Mode) -> TensorLike:
         if mode is Mode.UPDATE:
             return Discard(self.inner, self.ndim - 1)
+        if self.parts[0] == FILL:
+            return self._filled(self.ndim - 1)
         return Constant(Missing(self.dtype), self.ndim - 1)
+
+    def _filled(self, rank: int) -> Constant:
+        """A subtensor that is nothing but fill."""
+        return Constant(Literal(self.fill_value, concrete(self.dtype), structural=True), rank)
 
 
 class PermissiveTensor(WrapperTensor):

@@ -2,6 +2,7 @@
 
 from finch_core.looplets.accept_run import AcceptRun
 from finch_core.looplets.base import Looplet, Precedence
+from finch_core.looplets.endless import endless
 from finch_core.looplets.jumper import Jumper
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.run import Part, Run, as_looplet
@@ -26,4 +27,5 @@ __all__ = [
     "Switch",
     "Thunk",
     "as_looplet",
+    "endless",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -96,7 +96,7 @@ def _sequence_in(ctx: Context, looplet: Looplet) -> Sequence | None:
         return next((part for part in found if part is not None), None)
     if isinstance(looplet, Thunk):
         code = looplet.code
-        return _sequence_in(ctx, _looked_at(ctx, lambda: as_looplet(next(code(ctx)))))
+        return _sequence_in(ctx, ctx.look(lambda: as_looplet(next(code(ctx)))))
     return looplet if isinstance(looplet, Sequence) else None
 
 
@@ -133,17 +133,7 @@ def _is_compound(looplet: Looplet, step: bool) -> bool:
 
 def _step_of(ctx: Context, steps: Stepper) -> Looplet:
     """What a step is."""
-    return _looked_at(ctx, lambda: steps.step(ctx, steps.position))
-
-
-def _looked_at(ctx: Context, make: Callable[[], Looplet]) -> Looplet:
-    """A looplet that is only looked at: nothing is emitted, and no name taken."""
-    names, ctx.names = ctx.names, ctx.names.copy()
-    try:
-        with ctx.block(), ctx.prover.assuming():
-            return make()
-    finally:
-        ctx.names = names
+    return ctx.look(lambda: steps.step(ctx, steps.position))
 
 
 def _read(region: Region) -> dict[int, Looplet]:

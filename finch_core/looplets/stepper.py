@@ -36,6 +36,7 @@ class Stepper(Looplet):
     set, ``following`` emits the move to the next step where that is not ``position += 1``, and
     ``last`` tells where the last step ends where that is not ``stop(end - 1)``.
     ``whole`` ones are known to end with the loop, or behind it.
+    ``early``: the first step reaches back before ``start``, as far as the loop does.
     ``anchored`` steps have bodies that look again at where they end: both then speak of one
     immutable ``q``, so that the prover sees that they agree.
     """
@@ -52,6 +53,7 @@ class Stepper(Looplet):
     last: Callable[[Context], Expr] | None = None
     anchored: bool = False
     whole: bool = False
+    early: bool = False
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
@@ -71,6 +73,8 @@ class Stepper(Looplet):
         at = ctx.cursors.get(self.position, self.start)
         with ctx.prover.assuming(region.start < region.stop):
             there = at is not None and ctx.prover.equal(at, region.start)
+            if self.early and at == self.start:
+                there = there or ctx.prover.le(region.start, at)
         if not there:
             self.seek(ctx, region.start)
         ctx.cursors[self.position] = region.start

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from finch_core.absent import fill_for_missing
 from finch_core.affine import Scope
 from finch_core.expressions import Access, Call, Expr
 from finch_core.notation import Define, Loop, Stmt
@@ -48,6 +49,8 @@ class _Wrapperizer:
 
     def rule(self, node: Expr, scope: Scope) -> Expr:
         node = self.access(node, scope)
+        if isinstance(node, Call):
+            node = fill_for_missing(node)
         if isinstance(node, Call):
             for mask in self.masks:
                 found = mask.match_condition(node, scope)

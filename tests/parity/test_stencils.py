@@ -57,6 +57,12 @@ def test_code_grows_with_the_number_of_shifts(level, default):
     assert more < 60 * 12
 
 
+@pytest.mark.parametrize("level", [SparseList, SparseBand])
+def test_a_default_that_is_the_fill_takes_no_phases(level):
+    format = level(Element(7.0))
+    assert lines_of(made([6], "7"), format) < 0.7 * lines_of(made([6], "0"), format)
+
+
 @pytest.mark.parametrize("level", level_names())
 @pytest.mark.parametrize("name", ["made", "product"])
 def test_code_grows_with_the_size_of_a_window(level, name):

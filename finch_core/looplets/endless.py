@@ -1,0 +1,51 @@
+"""Looplets that go on beyond their borders: what is one value before the first thing it stores and
+behind the last is that value as far as any loop goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from finch_core.binding import TensorLike
+from finch_core.looplets.base import Looplet
+from finch_core.looplets.run import Run, as_looplet
+from finch_core.looplets.sequence import Sequence
+from finch_core.looplets.spike import Spike
+from finch_core.looplets.stepper import Stepper
+from finch_core.looplets.switch import Switch
+from finch_core.looplets.thunk import Thunk
+
+if TYPE_CHECKING:
+    from finch_core.context import Context
+
+
+def endless(ctx: Context, looplet: Looplet, fill: TensorLike) -> Looplet | None:
+    """``looplet`` with ``fill`` before its beginning and behind its end; None where that takes
+    phases, since there it is something else."""
+    if isinstance(looplet, Stepper):
+        if looplet.tail is None or as_looplet(looplet.tail) != Run(fill):
+            return None
+        steps = looplet
+        first = ctx.look(lambda: steps.step(ctx, steps.position))
+        return attrs.evolve(steps, early=True) if _begins(ctx, first, fill) else None
+    if isinstance(looplet, Sequence):
+        last = as_looplet(looplet.phases[-1].body)
+        return looplet if last == Run(fill) and _begins(ctx, looplet, fill) else None
+    return looplet if looplet == Run(fill) else None
+
+
+def _begins(ctx: Context, looplet: Looplet, fill: TensorLike) -> bool:
+    """Whether a looplet begins with ``fill``, up to an index that does not depend on where it
+    begins itself."""
+    if isinstance(looplet, Thunk):
+        code = looplet.code
+        return _begins(ctx, ctx.look(lambda: as_looplet(next(code(ctx)))), fill)
+    if isinstance(looplet, Switch):
+        return all(_begins(ctx, as_looplet(x), fill) for x in (looplet.head, looplet.tail))
+    if isinstance(looplet, Sequence):
+        return as_looplet(looplet.phases[0].body) == Run(fill)
+    return isinstance(looplet, Spike) and as_looplet(looplet.body) == Run(fill)
+
+
+__all__ = ["endless"]
