@@ -68,7 +68,8 @@ def disordered(ctx: Context, region: Region) -> frozenset[int]:
     """
     read = _read(region)
     sequences = {k: s for k in read if (s := _sequence_in(ctx, read[k])) is not None}
-    if len(sequences) <= FEW:
+    open_ended = all(s.phases[-1].stop is None for s in sequences.values())
+    if len(sequences) <= FEW or not open_ended:
         return frozenset()
     unordered = _unordered(ctx, sequences)
     groups: dict[Hashable, set[tuple[Expr | None, ...]]] = {}
