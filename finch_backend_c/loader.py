@@ -46,9 +46,9 @@ class CKernel:
 
     function: Any
     source: str
-    is_draft: bool
-    notes: str
-    _library: Any
+    is_draft: bool = False
+    notes: str = ""
+    _library: Any = None
 
     def __call__(self, control: int, *args: Any) -> int:
         return int(self.function(control, *args))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
@@ -19,12 +18,13 @@ from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
 from finch_core.errors import DimensionMismatch, Span
 from finch_core.expressions import Expr, Literal, Var
+from finch_core.keys import kernel_key
 from finch_core.layout import layout
 from finch_core.locks import importing
-from finch_core.notation import Declare, Local, Program, Stmt, operators_in
+from finch_core.notation import Declare, Local, Program, Stmt
 from finch_core.plugins import hub
 from finch_core.records import define, frozen
-from finch_core.signatures import Signature, bind, describe, parameters, tensor_signature
+from finch_core.signatures import Signature, bind, parameters, tensor_signature
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
     from finch_core.context import Context
@@ -163,17 +163,11 @@ class Lowered:
 
     @cached_property
     def key(self) -> str:
-        """What identifies the kernel across processes; empty for one with rules of its own."""
+        """What identifies the kernel across processes; empty for one with rules of its own, and
+        where what code depends on cannot be told."""
         if self.options.rules:
             return ""
-        parts = (
-            program_key(self.program),
-            *map(describe, self.signatures),
-            self.options.key(),
-            hub().fingerprint(),
-            code_stamp(type(self.backend).__module__),
-        )
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return kernel_key(self.program, self.signatures, self.options.key(), self.backend)
 
     def _timed(self, stage: str) -> _Timer:
         return _Timer(self.seconds, stage)
@@ -191,44 +185,6 @@ class _Timer:
     def __exit__(self, *exc: object) -> None:
         took = time.perf_counter() - self.started
         self.seconds[self.stage] = self.seconds.get(self.stage, 0.0) + took
-
-
-@cache
-def code_stamp(backend: str) -> str:
-    """The state of the compiler's own files, so that no kernel outlives a change of them; those of
-    the module ``backend`` too."""
-    modules = {"finch_core", backend, *(module.__name__ for module in hub().modules())}
-    packages = {name.partition(".")[0] for name in modules}
-    stamps = []
-    for package in sorted(packages):
-        for folder in getattr(sys.modules.get(package), "__path__", ()):
-            for path, _, files in os.walk(folder):
-                stamps += [_stamp(os.path.join(path, f)) for f in files if f.endswith(".py")]
-    return hashlib.sha256(repr(sorted(stamps)).encode()).hexdigest()
-
-
-def _stamp(path: str) -> tuple[str, int, int]:
-    found = os.stat(path)
-    return path, found.st_mtime_ns, found.st_size
-
-
-def program_key(program: Program) -> str:
-    """A text that tells programs apart: all but where they were written."""
-    ops = operators_in(program.body)
-    definitions = [_definition(op) for op in ops if op.definition is not None]
-    shown = (program.params, program.free, program.results, program.body)
-    locals_ = [(local.name, local.format, local.shape) for local in program.locals]
-    return f"{shown!r} {locals_!r} {sorted(set(definitions))!r}"
-
-
-def _definition(op: Any) -> str:
-    for count in (2, 1, 3, 4):
-        try:
-            return f"{op.name}: {op.definition(*(Var(f'a{k}', float) for k in range(count)))!r}"
-        except (TypeError, ValueError, IndexError):
-            continue
-    # nothing tells it from another of its name: no kernel with it outlives the process
-    return f"{op.name} {os.getpid()} {id(op)}"
 
 
 @cache

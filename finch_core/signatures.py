@@ -117,18 +117,6 @@ def parameters(signature: Signature) -> int:
     return 1
 
 
-def describe(signature: Signature) -> str:
-    """A text that tells signatures apart across processes."""
-    if isinstance(signature, TensorSignature):
-        return f"{signature.format!r}{' fixed' if signature.fixed else ''}"
-    if isinstance(signature, ScalarSignature):
-        return f"scalar {signature.type!r}"
-    if isinstance(signature, ImplicitSignature):
-        return f"{type(signature.tensor).__name__}{signature.key!r}"
-    assert isinstance(signature, WrappedSignature)
-    return f"{type(signature.wrapper).__name__}{signature.key!r} of {describe(signature.inner)}"
-
-
 def bind(
     signature: Signature, name: str, names: Names
 ) -> tuple[BoundTensor | None, TensorLike | None, tuple[Var, ...]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from importlib import import_module
 
 import pytest
 
+from finch_core import sources
 from finch_core.backends import GROUP, Backends
-from finch_core.compile import code_stamp
 from finch_core.entry_points import EntryPoint
 from finch_core.errors import BackendError
 
@@ -128,7 +129,8 @@ def test_a_changed_backend_finds_no_old_kernels(tmp_path, monkeypatch):
     stamps = []
     for text in ("", "changed = True\n"):
         (package / "__init__.py").write_text(text)
-        code_stamp.cache_clear()
-        stamps.append(code_stamp(f"{package.name}.module"))
-    code_stamp.cache_clear()
+        sources._state.cache_clear()
+        monkeypatch.setattr(sources, "_BEGAN", time.time_ns() + 10**10)
+        stamps.append(sources.state(f"{package.name}.module"))
+    sources._state.cache_clear()
     assert stamps[0] != stamps[1]
