@@ -274,12 +274,12 @@ def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 
 
 def from_coordinates(
-    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any, *, owned: bool = False
 ) -> Tensor:
     """A tensor of ``format`` from one array of indices a dimension and one of values.
 
-    Duplicates add up; zeros are stored as other values are. Raises ``FormatError`` for an index
-    outside ``shape``.
+    Duplicates add up; zeros are stored as other values are. The arrays are copied, unless they are
+    ``owned``: nobody else has them. Raises ``FormatError`` for an index outside ``shape``.
     """
     shape = checked_shape(shape, format.ndim)
     arrays = [np.asarray(c, np.intp) for c in coords]
@@ -289,7 +289,10 @@ def from_coordinates(
             raise FormatError(
                 f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
             )
-    taken = _sorted(shape, arrays, np.asarray(values))
+    values = np.asarray(values)
+    taken = _sorted(shape, arrays, values)
+    if taken[1] is values and not owned:
+        taken = [array.copy() for array in arrays], values.copy()
     try:
         if rows := _rows_of_sorted(format, shape, *taken):
             return rows
@@ -356,19 +359,21 @@ def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: An
     """A tensor compressed in every dimension, from coordinates in order without duplicates."""
     buffers: dict[str, Any] = {f"{len(shape)}_val": np.ascontiguousarray(values)}
     new = np.zeros(len(values), bool)
-    parents = np.zeros(len(values), np.intp)
-    count = 1
+    new[:1] = True
+    fibers = np.zeros(1, np.intp)  # where each of a level begins among the values
     for k, coord in enumerate(coords):
-        if len(values):
-            new[0] = True
-            new[1:] |= coord[1:] != coord[:-1]
-        starts = np.flatnonzero(new)
-        pointers = np.zeros(count + 1, np.intp)
-        np.cumsum(np.bincount(parents[starts], minlength=count), out=pointers[1:])
-        buffers[f"{k}_ptr"] = pointers
-        buffers[f"{k}_idx"] = np.ascontiguousarray(coord[starts], np.intp)
-        parents = np.cumsum(new) - 1
-        count = len(starts)
+        new[1:] |= coord[1:] != coord[:-1]
+        if new.all():
+            starts = fibers, len(values)
+            indices = coord
+        else:
+            fibers, outer = np.flatnonzero(new), fibers
+            starts = np.searchsorted(fibers, outer), len(fibers)
+            indices = coord[fibers]
+        buffers[f"{k}_ptr"] = np.append(*starts).astype(np.intp, copy=False)
+        buffers[f"{k}_idx"] = np.ascontiguousarray(indices, np.intp)
+        if len(fibers) != len(indices) and k + 1 < len(coords):
+            fibers = np.arange(len(values))
     format = coordinate_format(len(shape), fill, values.dtype)
     return Tensor.from_buffers(format, shape, buffers)
 

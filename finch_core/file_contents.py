@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.abi import MOST_INDICES
 from finch_core.errors import FormatError
 from finch_core.records import frozen
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST_DIMENSIONS = 32
-LARGEST_DIMENSION = int(np.iinfo(np.intp).max) - 1
-"""One more is how many pointers a level has."""
 
 
 @frozen(eq=False)
@@ -41,8 +40,8 @@ def check_dimensions(shape: Sequence[int]) -> None:
     for n in shape:
         if n < 0:
             raise FormatError(f"the dimension {n} is negative")
-        if n > LARGEST_DIMENSION:
-            raise FormatError(f"the dimension {n} is too long", hint=f"up to {LARGEST_DIMENSION}")
+        if n > MOST_INDICES:
+            raise FormatError(f"the dimension {n} is too long", hint=f"up to {MOST_INDICES}")
 
 
 def numbers_text(columns: list[Array], values: Array) -> bytes:

@@ -113,7 +113,8 @@ def tensor_of(content: Content) -> Tensor:
     fmt = coordinate_format(1 if rows else ndim, fill)
     if rows:
         fmt = hub().layout("dense")(fmt)
-    return from_coordinates(fmt, content.shape, list(content.coords), content.values)
+    coords = list(content.coords)
+    return from_coordinates(fmt, content.shape, coords, content.values, owned=True)
 
 
 def _by_ending(table: Mapping[str, Callable[..., Any]], path: Path) -> Callable[..., Any]:

@@ -492,9 +492,10 @@ def checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def from_coordinates(
-    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any, *, owned: bool = False
 ) -> Tensor:
-    """A tensor from one array of indices a dimension and an array of values. Duplicates add up."""
+    """A tensor from one array of indices a dimension and an array of values. Duplicates add up. The
+    arrays are copied, unless they are ``owned``: nobody else has them."""
     from finch_core.convert import from_coordinates as build
 
-    return build(format, shape, coords, values)
+    return build(format, shape, coords, values, owned=owned)

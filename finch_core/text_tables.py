@@ -218,8 +218,8 @@ def _check_lines(file: TextFile, first: int, words: Words, step: int) -> None:
 
 
 class Growing:
-    """An array that takes what comes: at most twice the room that it needs, and at the end none
-    more."""
+    """An array that takes what comes: at most a quarter more room than it needs, and at the end
+    none more."""
 
     def __init__(self, dtype: np.dtype[Any], most: int | None) -> None:
         self.length = 0
@@ -229,7 +229,7 @@ class Growing:
     def extend(self, values: Array) -> None:
         stop = self.length + len(values)
         if stop > len(self._array):
-            room = max(2 * len(self._array), stop)
+            room = max(len(self._array) + len(self._array) // 4, stop)
             self._resize(room if self._most is None else min(room, self._most))
         self._array[self.length : stop] = values
         self.length = stop

@@ -111,3 +111,15 @@ def test_coordinates_in_any_order_add_up(order: str, shape: tuple[int, int]) -> 
     found = from_coordinates(format, shape, [rows, columns], values)
     assert found.nstored == len(expected)
     assert all(found[place] == value for place, value in expected.items())
+
+
+@pytest.mark.parametrize("format", [CSR, SparseList(SparseList(Element(0.0)))], ids=str)
+def test_coordinates_in_order_are_copied(format: Any) -> None:
+    coords, values = [np.array(ROWS), np.array(COLUMNS)], np.array([1.0, 2.0, 3.0, 4.0])
+    found = from_coordinates(format, (4, 4), coords, values)
+    values[:], coords[0][:], coords[1][:] = 9.0, 0, 0
+    assert found.to_numpy()[ROWS, COLUMNS].tolist() == [1.0, 2.0, 3.0, 4.0]
+    array = scipy.sparse.coo_array((VALUES, (ROWS, COLUMNS)), shape=(4, 4))
+    taken = asarray(array)
+    array.data[:] = 9.0
+    assert taken.to_numpy()[ROWS, COLUMNS].tolist() == VALUES
