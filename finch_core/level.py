@@ -173,8 +173,9 @@ class Format:
         at least that size) and scalars."""
         raise NotImplementedError
 
-    def entries(self, positions: int, fields: Mapping[str, Any], below: int) -> int:
-        """How many subfibers are stored, where ``sizes`` has ``below`` positions of the child."""
+    def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
+        """How many subfibers are stored in ``positions`` fibers of length ``shape``, where
+        ``sizes`` has ``below`` positions of the child."""
         return below
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:

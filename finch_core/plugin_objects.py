@@ -26,7 +26,7 @@ _FORMAT = {
     "cases": "ctx fiber",
     "settled": "ctx fiber op dtype",
     "sizes": "positions shape fields",
-    "entries": "positions fields below",
+    "entries": "positions shape fields below",
     "validate": "positions shape fields",
     "validate_contents": "positions shape fields",
     "blank": "positions shape",

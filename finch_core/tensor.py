@@ -160,14 +160,14 @@ class Tensor:
     @property
     def nstored(self) -> int:
         """The number of leaf values that are stored."""
-        stored = 1
+        stored, shape = 1, (*self.shape, 0)
         for k, (level, positions, _, below) in enumerate(self._levels()):
             if level.is_leaf:
                 break
             if level.stores_fill:
                 stored = stored * below // max(positions, 1)
             else:
-                stored = level.entries(positions, self._fields(k), below)
+                stored = level.entries(positions, shape[k], self._fields(k), below)
         return stored
 
     @property

@@ -30,13 +30,14 @@ class ShortCircuitScalarLeaf(ScalarLeaf):
     def settled(
         self, ctx: Context, fiber: Fiber, op: Operator, dtype: np.dtype[Any]
     ) -> Expr | None:
-        return fixed_point(op, fiber.lvl.scalar("val"), dtype)
+        return fixed_point(op, fiber.lvl.scalar("val"), dtype, exact=ctx.strict)
 
 
 def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format
     """A 0-dimensional tensor that starts as ``fill``. A loop that reduces into it ends when the
     value is the operator's annihilator (any value but ``z`` for ``choose(z)``); what else the loop
-    does is done to its end. Products of floats have no such value, for zero times NaN is NaN."""
+    does is done to its end. A product of floats ends at zero, whether or not NaN or infinity would
+    come yet; in a ``strict`` kernel it does not."""
     return Tensor(ShortCircuitScalarLeaf(fill, dtype=dtype))
 
 

@@ -72,7 +72,7 @@ class SparseByteMap(Format):
         stored, below = int(fields["ptr"][positions]), positions * shape
         return {"ptr": positions + 1, "tbl": below, "pos": stored}, below
 
-    def entries(self, positions: int, fields: Mapping[str, Any], below: int) -> int:
+    def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
         return int(fields["ptr"][positions])
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:

@@ -88,6 +88,9 @@ class SparseInterval(Format):
     ) -> tuple[dict[str, int], int]:
         return {"left": positions, "right": positions}, positions
 
+    def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
+        return int(np.count_nonzero(fields["left"][:positions] < shape))
+
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         from finch_core.validation import require_index
 

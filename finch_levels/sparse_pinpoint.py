@@ -50,6 +50,9 @@ class SparsePinpoint(Format):
     ) -> tuple[dict[str, int], int]:
         return {"idx": positions}, positions
 
+    def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
+        return int(np.count_nonzero(fields["idx"][:positions] < shape))
+
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         from finch_core.validation import require_index
 

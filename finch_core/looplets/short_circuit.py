@@ -103,13 +103,17 @@ def _without(ctx: Context, body: Stmt, target: TensorLike) -> Stmt:
     return ctx.simplify(rewrite_statements(body, rule))
 
 
-def fixed_point(op: Operator, value: Expr, dtype: np.dtype[Any]) -> Expr | None:
+def fixed_point(
+    op: Operator, value: Expr, dtype: np.dtype[Any], *, exact: bool = False
+) -> Expr | None:
     """When ``op``, which computes in ``dtype``, leaves ``value`` as it is whatever it is combined
-    with; None if it never does."""
+    with; None if it never does. Unless ``exact``, the annihilator of floats counts: a product that
+    has come to zero stays there, as it does where a fill is multiplied, though zero times NaN and
+    infinity are NaN."""
     value = cast(value, dtype)
     if op.fixed_point is not None:
         return op.fixed_point(value)
-    if op.annihilator is None or dtype.kind not in op.exact_annihilator:
+    if op.annihilator is None or (exact and dtype.kind not in op.exact_annihilator):
         return None
     found = op.annihilator(dtype)
     return None if found is None else value.eq(Literal(found, dtype))

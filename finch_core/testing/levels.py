@@ -186,7 +186,7 @@ class LevelSuite:
             data[[0, 2, 3]] = 0
             tensor = self.round_trip(format, data)
             level, positions, _, below = next(tensor._levels())
-            stored = level.entries(positions, tensor._fields(0), below)
+            stored = level.entries(positions, len(data), tensor._fields(0), below)
             assert stored == self.admitted(format, data).any(axis=(1, 2)).sum()
 
     # -- among other formats ----------------------------------------------------------------

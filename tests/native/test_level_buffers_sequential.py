@@ -279,3 +279,14 @@ def test_a_second_nonzero_is_refused(backend, format, array, message):
         (copied if array.ndim == 1 else copied2)(out, array)
     assert not out.to_numpy().any()
     assert out.shape == array.shape
+
+
+@pytest.mark.parametrize("level", [SparsePinpoint, SparseInterval])
+def test_empty_fibers_store_nothing(level):
+    leaf = Element(0.0)
+    assert Tensor(level(leaf), (5,)).nstored == 0
+    assert Tensor(level(leaf), (0,)).nstored == 0
+    assert Tensor(level(Dense(leaf)), (3, 4)).nstored == 0
+    assert Tensor(Dense(level(leaf)), (3, 5)).nstored == 0
+    assert Tensor(Dense(level(leaf)), [[0, 1.0, 0], [0, 0, 0]]).nstored == 1
+    assert Tensor(Dense(level(Dense(leaf))), np.eye(4).reshape(2, 2, 4)[:, :1]).nstored == 8

@@ -201,12 +201,19 @@ def test_a_loop_is_left_where_the_value_is_settled():
     assert "break" not in FIRST[COMPILED].lower(Scalar(0), A, B).as_text("assembly")
 
 
-def test_a_product_of_floats_is_never_settled():
-    """Zero times what is still to come may be NaN."""
-    A = Tensor(Dense(Element(0.0)), np.array([2.0, 0.0, np.nan]))
-    lowered = PRODUCT[COMPILED].lower(ShortCircuitScalar(1.0), A)
-    assert "break" not in lowered.as_text("assembly")
-    assert np.isnan(PRODUCT[COMPILED](ShortCircuitScalar(1.0), A).value)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("backend", ["interpreter", COMPILED])
+def test_a_product_of_floats_ends_at_zero(backend, dtype):
+    """NaN that would come after it is not looked at, unless the kernel is strict."""
+    data = np.array([2.0, 0.0, np.nan], dtype)
+    A, run = Tensor(Dense(Element(dtype=dtype, fill=0)), data), PRODUCT[backend]
+    assert "break" in run.lower(ShortCircuitScalar(1, dtype), A).as_text("assembly")
+    assert run(ShortCircuitScalar(1, dtype), A).value == 0
+    assert run(ShortCircuitScalar(1, dtype), Tensor(A.format, data[[0, 0]])).value == 4
+    assert np.isnan(run(ShortCircuitScalar(1, dtype), Tensor(A.format, data[[2, 1]])).value)
+    strict = kernel(backend=backend, strict=True)(run.__wrapped__)
+    assert "break" not in strict.lower(ShortCircuitScalar(1, dtype), A).as_text("assembly")
+    assert np.isnan(strict(ShortCircuitScalar(1, dtype), A).value)
 
 
 def _pull(new, F, AT, V, P):

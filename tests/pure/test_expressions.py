@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from finch_core import primitives as prim
 from finch_core.dtypes import BOOL, SUPPORTED, concrete, is_weak, same, tuple_dtype, type_of
-from finch_core.expressions import Call, Expr, Index, Literal, Var, call, lift, zero_of
+from finch_core.expressions import Call, Expr, Index, Literal, Var, call, cast, lift, zero_of
 from finch_core.operators import Operator, literal_value, operator
 from finch_core.reference_code import evaluate
 from finch_core.rewrite import rewrite_expr
@@ -114,3 +114,26 @@ def test_an_operator_says_how_many_operands_it_has():
         "and": (2, 2),
     }
     assert operator("tuple").arity[1] > 100
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "uint8", "uint64", "float32"])
+@pytest.mark.parametrize("constant", [np.int64(0), np.int64(1), np.int8(0), np.uint64(1), 0, 1])
+@pytest.mark.parametrize("op", [prim.add, prim.sub, prim.mul])
+def test_constants_that_change_nothing_keep_the_width(dtype, constant, op):
+    x = Var("x", np.dtype(dtype))
+    for args in ((x, lift(constant)), (lift(constant), x)):
+        try:
+            wanted = op.result(*(arg.dtype for arg in args))
+        except TypeError:  # bools are not subtracted
+            continue
+        assert same(call(op, *args).dtype, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "uint64"])
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1])
+def test_wide_integers_are_themselves(dtype, number):
+    literal = Literal(number, int)
+    assert literal.is_wide
+    assert literal != Literal(number - 2**64, int)
+    assert cast(literal, np.dtype(dtype)).value == np.array(number, np.uint64).astype(dtype)
+    assert call(prim.add, literal, 1).value == number + 1
