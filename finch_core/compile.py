@@ -204,6 +204,7 @@ def normalize(
     """Bind the program's names and run the passes."""
     _import_compiler()
     from finch_core.passes import PASSES, Unit
+    from finch_core.plugin_rules import checked_rules
     from finch_core.simplify import RULES, Simplifier
 
     names = Names(("control",))
@@ -228,7 +229,7 @@ def normalize(
         tensors[local.name], seen[local.name] = tensor, tensor_like
         arguments.append(Argument(tensor, in_registers=not _needs_record(local, program)))
     found = hub()
-    simplifier = Simplifier((*RULES, *found.rules, *options.rules))
+    simplifier = Simplifier((*RULES, *checked_rules((*found.rules, *options.rules))))
     unit = Unit(program, names, tensors, seen, scalars, options.strict, options.disabled, hub=found)
     unit.simplifier = simplifier
     stmt = program.body

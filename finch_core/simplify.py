@@ -11,11 +11,13 @@ import attrs
 from finch_core.algebra import RULES, Rule, is_identity
 from finch_core.dead_locals import NOTHING, dead_locals
 from finch_core.dtypes import concrete
+from finch_core.errors import PluginError
 from finch_core.expressions import Call, Cast, Expr, Literal, cast
 from finch_core.missing_value import Missing
 from finch_core.notation import Define, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.operators import Operator
 from finch_core.outcomes import equals
+from finch_core.plugin_rules import AT_ONCE, PluginRule, endless
 from finch_core.records import frozen
 from finch_core.rewrite import rewrite, substitute_name
 from finch_core.updates import update_dtype
@@ -24,11 +26,11 @@ from finch_core.updates import update_dtype
 class Simplifier:
     """Applies rules until none matches. Unchanged nodes stay identical."""
 
-    def __init__(self, rules: Iterable[Rule] = RULES) -> None:
+    def __init__(self, rules: Iterable[Rule | PluginRule] = RULES) -> None:
         self._rules = tuple(rules)
-        self._by_op: dict[Operator, tuple[Rule, ...]] = {}
+        self._by_op: dict[Operator, tuple[Rule | PluginRule, ...]] = {}
 
-    def rules_for(self, op: Operator) -> tuple[Rule, ...]:
+    def rules_for(self, op: Operator) -> tuple[Rule | PluginRule, ...]:
         """The rules that may rewrite calls of ``op``."""
         if op not in self._by_op:
             self._by_op[op] = tuple(rule for rule in self._rules if rule.is_about(op))
@@ -36,10 +38,14 @@ class Simplifier:
 
     def expr_rule(self, expr: Expr) -> Expr:
         """One node whose operands are simple already."""
+        applied: list[str] = []
         while isinstance(expr, Call):
             for rule in self.rules_for(expr.op):
                 new = rule.apply(expr)
                 if new is not None and new != expr:
+                    applied.append(rule.name)
+                    if len(applied) > AT_ONCE:
+                        raise self._endless(applied, expr)
                     expr = new
                     break
             else:
@@ -49,6 +55,11 @@ class Simplifier:
                 return Missing(expr.type)
             return cast(expr.value, expr.type)
         return expr
+
+    def _endless(self, applied: list[str], expr: Expr) -> PluginError:
+        """The error to raise where rules go on rewriting: it names those that are not ours."""
+        names = {rule.name for rule in self._rules if isinstance(rule, PluginRule)}
+        return endless([n for n in applied[-AT_ONCE // 2 :] if n in names] or applied, expr)
 
     def stmt(self, stmt: Stmt) -> Stmt:
         """A statement with its expressions simplified and what does nothing removed."""
