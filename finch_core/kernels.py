@@ -10,11 +10,13 @@ from finch_core import backends
 from finch_core.arguments import TAKEN, are_small, as_argument
 from finch_core.compile import Lowered, Options
 from finch_core.entries import Call, Entry, drafts, written
+from finch_core.errors import FinchError
 from finch_core.frontend import parse
 from finch_core.locks import Lock
 from finch_core.notation import Program
 from finch_core.signatures import Signature, writable
 from finch_core.tensor import Tensor
+from finch_core.tracebacks import shortened
 
 if TYPE_CHECKING:
     from finch_core.frontend.seen import Seen
@@ -42,7 +44,8 @@ def kernel(
     that is installed is taken. ``rules`` are added to the simplifier's.
 
     The body is parsed when the kernel is first used, and never run. Raises ``KernelSyntaxError``
-    then for what is not part of the language.
+    then for what is not part of the language. Refusals have short tracebacks, which end in the line
+    of the kernel at fault (``FINCH_TRACEBACK=1``: all of it).
     """
     options = Options(strict=strict, backend=backend, rules=tuple(rules))
     if function is None:
@@ -100,35 +103,39 @@ class Kernel:
             self._warned = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._seen is not None:
-            self._notice()
-        if not kwargs:
-            if calls := self._calls:
+        try:
+            if self._seen is not None:
+                self._notice()
+            if not kwargs:
+                if calls := self._calls:
+                    try:
+                        states = [
+                            (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg))._state
+                            for arg in args
+                        ]
+                        call, words, arrays = calls[tuple(states)]
+                    except (KeyError, AttributeError, ValueError, TypeError, BufferError):
+                        pass
+                    else:
+                        for k in arrays:
+                            if not args[k].flags.writeable:
+                                break
+                        else:
+                            return call(words, args)
                 try:
-                    states = [
-                        (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg))._state
+                    values = [
+                        arg if (take := TAKEN.get(arg.__class__)) is None else take(arg)
                         for arg in args
                     ]
-                    call, words, arrays = calls[tuple(states)]
+                    entry = self._quick[tuple([value.signature for value in values])]
                 except (KeyError, AttributeError, ValueError, TypeError, BufferError):
                     pass
                 else:
-                    for k in arrays:
-                        if not args[k].flags.writeable:
-                            break
-                    else:
-                        return call(words, args)
-            try:
-                values = [
-                    arg if (take := TAKEN.get(arg.__class__)) is None else take(arg) for arg in args
-                ]
-                entry = self._quick[tuple([value.signature for value in values])]
-            except (KeyError, AttributeError, ValueError, TypeError, BufferError):
-                pass
-            else:
-                if not entry.arrays or entry.may_write(args):
-                    return entry.run(values, args, self._calls)
-        return self._call(args, kwargs)
+                    if not entry.arrays or entry.may_write(args):
+                        return entry.run(values, args, self._calls)
+            return self._call(args, kwargs)
+        except FinchError as error:
+            raise shortened(error) from error.__cause__
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way: arguments of any kind, in any order, and free names beside them."""
@@ -191,9 +198,12 @@ class Kernel:
         The result has ``as_text(stage)`` for the stages ``"program"``, ``"normalized"``,
         ``"assembly"`` and ``"source"``, and ``compile()``.
         """
-        self._notice()
-        _, values = self._bind(args, kwargs)
-        return self._entry(tuple(value.signature for value in values)).lowered
+        try:
+            self._notice()
+            _, values = self._bind(args, kwargs)
+            return self._entry(tuple(value.signature for value in values)).lowered
+        except FinchError as error:
+            raise shortened(error) from error.__cause__
 
     def reference(self, *args: Any, **kwargs: Any) -> Any:
         """What the program means on dense NumPy arrays: the same results, as arrays, slowly.

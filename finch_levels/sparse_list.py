@@ -178,6 +178,13 @@ def _count(lvl: BoundLevel, fiber: Fiber) -> Expr:
     return Load(lvl.buffer("ptr"), fiber.pos + 1).cast(INTP)
 
 
+_BEHIND = "append in order, or use SparseHash, which takes writes in any order"
+_NOT_DECLARED = (
+    "what is not declared is appended to: write to another tensor, which is declared, "
+    "B[...] = fill, or use SparseHash, which takes writes in any order"
+)
+
+
 def _place(ctx: Context, fiber: Fiber, last: Var, count: Expr, i: Expr) -> Expr:
     """Where index ``i`` goes in a fiber that stores ``count`` already: behind all that is stored,
     or, where several loops write, into what was stored last."""
@@ -192,7 +199,7 @@ def _place(ctx: Context, fiber: Fiber, last: Var, count: Expr, i: Expr) -> Expr:
             FormatError,
             f"index {{0}} of {fiber} is not after all that its SparseList stores",
             ctx.spans.get(fiber.tensor),
-            hint="append in order, or use SparseHash, which takes writes in any order",
+            hint=_BEHIND if lvl.resumed else _NOT_DECLARED,
         )
         ctx.fail(site, i)
     if not lvl.resumed:

@@ -32,7 +32,7 @@ def parse(function: Any) -> Program:
     see_operators(context.seen, operators_in(parsed))
     spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
     if last is not None:
-        spans |= {name: context.span(last) for name in results}
+        spans |= {name: context.span(last) for name in results if name not in spans}
     return Program(
         name=source.node.name, params=tuple(params), body=parsed,
         locals=tuple(statements.locals.values()), results=results, single=single,

@@ -24,7 +24,7 @@ from finch_core.binding import BoundTensor
 from finch_core.boxes import Box, are_apart, boxes_of
 from finch_core.errors import FormatError, LifecycleError, Span, quote
 from finch_core.expressions import Access, Expr, Index, Var
-from finch_core.level import Mode
+from finch_core.level import Mode, Order
 from finch_core.notation import (
     Declare,
     Define,
@@ -42,7 +42,9 @@ from finch_core.records import frozen
 
 def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the freezes and thaws of ``stmt``, and mark updates of what is still fill."""
-    return _Block(None, results=unit.program.results, changing=unit.changing).run(stmt)
+    found = _Block(None, results=unit.program.results, changing=unit.changing).run(stmt)
+    _check_walked(found, {})
+    return found
 
 
 _Singles = dict[BoundTensor, tuple[Index, ...]]
@@ -154,10 +156,11 @@ class _Block:
         """The changes of mode before a statement."""
         for tensor, span in uses.updates.items():
             if tensor in uses.reads:
+                where = "loop" if isinstance(stmt, Loop) else "statement"
                 raise LifecycleError(
-                    f"{tensor} is read and updated within one statement",
+                    f"{tensor} is read and updated within one {where}",
                     span=uses.reads[tensor] or span,
-                    hint="write to another tensor, or split the loop in two",
+                    hint=_apart(tensor, stmt),
                 )
             if self.owns(tensor) and self.mode(tensor) is Mode.READ:
                 _check_thaw(tensor, span)
@@ -178,6 +181,30 @@ class _Block:
 
     def owns(self, tensor: BoundTensor) -> bool:
         return self.own is None or tensor in self.own
+
+
+def _apart(tensor: BoundTensor, stmt: Stmt) -> str:
+    """How a tensor can be read and updated in ``stmt`` all the same."""
+    levels = tensor.format.levels()
+    if not all(level.thaws and level.order is Order.ANY for level in levels):
+        return "write to another tensor"
+    updates = [part for part in stmt.walk() if isinstance(part, Update)]
+    mine = [part for part in updates if part.target.tensor.root is tensor]
+    if all(_is_read(tensor, part.value) for part in mine):
+        where = mine[0].target.span.code() if mine[0].target.span else f"{tensor}[...]"
+        steps = f"v = ..., thaw({tensor}), {where or tensor} = v, freeze({tensor}){_IMPORTED}"
+        return f"write to another tensor, or take the value first, in the loop: {steps}"
+    return (
+        f"write to another tensor, or say in the loop when it is updated: thaw({tensor}) before "
+        f"its updates, freeze({tensor}) behind them{_IMPORTED}"
+    )
+
+
+_IMPORTED = " (both from finch_core)"
+
+
+def _is_read(tensor: BoundTensor, expr: Expr) -> bool:
+    return any(isinstance(n, Access) and n.tensor.root is tensor for n in expr.walk())
 
 
 def _check_operators(stmt: Stmt) -> None:
@@ -212,6 +239,36 @@ def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
         for tensor, updates in _reductions(body).items():
             found.setdefault(tensor, []).extend(updates)
     return {tensor: updates for tensor, updates in found.items() if tensor not in inside}
+
+
+def _check_walked(stmt: Stmt, walked: dict[BoundTensor, Span | None]) -> None:
+    """Refuse to thaw a tensor in a loop that walks along what it stores; ``walked`` are those that
+    loops around ``stmt`` walk. A level that stores every index stays as it is."""
+    if isinstance(stmt, Thaw) and stmt.tensor in walked:
+        raise LifecycleError(
+            f"{stmt.tensor} is thawed in a loop along what it stores",
+            span=walked[stmt.tensor] or stmt.span,
+            hint="write to another tensor, or thaw it behind the loop",
+        )
+    if isinstance(stmt, Declare):
+        walked.pop(stmt.tensor, None)
+    inner = dict(walked)
+    if isinstance(stmt, Loop) and any(isinstance(part, Thaw) for part in stmt.body.walk()):
+        inner.update(_walked_by(stmt.index, stmt.body))
+    for body in stmt.bodies:
+        _check_walked(body, inner if not isinstance(stmt, Sequential) else walked)
+
+
+def _walked_by(index: Index, body: Stmt) -> Iterator[tuple[BoundTensor, Span | None]]:
+    """The tensors that a loop's body reads along the loop, on levels that do not store all."""
+    for part in body.walk():
+        reads = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
+        for node in (node for expr in reads for node in expr.walk()):
+            if not isinstance(node, Access) or node.tensor.root is None:
+                continue
+            levels = (node.tensor.level_of(k) for k, at in enumerate(node.indices) if at == index)
+            if not all(level is None or level.stores_fill for level in levels):
+                yield node.tensor.root, node.span
 
 
 def _check_thaw(tensor: BoundTensor, span: Span | None) -> None:

@@ -135,6 +135,10 @@ class _Scopes:
             other = "make the tensor with that fill value"
             if not leaf.holds_fill:
                 other = f"use another leaf, as a {leaf.name} has no other fill"
+            elif tensor.fixed:
+                set_ = f"{stmt.tensor}[i] = {_spelled(shown)}"
+                other = f"set an array to another value in a loop, {set_}, or pass a Tensor "
+                other += "that has it as its fill"
             raise FormatError(
                 f"{stmt.tensor} is declared to {shown}, but its fill value is {fill.item()}",
                 span=stmt.span,
@@ -245,6 +249,12 @@ class _Scopes:
         types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
         name = node.op.spelling
         return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
+
+
+def _spelled(value: Any) -> str:
+    """A number as a program writes it."""
+    shown = str(value)
+    return shown.replace("inf", "math.inf").replace("nan", "math.nan")
 
 
 def _unwritable(name: str, span: Span | None) -> FinchError:

@@ -15,5 +15,5 @@ index 0 of y is not after all that its SparseList stores
   line 3
     y[i] += x[i]
     ^^^^
-  hint: append in order, or use SparseHash, which takes writes in any order"""
+  hint: what is not declared is appended to: write to another tensor, which is declared, B[...] = fill, or use SparseHash, which takes writes in any order"""
     assert refusal(FormatError, add, sparse(VECTOR), MATRIX[0]) == expected

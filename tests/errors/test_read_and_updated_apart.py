@@ -14,9 +14,9 @@ def shifted(y, x):
 
 def test_read_and_updated_apart():
     expected = """\
-y is read and updated within one statement
+y is read and updated within one loop
   line 4
     if y[i - 1] > 0:
        ^^^^^^^^
-  hint: write to another tensor, or split the loop in two"""
+  hint: write to another tensor, or say in the loop when it is updated: thaw(y) before its updates, freeze(y) behind them (both from finch_core)"""
     assert refusal(LifecycleError, shifted, np.ones(4), VECTOR) == expected

@@ -1,0 +1,80 @@
+"""A refusal's traceback is that of the user: the call, then the line of the kernel at fault."""
+
+import math
+import traceback
+
+import numpy as np
+import pytest
+
+from finch_core import FinchError, FormatError, LifecycleError, Tensor, kernel
+from finch_levels import Element, SparseList
+
+
+@kernel(backend="interpreter")
+def shifted(y):
+    for i in _:
+        y[i] = math.sqrt(y[i])
+
+
+@kernel(backend="interpreter")
+def appended(y, x):
+    for i in _:
+        y[i] += x[i]
+
+
+@kernel(backend="interpreter")
+def unbound(y):
+    for i in _:
+        y[i] = nothing + 1
+
+
+def frames_of(error, *args):
+    with pytest.raises(FinchError) as found:
+        error(*args)
+    shown = traceback.extract_tb(found.value.__traceback__)
+    return found.value, [(frame.filename.rpartition("/")[2], frame.line) for frame in shown]
+
+
+@pytest.mark.parametrize(
+    ("call", "args", "line"),
+    [
+        (shifted, (np.ones(3),), "y[i] = math.sqrt(y[i])"),
+        (unbound, (np.ones(3),), "y[i] = nothing + 1"),
+        (shifted.lower, (np.ones(3),), "y[i] = math.sqrt(y[i])"),
+        (
+            appended,
+            (Tensor(SparseList(Element(0.0)), np.ones(3)), np.ones(3)),
+            "y[i] += x[i]",
+        ),
+    ],
+)
+def test_a_traceback_ends_in_the_line_of_the_kernel(call, args, line):
+    for _turn in range(2):
+        _error, frames = frames_of(call, *args)
+        assert [name for name, _line in frames] == [
+            "test_tracebacks.py",
+            "kernels.py",
+            "test_tracebacks.py",
+        ]
+        assert frames[-1][1] == line
+
+
+def test_nothing_else_is_shown():
+    error, _frames = frames_of(shifted, np.ones(3))
+    text = "".join(traceback.format_exception(error))
+    assert "During handling" not in text
+    assert text.count("File") == 4  # three frames, and the message
+
+
+def test_what_has_no_place_ends_in_the_call():
+    with pytest.raises(FormatError) as found:
+        shifted("no tensor")
+    assert len(traceback.extract_tb(found.value.__traceback__)) <= 3
+
+
+def test_all_of_it_is_kept_on_demand(monkeypatch):
+    monkeypatch.setenv("FINCH_TRACEBACK", "1")
+    error, frames = frames_of(shifted, np.ones(3))
+    assert isinstance(error, LifecycleError)
+    assert len(frames) > 6
+    assert frames[-1][0] == "lifecycle.py"
