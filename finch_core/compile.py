@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from finch_core.signatures import Signature, bind, parameters, tensor_signature
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
     from finch_core.context import Context
+    from finch_core.discordance import Discordance
     from finch_core.passes import Check, Unit
     from finch_core.simplify import Rule
 
@@ -101,13 +102,17 @@ class Lowered:
         with self._timed("normalize"):
             found = normalize(self.program, self.signatures, self.options)
         self._made("normalized", attrs.evolve(self.program, body=found[0], locals=()))
-        costly = [cost for cost in found[1].costly if cost.span not in self.warned]
+        self._warn(found[1].costly)
+        return found
+
+    def _warn(self, costly: Sequence[Discordance]) -> None:
+        """Warn of reads that cost more than they look, of each once."""
+        costly = [cost for cost in costly if cost.span not in self.warned]
         if costly:
             from finch_core.discordance import warn
 
             warn(costly, self.program.name)
             self.warned.update(cost.span for cost in costly)
-        return found
 
     @cached_property
     def kernel(self) -> asm.Kernel:
@@ -117,6 +122,10 @@ class Lowered:
             kernel = lower_kernel(
                 stmt, unit, arguments, self.options, getattr(self.backend, "checks_looplets", False)
             )
+        if unit.costly:
+            from finch_core.discordance import noted
+
+            kernel = attrs.evolve(kernel, notes=noted(unit.costly, self.program.source))
         self._made("assembly", kernel)
         return kernel
 
@@ -153,7 +162,18 @@ class Lowered:
             params = sum(map(parameters, self.signatures)) + len(local_records(self.program))
             found: CompiledKernel | None = backend.load(self.key, params)
         self.cached = found is not None
+        if found is not None:
+            self._read_notes(getattr(found, "notes", None))
         return found
+
+    def _read_notes(self, notes: str | None) -> None:
+        """Warn as when the kernel was compiled; where that was not kept, find it again."""
+        if notes is None:
+            _ = self.normal
+        elif notes:
+            from finch_core.discordance import read_notes
+
+            self._warn(read_notes(notes, self.program.source))
 
     def _build(self, backend: Any) -> CompiledKernel:
         kernel = self.kernel

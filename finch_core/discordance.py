@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from finch_core.affine import Scope
-from finch_core.errors import PerformanceWarning, Span, explained, quote
+from finch_core.errors import PerformanceWarning, Source, Span, explained, quote
 from finch_core.expressions import Access, Expr, Index
 from finch_core.level import Order
 from finch_core.records import frozen
@@ -58,6 +58,9 @@ def _loop_order(node: Access, k: int, depths: Mapping[Index, int]) -> Sequence[s
 
 def _transposed(node: Access, depths: Mapping[Index, int], scope: Scope) -> Sequence[str]:
     """The storage in which the dimensions have the order of the loops."""
+    root = node.tensor.root
+    if root is None or len(node.indices) != root.format.ndim:  # sums are several indices by now
+        return ()
     if not all(_simple(index, depths) for index in node.indices):
         return ()
     order = sorted(range(len(node.indices)), key=lambda k: scope.depth(node.indices[k]))
@@ -86,6 +89,39 @@ def _formats() -> str:
     return f"use a level that finds an index in constant time: {quote(found)}"
 
 
+# -- what is kept with a kernel -------------------------------------------------------------------
+
+
+def noted(found: Sequence[Discordance], source: Source | None) -> str:
+    """What was found, as a line of text; places count from the first line of ``source``."""
+    if not found:
+        return ""
+    import json
+
+    return json.dumps([[d.message, d.hint, _place(d.span, source)] for d in found])
+
+
+def _place(span: Span | None, source: Source | None) -> tuple[int, int, int] | None:
+    if span is None or source is None or span.source != source:
+        return None
+    return span.line - source.first_line, span.column, span.end_column
+
+
+def read_notes(text: str, source: Source | None) -> Sequence[Discordance]:
+    """What ``noted`` made ``text`` of, for a program with the same text."""
+    if not text:
+        return ()
+    import json
+
+    found = []
+    for message, hint, place in json.loads(text):
+        span = None
+        if place is not None and source is not None:
+            span = Span(source, source.first_line + place[0], *place[1:])
+        found.append(Discordance(message, span, hint))
+    return found
+
+
 def warn(found: Sequence[Discordance], kernel: str) -> None:
     """Give one warning for all that was found in a kernel."""
     first, *others = found
@@ -100,4 +136,4 @@ def warn(found: Sequence[Discordance], kernel: str) -> None:
         warnings.warn_explicit(shown, PerformanceWarning, *where)
 
 
-__all__ = ["Discordance", "discordance", "warn"]
+__all__ = ["Discordance", "discordance", "noted", "read_notes", "warn"]

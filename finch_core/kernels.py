@@ -222,6 +222,14 @@ class Kernel:
             return found
         return results[0] if program.single else results
 
+    def __reduce__(self) -> Any:
+        """A kernel is pickled as its function is: by name, or by value where the pickler does that
+        (cloudpickle, of functions in scripts and notebooks, and within functions). What has been
+        compiled is not."""
+        from finch_core.pickling import reduced
+
+        return reduced(self, self._function, self._options)
+
     def stats(self) -> dict[str, Any]:
         """How often it was called, for how many signatures it was made, how many of those were
         found on disk, and the seconds each stage took."""
@@ -238,7 +246,12 @@ class Kernel:
         }
 
     def __repr__(self) -> str:
-        return f"<kernel {self._function.__qualname__}>"
+        return f"<kernel {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """The name of the function in its module, with dots."""
+        return str(vars(self)["__qualname__"])
 
 
 def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -82,6 +82,9 @@ def _block(function: FunctionType) -> list[str]:
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    made_of, kept = function.__dict__.get("__finch_text__", (b"", ()))
+    if made_of == code.co_code:  # it came with its text (see ``pickling``)
+        return list(kept)
     size = _last_line(code) - code.co_firstlineno + 1
     if not 0 < size <= len(lines) or function.__name__ == "<lambda>":
         return _tokenized(lines) or _no_source(function)

@@ -15,8 +15,11 @@ from c_support import Record, call, kernel_of
 
 from finch_backend_c import cache, toolchain
 from finch_backend_c.cbackend import CBackend
+from finch_core import PerformanceWarning, Tensor, _
 from finch_core import assembly as asm
+from finch_core import kernel as finch_kernel
 from finch_core.expressions import lift
+from finch_levels import Dense, Element, Scalar, SparseList
 
 ROOM = Path(__file__).parent
 
@@ -293,3 +296,23 @@ def test_the_default_is_the_users_cache_directory(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.location() == tmp_path / ".cache" / "finch-python"
+
+
+def test_a_kernel_from_disk_warns_as_when_it_was_compiled():
+    """Of the line where the read is now."""
+
+    def columns(s, A):
+        s[...] = 0
+        for j, i in _:
+            s[()] += A[i, j]
+        return s
+
+    A, found = Tensor(Dense(SparseList(Element(0.0))), np.eye(3)), []
+    for _turn in range(2):
+        run = finch_kernel(columns, backend="c")
+        with pytest.warns(PerformanceWarning, match="goes against the order") as caught:
+            run(Scalar(0.0), A)
+        found.append((str(caught[0].message), caught[0].lineno, run.stats()["from_disk"]))
+    assert found[0][:2] == found[1][:2]
+    assert found[0][1] == columns.__code__.co_firstlineno + 3
+    assert [kept for _message, _line, kept in found] == [0, 1]

@@ -212,3 +212,22 @@ def test_no_false_warnings():
     assert not warned(columns, Scalar(0.0), MATRIX)
     assert not warned(scattered, Tensor(SparseHash(SparseHash(Element(0.0)))), Tensor(CSR))
     assert not warned(columns, Scalar(0.0), sp.csc_array(MATRIX))
+
+
+def sliding(out, image, f, h, w):
+    out[...] = 0
+    for y in range(h):
+        for x in range(w):
+            for c in _:
+                for p, q in _:
+                    out[y, x, c] += image[y + p, x + q, c] * f[p, q]
+    return out
+
+
+def test_a_read_with_sums_of_indices_is_not_told_to_be_stored_otherwise():
+    """The dimensions that the compiler sees then are not those of the tensor."""
+    image = Tensor(SparseList(SparseList(SparseList(Element(0.0)))), np.ones((4, 4, 1)))
+    out = Tensor(Dense(Dense(Dense(Element(0.0)))), (3, 3, 1))
+    (message,) = warned(sliding, out, image, np.ones((2, 2)), 3, 3)
+    assert "swizzle" not in message
+    assert "loop over q outside of c" in message
