@@ -26,6 +26,7 @@ from finch_core.testing.formats import (
     nest,
     takes_any_order,
 )
+from finch_core.testing.level_updates import LevelUpdates
 from finch_core.testing.running import ANY_ORDER, backend_names, on, using
 
 FULL = "FINCH_TESTS_FULL"
@@ -39,7 +40,7 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 
 @ANY_ORDER
-class LevelSuite:
+class LevelSuite(LevelUpdates):
     """What every level format must do, compared with NumPy. A test module needs no more than ::
 
         class TestMyFormat(LevelSuite):

@@ -8,8 +8,10 @@ import pytest
 
 from finch_core.assembly import Block, Fill, If, Kernel, Statement
 from finch_core.assembly_rewrite import with_blocks
+from finch_core.errors import FormatError
 from finch_core.interpreter import InterpretedKernel, Interpreter
-from finch_core.testing import BackendSuite, Example, View, WrapperSuite
+from finch_core.testing import BackendSuite, Example, LevelSuite, View, WrapperSuite
+from finch_levels import SparseList
 from finch_wrappers import offset
 from finch_wrappers.offset import OffsetTensor
 
@@ -84,3 +86,48 @@ def test_a_wrapper_without_examples_is_noticed() -> None:
     made = type("Suite", (WrapperSuite,), {"wrapper": nothing})()
     with pytest.raises(AssertionError):
         made.test_it_has_examples("interpreter")
+
+
+class Forgets(SparseList):
+    """Begins anew where it is thawed, and forgets what it holds."""
+
+    name = "Forgets"
+    layout = ""
+
+    def thaw(self, ctx, lvl, stop):
+        lvl.state["stored"] = ctx.var(f"{lvl.name}_stored", 0)
+        lvl.state["room"] = ctx.var(f"{lvl.name}_room", 0)
+        ctx.fill(lvl.buffer("ptr"), 0, stop + 1, 0)
+        lvl.child.thaw(ctx, ctx.lift(0))
+
+
+class Halting(SparseList):
+    """Says that it cannot be thawed."""
+
+    name = "Halting"
+    layout = ""
+    thaws = False
+
+
+class Misspelt(SparseList):
+    name = "Misspelt"
+    layout = ""
+    protocols = frozenset({"walk", "folow"})
+
+
+def levels(level) -> LevelSuite:
+    return type("Suite", (LevelSuite,), {"format": level})()
+
+
+@pytest.mark.parametrize("test", ["test_what_is_stored_is_continued", "test_fibers_are_continued"])
+def test_a_thaw_that_forgets_is_noticed(test: str) -> None:
+    getattr(levels(SparseList), test)("interpreter")
+    getattr(levels(Halting), test)("interpreter")
+    with pytest.raises((AssertionError, FormatError)):
+        getattr(levels(Forgets), test)("interpreter")
+
+
+def test_protocols_that_there_are_not_are_noticed() -> None:
+    levels(SparseList).test_each_protocol_reads_what_is_there("interpreter")
+    with pytest.raises(AssertionError, match="names protocols that there are not"):
+        levels(Misspelt).test_each_protocol_reads_what_is_there("interpreter")

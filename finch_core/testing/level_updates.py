@@ -1,0 +1,138 @@
+"""The part of ``LevelSuite`` on what is frozen and updated again, and on protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from finch_core.errors import FormatError
+from finch_core.functions import _
+from finch_core.level import PROTOCOLS, Format
+from finch_core.plugins import hub
+from finch_core.tensor import Tensor
+from finch_core.testing import wrapped_programs
+from finch_core.testing.arrays import Array, array
+from finch_core.testing.formats import Limit, admit, leaf, nest, takes_any_order
+from finch_core.testing.running import on, using
+from finch_core.validation import validate
+
+
+def more(out: Any, a: Any) -> Any:
+    """``out += a`` for vectors, over what ``out`` holds."""
+    for i in _:
+        out[i] += a[i]
+    return out
+
+
+def more_of_matrix(out: Any, a: Any) -> Any:
+    """``more`` for matrices."""
+    for i, j in _:
+        out[i, j] += a[i, j]
+    return out
+
+
+def nothing_more(out: Any, n: Any) -> Any:
+    """Thaw ``out``, and write nothing."""
+    for i in range(0, n):
+        if i < 0:
+            out[i] += 1
+    return out
+
+
+class LevelUpdates:
+    """Tests of ``thaw``, and of reading by each protocol; ``format`` and ``limits`` are those of
+    the suite."""
+
+    format: ClassVar[Any]
+    limits: ClassVar[Mapping[str, Limit]] = {}
+
+    def _leaf_over(self, *levels: Any) -> Format:
+        return nest(list(levels), leaf())
+
+    def updated(self, backend: str, format: Format, first: Array, rest: Array) -> None:
+        """Check that a tensor that holds ``first`` and is given ``rest`` holds the sum, or
+        that it refuses, and is well formed."""
+        with using(backend):
+            first = admit(format, first, self.limits)
+            tensor = Tensor(format, first)
+            other = Tensor(nest([hub().layout("compressed")] * rest.ndim, leaf()), rest)
+        run = on(backend, more if rest.ndim == 1 else more_of_matrix)
+        continues = all(level.thaws for level in format.levels())
+        sums = first + rest
+        if continues and np.array_equal(admit(format, sums, self.limits), sums):
+            assert run(tensor, other) is tensor
+        else:
+            with pytest.raises(FormatError):
+                run(tensor, other)
+            validate(tensor)
+            sums = first if not continues else tensor.to_numpy()
+        validate(tensor)
+        np.testing.assert_array_equal(tensor.to_numpy(), sums, err_msg=str(format), strict=True)
+
+    def test_what_is_stored_is_continued(self, backend: str) -> None:
+        """``thaw`` takes up where ``freeze`` left off: behind what is stored."""
+        format = self._leaf_over(type(self).format)
+        for n in (0, 1, 9, 50):
+            for kind in ("half", "runs", "empty", "full", "first"):
+                first, rest = array((n,), float, kind, 1), array((n,), float, "half", 2)
+                first[n // 2 :], rest[: n // 2] = 0, 0
+                self.updated(backend, format, first, rest)
+
+    def test_fibers_are_continued(self, backend: str) -> None:
+        """Rows behind those that are stored, in this level beside others."""
+        this, dense = type(self).format, hub().layout("dense")
+        compressed = hub().layout("compressed")
+        for levels in ((dense, this), (this, dense), (this, this), (compressed, this),
+                       (this, compressed)):  # fmt: skip
+            for kind in ("half", "rows", "empty"):
+                for shape in ((6, 4), (1, 5), (40, 3)):
+                    first = array(shape, float, kind, 3)
+                    rest = array(shape, float, "half", 4)
+                    first[shape[0] // 2 :], rest[: shape[0] // 2] = 0, 0
+                    self.updated(backend, self._leaf_over(*levels), first, rest)
+
+    def test_what_is_stored_is_updated_in_place(self, backend: str) -> None:
+        """Levels that take any order add to what they hold."""
+        this, dense = type(self).format, hub().layout("dense")
+        for levels in ((this,), (dense, this), (this, dense), (this, this)):
+            format = self._leaf_over(*levels)
+            if takes_any_order(format):
+                for seed, kind in enumerate(("half", "empty", "full", "runs")):
+                    shape = (7, 5)[: len(levels)]
+                    first = array(shape, float, kind, seed)
+                    self.updated(backend, format, first, array(shape, float, "half", seed + 9))
+
+    def test_a_thaw_alone_changes_nothing(self, backend: str) -> None:
+        format = self._leaf_over(type(self).format)
+        if not all(level.thaws for level in format.levels()):
+            return
+        for kind in ("half", "runs", "empty", "full"):
+            with using(backend):
+                tensor = Tensor(format, admit(format, array((9,), float, kind, 5), self.limits))
+            before = tensor.to_numpy().copy()
+            for _again in range(2):
+                on(backend, nothing_more)(tensor, 9)
+                validate(tensor)
+                np.testing.assert_array_equal(tensor.to_numpy(), before, err_msg=str(format))
+
+    def test_each_protocol_reads_what_is_there(self, backend: str) -> None:
+        format = self._leaf_over(type(self).format)
+        unknown = set(type(format).protocols) - set(PROTOCOLS)
+        assert not unknown, f"{format.name} names protocols that there are not: {sorted(unknown)}"
+        for protocol in sorted(format.protocols):
+            run = on(backend, wrapped_programs.BY_PROTOCOL[protocol])
+            for n in (0, 1, 9):
+                for kind in ("half", "runs", "last", "empty"):
+                    with using(backend):
+                        data = admit(format, array((n,), float, kind, 6), self.limits)
+                        tensor = Tensor(format, data)
+                    x = np.arange(1.0, n + 1)
+                    for lo, hi in ((0, n), (n // 3, n - n // 4)):
+                        found = run(Tensor(leaf()), tensor, x, lo, hi).value
+                        assert found == data[lo:hi] @ x[lo:hi], (protocol, kind, n)
+
+
+__all__ = ["LevelUpdates", "more", "more_of_matrix", "nothing_more"]
