@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from random_forms import FORMS, SPARSE
-from random_tree import MASKS, Lit, Op, Operand, Read, Ref, Wrap
+from random_tree import MASKS, Lit, Op, Operand, Read, Ref, Wrap, moved_by
 
 from finch_core.level import Order
 from finch_core.plugins import hub
@@ -242,7 +242,7 @@ class Operands:
                 deltas = [self.draw.choice((-2, -1, 0, 0, 1, 2)) for _ in dims]
                 for k, delta in zip(where, deltas, strict=True):
                     if delta:
-                        children[k] = Op("-", (children[k], Lit(delta)))
+                        children[k] = moved_by(children[k], -delta)
                 wraps.append(Wrap(name, tuple(deltas)))
             elif name == "permissive" and not any(_permissive(c) for c in children):
                 flags = [self.chance(0.6) for _ in dims]

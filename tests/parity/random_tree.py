@@ -343,13 +343,13 @@ def unwrapped(node: Any, meant: dict[str, Operand]) -> Any:
 
 
 def _shifted(children, *deltas):
-    return [_moved(c, d) if d else c for c, d in zip(children, deltas, strict=True)]
+    return [moved_by(c, d) if d else c for c, d in zip(children, deltas, strict=True)]
 
 
-def _moved(child, delta):
+def moved_by(child, delta):
     """``child + delta``; what is permissive is so at the outside of an index."""
     if isinstance(child, Op) and child.op == "~":
-        return Op("~", (_moved(child.children[0], delta),))
+        return Op("~", (moved_by(child.children[0], delta),))
     return Op("+", (child, Lit(delta)))
 
 
