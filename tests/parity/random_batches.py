@@ -25,30 +25,24 @@ _DEFINED = re.compile(r"^(?:static|typedef|int64_t|#define)\b[^\n]*?(\w+)\(", re
 
 @attrs.define(eq=False)
 class Pending:
-    """A kernel that is compiled with others of its batch, before it is first called."""
+    """A kernel that is compiled with others of its batch, before it is first called: then
+    ``kernel`` is what the backend would have made."""
 
     source: str
     letters: str
-    function: Any = None
-    library: Any = None
-    """What holds the function: it is unloaded with the last kernel."""
-
-    def adopt(self, address: int, nbytes: int) -> Any:
-        return loader.CKernel(None, "").adopt(address, nbytes)
-
-
-@attrs.define(eq=False)
-class Called:
-    """What a batch gives to the library in place of a compiled kernel."""
-
-    pending: Pending
-    source: str = ""
+    kernel: Any = None
 
     def __call__(self, control: int, *args: Any) -> int:
-        return int(self.pending.function(control, *args))
+        return int(self.kernel(control, *args))
 
     def adopt(self, address: int, nbytes: int) -> Any:
-        return self.pending.adopt(address, nbytes)
+        return self.kernel.adopt(address, nbytes)
+
+    def guard(self) -> int:
+        return self.kernel.guard()
+
+    def interruption(self) -> BaseException:
+        return self.kernel.interruption()
 
 
 class Batch:
@@ -63,10 +57,9 @@ class Batch:
     def available(self) -> str:
         return ""
 
-    def compile(self, kernel: Any, *, key: str = "") -> Called:
-        pending = Pending(translate(kernel), signature(kernel))
-        self.waiting.append(pending)
-        return Called(pending, pending.source)
+    def compile(self, kernel: Any, *, key: str = "") -> Pending:
+        self.waiting.append(Pending(translate(kernel), signature(kernel)))
+        return self.waiting[-1]
 
     def load(self, key: str, params: int) -> None:
         """Nothing is kept."""
@@ -91,8 +84,8 @@ class Batch:
             path.write_bytes(done.library)
             library = ffi.dlopen(str(path))
         for k, pending in enumerate(group):
-            pending.function = getattr(library, f"finch_kernel_{k}")
-            pending.library = library
+            function = getattr(library, f"finch_kernel_{k}")
+            pending.kernel = loader.CKernel(function, pending.source, False, "", library)
 
 
 class Batched(Kernel):

@@ -159,14 +159,15 @@ class Prepared:
         oracle has another opinion, and whatever else the library raises in error."""
         with using("interpreter"):
             try:
-                self.agrees(self.run(*self.args))
-                self.watch.unchanged()
-                if self.watch.must_refuse:
-                    raise Differs(f"not refused: {self.watch.must_refuse}")
-                self.agrees(self.run(*arguments(self.program)), "in a second call, ")
+                found = self.run(*self.args)
             finally:
-                valid(self.program, self.args)
                 self.watch.unchanged()
+                valid(self.program, self.args)
+            self.agrees(found)
+            if self.watch.must_refuse:
+                raise Differs(f"not refused: {self.watch.must_refuse}")
+            self.agrees(self.run(*arguments(self.program)), "in a second call, ")
+            self.watch.unchanged()
 
     def agrees(self, found: Any, when: str = "") -> None:
         """Results must be what every reading says."""
@@ -217,7 +218,8 @@ def judged(run: Callable[[], Any]) -> tuple[str, str]:
     try:
         run()
     except Differs as error:
-        return "failed", str(error)
+        cause = error.__context__
+        return "failed", f"{error}, after {cause!r}" if cause else str(error)
     except FinchError as error:
         return "refused", f"{type(error).__name__}: {error.message}"
     except Exception as error:
