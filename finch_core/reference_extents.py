@@ -244,8 +244,11 @@ class Extents:
     def end(self, place: _Place) -> int | None:
         """Up to where a write reaches."""
         loop, shift = self.shifted(place)  # type: ignore[misc]
-        found = self.range_of(loop, self.loops)
-        return None if found is None else found[1] + shift
+        if loop.extent is not None:  # wherever it begins
+            stop = self.known(loop.extent.stop)
+        else:
+            stop = self.loops[id(loop)][1] if id(loop) in self.loops else None
+        return None if stop is None else stop + shift
 
     def range_of(self, loop: Loop, loops: Mapping[int, Range]) -> Range | None:
         """The range of a loop, if it is known before the program runs."""
