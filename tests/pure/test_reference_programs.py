@@ -32,6 +32,7 @@ class Local:
     def __init__(self, fill, ndim=0, shape=None):
         self.fill_value = np.asarray(fill)[()]
         self.format, self.shape = Leaf(self.fill_value.dtype, ndim), shape or (0,) * ndim
+        self._sizeless = shape is None
 
 
 def call(function, **values):
