@@ -12,7 +12,7 @@ import pytest
 
 from finch_core.convert import convert_into
 from finch_core.errors import FormatError
-from finch_core.level import Format
+from finch_core.level import Format, Order
 from finch_core.plugins import hub
 from finch_core.tensor import Tensor
 from finch_core.testing import programs
@@ -333,6 +333,23 @@ class LevelSuite(LevelUpdates):
             else:
                 with pytest.raises(FormatError):
                     run(out, where, data)
+
+    def test_writes_in_turn_are_made_or_refused(self, backend: str) -> None:
+        """Several loops write one behind the other: where the level resumes, or takes any order."""
+        dense = nest([hub().layout("dense")] * 2, leaf())
+        for kind in ("half", "empty", "full"):
+            a, b = (Tensor(dense, array((4, 4), float, kind, seed)) for seed in (1, 2))
+            expected = np.zeros((4, 4))
+            expected[:, :2], expected[:, 2:] = a.to_numpy()[:, :2], b.to_numpy()[:, 2:]
+            expected[3, 3] = 1
+            with using("interpreter"):
+                run, out = on(backend, programs.in_turn), Tensor(self.make(rank=2), (4, 4))
+                levels = out.format.levels()
+                if all(level.order is Order.ANY or level.resumes for level in levels):
+                    self.writes(out, run, expected, a, b)
+                else:
+                    with pytest.raises(FormatError, match="cannot be written here"):
+                        run(out, a, b)
 
     def test_gathers(self, backend: str) -> None:
         where = np.array([4, 0, 2, 4, 1, 0])

@@ -79,6 +79,18 @@ def scatter(out: Any, where: Any, a: Any) -> Any:
     return out
 
 
+def in_turn(out: Any, a: Any, b: Any) -> Any:
+    """Two blocks of a matrix beside each other, row by row, and an element at the end."""
+    out[...] = 0
+    for i in range(0, 4):
+        for j in range(0, 2):
+            out[i, j] = a[i, j]
+        for j in range(2, 4):
+            out[i, j] = b[i, j]
+    out[3, 3] = 1
+    return out
+
+
 def gather(out: Any, where: Any, a: Any) -> Any:
     """``out[i] = a[where[i]]``."""
     out[...] = 0
@@ -137,7 +149,7 @@ def squares(out: Any, n: Any) -> Any:
 
 
 __all__ = [
-    "append", "column_sums", "dot", "gather", "intersection", "largest", "matrix_intersection",
-    "matrix_union", "outer", "product", "row_sums", "scatter", "squares", "total", "triangle",
-    "union",
+    "append", "column_sums", "dot", "gather", "in_turn", "intersection", "largest",
+    "matrix_intersection", "matrix_union", "outer", "product", "row_sums", "scatter", "squares",
+    "total", "triangle", "union",
 ]  # fmt: skip
