@@ -79,6 +79,11 @@ class Lowered:
     def as_text(self, stage: str) -> str:
         """The text of a stage: ``"program"`` as it was written, ``"normalized"`` in Finch Normal
         Form, ``"assembly"``, or the backend's ``"source"``."""
+        from finch_core.depth import roomy
+
+        return roomy(self.program.name, lambda: self._text(stage))
+
+    def _text(self, stage: str) -> str:
         from finch_core.program_text import program_text
 
         if stage == "program":

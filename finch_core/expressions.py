@@ -45,9 +45,11 @@ class Expr:
 
     def walk(self) -> Iterator[Expr]:
         """This node and all below it, parents first."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        left: list[Expr] = [self]
+        while left:
+            node = left.pop()
+            yield node
+            left.extend(reversed(node.children))
 
     def __bool__(self) -> NoReturn:
         raise PluginError(

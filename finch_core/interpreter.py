@@ -17,6 +17,7 @@ import numpy as np
 from finch_core.abi import CONTROL_WORDS, FAILED, MOVED, words
 from finch_core.assembly import Argument, Kernel, Record, Slot
 from finch_core.assembly_check import check
+from finch_core.depth import is_deep, on_a_thread
 from finch_core.dtypes import concrete
 from finch_core.expressions import Buffer, Var
 from finch_core.interpreter_code import (
@@ -137,9 +138,15 @@ class InterpretedKernel:
     source: str
     _kept: dict[int, dict[int, Array]] = attrs.field(factory=dict, init=False)
     _lock: Lock = attrs.field(factory=Lock, init=False)
+    _deep: bool = attrs.field(factory=is_deep, init=False)
 
     def __call__(self, control: int, *args: Any) -> int:
         """Run it, as ``abi`` says. Raises ``AssemblyFault`` for an access out of bounds."""
+        if self._deep and not is_deep():
+            return on_a_thread(lambda: self._run(control, args))
+        return self._run(control, args)
+
+    def _run(self, control: int, args: tuple[Any, ...]) -> int:
         frame = self._scope.frame(Memory(self._fail_alloc))
         bound = self._bind(frame, args)
         failure = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from finch_core import backends
 from finch_core.arguments import TAKEN, are_small, as_argument
 from finch_core.compile import Lowered, Options
+from finch_core.depth import roomy
 from finch_core.entries import Call, Entry, drafts, written
 from finch_core.errors import FinchError
 from finch_core.frontend import parse
@@ -87,7 +88,7 @@ class Kernel:
         if self._program is None:
             with self._lock:
                 if self._program is None:
-                    self._program = parse(self._function)
+                    self._program = roomy(self._function.__name__, lambda: parse(self._function))
                     seen = self._program.seen
                     self._seen = seen if seen and seen.surroundings else None
         return self._program
@@ -182,7 +183,10 @@ class Kernel:
             with self._lock:
                 entry = self._entries.get(signatures)
                 if entry is None:
-                    entry = Entry(self._lowered(signatures), draft)
+                    made = signatures
+                    entry = roomy(
+                        self._function.__name__, lambda: Entry(self._lowered(made), draft)
+                    )
                     self._entries[signatures] = entry
         return entry
 
@@ -216,7 +220,7 @@ class Kernel:
         program = self.program
         given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))
-        found = run(program, given, free, resize=False)
+        found = roomy(program.name, lambda: run(program, given, free, resize=False))
         results = tuple(found[name] for name in program.results)
         if not results:
             return found

@@ -44,9 +44,11 @@ class Stmt:
         return self
 
     def walk(self) -> Iterator[Stmt]:
-        yield self
-        for body in self.bodies:
-            yield from body.walk()
+        left: list[Stmt] = [self]
+        while left:
+            stmt = left.pop()
+            yield stmt
+            left.extend(reversed(stmt.bodies))
 
 
 def operators_in(stmt: Stmt) -> Iterator[Operator]:

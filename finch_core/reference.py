@@ -63,11 +63,19 @@ def run(
     params = [f"t_{name}" for name in arrays] + [f"x_{name}" for name in scalars]
     text = "\n".join([f"def run({', '.join(params)}):", *lines, f"    return {{{results}}}"])
     scope = writer.emitter.constants
-    exec(compile(text, f"<reference of {program.name}>", "exec"), scope)
+    exec(_compiled(text, program.name), scope)
     copies = [array.copy() for array in arrays.values()]
     with np.errstate(all="ignore"):
         found: dict[str, np.ndarray[Any, Any]] = scope["run"](*copies, *scalars.values())
     return {name: as_seen(given.get(name), array) for name, array in found.items()}
+
+
+def _compiled(text: str, name: str) -> Any:
+    """The code of a text, which is right but for parentheses that are nested too deeply."""
+    try:
+        return compile(text, f"<reference of {name}>", "exec")
+    except SyntaxError as error:
+        raise RecursionError(str(error)) from None
 
 
 _NUMBERS = (bool, int, float, complex, np.generic)

@@ -43,6 +43,8 @@ class Code:
     text: str
     type: Type
     maybe: bool = False
+    op: Operator | None = None
+    """The operator that the text applies in Python's way, in parentheses."""
 
 
 @define
@@ -144,7 +146,7 @@ class Emitter:
             word = "and" if op is prim.and_ else "or"
             return Code(f"(bool({args[0].text}) {word} bool({args[1].text}))", BOOL)
         if op in _NATIVE and not maybe and native(args, wanted):
-            return Code(f"({args[0].text} {_NATIVE[op]} {args[1].text})", result)
+            return Code(f"({self._open(args[0], op)} {_NATIVE[op]} {args[1].text})", result, op=op)
         cast_args = [self.cast(arg, t) for arg, t in zip(args, wanted, strict=True)]
         function = evaluator(op, result)
         if op is coalesce:
@@ -153,6 +155,13 @@ class Emitter:
             function = passing(function)
         text = ", ".join(arg.text for arg in cast_args)
         return Code(f"{self.constant(function)}({text})", result, maybe)
+
+    @staticmethod
+    def _open(first: Code, op: Operator) -> str:
+        """The first operand of ``op``: without parentheses in sums and products, of which Python
+        reads no more than 200 within each other."""
+        chained = first.op is op and op in (prim.add, prim.sub, prim.mul)
+        return first.text[1:-1] if chained else first.text
 
     def chosen(self, args: list[Code], wanted: tuple[Type, ...]) -> Code:
         """``a if c else b``: only the chosen one is evaluated."""

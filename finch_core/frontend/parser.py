@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from finch_core.depth import check_depth
 from finch_core.errors import Span
 from finch_core.frontend.context import Context
 from finch_core.frontend.expressions import ExpressionParser
@@ -33,12 +34,14 @@ def parse(function: Any) -> Program:
     spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
     if last is not None:
         spans |= {name: context.span(last) for name in results if name not in spans}
-    return Program(
+    program = Program(
         name=source.node.name, params=tuple(params), body=parsed,
         locals=tuple(statements.locals.values()), results=results, single=single,
         free=tuple(context.free), captured=tuple(context.captured.items()), spans=spans,
         source=source.source, seen=context.seen,
     )  # fmt: skip
+    check_depth(program)
+    return program
 
 
 def _subscripted(node: ast.FunctionDef) -> frozenset[str]:

@@ -296,14 +296,16 @@ def _continuing() -> str:
 
 def _flatten(stmt: Stmt) -> Iterator[Stmt]:
     """The statements of a block in order; a ``let`` comes without the rest that it binds in."""
-    if isinstance(stmt, Sequential):
-        for part in stmt.statements:
-            yield from _flatten(part)
-    elif isinstance(stmt, Define):
-        yield attrs.evolve(stmt, body=Sequential())
-        yield from _flatten(stmt.body)
-    else:
-        yield stmt
+    left = [stmt]
+    while left:
+        part = left.pop()
+        if isinstance(part, Sequential):
+            left.extend(reversed(part.statements))
+        elif isinstance(part, Define):
+            yield attrs.evolve(part, body=Sequential())
+            left.append(part.body)
+        else:
+            yield part
 
 
 def _nest(items: list[Stmt]) -> Stmt:
@@ -319,9 +321,14 @@ def _nest(items: list[Stmt]) -> Stmt:
 
 def _owned(stmt: Stmt) -> frozenset[BoundTensor]:
     """The tensors that change mode in so many words directly in a block."""
-    return frozenset(
-        item.tensor for item in _flatten(stmt) if isinstance(item, (Declare, Freeze, Thaw))
-    )
+    left, found = [stmt], set()
+    while left:
+        part = left.pop()
+        if isinstance(part, (Sequential, Define)):
+            left.extend(part.bodies)
+        elif isinstance(part, (Declare, Freeze, Thaw)):
+            found.add(part.tensor)
+    return frozenset(found)
 
 
 def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
