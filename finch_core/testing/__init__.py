@@ -17,6 +17,7 @@ from finch_core.testing.formats import (
 )
 from finch_core.testing.levels import LevelSuite
 from finch_core.testing.masks import MaskSuite
+from finch_core.testing.parts import LeafSuite, OperatorSuite, RuleSuite, ScalarSuite
 from finch_core.testing.running import backend_names, on, using
 from finch_core.testing.wrappers import WrapperSuite, wrapper_names
 from finch_core.views import Example, View
@@ -27,8 +28,12 @@ __all__ = [
     "DTYPES",
     "Example",
     "KINDS",
+    "LeafSuite",
     "LevelSuite",
     "MaskSuite",
+    "OperatorSuite",
+    "RuleSuite",
+    "ScalarSuite",
     "View",
     "WrapperSuite",
     "admit",
