@@ -57,7 +57,7 @@ class LeafSuite(_Suite):
         return self.kept(leaf, array(shape, leaf.dtype, kind, 1, leaf.fill_value))
 
     def _below(self, level: str) -> list[Format]:
-        """The leaves that go below a level: those that cannot store their fill below lists alone."""
+        """The leaves that go below a level: those that store no fill below lists alone."""
         listed = hub().level(level) is hub().layout("compressed")
         return [leaf for leaf in self.leaves if leaf.holds_fill or listed]
 
