@@ -22,11 +22,13 @@ allocate during the same call.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from finch_core.assembly import Kernel
+from finch_core.errors import BackendError
 
 DONE, MOVED, FAILED, INTERRUPTED = 0, 1, 2, -1
 CONTROL_WORDS = 5
@@ -43,13 +45,7 @@ def words(dtype: np.dtype[Any]) -> int:
 
 
 class CompiledKernel(Protocol):
-    """What a backend makes of a kernel.
-
-    ``is_draft``, where it has that and it is true, says that the backend would compile it better.
-    ``notes``, where it has that, is ``Kernel.notes`` of what was compiled, kept on disk with it.
-    ``guard()``, where it has that, gives the word of the control blocks of the calling thread by
-    which signals reach it, and ``interruption()`` the exception for a status of ``INTERRUPTED``.
-    """
+    """What a backend makes of a kernel. ``CompleteKernel`` adds what is optional."""
 
     source: str
     """The text that was compiled, for ``as_text("source")``."""
@@ -62,17 +58,42 @@ class CompiledKernel(Protocol):
         frees it when the last user lets go."""
 
 
+class CompleteKernel:
+    """A compiled kernel with all that the core asks of one.
+
+    A backend may leave out: ``is_draft``, whether the backend would compile it better (False);
+    ``notes``, ``Kernel.notes`` of what was compiled, kept on disk with it (None); ``guard()``, the
+    word of the control blocks of the calling thread by which signals reach it (0);
+    ``interruption()``, the exception for a status of ``INTERRUPTED``; ``function``, the cheapest
+    way to call it (itself).
+    """
+
+    __slots__ = ("adopt", "function", "guard", "interruption", "is_draft", "notes", "source")
+
+    def __init__(self, made: Any, owner: str) -> None:
+        missing = [name for name in ("source", "adopt") if not hasattr(made, name)]
+        if missing or not callable(made):
+            raise BackendError(
+                f"what the backend {owner!r} compiled is no kernel: it lacks "
+                f"{', '.join(missing) or 'a call'}"
+            )
+        self.source: str = made.source
+        self.adopt: Callable[[int, int], Any] = made.adopt
+        self.function: Callable[..., int] = getattr(made, "function", made)
+        self.is_draft: bool = getattr(made, "is_draft", False)
+        self.notes: str | None = getattr(made, "notes", None)
+        self.guard: Callable[[], int] = getattr(made, "guard", int)
+        self.interruption: Callable[[], BaseException] = getattr(
+            made, "interruption", KeyboardInterrupt
+        )
+
+    def __call__(self, control: int, *args: Any) -> int:
+        return self.function(control, *args)
+
+
 class Backend(Protocol):
     """A backend; entry points of the group ``finch.backends`` name a function that makes one.
-
-    Four methods more are asked for where they exist: ``describe() -> dict[str, str]`` tells what
-    the backend found (its compiler, flags, cache), a word or two as the key, for
-    ``python -m finch_core doctor``; ``clear_cache() -> int`` removes what it keeps on disk and
-    counts the files, for ``python -m finch_core cache clear``; ``without(names) -> Backend`` gives
-    the backend without those of its optimisations that ``names``, a frozenset, contains;
-    ``draft() -> Backend`` gives the backend as it compiles sooner and less well, for kernels that
-    have little to do. What it makes says by ``is_draft`` whether it is to be made again.
-    """
+    ``CompleteBackend`` adds what is optional."""
 
     name: str
 
@@ -89,3 +110,66 @@ class Backend(Protocol):
 
     def load(self, key: str, params: int) -> CompiledKernel | None:
         """The kernel of an earlier process with this key, or ``None``."""
+
+
+REQUIRED = ("available", "compile", "load")
+"""The methods that every backend has."""
+
+
+class CompleteBackend:
+    """A backend with all that the core asks of one; ``made`` is what the entry point made.
+
+    A backend may leave out: ``describe() -> dict[str, str]``, what it found (its compiler, flags,
+    cache), a word or two as the key, for ``python -m finch_core doctor``; ``clear_cache() -> int``,
+    which removes what it keeps on disk and counts the files, for ``python -m finch_core cache
+    clear``; ``without(names) -> Backend``, the backend without those of its optimisations that
+    ``names``, a frozenset, contains; ``draft() -> Backend``, the backend as it compiles sooner and
+    less well, for kernels that have little to do. What it makes then says by ``is_draft`` whether
+    it is to be made again.
+    """
+
+    def __init__(self, made: Any) -> None:
+        self.made = made
+        self.name: str = made.name
+
+    def available(self) -> str:
+        reason: str = self.made.available()
+        return reason
+
+    def compile(self, kernel: Kernel, *, key: str = "") -> CompleteKernel:
+        return CompleteKernel(self.made.compile(kernel, key=key), self.name)
+
+    def load(self, key: str, params: int) -> CompleteKernel | None:
+        found = self.made.load(key, params)
+        return None if found is None else CompleteKernel(found, self.name)
+
+    def describe(self) -> Mapping[str, str]:
+        """What it found; nothing where it does not say."""
+        told: Mapping[str, str] = self._ask("describe", {})
+        return told
+
+    def clear_cache(self) -> int | None:
+        """How many files it removed; None where it keeps none."""
+        removed: int | None = self._ask("clear_cache", None)
+        return removed
+
+    def without(self, names: Container[str]) -> CompleteBackend:
+        """The backend without some of its optimisations; itself where it has none."""
+        return _completed(self._ask("without", self, names))
+
+    def draft(self) -> CompleteBackend:
+        """The backend as it compiles sooner and less well; itself where it has no such way."""
+        return _completed(self._ask("draft", self))
+
+    def _ask(self, method: str, default: Any, *args: Any) -> Any:
+        found = getattr(self.made, method, None)
+        return default if found is None else found(*args)
+
+    @property
+    def module(self) -> str:
+        """The module of its class: kernels on disk depend on its code."""
+        return type(self.made).__module__
+
+
+def _completed(backend: Any) -> CompleteBackend:
+    return backend if isinstance(backend, CompleteBackend) else CompleteBackend(backend)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from finch_core.abi import Backend
+from finch_core.abi import REQUIRED, CompleteBackend
 from finch_core.entry_points import EntryPoint, installed
 from finch_core.errors import BackendError
 from finch_core.locks import Lock
@@ -27,15 +27,12 @@ VARIABLE = "FINCH_BACKEND"
 PREFERRED = "c"
 LAST = "interpreter"
 
-REQUIRED = ("available", "compile", "load")
-"""The methods of a backend (see ``abi.Backend``)."""
-
 
 @frozen
 class Choice:
     """A backend and the reason for taking it; ``refused`` says of others why they were not."""
 
-    backend: Backend
+    backend: CompleteBackend
     reason: str
     refused: tuple[str, ...] = ()
 
@@ -47,7 +44,7 @@ class Backends:
         self._lock = Lock()
         found = installed(GROUP) if entries is None else entries
         self._entries = _by_name(found)
-        self._loaded: dict[str, Backend] = {}
+        self._loaded: dict[str, CompleteBackend] = {}
         self._best: Choice | None = None
 
     @property
@@ -70,7 +67,7 @@ class Backends:
                 self._best = self._choose_best()
             return self._best
 
-    def _named(self, name: str) -> Backend:
+    def _named(self, name: str) -> CompleteBackend:
         backend = self.load(name)
         reason = backend.available()
         if reason:
@@ -95,7 +92,7 @@ class Backends:
             return Choice(backend, f"none was named, and {name!r} is {place}", tuple(refused))
         raise BackendError("\n".join(["no backend is available", *refused]), hint=self._list())
 
-    def load(self, name: str) -> Backend:
+    def load(self, name: str) -> CompleteBackend:
         """The backend called ``name``, whether or not it can compile here.
 
         Raises ``BackendError`` where there is none or it is broken.
@@ -140,17 +137,17 @@ def _by_name(
     return MappingProxyType(table)
 
 
-def _load(entry: EntryPoint) -> Backend:
+def _load(entry: EntryPoint) -> CompleteBackend:
     where = f"the backend {entry.name!r} ({_owner(entry)})"
     try:
-        backend: Backend = entry.load()()
+        backend = entry.load()()
     # it is a stranger's code: whatever it raises, say whose it is
     except (Exception, SystemExit) as error:
         raise BackendError(f"{where} does not load: {describe(error)}") from error
     missing = [m for m in REQUIRED if not callable(getattr(backend, m, None))]
     if missing:
         raise BackendError(f"{where} lacks {', '.join(missing)}")
-    return backend
+    return CompleteBackend(backend)
 
 
 _lock = Lock()
@@ -166,7 +163,7 @@ def backends() -> Backends:
     return _backends
 
 
-def backend(name: str | None = None) -> Backend:
+def backend(name: str | None = None) -> CompleteBackend:
     """The backend to compile with: ``name``, else ``FINCH_BACKEND``, else the best available.
 
     Raises ``BackendError`` with what is installed where the named one is not, is broken, or says

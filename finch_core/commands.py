@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
@@ -94,15 +94,8 @@ def _backend(found: Backends, name: str) -> Iterator[str]:
     except BackendError as error:
         reason = error.message
     yield f"backend {name!r}: " + (f"not available: {reason}" if reason else "available")
-    for key, value in description(backend).items():
+    for key, value in backend.describe().items():
         yield f"  {key}: {value}"
-
-
-def description(backend: Any) -> Mapping[str, str]:
-    """What a backend tells of itself: empty for one that has no ``describe``."""
-    describe = getattr(backend, "describe", None)
-    told: Mapping[str, str] = {} if describe is None else describe()
-    return told
 
 
 def _choice(found: Backends) -> Report:
@@ -160,10 +153,10 @@ def clear_cache(installed: Backends | None = None) -> Report:
 def _clear(found: Backends, name: str) -> Report:
     try:
         backend = found.load(name)
-        clear = getattr(backend, "clear_cache", None)
-        if clear is None:
+        removed = backend.clear_cache()
+        if removed is None:
             return Report(())
-        return Report((f"backend {name!r}: {_count(clear(), 'file')} removed",))
+        return Report((f"backend {name!r}: {_count(removed, 'file')} removed",))
     except (BackendError, OSError) as error:
         return Report((f"backend {name!r}: not cleared: {error}",), False)
 
@@ -172,4 +165,4 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-__all__ = ["Report", "clear_cache", "description", "doctor", "plugins"]
+__all__ = ["Report", "clear_cache", "doctor", "plugins"]

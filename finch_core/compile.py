@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from finch_core import assembly as asm
-from finch_core.abi import CompiledKernel
+from finch_core.abi import CompleteBackend, CompleteKernel
 from finch_core.binding import BoundTensor, TensorLike
 from finch_core.builder import Names
 from finch_core.errors import DimensionMismatch, Span
@@ -69,11 +69,11 @@ class Lowered:
     program: Program
     signatures: tuple[Signature, ...]
     options: Options
-    backend: Any
+    backend: CompleteBackend
     warned: set[Span | None] = attrs.field(factory=set)
     """The reads of which this kernel, for any signature, has warned."""
     seconds: dict[str, float] = attrs.field(factory=dict)
-    _compiled: CompiledKernel | None = None
+    _compiled: CompleteKernel | None = None
     cached: bool = False
 
     def as_text(self, stage: str) -> str:
@@ -134,14 +134,14 @@ class Lowered:
         self._made("assembly", kernel)
         return kernel
 
-    def compile(self, *, draft: bool = False) -> CompiledKernel:
+    def compile(self, *, draft: bool = False) -> CompleteKernel:
         """The compiled kernel; compiles it, or finds it on disk, if that has not happened.
 
         With ``draft`` one will do that is soon there and slower, if the backend makes such.
         """
         if self._compiled is None or (self.is_draft and not draft):
             backend = self.backend
-            if draft and hasattr(backend, "draft"):
+            if draft:
                 backend = backend.draft()
             self._compiled = self._load(backend) or self._build(backend)
             self._made("source", self._compiled)
@@ -151,7 +151,7 @@ class Lowered:
     @property
     def is_draft(self) -> bool:
         """Whether what has been compiled is a draft."""
-        return getattr(self._compiled, "is_draft", False)
+        return self._compiled is not None and self._compiled.is_draft
 
     def _made(self, stage: str, value: Any) -> None:
         """Let observers see what a stage has made; ``FINCH_TRACE=1`` prints it."""
@@ -160,15 +160,15 @@ class Lowered:
             text = value.source if stage == "source" else value.as_text()
             print(f"-- {self.program.name}: {stage}\n{text}", file=sys.stderr)
 
-    def _load(self, backend: Any) -> CompiledKernel | None:
+    def _load(self, backend: CompleteBackend) -> CompleteKernel | None:
         if not self.key:
             return None
         with self._timed("load"):
             params = sum(map(parameters, self.signatures)) + len(local_records(self.program))
-            found: CompiledKernel | None = backend.load(self.key, params)
+            found: CompleteKernel | None = backend.load(self.key, params)
         self.cached = found is not None
         if found is not None:
-            self._read_notes(getattr(found, "notes", None))
+            self._read_notes(found.notes)
         return found
 
     def _read_notes(self, notes: str | None) -> None:
@@ -180,10 +180,10 @@ class Lowered:
 
             self._warn(read_notes(notes, self.program.source))
 
-    def _build(self, backend: Any) -> CompiledKernel:
+    def _build(self, backend: CompleteBackend) -> CompleteKernel:
         kernel = self.kernel
         with self._timed("compile"):
-            compiled: CompiledKernel = backend.compile(kernel, key=self.key)
+            compiled: CompleteKernel = backend.compile(kernel, key=self.key)
         return compiled
 
     @cached_property

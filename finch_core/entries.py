@@ -17,7 +17,7 @@ from finch_core.abi import (
     GUARD,
     INTERRUPTED,
     MOVED,
-    CompiledKernel,
+    CompleteKernel,
 )
 from finch_core.arguments import Number, are_small, as_tensor, is_writeable
 from finch_core.assembly import OUT_OF_MEMORY
@@ -60,7 +60,7 @@ class Entry:
         self.lowered = lowered
         self.calls = 0
         program = lowered.program
-        self._compiled: CompiledKernel = lowered.compile(draft=draft)
+        self._compiled: CompleteKernel = lowered.compile(draft=draft)
         self._is_draft = lowered.is_draft
         self._local_records = local_records(program)
         self._pool: list[Workspace] = []
@@ -157,7 +157,7 @@ class Entry:
         much as what a small kernel does.
         """
         compiled = self._compiled  # held, for a call may outlast a draft's place here
-        function: Any = getattr(compiled, "function", compiled)
+        function: Any = compiled.function
         threads, pool = self._threads, self._pool
         has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
         kind, place = self._results[0] if self._single and self._results else (False, 0)
@@ -203,8 +203,7 @@ class Entry:
 
     def _control(self) -> int:
         block = np.zeros(CONTROL_WORDS, np.int64)
-        guard = getattr(self._compiled, "guard", None)
-        block[GUARD] = 0 if guard is None else guard()
+        block[GUARD] = self._compiled.guard()
         self._threads.block, self._threads.address = block, block.ctypes.data
         address: int = self._threads.address
         return address

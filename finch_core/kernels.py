@@ -192,7 +192,7 @@ class Kernel:
 
     def _lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
         backend, disabled = backends.backend(self._options.backend), self._options.disabled
-        if disabled and hasattr(backend, "without"):
+        if disabled:
             backend = backend.without(disabled)
         return Lowered(self.program, signatures, self._options, backend, self._warned)
 

@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from finch_core.abi import CompleteBackend
 from finch_core.expressions import Expr, Var
 from finch_core.notation import Program, operators_in
 from finch_core.operators import Operator
@@ -38,13 +39,13 @@ _DEEPEST = 40
 
 
 def kernel_key(
-    program: Program, signatures: Iterable[Signature], options: str, backend: Any
+    program: Program, signatures: Iterable[Signature], options: str, backend: CompleteBackend
 ) -> str:
     """The key of a kernel; empty where what it depends on cannot be told."""
     tell = Teller()
     try:
         parts = [tell.program(program), *map(tell.signature, signatures), options]
-        files = state(type(backend).__module__, frozenset(tell.modules))
+        files = state(backend.module, frozenset(tell.modules))
     except (UntoldError, OSError):
         return ""
     parts += [hub().fingerprint(), files]
