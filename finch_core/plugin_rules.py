@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from finch_core.assembly_text import expr_text
 from finch_core.dtypes import concrete
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken, quote
 from finch_core.expressions import Call, Expr
 from finch_core.operators import Operator
+from finch_core.program_text import expression_text
 
 AT_ONCE = 64
 """So often one expression is rewritten, at the most."""
@@ -92,7 +92,7 @@ def _shown(value: Any) -> str:
     if sum(1 for _ in islice(value.walk(), _LARGE)) == _LARGE:
         return f"a large {value.op.name}(...)" if isinstance(value, Call) else "a large expression"
     try:
-        return expr_text(value)
+        return expression_text(value)
     except MISTAKES:  # what is shown may be what is wrong
         return repr(value)
 
