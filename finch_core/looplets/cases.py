@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from finch_core.expressions import Expr, Literal
+from finch_core.expressions import Access, Expr, Literal
 from finch_core.looplets.base import Looplet
 from finch_core.looplets.region import Region
 from finch_core.looplets.run import Run, as_looplet
@@ -53,10 +53,22 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
     return weights
 
 
-def is_too_many(ctx: Context, weights: dict[int, int]) -> bool:
-    """Whether a merge by cases of operands, in those that loops around have, has too many."""
+def is_too_many(ctx: Context, region: Region, weights: dict[int, int]) -> bool:
+    """Whether a merge by cases of operands, in those that loops around have, has too many. Each has
+    a copy of what the loops inside read beside, which counts as much as a case."""
     several = [weight for weight in (*ctx.merging.values(), *weights.values()) if weight > 1]
-    return len(several) > FEW and math.prod(several) > CASES
+    if len(several) <= FEW:
+        return False
+    return math.prod(several) * (1 + _read_inside(region)) > CASES
+
+
+def _read_inside(region: Region) -> int:
+    """How many tensors are read that only loops inside of a region go through."""
+    exprs = (expr for part in region.body.walk() for expr in part.exprs)
+    nodes = (node for expr in exprs for node in expr.walk() if isinstance(node, Access))
+    return len(
+        {(n.tensor, n.indices) for n in nodes if n.indices and not isinstance(n.tensor, Slot)}
+    )
 
 
 def disordered(ctx: Context, region: Region) -> frozenset[int]:

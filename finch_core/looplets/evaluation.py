@@ -54,7 +54,7 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
         if lower_masked(ctx, region, many):
             return
     weights = weighed(ctx, region)
-    if slot in weights and is_too_many(ctx, weights) and lower_masked(ctx, region, weights):
+    if slot in weights and is_too_many(ctx, region, weights) and lower_masked(ctx, region, weights):
         return
     with by_cases(ctx, region, weights):
         region.looplets[slot].lower(ctx, region, slot)
