@@ -5,7 +5,7 @@ with (``--first``). So many run on the interpreter, which checks every access to
 ``--sanitized`` of them in C as well, under the sanitizers of addresses and of undefined behaviour.
 Programs run in processes of their own (``--jobs``): one that ends or stops its process is told by
 its seed, and the search goes on. What fails is made small and printed as Python that can be run.
-Ctrl-C ends the search, which tells what it had.
+Ctrl-C, or a signal to end, stops the search, which tells what it had.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ from finch_backend_c import toolchain
 ROOM = Path(__file__).parent
 PATIENCE = 180
 """Seconds without a word after which a process is ended."""
+EVERY = 60
+"""Seconds between words of what was found so far."""
 CHUNK = {"interpreter": 100, "c": 32}
 """Programs that are given to a process at a time; in C, those of one library."""
 
@@ -113,7 +116,8 @@ class Search:
         self.found: Counter[str] = Counter()
         self.late: list[str] = []
         self.lock = threading.Lock()
-        self.started = time.monotonic()
+        self.started = self.last = time.monotonic()
+        self.processes: list[Process] = []
 
     def note(self, backend: str, k: int, what: str, why: str = "") -> None:
         with self.lock:
@@ -123,14 +127,26 @@ class Search:
             if what == "failed":
                 print(f"-- search.{k} on {backend}\n{why}\n", flush=True)
 
-    def told(self) -> None:
+    def progress(self) -> None:
+        """Tell what was found so far, now and then."""
         with self.lock:
-            seconds = time.monotonic() - self.started
-            print(f"-- after {seconds:.0f} s: {dict(sorted(self.found.items()))}", flush=True)
+            now = time.monotonic()
+            if now - self.last > EVERY:
+                self.last = now
+                found = dict(sorted(self.found.items()))
+                print(f"-- after {now - self.started:.0f} s: {found}", flush=True)
+
+    def stop(self) -> None:
+        """End the processes, in the middle of what they do."""
+        self.chunks.clear()
+        for process in self.processes:
+            if process.process is not None:
+                process.process.kill()
 
     def run(self, folder: str) -> None:
         """Work through chunks of either kind until there are none."""
         processes = {backend: Process(backend, folder) for backend, _ in self.parts}
+        self.processes += processes.values()
         try:
             while True:
                 with self.lock:
@@ -138,8 +154,7 @@ class Search:
                         return
                     backend, numbers = self.chunks.pop(0)
                 self.chunk(processes[backend], numbers)
-                if len(self.chunks) % 10 == 0:
-                    self.told()
+                self.progress()
         finally:
             for process in processes.values():
                 process.end()
@@ -190,6 +205,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--jobs", type=int, default=1, help="how many run at a time")
     options = parser.parse_args()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.default_int_handler)
     first = options.first
     search = Search(range(first, first + options.count), range(first, first + options.sanitized))
     with tempfile.TemporaryDirectory() as folder:
@@ -204,6 +221,9 @@ def main() -> int:
                 thread.join()
         except KeyboardInterrupt:
             print("-- stopped")
+            found = search.summary()
+            search.stop()
+            return found
     return search.summary()
 
 
