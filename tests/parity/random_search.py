@@ -115,6 +115,7 @@ class Search:
         ]
         self.found: Counter[str] = Counter()
         self.late: list[str] = []
+        self.furthest: dict[str, int] = {}
         self.lock = threading.Lock()
         self.started = self.last = time.monotonic()
         self.processes: list[Process] = []
@@ -122,6 +123,7 @@ class Search:
     def note(self, backend: str, k: int, what: str, why: str = "") -> None:
         with self.lock:
             self.found[f"{what} on {backend}"] += 1
+            self.furthest[backend] = max(k, self.furthest.get(backend, k))
             if what == "late":
                 self.late.append(f"search.{k} on {backend}")
             if what == "failed":
@@ -188,7 +190,7 @@ class Search:
                 done = sum(ran.values())
                 print(
                     f"{done:,} programs on {backend}, of the seeds search.{numbers.start} to "
-                    f"search.{numbers.stop - 1}: {ran.get('ok', 0):,} agree, "
+                    f"search.{self.furthest[backend]}: {ran.get('ok', 0):,} agree, "
                     f"{ran.get('refused', 0):,} are refused, {ran.get('late', 0):,} take too long, "
                     f"{ran.get('failed', 0):,} findings"
                 )
