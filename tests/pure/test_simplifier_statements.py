@@ -80,6 +80,17 @@ def block(s, x):
     return s
 
 
+def dead_local(y, A, x, k):
+    y[...] = 0
+    for i in _:
+        for j in _:
+            t = Scalar(0.0)
+            for r in _:
+                t[()] += x[r] * k
+            y[i] += A[i, j] * t[()]
+    return y
+
+
 INTS = Tensor(Dense(Element(0)))
 SEEN: dict[str, Callable[[], bool]] = {
     "discarded update": lambda: text(discarded, Tensor(VECTOR), Tensor(VECTOR), 3).count("+=") == 1,
@@ -89,6 +100,9 @@ SEEN: dict[str, Callable[[], bool]] = {
     "empty branches": lambda: "if" not in text(empty_branches, Scalar(0), INTS, 1),
     "dead loop": lambda: "for" not in text(dead_loop, Scalar(0), INTS, 4),
     "dead definition": lambda: "n * n" not in text(dead_definition, Scalar(0), INTS, 1),
+    "dead local": lambda: (
+        text(dead_local, Tensor(VECTOR), Tensor(Dense(LIST)), Tensor(VECTOR), 2.0).count("for") == 3
+    ),
     "block": lambda: text(block, Scalar(0.0), Tensor(VECTOR)).count("for") == 1,
 }
 
