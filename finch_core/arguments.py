@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from _cffi_backend import FFI
 
+from finch_core.arrays import from_array
 from finch_core.dtypes import SUPPORTED, Type, concrete, is_tuple, type_of
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.notation import Program
+from finch_core.plugins import hub
 from finch_core.signatures import ScalarSignature, scalar_signature, tensor_signature
-from finch_core.tensor import Tensor
+from finch_core.storage import TensorStorage
 
 
 class Number:
@@ -78,16 +80,15 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
                 hint="pass Scalar(0.0), and read its .value afterwards",
             )
         return Number(value)
-    if hasattr(value, "tocoo"):
-        from finch_core.scipy_arrays import from_scipy
-
+    if (conversion := hub().conversion_of(value)) is not None:
         if written:
             raise FormatError(
-                f"{name} is written, and SciPy arrays are read only",
+                f"{name} is written, and {conversion.objects} are read only",
                 span=program.spans.get(name),
-                hint="pass Tensor(fmt), and convert it afterwards with .to_scipy()",
+                hint="pass Tensor(fmt), and convert it afterwards"
+                + (f" with {conversion.by}" if conversion.by else ""),
             )
-        return from_scipy(value)
+        return conversion.take(value)
     raise FormatError(
         f"{name} is a {type(value).__name__}, which a kernel does not take",
         span=program.spans.get(name),
@@ -110,7 +111,7 @@ def are_small(values: Iterable[Any]) -> bool:
         if value.__class__ is Number:
             if value._kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
                 return False
-        elif value.__class__ is Tensor:
+        elif isinstance(value, TensorStorage):
             room -= sum(stop - start for start, stop in value._memory)
             if room < 0 or max(value.shape, default=0) > SMALL_EXTENT:
                 return False
@@ -129,11 +130,11 @@ def is_writeable(value: Any) -> bool:
 def _require_writeable(value: Any, name: str, program: Program) -> None:
     """Raise ``FormatError`` for an output over memory that may not be written."""
     tensor = value
-    while not isinstance(tensor, (np.ndarray, Tensor)):
+    while not isinstance(tensor, (np.ndarray, TensorStorage)):
         if not hasattr(tensor, "tensor"):
             return  # it has no memory, and is refused when the program is looked at
         tensor = tensor.tensor
-    if isinstance(tensor, Tensor) and tensor.signature.readonly:
+    if isinstance(tensor, TensorStorage) and tensor.signature.readonly:
         key, hint = _readonly_buffer(tensor), f"pass a copy, {name}.copy()"
         what = f"its buffer {key} is read-only"
         if tensor.signature.fixed:
@@ -146,7 +147,7 @@ def _require_writeable(value: Any, name: str, program: Program) -> None:
     raise FormatError(f"{name} is written, and {what}", span=program.spans.get(name), hint=hint)
 
 
-def _readonly_buffer(tensor: Tensor) -> str:
+def _readonly_buffer(tensor: TensorStorage) -> str:
     """The first buffer that may not be written, by level and name."""
     for part in tensor._layout.buffers:
         if not tensor._arrays[part.number].flags.writeable:
@@ -219,9 +220,7 @@ def _over(array: np.ndarray[Any, Any]) -> Any:
 
 
 def _remembered(array: np.ndarray[Any, Any]) -> Any:
-    from finch_core.convert import from_array
-
-    tensor = from_array(array)
+    tensor = from_array(array, TensorStorage)
     tensor.signature = tensor_signature(tensor.format, fixed=True)  # each call asks whether it may
     flags = array.flags
     if array.size and flags.c_contiguous and flags.aligned:

@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import math
 import os
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from finch_core import primitives as prim
 from finch_core.arguments import UNMASK
+from finch_core.arrays import dense_format, from_array
 from finch_core.backends import LAST, VARIABLE
 from finch_core.compile import Options
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
-from finch_core.layout import Layout, layout
 from finch_core.level import Format
 from finch_core.locks import Lock
 from finch_core.notation import Declare, Loop, Program, Sequential, Sieve, Stmt, Update
 from finch_core.plugins import hub
-from finch_core.signatures import TensorSignature, tensor_signature
-from finch_core.tensor import Tensor, address_of, checked_shape
+from finch_core.signatures import tensor_signature
+from finch_core.storage import address_of
+from finch_core.tensor import Tensor, checked_shape
 
 SMALL = 4096
 """Tensors of at most so many indices are made empty without compiling anything."""
 
 _templates: dict[Format, Tensor] = {}
 _lock = Lock()
-
-
-def dense_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
-    """The format of a NumPy array of ``ndim`` dimensions."""
-    format: Format = hub().layout("values")(fill, dtype)
-    for _ in range(ndim):
-        format = hub().layout("dense")(format)
-    return format
 
 
 def coordinate_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
@@ -56,35 +48,15 @@ def asarray(data: Any) -> Any:
         return data
     if isinstance(data, np.ma.MaskedArray):
         raise FormatError("this array is masked, and its mask would be lost", hint=UNMASK)
-    if hasattr(data, "tocoo"):
-        from finch_core.scipy_arrays import from_scipy
-
-        return from_scipy(data)
+    if (conversion := hub().conversion_of(data)) is not None:
+        return conversion.take(data)
     try:
-        return from_array(np.asarray(data))
+        return from_array(np.asarray(data), Tensor)
     except ValueError:
         raise FormatError(
             "the lists are not all of one length",
             hint="nested lists are read as np.array reads them: each level of one length",
         ) from None
-
-
-def from_array(array: np.ndarray[Any, Any]) -> Tensor:
-    """A dense tensor over a NumPy array's memory (over a copy, where it is not C-contiguous)."""
-    flags = array.flags
-    signature, place = _array_signature(array.ndim, array.dtype, readonly=not flags.writeable)
-    if not (flags.c_contiguous and flags.aligned):
-        array = np.require(array, requirements=("C", "ALIGNED"))
-    start = address_of(array)
-    tensor = Tensor.__new__(Tensor)
-    tensor.format, tensor.signature, tensor._layout = signature.format, signature, place
-    tensor._record = np.array((*array.shape, start, array.size, 0), np.uint64)
-    tensor.address = record = address_of(tensor._record)
-    tensor._arrays = [array.reshape(-1)]
-    stop = start + array.nbytes
-    tensor._memory = ((start, stop),) if stop > start else ((record, record + 8),)
-    tensor._state = object()
-    return tensor
 
 
 def wrapped(data: Any) -> Any:
@@ -94,18 +66,6 @@ def wrapped(data: Any) -> Any:
     if isinstance(data, np.ndarray) and data.size and tensor._record[data.ndim] != address_of(data):
         tensor.signature = tensor_signature(tensor.format, fixed=True, readonly=True)
     return tensor
-
-
-@lru_cache(maxsize=256)
-def _array_signature(
-    ndim: int, dtype: np.dtype[Any], readonly: bool = False
-) -> tuple[TensorSignature, Layout]:
-    """What all arrays of a dtype and number of dimensions share."""
-    format = dense_format(ndim, np.zeros((), dtype)[()], dtype)
-    place = layout(format)
-    assert [part.offset for part in place.buffers] == [ndim]
-    assert place.words == ndim + 2 + (ndim > 0)
-    return tensor_signature(format, fixed=True, readonly=readonly), place
 
 
 # -- empty tensors --------------------------------------------------------------------------
@@ -224,7 +184,7 @@ def _in_order(source: Any) -> Any:
                 hint="read it in a kernel, into a tensor of its own",
             )
         if hasattr(inner, "coordinates"):  # it permutes what is below
-            return from_array(np.ascontiguousarray(source.to_numpy()))
+            return from_array(np.ascontiguousarray(source.to_numpy()), Tensor)
         inner = inner.tensor
     return source
 

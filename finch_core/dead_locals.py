@@ -3,7 +3,8 @@ are no statements (``passes/scratch.py`` says which locals that can be asked of)
 
 from __future__ import annotations
 
-from finch_core.binding import BoundTensor
+from typing import Any
+
 from finch_core.expressions import Access
 from finch_core.notation import (
     Declare,
@@ -28,8 +29,8 @@ def dead_locals(stmt: Sequential) -> Stmt | None:
     return without(stmt, dead) if dead else None
 
 
-def read(stmt: Stmt) -> set[BoundTensor | None]:
-    """The tensors whose values a statement takes."""
+def read(stmt: Stmt) -> set[Any]:
+    """The tensors (bound ones) whose values a statement takes."""
     found = set()
     for part in stmt.walk():
         taken = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
@@ -38,7 +39,7 @@ def read(stmt: Stmt) -> set[BoundTensor | None]:
     return found
 
 
-def without(stmt: Stmt, gone: set[BoundTensor]) -> Stmt:
+def without(stmt: Stmt, gone: set[Any]) -> Stmt:
     """``stmt`` without all that is done to the tensors in ``gone``, which it does not read."""
 
     def rule(part: Stmt) -> Stmt:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from finch_core.tensor import Tensor
+from typing import Any
 
 
-def describe(tensor: Tensor) -> str:
+def describe(tensor: Any) -> str:
     """Shape and dtype, then a line a level with its counts and bytes."""
     if tensor.ndim == 0:
         head = f"Tensor of {tensor.dtype}, value {tensor[()]}"
@@ -36,5 +33,5 @@ def _suffix(parts: str, nbytes: int) -> str:
     return f", {parts}, {nbytes:,} bytes" if parts else ""
 
 
-def _fill(tensor: Tensor) -> Any:
+def _fill(tensor: Any) -> Any:
     return tensor.fill_value.item()

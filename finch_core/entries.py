@@ -23,10 +23,11 @@ from finch_core.arguments import Number, are_small, as_tensor, is_writeable
 from finch_core.assembly import OUT_OF_MEMORY
 from finch_core.compile import Lowered, local_records
 from finch_core.errors import FormatError, IndexOverflow, LifecycleError
+from finch_core.level import Format
 from finch_core.locks import Lock
 from finch_core.notation import Declare, Program, Update
 from finch_core.signatures import Signature, TensorSignature
-from finch_core.tensor import Tensor
+from finch_core.storage import TensorStorage
 
 MOST_CALLS = 64
 """Calls that a kernel remembers."""
@@ -45,7 +46,7 @@ Call = tuple[Caller, list[Any], tuple[int, ...]]
 """All that a call needs to know of tensors and arrays in some state of their buffers: what runs on
 them, the addresses of their records, and which of them are arrays that are written."""
 
-Workspace = tuple[tuple[Tensor, ...], list[int]]
+Workspace = tuple[tuple[TensorStorage, ...], list[int]]
 """The locals of a call, and the addresses of their records."""
 
 
@@ -56,8 +57,11 @@ class Entry:
     then it is compiled as other kernels are.
     """
 
-    def __init__(self, lowered: Lowered, draft: bool) -> None:
+    def __init__(
+        self, lowered: Lowered, make: Callable[[Format], TensorStorage], draft: bool
+    ) -> None:
         self.lowered = lowered
+        self._make = make
         self.calls = 0
         program = lowered.program
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
@@ -170,7 +174,7 @@ class Entry:
                 control = threads.address
             except AttributeError:
                 control = self._control()
-            locals_: tuple[Tensor, ...] = ()
+            locals_: tuple[TensorStorage, ...] = ()
             try:
                 if has_locals:
                     try:
@@ -229,7 +233,9 @@ class Entry:
 
     def _made_workspace(self) -> Workspace:
         """Locals for a call while those of calls that are over are in use."""
-        made = tuple(Tensor(loc.format) for loc in self._local_records)  # declared with its shape
+        made = tuple(
+            self._make(loc.format) for loc in self._local_records
+        )  # declared with its shape
         return made, [tensor.address for tensor in made]
 
     def _leave(self, compiled: Any, values: Sequence[Any]) -> None:
@@ -240,7 +246,7 @@ class Entry:
         self._reset(values, True)
 
     def _settle(
-        self, code: int, compiled: Any, values: Sequence[Any], locals_: tuple[Tensor, ...]
+        self, code: int, compiled: Any, values: Sequence[Any], locals_: tuple[TensorStorage, ...]
     ) -> None:
         """What a kernel that did more than return leaves to do."""
         if code == INTERRUPTED:

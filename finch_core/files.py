@@ -101,9 +101,10 @@ def _replace(path: Path, data: bytes) -> None:
 
 def tensor_of(content: Content) -> Tensor:
     """A tensor in the format that suits what a file holds."""
-    from finch_core.convert import coordinate_format, dense_format
+    from finch_core.arrays import dense_format
+    from finch_core.convert import coordinate_format, from_coordinates
     from finch_core.plugins import hub
-    from finch_core.tensor import Tensor, from_coordinates
+    from finch_core.tensor import Tensor
 
     if not isinstance(content, Coordinates):
         fill = np.zeros((), content.dtype)[()]

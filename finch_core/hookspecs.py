@@ -47,6 +47,11 @@ def finch_rewrite_rules() -> Any:
 
 
 @hookspec
+def finch_conversion() -> Any:
+    """``Conversion`` objects: what makes tensors of another library's objects, and back."""
+
+
+@hookspec
 def finch_after_stage(name: str, stage: str, value: object) -> None:
     """After ``stage`` of the compilation of kernel ``name``, which made ``value`` (immutable)."""
 

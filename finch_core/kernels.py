@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from finch_core import backends
@@ -185,7 +186,7 @@ class Kernel:
                 if entry is None:
                     made = signatures
                     entry = roomy(
-                        self._function.__name__, lambda: Entry(self._lowered(made), draft)
+                        self._function.__name__, lambda: Entry(self._lowered(made), Tensor, draft)
                     )
                     self._entries[signatures] = entry
         return entry
@@ -232,7 +233,7 @@ class Kernel:
         compiled is not."""
         from finch_core.pickling import reduced
 
-        return reduced(self, self._function, self._options)
+        return reduced(self, self._function, (self._options,), restored)
 
     def stats(self) -> dict[str, Any]:
         """How often it was called, for how many signatures it was made, how many of those were
@@ -274,3 +275,14 @@ def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if missing:
         raise TypeError(f"{program.name}() lacks the argument {missing[0]!r}")
     return [given[name] for name in names]
+
+
+def restored(function: FunctionType, options: Options, module: str, name: str) -> Kernel:
+    """The kernel of this name if it is there, else one of the function: what unpickling calls."""
+    from finch_core.pickling import named_in
+
+    found = named_in(module, name)
+    if isinstance(found, Kernel) and found._function is function:
+        return found
+    function.__qualname__ = name
+    return Kernel(function, options)

@@ -8,7 +8,7 @@ is the target of an ``Assign`` and a read everywhere else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -16,9 +16,6 @@ from finch_core.errors import Source, Span
 from finch_core.expressions import Access, Expr, Index, Name
 from finch_core.operators import Operator
 from finch_core.records import frozen
-
-if TYPE_CHECKING:
-    from finch_core.frontend.seen import Seen
 
 
 def _span() -> Any:
@@ -254,8 +251,8 @@ class Program:
     spans: dict[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
     """Where each parameter, local and result was named."""
     source: Source | None = attrs.field(default=None, eq=False, repr=False)
-    seen: Seen | None = attrs.field(default=None, eq=False, repr=False)
-    """What the text was given meaning by, where there was one."""
+    seen: Any = attrs.field(default=None, eq=False, repr=False)
+    """What the text was given meaning by (``frontend.seen.Seen``), where there was one."""
 
     def as_text(self) -> str:
         from finch_core.program_text import program_text

@@ -5,21 +5,18 @@ from __future__ import annotations
 import functools
 import sys
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from finch_core.errors import KernelSyntaxError
-
-if TYPE_CHECKING:
-    from finch_core.compile import Options
-    from finch_core.kernels import Kernel
 
 _WRAPPED = ".__wrapped__"
 
 
-def reduced(kernel: Kernel, function: Any, options: Options) -> Any:
-    """What ``Kernel.__reduce__`` gives."""
+def reduced(kernel: Any, function: Any, arguments: tuple[Any, ...], restore: Any) -> Any:
+    """What ``Kernel.__reduce__`` gives: a name, or ``restore`` of the function, ``arguments``, the
+    module and the name."""
     module, name = kernel.__module__, kernel.name
-    named = _found(module, name) is kernel
+    named = named_in(module, name) is kernel
     if named and module != "__main__":
         return name
     if not isinstance(function, FunctionType):
@@ -27,28 +24,18 @@ def reduced(kernel: Kernel, function: Any, options: Options) -> Any:
     if named:  # picklers that go by name find the function where the kernel is
         function.__qualname__ = name + _WRAPPED
     _keep_texts(kernel)
-    return restored, (function, options, module, name)
+    return restore, (function, *arguments, module, name)
 
 
-def restored(function: FunctionType, options: Options, module: str, name: str) -> Kernel:
-    """The kernel of this name if it is there, else one of the function."""
-    from finch_core.kernels import Kernel
-
-    found = _found(module, name)
-    if isinstance(found, Kernel) and found._function is function:
-        return found
-    function.__qualname__ = name
-    return Kernel(function, options)
-
-
-def _found(module: str, name: str) -> Any:
+def named_in(module: str, name: str) -> Any:
+    """What has a name in a module of this process; None where there is nothing."""
     try:
         return functools.reduce(getattr, name.split("."), sys.modules[module])
     except (AttributeError, KeyError):
         return None
 
 
-def _keep_texts(kernel: Kernel) -> None:
+def _keep_texts(kernel: Any) -> None:
     """Give the functions that the kernel was parsed from their texts: where a function is loaded,
     its file need not be, and a notebook's cells are not."""
     try:

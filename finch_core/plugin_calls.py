@@ -10,11 +10,10 @@ from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.expressions import Expr
 
 if TYPE_CHECKING:
-    from finch_core.level import Format
     from finch_core.looplets.base import Looplet
 
 
-def emitted(format: Format, method: str, *args: Any) -> Any:
+def emitted(format: Any, method: str, *args: Any) -> Any:
     """Call a method of ``format`` that emits code; gives its result.
 
     Raises ``PluginError`` for what is a mistake in it; what it refuses by an error of this package
@@ -36,7 +35,7 @@ def emitted(format: Format, method: str, *args: Any) -> Any:
     return result
 
 
-def unfurled(format: Format, *args: Any) -> Looplet:
+def unfurled(format: Any, *args: Any) -> Looplet:
     """The looplet that ``format`` gives for a fiber; ``PluginError`` where it gives none."""
     found: Looplet = emitted(format, "unfurl", *args)
     if hasattr(found, "lower") and hasattr(found, "precedence"):
@@ -48,7 +47,7 @@ def unfurled(format: Format, *args: Any) -> Looplet:
     )
 
 
-def value_of(format: Format, *args: Any) -> Expr:
+def value_of(format: Any, *args: Any) -> Expr:
     """The value that a leaf gives where it is read; ``PluginError`` where it gives none."""
     found = emitted(format, "unwrap", *args)
     if isinstance(found, Expr):
@@ -59,7 +58,7 @@ def value_of(format: Format, *args: Any) -> Expr:
     )
 
 
-def part_of(format: Format, parts: Mapping[str, Any], name: str, kind: Any, what: str) -> Any:
+def part_of(format: Any, parts: Mapping[str, Any], name: str, kind: Any, what: str) -> Any:
     """The buffer or scalar (``what``) that a field of a level is bound to; ``PluginError`` where
     the field is not there, or the other."""
     found = parts.get(name)
@@ -73,7 +72,7 @@ def part_of(format: Format, parts: Mapping[str, Any], name: str, kind: Any, what
     )
 
 
-def _called(format: Format, method: str) -> str:
+def _called(format: Any, method: str) -> str:
     name = format.name or type(format).__name__
     kind = "leaf" if format.is_leaf else "level format"
     return f"{method} of the {kind} {name!r}"

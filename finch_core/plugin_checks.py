@@ -26,6 +26,7 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
         "finch_scalar": "scalar",
         "finch_operators": "operator",
         "finch_rewrite_rules": "rewrite rule",
+        "finch_conversion": "conversion",
     }
 )
 """The hooks that return objects, and the kind of object each returns."""
@@ -47,6 +48,7 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "scalar": _LEVEL,
         "operator": (("evaluate",), ("typing",)),
         "rewrite rule": (("apply",),),
+        "conversion": (("take",), ("give",)),
     }
 )
 """The methods that objects of each kind must have; of each group, at least one (paper, Table

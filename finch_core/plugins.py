@@ -19,6 +19,7 @@ import attrs
 import pluggy
 
 from finch_core import operators as registry
+from finch_core.conversions import Conversion
 from finch_core.entry_points import EntryPoint, installed
 from finch_core.errors import PluginError, quote
 from finch_core.hookspecs import PROJECT
@@ -116,6 +117,16 @@ class Hub:
     def rules(self) -> tuple[Any, ...]:
         """Rewrite rules that plugins added, this distribution's first, then by plugin name."""
         return tuple(self._kind("rewrite rule").values())
+
+    def conversion_of(self, value: Any) -> Conversion | None:
+        """The conversion that takes ``value``; None where there is none."""
+        table = self._kind("conversion")
+        return next((c for c in table.values() if hasattr(value, c.attribute)), None)
+
+    def conversion(self, name: str) -> Conversion:
+        """The conversion of this name; raises ``PluginError``."""
+        found: Conversion = self._look_up("conversion", name)
+        return found
 
     def level(self, name: str) -> Any:
         """The level format of this name; raises ``PluginError``."""

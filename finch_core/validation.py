@@ -13,7 +13,7 @@ from finch_core.layout import Layout, Part, sizes_of
 from finch_core.operators import exact_value
 
 if TYPE_CHECKING:
-    from finch_core.tensor import Tensor
+    from finch_core.storage import TensorStorage
 
 
 def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str], Any]:
@@ -76,7 +76,7 @@ def _scalar(key: str, part: Part, value: Any) -> Any:
         ) from None
 
 
-def validate(tensor: Tensor) -> None:
+def validate(tensor: TensorStorage) -> None:
     """Check all buffers of a tensor, level by level from the outermost."""
     positions, dims = 1, iter(tensor.shape)
     for k, level in enumerate(tensor.format.levels()):

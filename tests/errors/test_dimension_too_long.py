@@ -3,8 +3,8 @@ import pytest
 
 from finch_core import FormatError, Tensor, _, kernel
 from finch_core.abi import MOST_INDICES
+from finch_core.convert import from_coordinates
 from finch_core.errors import IndexOverflow, OutOfMemory
-from finch_core.tensor import from_coordinates
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList, SparsePinpoint
 
 VECTOR = SparseList(Element(0.0))
