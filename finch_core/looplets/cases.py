@@ -46,9 +46,13 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
     weights: dict[int, int] = {}
     shared: set[Hashable] = set()
     for k, what in slots.items():
-        counted = what in shared or _name(found[k]) in ctx.merging
         compound = _is_compound(bodies.get(k, read[k]), k in bodies)
-        weights[k] = 1 if counted else found[k].ndim + 1 + compound
+        if _name(found[k]) in ctx.merging:
+            weights[k] = 1
+        elif what in shared:  # a switch may have cases within the one that it shares
+            weights[k] = found[k].ndim + 1 if isinstance(read[k], Switch) and compound else 1
+        else:
+            weights[k] = found[k].ndim + 1 + compound
         shared.add(what)
     return weights
 

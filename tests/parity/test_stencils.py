@@ -114,3 +114,19 @@ def test_windows_in_every_backend(level):
     for program in (made((5, 5), "7"), product((3, 3))):
         for backend in backend_names():
             check(program, drawn(format, 2, (0, 2, 6) if backend == "c" else (3,)), backend)
+
+
+def test_windows_into_an_array_have_no_case_for_every_row():
+    reads = " + ".join(
+        f"coalesce(A[~(i + {p}), ~(j + {q})], 0)" for p in (-1, 0, 1) for q in (-1, 0, 1)
+    )
+    lines = ["def program(C, A, n):", "    C[...] = 0", "    for i in range(n):"]
+    lines += ["        for j in range(n):", f"            C[i, j] = {reads}", "    return C"]
+    run = kernel(backend="interpreter")(compiled("\n".join(lines)))
+    data = array((5, 5), kind="sparse", seed=1)
+    given = (
+        Tensor(Dense(Dense(Element(0.0))), (5, 5)),
+        Tensor(Dense(SparseList(Element(0.0))), data),
+    )
+    assert len(run.lower(*given, 5).as_text("assembly").splitlines()) < 500
+    np.testing.assert_array_equal(run(*given, 5).to_numpy(), run.reference(*given, 5))
