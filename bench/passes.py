@@ -15,12 +15,13 @@ from bench.harness import compare
 from bench.hash import accumulate
 from docs.examples import graphs, images, spgemm, tensors
 from finch_core import Tensor, asarray
-from finch_core.compile import Options
-from finch_core.kernels import Kernel
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.pipeline import Options
 from finch_levels import (
     Dense,
     Element,
     Pattern,
+    Scalar,
     SparseBand,
     SparseBlockList,
     SparseHash,
@@ -65,6 +66,24 @@ def least(m, A):
     for i, j in _:
         m[i] = min(m[i], A[i, j])
     return m
+
+
+def even(c, a, b):
+    c[...] = 0
+    for i in _:
+        if i % 2 == 0:
+            c[i] = a[i] * b[i]
+    return c
+
+
+def summed(y, A):
+    y[...] = 0
+    for i in _:
+        s = Scalar(0.0)
+        for j in _:
+            s[()] += A[i, j]
+        y[i] = s[()]
+    return y
 
 
 def byte_images() -> tuple[Any, ...]:
@@ -193,6 +212,24 @@ def times_dense(columns: int) -> Callable[[], tuple[Any, ...]]:
     return lambda: (Tensor(tensors.DENSE), random_csr(20_000, 10), rng.random((20_010, columns)))
 
 
+def sampled_arguments() -> tuple[Any, ...]:
+    """SDDMM of rank 16."""
+    S, rng = random_csr(10_000, 10), np.random.default_rng(0)
+    return Tensor(CSR), S, rng.random((10_000, 16)), rng.random((10_010, 16))
+
+
+def two_lists() -> tuple[Any, ...]:
+    """A new list, and two of which a third is stored."""
+    rng = np.random.default_rng(0)
+    lists = (np.where(rng.random(1_000_000) < 0.3, 1.0, 0.0) for _k in range(2))
+    kept = SparseList(Element(0.0))
+    return Tensor(kept), *(Tensor(kept, values) for values in lists)
+
+
+def dense_rows() -> tuple[Any, ...]:
+    return Tensor(VECTOR), asarray(np.random.rand(1024, 1024))
+
+
 def sum_arguments() -> tuple[Any, ...]:
     return Tensor(CSR), random_csr(100_000, 10), random_csr(100_000, 10, seed=1)
 
@@ -203,24 +240,46 @@ def source(program: Kernel) -> Callable[..., Any]:
 
 
 CASES = (
-    Case(("promote", "fills", "settled", "restrict"), "SpMV by rows, CSR", rows, sparse_arguments),
-    Case(("elements",), "SpMV, SparsePinpoint", rows, permutation_arguments),
-    Case(("invariant",), "SpMV by columns, CSC", columns, column_arguments),
-    Case(("lanes", "promote"), "dense matrix times vector", rows, dense_arguments),
-    Case(("lanes",), "SpMV, a band of 21", rows, band_arguments),
-    Case(("lanes",), "SpMV, blocks of 8", rows, block_arguments),
-    Case(("indirect",), "SpMV, CSR, a triangle", rows, triangle_arguments),
-    Case(("indirect",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
-    Case(("indirect",), "SpMV, CSR, 30 a row", rows, rows_of(30)),
-    Case(("indirect",), "SpMV, CSR, 100 a row", rows, rows_of(100)),
     Case(
-        ("flags", "dead", "invariant", "settled", "restrict", "sort"),
+        ("scalar_promotion", "store_forwarding", "copy_propagation", "restrict"),
+        "SpMV by rows, CSR",
+        rows,
+        sparse_arguments,
+    ),
+    Case(("scalar_replacement",), "SpMV, SparsePinpoint", rows, permutation_arguments),
+    Case(("invariant_code_motion",), "SpMV by columns, CSC", columns, column_arguments),
+    Case(
+        ("vector_reductions", "scalar_promotion"),
+        "dense matrix times vector",
+        rows,
+        dense_arguments,
+    ),
+    Case(("vector_reductions",), "SpMV, a band of 21", rows, band_arguments),
+    Case(("vector_reductions",), "SpMV, blocks of 8", rows, block_arguments),
+    Case(("gather_reductions",), "SpMV, CSR, a triangle", rows, triangle_arguments),
+    Case(("gather_reductions",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
+    Case(("gather_reductions",), "SpMV, CSR, 30 a row", rows, rows_of(30)),
+    Case(("gather_reductions",), "SpMV, CSR, 100 a row", rows, rows_of(100)),
+    Case(
+        (
+            "boolean_constants",
+            "dead_code",
+            "invariant_code_motion",
+            "copy_propagation",
+            "restrict",
+            "sort",
+        ),
         "Gustavson's SpGEMM",
         source(spgemm.gustavson),
         product_of(10_000),
     ),
-    Case(("lanes",), "the least of each row", least, least_arguments),
-    Case(("fresh", "heads", "rooms"), "a sum of two CSR matrices", total, sum_arguments),
+    Case(("vector_reductions",), "the least of each row", least, least_arguments),
+    Case(
+        ("dead_fills", "growth_hoisting", "rooms"),
+        "a sum of two CSR matrices",
+        total,
+        sum_arguments,
+    ),
     Case(("rooms",), "a tenth of a dense vector, appended", copied, dense_vector),
     Case(("prefetch",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
     Case(("prefetch",), "SpMV, CSR, 10 a row, ten million", rows, rows_of(10, 10_000_000)),
@@ -233,12 +292,20 @@ CASES = (
     ),
     Case(("prefetch",), "SpMM, 8 columns", source(tensors.spmm), times_dense(8)),
     Case(("prefetch",), "SpMM, 64 columns", source(tensors.spmm), times_dense(64)),
-    Case(("fills", "locals", "points"), "erosion, bytes", source(images.erode_bytes), byte_images),
-    Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
-    Case(("scanned",), "BFS, a pull", source(graphs.pull), pull_arguments),
-    Case(("banks",), "histogram, photograph", source(images.histogram_bytes), photographed),
     Case(
-        ("banks", "ranges", "unswitched"),
+        ("store_forwarding", "locals", "points"),
+        "erosion, bytes",
+        source(images.erode_bytes),
+        byte_images,
+    ),
+    Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
+    Case(("predicate_compaction",), "BFS, a pull", source(graphs.pull), pull_arguments),
+    Case(("privatization",), "histogram, photograph", source(images.histogram_bytes), photographed),
+    Case(("invariant_stores",), "SDDMM, rank 16", source(tensors.sddmm), sampled_arguments),
+    Case(("jump_threading",), "even indices of an intersection", even, two_lists),
+    Case(("sinking",), "dense rows summed in a local scalar", summed, dense_rows),
+    Case(
+        ("privatization", "ranges", "unswitching"),
         "masked histogram",
         source(images.histogram),
         masked_images,

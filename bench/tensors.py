@@ -14,7 +14,7 @@ from bench import generators, peers
 from bench.races import Race, over_taco
 from docs.examples import tensors
 from finch_core import Tensor, read
-from finch_core.convert import from_coordinates
+from finch_core.runtime.convert import from_coordinates
 from finch_levels import Dense, Element, SparseList
 
 CSR32 = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))

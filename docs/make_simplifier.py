@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.algebra import RULES
+from finch_core.ir.primitives import PRIMITIVES
 from finch_core.looplets.invariant import LOOP_RULES
 from finch_core.operators import Operator, operator
-from finch_core.primitives import PRIMITIVES
-from finch_core.simplify import STATEMENT_RULES
+from finch_core.symbolic.algebra import RULES
+from finch_core.symbolic.simplifier import STATEMENT_RULES
 
 PAGE = Path(__file__).with_name("simplifier.md")
 
@@ -24,9 +24,9 @@ HEAD = """\
 # The simplifier
 
 Looplets uncover constants; the simplifier makes code of less out of them (paper, rule *Simplify*).
-Its rules are data: those on expressions are in `finch_core/algebra.py`, and read the algebra off
-the operators, so that an operator of a plugin takes part as ours do. `kernel(..., rules=[...])`
-adds rules to one kernel, the hook `finch_rewrite_rules` to all.
+Its rules are data: those on expressions are in `finch_core/symbolic/algebra.py`, and read the
+algebra off the operators, so that an operator of a plugin takes part as ours do.
+`kernel(..., rules=[...])` adds rules to one kernel, the hook `finch_rewrite_rules` to all.
 
 A rule is applied only on the dtypes on which the result is the same to the last bit, NaN,
 infinities and signed zeros included. One thing goes further: a *structural* fill, which no memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from finch_core.abi import Backend
+    from finch_core.interface.abi import Backend
 
 __all__ = ["backend"]
 

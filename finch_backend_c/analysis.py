@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from finch_core import assembly as asm
-from finch_core.assembly_rewrite import read_names
-from finch_core.expressions import Buffer, Expr, Invoke, Length, Overlaps, Var
+from finch_core.ir import assembly as asm
+from finch_core.ir.assembly_rewrite import read_names
+from finch_core.ir.expressions import Buffer, Expr, Invoke, Length, Overlaps, Var
 from finch_core.records import frozen
 
 Params = tuple[Var | Buffer, ...]

@@ -20,8 +20,8 @@ import attrs
 
 from finch_backend_c import ctree as c
 from finch_backend_c.spelling import ctype
-from finch_core import assembly as asm
-from finch_core.expressions import Buffer
+from finch_core.ir import assembly as asm
+from finch_core.ir.expressions import Buffer
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter

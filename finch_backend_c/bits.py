@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from finch_backend_c import ctree as c
-from finch_core import assembly as asm
-from finch_core import primitives as prim
-from finch_core.assembly_rewrite import Substitution
-from finch_core.expressions import Call, Cast, Expr, Load, Var
+from finch_core.ir import assembly as asm
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_rewrite import Substitution
+from finch_core.ir.expressions import Call, Cast, Expr, Load, Var
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter

@@ -15,7 +15,7 @@ from finch_core.locks import importing
 from finch_core.records import define
 
 if TYPE_CHECKING:
-    from finch_core.assembly import Kernel
+    from finch_core.ir.assembly import Kernel
 
 LARGE = 60_000
 """Characters of source beyond which a kernel is compiled with fewer optimisations: compile time

@@ -1,6 +1,6 @@
 """From assembly to C: one method a node.
 
-The names of methods follow the classes of ``finch_core.assembly`` and ``expressions``.
+The names of methods follow the classes of ``ir.assembly`` and ``expressions``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from finch_backend_c.operators import Value, cast, constant, operate
 from finch_backend_c.rooms import has_room, parted
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, suffix
-from finch_core import assembly as asm
-from finch_core import expressions as ir
-from finch_core.dtypes import INTP, Type, concrete
+from finch_core.ir import assembly as asm
+from finch_core.ir import expressions as ir
+from finch_core.ir.dtypes import INTP, Type, concrete
+from finch_core.ir.primitives import PRIMITIVES
 from finch_core.operators import Operator, literal_value
-from finch_core.primitives import PRIMITIVES
 
 _COMPOUND = frozenset("+-*/&|^")
 _COMMUTATIVE = frozenset("+*&|^")

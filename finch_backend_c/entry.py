@@ -1,7 +1,7 @@
 """A whole translation unit: preamble, structs, helpers, functions, and the kernel itself.
 
 The kernel's prologue loads what it uses of each record into local variables; its epilogue stores
-back what it may have changed, whichever way the kernel ends (see ``finch_core.abi``). Addresses of
+back what it may have changed, whichever way the kernel ends (see ``interface.abi``). Addresses of
 buffers are parameters, since compilers only take the word of ``restrict`` for those: what is
 exported passes them on to a function of its own.
 """
@@ -26,9 +26,9 @@ from finch_backend_c.operators import Value, cast
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs
-from finch_core import assembly as asm
-from finch_core.dtypes import concrete
-from finch_core.expressions import Buffer, Var
+from finch_core.ir import assembly as asm
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Buffer, Var
 from finch_core.records import frozen
 
 _WORD = {"i": "int64_t", "b": "int64_t", "u": "uint64_t", "f": "double"}

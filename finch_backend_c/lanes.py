@@ -48,12 +48,12 @@ import numpy as np
 from finch_backend_c import ctree as c
 from finch_backend_c.operators import Value, constant, operate
 from finch_backend_c.spelling import ctype
-from finch_core import assembly as asm
-from finch_core.assembly_rewrite import Substitution, changed_names, own_changes, read_names
-from finch_core.dtypes import concrete
-from finch_core.expressions import Expr, Literal, Load, Var
+from finch_core.ir import assembly as asm
+from finch_core.ir.assembly_rewrite import Substitution, changed_names, own_changes, read_names
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Expr, Literal, Load, Var
+from finch_core.ir.strides import LONG_GATHER, scattered
 from finch_core.records import define
-from finch_core.strides import LONG_GATHER, scattered
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter

@@ -16,7 +16,7 @@ import numpy as np
 from finch_backend_c import ctree as c
 from finch_backend_c.helpers import has
 from finch_backend_c.spelling import ctype, literal, suffix
-from finch_core.dtypes import is_tuple, tuple_fields
+from finch_core.ir.dtypes import is_tuple, tuple_fields
 from finch_core.operators import operator
 from finch_core.records import frozen
 

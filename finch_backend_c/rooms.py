@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from finch_backend_c import ctree as c
-from finch_core import assembly as asm
-from finch_core.builder import negation
+from finch_core.ir import assembly as asm
+from finch_core.ir.builder import negation
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter

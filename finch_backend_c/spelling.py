@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from finch_backend_c import ctree as c
-from finch_core.dtypes import is_tuple, tuple_fields
+from finch_core.ir.dtypes import is_tuple, tuple_fields
+from finch_core.ir.primitives import PRIMITIVES
 from finch_core.operators import literal_value, operator
-from finch_core.primitives import PRIMITIVES
 
 _SPELLING: dict[str, tuple[str, str]] = {
     "bool": ("bool", "bool"),

@@ -6,10 +6,10 @@ Write plain loops over tensors; they are specialised to how each tensor is store
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from finch_core.convert import asarray
     from finch_core.errors import (
         BackendError,
         DimensionMismatch,
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
         PerformanceWarning,
         PluginError,
     )
-    from finch_core.files import read, write
-    from finch_core.functions import (
+    from finch_core.frontend.functions import (
         _,
         choose,
         follow,
@@ -33,23 +32,25 @@ if TYPE_CHECKING:
         thaw,
         walk,
     )
-    from finch_core.kernels import kernel
-    from finch_core.missing_value import coalesce, missing
-    from finch_core.tensor import Tensor
+    from finch_core.io.files import read, write
+    from finch_core.ir.missing import coalesce, missing
+    from finch_core.runtime.convert import asarray
+    from finch_core.runtime.kernel import kernel
+    from finch_core.runtime.tensor import Tensor
 
 _HOMES = {
-    "finch_core.convert": ("asarray",),
+    "finch_core.runtime.convert": ("asarray",),
     "finch_core.errors": (
         "BackendError", "DimensionMismatch", "FinchError", "FormatError", "KernelSyntaxError",
         "LifecycleError", "PerformanceWarning", "PluginError",
     ),
-    "finch_core.files": ("read", "write"),
-    "finch_core.functions": (
+    "finch_core.io.files": ("read", "write"),
+    "finch_core.frontend.functions": (
         "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "thaw", "walk",
     ),
-    "finch_core.kernels": ("kernel",),
-    "finch_core.missing_value": ("coalesce", "missing"),
-    "finch_core.tensor": ("Tensor",),
+    "finch_core.runtime.kernel": ("kernel",),
+    "finch_core.ir.missing": ("coalesce", "missing"),
+    "finch_core.runtime.tensor": ("Tensor",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -82,6 +83,21 @@ __all__ = [
 ]
 
 
+class _Moved:
+    """Asks for a module that is not there under a name of before (``interface.moved``)."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        if not name.startswith("finch_core."):
+            return None
+        from finch_core.interface.moved import MovedFinder
+
+        return MovedFinder.find_spec(name, path, target)
+
+
+sys.meta_path.append(_Moved)
+
+
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used."""
     home = _HOME_OF.get(name)
@@ -90,3 +106,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

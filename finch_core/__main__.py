@@ -12,7 +12,7 @@ from finch_core.errors import FinchError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 where all is well, else 1 (2 for a wrong command)."""
     chosen = _parser().parse_args(arguments)
-    from finch_core import commands
+    from finch_core import cli as commands
 
     run = {
         "plugins": commands.plugins,

@@ -162,7 +162,7 @@ class PerformanceWarning(UserWarning):
     """An access that costs more than it looks: it goes against the order of the storage.
 
     Given once for each kernel, when it is compiled anew; silenced as any warning is, or for one
-    access by the protocol ``follow`` (see ``finch_core.discordance``).
+    access by the protocol ``follow`` (see ``lower.access_order``).
     """
 
 

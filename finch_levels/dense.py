@@ -11,14 +11,14 @@ import attrs
 from finch_core.errors import FormatError
 from finch_core.level import Format, Mode, Order, check_child
 from finch_core.looplets import Lookup, Looplet
+from finch_core.looplets.routines import positions_below
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.routines import positions_below
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
-    from finch_core.expressions import Expr
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
+    from finch_core.ir.expressions import Expr
 
 
 @frozen

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core import primitives as prim
-from finch_core.dtypes import BOOL
 from finch_core.errors import FormatError
-from finch_core.expressions import TRUE, Expr
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import BOOL
+from finch_core.ir.expressions import TRUE, Expr
 from finch_core.level import Field, Format, Mode, Order
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
     from finch_core.operators import Operator
 
 

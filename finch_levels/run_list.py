@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.binding import Fiber
-from finch_core.compressed import bounds_of, steps, unfurled
-from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import Expr, Literal, Load, Var
+from finch_core.interface.tensorlike import Fiber
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Run, Stepper, Thunk
-from finch_core.plugins import hookimpl
-from finch_core.records import frozen
-from finch_core.routines import (
+from finch_core.looplets.routines import (
     append_position,
     check_index_width,
     require_width,
     same_value,
     search,
 )
-from finch_core.runs import (
+from finch_core.plugins import hookimpl
+from finch_core.records import frozen
+from finch_levels.common.compressed import bounds_of, steps, unfurled
+from finch_levels.common.runs import (
     append_run,
     bind_scratch,
     empty_scratch,
@@ -35,8 +35,8 @@ from finch_core.runs import (
 )
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel
 
 
 @frozen
@@ -88,7 +88,7 @@ class RunList(Format):
         return {"ptr": positions + 1, "right": runs}, runs
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        from finch_core.validation import require_index
+        from finch_core.runtime.validation import require_index
 
         require_index(shape, self.index)
         require_index(positions, self.pointer, "pointer")
@@ -102,7 +102,7 @@ class RunList(Format):
         return buffers, runs
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_cover, check_pointers
+        from finch_core.runtime.validation import check_cover, check_pointers
 
         check_pointers("ptr", fields["ptr"], positions)
         check_cover(fields["right"], fields["ptr"][: positions + 1], shape)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from finch_core.expressions import Expr, call
-from finch_core.leaves import ValueLeaf
+from finch_core.ir.expressions import Expr, call
 from finch_core.level import Field, Format, Mode
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.tensor import Tensor
+from finch_core.runtime.tensor import Tensor
+from finch_levels.common.value_leaf import ValueLeaf
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
     from finch_core.operators import Operator
 
 

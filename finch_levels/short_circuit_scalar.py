@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from finch_core.expressions import Expr
+from finch_core.ir.expressions import Expr
 from finch_core.level import Format
 from finch_core.looplets.short_circuit import fixed_point
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.tensor import Tensor
+from finch_core.runtime.tensor import Tensor
 from finch_levels.scalar import ScalarLeaf
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from finch_core.binding import Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import Fiber
     from finch_core.operators import Operator
 
 

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import Expr, Load
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Switch, Thunk
-from finch_core.plugins import hookimpl
-from finch_core.records import frozen
-from finch_core.routines import (
+from finch_core.looplets.routines import (
     accumulate_counts,
     block,
     check_index_width,
     ensure_position,
 )
+from finch_core.plugins import hookimpl
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 
 @frozen
@@ -69,7 +69,7 @@ class SparseBand(Format):
         return buffers, 0
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_bands, check_pointers
+        from finch_core.runtime.validation import check_bands, check_pointers
 
         check_pointers("ofs", fields["ofs"], positions)
         check_bands(fields["idx"], fields["ofs"], positions, shape)

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.compressed import bounds_of, steps, unfurled
-from finch_core.dtypes import INTP
-from finch_core.expressions import Expr, Load, Var
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Stepper, Switch, Thunk
-from finch_core.plugins import hookimpl
-from finch_core.records import frozen
-from finch_core.routines import (
+from finch_core.looplets.routines import (
     accumulate_counts,
     append_entry,
     append_position,
@@ -25,10 +22,13 @@ from finch_core.routines import (
     require_width,
     search,
 )
+from finch_core.plugins import hookimpl
+from finch_core.records import frozen
+from finch_levels.common.compressed import bounds_of, steps, unfurled
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 
 @frozen
@@ -76,7 +76,7 @@ class SparseBlockList(Format):
         return buffers, 0
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_block_starts, check_indices, check_pointers
+        from finch_core.runtime.validation import check_block_starts, check_indices, check_pointers
 
         check_pointers("ptr", fields["ptr"], positions)
         ptr = fields["ptr"][: positions + 1]

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.compressed import steps, unfurled
-from finch_core.dtypes import BOOL, INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import Expr, Literal, Load, Var
+from finch_core.ir.dtypes import BOOL, INTP
+from finch_core.ir.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
+from finch_core.looplets.routines import positions_below, require_width
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.routines import positions_below, require_width
+from finch_levels.common.compressed import steps, unfurled
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 SCAN = 16
 """Bytes of the map per entry up to which reading it in order is faster than sorting the entries."""
@@ -85,7 +85,7 @@ class SparseByteMap(Format):
         return {**buffers, "count": 0, "room": 0, "stride": 1}, below
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_pointers
+        from finch_core.runtime.validation import check_pointers
 
         check_pointers("ptr", fields["ptr"], positions)
 

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core import hashing
-from finch_core.compressed import steps, unfurled
-from finch_core.dtypes import INTP
 from finch_core.errors import FormatError, IndexOverflow
-from finch_core.expressions import Expr, Literal, Load
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Literal, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
+from finch_core.looplets.routines import append_position, check_index_width, require_width
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.routines import append_position, check_index_width, require_width
+from finch_levels.common import hashing
+from finch_levels.common.compressed import steps, unfurled
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 
 @frozen
@@ -73,7 +73,7 @@ class SparseHash(Format):
         return buffers, 0
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_indices, check_pointers
+        from finch_core.runtime.validation import check_indices, check_pointers
 
         check_pointers("ptr", fields["ptr"], positions)
         check_indices("idx", fields["idx"], fields["ptr"][: positions + 1], shape)

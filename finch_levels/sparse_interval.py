@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.binding import Fiber
-from finch_core.dtypes import INTP
-from finch_core.expressions import Expr, Load
+from finch_core.interface.capacity import Limit, only_first_run
+from finch_core.interface.tensorlike import Fiber
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
-from finch_core.limits import Limit, only_first_run
 from finch_core.looplets import (
     AcceptRun,
     Lookup,
@@ -25,16 +25,16 @@ from finch_core.looplets import (
     Switch,
     Thunk,
 )
-from finch_core.plugins import hookimpl
-from finch_core.records import frozen
-from finch_core.routines import (
+from finch_core.looplets.routines import (
     check_index_width,
     require_single,
     same_value,
     significant,
     spare_position,
 )
-from finch_core.runs import (
+from finch_core.plugins import hookimpl
+from finch_core.records import frozen
+from finch_levels.common.runs import (
     bind_scratch,
     copy_subfiber,
     differ,
@@ -45,8 +45,8 @@ from finch_core.runs import (
 from finch_levels.sparse_run_list import SparseRunList
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, BoundTensor
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, BoundTensor
 
 
 @frozen
@@ -92,7 +92,7 @@ class SparseInterval(Format):
         return int(np.count_nonzero(fields["left"][:positions] < shape))
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        from finch_core.validation import require_index
+        from finch_core.runtime.validation import require_index
 
         require_index(shape, self.index)
         buffers = {
@@ -103,7 +103,7 @@ class SparseInterval(Format):
         return buffers, positions
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_range, check_runs
+        from finch_core.runtime.validation import check_range, check_runs
 
         check_range("left", fields["left"], positions, 0, shape)
         check_range("right", fields["right"], positions, 0, max(shape, 1) - 1)

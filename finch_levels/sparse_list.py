@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.builder import negation
-from finch_core.compressed import bounds_of, steps, unfurled
-from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import TRUE, Expr, Load, Var
+from finch_core.ir.builder import negation
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import TRUE, Expr, Load, Var
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import (
     Lookup,
@@ -24,19 +23,20 @@ from finch_core.looplets import (
     Switch,
     Thunk,
 )
-from finch_core.plugins import hookimpl
-from finch_core.records import frozen
-from finch_core.routines import (
+from finch_core.looplets.routines import (
     accumulate_counts,
     append_position,
     check_index_width,
     counts_of,
     search,
 )
+from finch_core.plugins import hookimpl
+from finch_core.records import frozen
+from finch_levels.common.compressed import bounds_of, steps, unfurled
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 
 @frozen
@@ -77,7 +77,7 @@ class SparseList(Format):
         return empty, 0
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_indices, check_pointers
+        from finch_core.runtime.validation import check_indices, check_pointers
 
         check_pointers("ptr", fields["ptr"], positions)
         check_indices("idx", fields["idx"], fields["ptr"][: positions + 1], shape)

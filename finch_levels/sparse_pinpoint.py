@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.dtypes import INTP
-from finch_core.expressions import Expr, Load
+from finch_core.interface.capacity import Limit, only_first
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
-from finch_core.limits import Limit, only_first
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
+from finch_core.looplets.routines import (
+    check_index_width,
+    require_single,
+    significant,
+    spare_position,
+)
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.routines import check_index_width, require_single, significant, spare_position
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 
 @frozen
@@ -54,13 +59,13 @@ class SparsePinpoint(Format):
         return int(np.count_nonzero(fields["idx"][:positions] < shape))
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        from finch_core.validation import require_index
+        from finch_core.runtime.validation import require_index
 
         require_index(shape, self.index)
         return {"idx": np.full(positions, shape, self.index)}, positions
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_range
+        from finch_core.runtime.validation import check_range
 
         check_range("idx", fields["idx"], positions, 0, shape)
 

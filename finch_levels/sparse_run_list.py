@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.binding import Fiber
-from finch_core.compressed import bounds_of, steps, unfurled
-from finch_core.dtypes import INTP
-from finch_core.expressions import Expr, Load
+from finch_core.interface.tensorlike import Fiber
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import (
     AcceptRun,
@@ -26,10 +25,16 @@ from finch_core.looplets import (
     Switch,
     Thunk,
 )
+from finch_core.looplets.routines import (
+    accumulate_counts,
+    append_position,
+    check_index_width,
+    search,
+)
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.routines import accumulate_counts, append_position, check_index_width, search
-from finch_core.runs import (
+from finch_levels.common.compressed import bounds_of, steps, unfurled
+from finch_levels.common.runs import (
     append_run,
     bind_scratch,
     empty_scratch,
@@ -39,8 +44,8 @@ from finch_core.runs import (
 )
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel
 
 
 @frozen
@@ -92,7 +97,7 @@ class SparseRunList(Format):
         return buffers, 0
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        from finch_core.validation import check_indices, check_pointers, check_starts
+        from finch_core.runtime.validation import check_indices, check_pointers, check_starts
 
         check_pointers("ptr", fields["ptr"], positions)
         ptr = fields["ptr"][: positions + 1]

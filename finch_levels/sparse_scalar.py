@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from finch_core.binding import Constant
-from finch_core.dtypes import BOOL
-from finch_core.expressions import FALSE, Expr, Literal
+from finch_core.interface.tensorlike import Constant
+from finch_core.ir.dtypes import BOOL
+from finch_core.ir.expressions import FALSE, Expr, Literal
 from finch_core.level import Field, Format, Mode
 from finch_core.looplets import Switch
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.tensor import Tensor
+from finch_core.runtime.tensor import Tensor
 from finch_levels.scalar import ScalarLeaf
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
     from finch_core.operators import Operator
 
 

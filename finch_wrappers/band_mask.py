@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from finch_core.affine import Scope
-from finch_core.expressions import Access, Expr, Var, lift
+from finch_core.interface.signatures import ImplicitSignature, implicit_signature
+from finch_core.ir.expressions import Access, Expr, Var, lift
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.signatures import ImplicitSignature, implicit_signature
-from finch_core.wrapping import whole
+from finch_core.runtime.wrapping import whole
+from finch_core.symbolic.affine import Scope
 from finch_wrappers.masking import Mask, Row, is_row
 
 

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from finch_core.affine import Scope, given, is_given
-from finch_core.binding import Constant, TensorLike
-from finch_core.dtypes import BOOL, INTP, concrete
 from finch_core.errors import FormatError
-from finch_core.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var
+from finch_core.interface.signatures import ImplicitSignature, implicit_signature
+from finch_core.interface.tensorlike import Constant, TensorLike
+from finch_core.ir.dtypes import BOOL, INTP, concrete
+from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var
+from finch_core.ir.program import Extent
 from finch_core.level import Mode
 from finch_core.looplets import Lookup, Looplet, Phase, Run, Sequence
-from finch_core.notation import Extent
 from finch_core.operators import Operator
 from finch_core.records import frozen
-from finch_core.signatures import ImplicitSignature, implicit_signature
+from finch_core.symbolic.affine import Scope, given, is_given
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 @frozen

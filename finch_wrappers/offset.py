@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 
 import attrs
 
-from finch_core.affine import Scope, affine
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Call, Expr, Index, Name, lift
+from finch_core.interface.wrapper_examples import Example, Place, View
+from finch_core.ir.expressions import Access, Call, Expr, Index, Name, lift
+from finch_core.ir.program import Extent
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform, minus
-from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
-from finch_core.views import Example, Place, View
-from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
+from finch_core.symbolic.affine import Scope, affine
 
 
 class Offset(Wrapped):

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from finch_core.affine import Scope
-from finch_core.binding import Constant, Discard, TensorLike
-from finch_core.dtypes import concrete
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Expr, Literal, Modified
+from finch_core.interface.tensorlike import Constant, Discard, TensorLike
+from finch_core.interface.wrapper_examples import Example, View
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Access, Expr, Literal, Modified
+from finch_core.ir.missing import Missing
+from finch_core.ir.program import Extent
 from finch_core.level import Mode
 from finch_core.looplets import Looplet, Part, Phase, Run, Sequence, as_looplet, endless
 from finch_core.looplets.transform import inside
-from finch_core.missing_value import Missing
-from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
-from finch_core.views import Example, View
-from finch_core.wrapping import Seen, Wrapped, WrapperTensor, seen
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen
+from finch_core.symbolic.affine import Scope
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 FILL = "fill"

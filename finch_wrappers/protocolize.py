@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from finch_core.affine import Scope
 from finch_core.errors import DimensionMismatch, FormatError, count, quote
-from finch_core.expressions import Access, Expr, Modified
-from finch_core.functions import PROTOCOLS
+from finch_core.frontend.functions import PROTOCOLS
+from finch_core.interface.wrapper_examples import Example, View
+from finch_core.ir.expressions import Access, Expr, Modified
 from finch_core.level import Mode
 from finch_core.looplets import Looplet
 from finch_core.plugins import hookimpl, hub
-from finch_core.views import Example, View
-from finch_core.wrapping import Seen, Wrapped, WrapperTensor, seen
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen
+from finch_core.symbolic.affine import Scope
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.level import Format
 
 NAMES = frozenset(PROTOCOLS.values())

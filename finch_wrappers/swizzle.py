@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.binding import BoundTensor, TensorLike
-from finch_core.dtypes import Type
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Expr, Index, Var
-from finch_core.notation import Extent
+from finch_core.interface.signatures import Signature, wrapped_signature
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.interface.wrapper_examples import Example, View
+from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import Access, Expr, Index, Var
+from finch_core.ir.program import Extent
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.signatures import Signature, wrapped_signature
-from finch_core.views import Example, View
-from finch_core.wrapping import whole
+from finch_core.runtime.wrapping import whole
 
 
 class SwizzleTensor:
@@ -31,7 +31,7 @@ class SwizzleTensor:
     signature: Signature
 
     def __init__(self, tensor: Any, perm: tuple[int, ...]) -> None:
-        from finch_core.convert import wrapped
+        from finch_core.runtime.convert import wrapped
 
         tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
         perm = tuple(whole(p, "an entry of a permutation") for p in perm)
@@ -104,14 +104,14 @@ class SwizzleTensor:
 
     def coordinates(self) -> tuple[tuple[int, ...], list[Any], Any]:
         """The shape, the indices and the values of what is stored, in no order."""
-        from finch_core.convert import stored_coordinates
+        from finch_core.runtime.convert import stored_coordinates
 
         _, coords, values = stored_coordinates(self.tensor)
         return self.shape, self._seen(coords), values
 
     def to(self, format: Any) -> Any:
         """This in another format, in the order in which it is seen."""
-        from finch_core.tensor import Tensor
+        from finch_core.runtime.tensor import Tensor
 
         return Tensor(format, self)
 

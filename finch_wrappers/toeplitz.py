@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from finch_core.affine import Scope, affine
-from finch_core.binding import BoundTensor, Constant, Discard, TensorLike
-from finch_core.bounds import Beyond
-from finch_core.dtypes import Type
 from finch_core.errors import DimensionMismatch, count
-from finch_core.expressions import Access, Call, Expr, Modified
+from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, TensorLike
+from finch_core.interface.wrapper_examples import Example, View
+from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import Access, Call, Expr, Modified
+from finch_core.ir.program import Extent
 from finch_core.level import Format, Mode
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
 from finch_core.looplets.transform import Transform, inside
-from finch_core.notation import Extent
+from finch_core.lower.bounds import Beyond
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.views import Example, View
-from finch_core.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
+from finch_core.symbolic.affine import Scope, affine
 from finch_wrappers.offset import Offset
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 @frozen

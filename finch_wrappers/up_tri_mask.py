@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from finch_core import primitives as prim
-from finch_core.affine import Scope, comparison
-from finch_core.expressions import Access, Call, Expr
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr
 from finch_core.plugins import hookimpl
+from finch_core.symbolic.affine import Scope, comparison
 from finch_wrappers.masking import Mask, Row, is_row, mask_for
 
 

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from finch_core.binding import ZERO, TensorLike
 from finch_core.errors import DimensionMismatch, FormatError, count
-from finch_core.expressions import Var
+from finch_core.interface.tensorlike import ZERO, TensorLike
+from finch_core.interface.wrapper_examples import Example, Place, View
+from finch_core.ir.expressions import Var
+from finch_core.ir.program import Extent
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform
-from finch_core.notation import Extent
 from finch_core.plugins import hookimpl
-from finch_core.views import Example, Place, View
-from finch_core.wrapping import Wrapped, WrapperTensor, whole
+from finch_core.runtime.wrapping import Wrapped, WrapperTensor, whole
 from finch_wrappers.offset import OffsetTensor, offset
 from finch_wrappers.protocolize import ProtocolizedTensor
 from finch_wrappers.swizzle import SwizzleTensor
@@ -111,7 +111,7 @@ def window(tensor: Any, *bounds: Any) -> Any:
     values. Windows may be read and updated, but not declared. Raises ``DimensionMismatch`` for
     bounds outside the tensor, ``FormatError`` around a wrapper that has no dimensions.
     """
-    from finch_core.convert import wrapped
+    from finch_core.runtime.convert import wrapped
 
     tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
     _check_dimensions(tensor)

@@ -17,7 +17,7 @@ import scipy.io
 import scipy.sparse
 
 from finch_core import Tensor, _, asarray, kernel
-from finch_core.backends import backend, explain
+from finch_core.runtime.backends import backend, explain
 from finch_levels import Dense, Element
 
 

@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from finch_core import primitives as prim
-from finch_core.dtypes import concrete
-from finch_core.expressions import Call, Cast, Expr, Literal, cast
 from finch_core.frontend.expressions import ExpressionParser, fold_left
+from finch_core.frontend.functions import PROTOCOLS, freeze, ifelse, thaw
 from finch_core.frontend.names import Scope
-from finch_core.functions import PROTOCOLS, freeze, ifelse, thaw
-from finch_core.operators import Operator, operator, operator_for
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, cast
+from finch_core.ir.operators import Operator, operator, operator_for
 
 _INT = np.dtype(np.int64)
 
@@ -182,7 +182,7 @@ def _refuse_protocol(parser: ExpressionParser, node: ast.Call, function: Any) ->
         parser.context.refuse(
             node, f"{name!r} stands only in an index", f"write 'A[{name}(i)]'"
         )  # fmt: skip
-    from finch_core.functions import choose
+    from finch_core.frontend.functions import choose
 
     if function is choose:
         parser.context.refuse(

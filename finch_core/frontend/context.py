@@ -14,7 +14,7 @@ from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, na
 from finch_core.frontend.refusals import EXPRESSIONS
 from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import FunctionSource
-from finch_core.operators import Operator
+from finch_core.ir.operators import Operator
 from finch_core.records import define
 
 NUMBERS = (bool, int, float, complex, np.generic)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import primitives as prim
-from finch_core.dtypes import type_of
-from finch_core.expressions import Access, Call, Expr, Literal, Modified, Name
 from finch_core.frontend.context import NUMBERS, Context
 from finch_core.frontend.names import SHOWN, Scope
 from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
-from finch_core.missing_value import Missing, missing
-from finch_core.operators import Operator
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import type_of
+from finch_core.ir.expressions import Access, Call, Expr, Literal, Modified, Name
+from finch_core.ir.missing import Missing, missing
+from finch_core.ir.operators import Operator
 from finch_core.records import frozen
 
 BINARY: dict[type[ast.operator], Operator] = {

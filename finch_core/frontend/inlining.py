@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
 
-from finch_core import primitives as prim
-from finch_core.defined_operators import operator_from
 from finch_core.errors import KernelSyntaxError
-from finch_core.expressions import Call, Expr, Name
 from finch_core.frontend.context import NUMBERS, Context
 from finch_core.frontend.expressions import BINARY, ExpressionParser, literal
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
 from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import read_source
-from finch_core.operators import Operator
+from finch_core.ir import primitives as prim
+from finch_core.ir.defined_operators import operator_from
+from finch_core.ir.expressions import Call, Expr, Name
+from finch_core.ir.operators import Operator
 from finch_core.records import frozen
 
 Values = Mapping[str, Expr]

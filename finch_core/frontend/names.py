@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from finch_core.errors import Span
-from finch_core.expressions import Expr
-from finch_core.functions import SYNTAX
+from finch_core.frontend.functions import SYNTAX
+from finch_core.ir.expressions import Expr
 from finch_core.records import define, frozen
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from finch_core.depth import check_depth
 from finch_core.errors import Span
 from finch_core.frontend.context import Context
 from finch_core.frontend.expressions import ExpressionParser
@@ -13,7 +12,8 @@ from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import SHOWN, Binding, Scope
 from finch_core.frontend.source import read_source
 from finch_core.frontend.statements import StatementParser, sequence
-from finch_core.notation import Program, operators_in
+from finch_core.ir.depth import check_depth
+from finch_core.ir.program import Program, operators_in
 
 
 def parse(function: Any) -> Program:

@@ -9,18 +9,19 @@ from typing import Any
 
 import attrs
 
-from finch_core import primitives as prim
 from finch_core.errors import count
-from finch_core.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import Context
 from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
+from finch_core.frontend.functions import _ as WHOLE
+from finch_core.frontend.functions import freeze, thaw
 from finch_core.frontend.inlining import reduction
 from finch_core.frontend.names import SHOWN, Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
-from finch_core.functions import _ as WHOLE
-from finch_core.functions import freeze, thaw
-from finch_core.notation import (
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import (
     Declare,
     Define,
     Extent,
@@ -33,7 +34,6 @@ from finch_core.notation import (
     Thaw,
     Update,
 )
-from finch_core.operators import Operator
 from finch_core.records import frozen
 
 

@@ -1,11 +1,11 @@
 """The looplets of the paper (Figure "The looplet language"): one file each, with its lowering."""
 
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.run import Part, Run, as_looplet
 from finch_core.looplets.accept_run import AcceptRun
-from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.endless import endless
 from finch_core.looplets.jumper import Jumper
 from finch_core.looplets.lookup import Lookup
-from finch_core.looplets.run import Part, Run, as_looplet
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from finch_core.errors import PluginError
-from finch_core.expressions import Expr
+from finch_core.ir.expressions import Expr
 from finch_core.looplets.slots import slots_of
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 

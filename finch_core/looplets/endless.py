@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from finch_core.binding import TensorLike
-from finch_core.looplets.base import Looplet
-from finch_core.looplets.run import Run, as_looplet
+from finch_core.interface.looplet import Looplet
+from finch_core.interface.run import Run, as_looplet
+from finch_core.interface.tensorlike import TensorLike
 from finch_core.looplets.sequence import Sequence
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
@@ -17,7 +17,7 @@ from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 def endless(ctx: Context, looplet: Looplet, fill: TensorLike) -> Looplet | None:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from finch_core.looplets.base import Precedence
-from finch_core.looplets.cases import by_cases, disordered, is_too_many, weighed
+from finch_core.interface.looplet import Precedence
 from finch_core.looplets.invariant import lower_invariant
-from finch_core.looplets.masked import lower_masked
+from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
+from finch_core.looplets.predicated_merge import lower_masked
 from finch_core.looplets.region import Region, begins, is_empty
 from finch_core.looplets.slots import slots_in
 from finch_core.looplets.stretches import lower_stretches
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 _VARYING = (Precedence.SEQUENCE, Precedence.JUMPER, Precedence.STEPPER)
 """Looplets that are simpler at a single index than along a loop."""
@@ -38,7 +38,7 @@ def lower_region(ctx: Context, region: Region) -> None:
         point = region.between(region.start, region.start + 1)
         ctx.fork(begins(ctx, region), lambda: point.lower(ctx))
         return
-    if region.looplets[slot].precedence in _BRANCHING and ctx.allows("masked"):
+    if region.looplets[slot].precedence in _BRANCHING and ctx.allows("predicated_merge"):
         _merge(ctx, region, slot)
     else:
         region.looplets[slot].lower(ctx, region, slot)

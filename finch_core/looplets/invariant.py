@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from finch_core.dtypes import INTP, concrete
-from finch_core.expressions import Access, Expr, call, cast
+from finch_core.ir.dtypes import INTP, concrete
+from finch_core.ir.expressions import Access, Expr, call, cast
+from finch_core.ir.program import Declare, Freeze, Stmt, Thaw, Update
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import Slot, mentions
-from finch_core.notation import Declare, Freeze, Stmt, Thaw, Update
 from finch_core.records import frozen
-from finch_core.updates import is_closed
+from finch_core.symbolic.updates import is_closed
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> None:

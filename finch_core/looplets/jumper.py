@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from finch_core.expressions import Expr
-from finch_core.looplets.base import Looplet, Precedence
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.ir.expressions import Expr
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.stepper import Stepper, lower_lone, split_tails
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from finch_core.expressions import Expr
-from finch_core.looplets.base import Looplet, Precedence
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.run import Part, made
+from finch_core.ir.expressions import Expr
+from finch_core.ir.rewrite import substitute_index
 from finch_core.looplets.region import begins
-from finch_core.looplets.run import Part, made
 from finch_core.looplets.short_circuit import end_early
 from finch_core.records import frozen
-from finch_core.rewrite import substitute_index
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from finch_core.binding import TensorLike
-from finch_core.expressions import Expr, Index
-from finch_core.looplets.base import Looplet
+from finch_core.interface.looplet import Looplet
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir.expressions import Expr, Index
+from finch_core.ir.program import Sequential, Stmt
 from finch_core.looplets.slots import fill_slot
-from finch_core.notation import Sequential, Stmt
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 @frozen

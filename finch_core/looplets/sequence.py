@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 
 from finch_core.errors import PluginError, count
-from finch_core.expressions import Expr, lift
-from finch_core.looplets.base import Looplet, Precedence
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.run import Part, as_looplet
+from finch_core.ir.expressions import Expr, lift
 from finch_core.looplets.covering import require_covered
-from finch_core.looplets.run import Part, as_looplet
 from finch_core.looplets.switch import Switch
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from finch_core.binding import TensorLike
-from finch_core.dtypes import concrete
-from finch_core.expressions import FALSE, Expr, Literal, Var, cast, lift
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import FALSE, Expr, Literal, Var, cast, lift
+from finch_core.ir.program import Declare, Sequential, Stmt, Update
+from finch_core.ir.rewrite import rewrite_statements
 from finch_core.looplets.region import Region, is_empty
-from finch_core.notation import Declare, Sequential, Stmt, Update
-from finch_core.rewrite import rewrite_statements
-from finch_core.updates import update_dtype
+from finch_core.symbolic.updates import update_dtype
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
-    from finch_core.operators import Operator
+    from finch_core.interface.context import Context
+    from finch_core.ir.operators import Operator
 
 
 def end_early(

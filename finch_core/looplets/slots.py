@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from finch_core.binding import BoundTensor, Constant, TensorLike
-from finch_core.dtypes import Type
-from finch_core.expressions import Access, Expr, Index
-from finch_core.notation import Stmt
+from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
+from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import Access, Expr, Index
+from finch_core.ir.program import Stmt
+from finch_core.ir.rewrite import rewrite
 from finch_core.records import frozen
-from finch_core.rewrite import rewrite
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 @frozen

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from finch_core.looplets.base import Looplet, Precedence
-from finch_core.looplets.run import Part, as_looplet
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.run import Part, as_looplet
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 

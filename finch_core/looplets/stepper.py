@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
-from finch_core.dtypes import INTP
-from finch_core.expressions import TRUE, Expr, Var
-from finch_core.looplets.base import Looplet, Precedence
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.run import Part, Run, as_looplet, made
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import TRUE, Expr, Var
 from finch_core.looplets.covering import require_covered
-from finch_core.looplets.run import Part, Run, as_looplet, made
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk, yielded
-from finch_core.prover import balanced, split
 from finch_core.records import frozen
+from finch_core.symbolic.prover import balanced, split
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 

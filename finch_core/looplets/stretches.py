@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from finch_core.binding import Constant
-from finch_core.expressions import FALSE, TRUE, Expr, Literal
-from finch_core.looplets.base import Looplet
-from finch_core.looplets.masked import lower_masked
+from finch_core.interface.looplet import Looplet
+from finch_core.interface.run import Run, as_looplet
+from finch_core.interface.tensorlike import Constant
+from finch_core.ir.expressions import FALSE, TRUE, Expr, Literal
+from finch_core.looplets.predicated_merge import lower_masked
 from finch_core.looplets.region import Region
-from finch_core.looplets.run import Run, as_looplet
 from finch_core.looplets.sequence import Phase, Sequence, parts_of
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
@@ -34,7 +34,7 @@ from finch_core.looplets.switch import Switch
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 def lower_stretches(ctx: Context, region: Region, slots: Iterable[int]) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
-from finch_core.looplets.base import Looplet, Precedence
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.run import Part, as_looplet, place_of
 from finch_core.looplets.covering import owner
-from finch_core.looplets.run import Part, as_looplet, place_of
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from finch_core.binding import TensorLike
-from finch_core.expressions import Expr, Literal
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.run import Part, Run, as_looplet, as_subtensor
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir.expressions import Expr, Literal
 from finch_core.looplets.accept_run import AcceptRun
-from finch_core.looplets.base import Looplet, Precedence
 from finch_core.looplets.jumper import Jumper
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.region import Region
-from finch_core.looplets.run import Part, Run, as_looplet, as_subtensor
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
@@ -24,7 +24,7 @@ from finch_core.looplets.thunk import Thunk, yielded
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 
 def plus(index: Expr, shift: Expr) -> Expr:

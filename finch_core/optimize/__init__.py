@@ -9,54 +9,57 @@ from collections.abc import Callable, Container
 
 import attrs
 
-from finch_core.assembly import Block, Function, Kernel
-from finch_core.assembly_rewrite import names_in
-from finch_core.builder import Names
-from finch_core.optimize.banks import banks
-from finch_core.optimize.dead import dead
-from finch_core.optimize.elements import elements
-from finch_core.optimize.fills import fills
-from finch_core.optimize.flags import flags
-from finch_core.optimize.fresh import fresh
-from finch_core.optimize.heads import heads
-from finch_core.optimize.indirect import indirect
-from finch_core.optimize.invariant import invariant
-from finch_core.optimize.lanes import lanes
+from finch_core.ir.assembly import Block, Function, Kernel
+from finch_core.ir.assembly_rewrite import names_in
+from finch_core.ir.builder import Names
+from finch_core.ir.typing import kernel_names
+from finch_core.optimize.boolean_constants import boolean_constants
+from finch_core.optimize.copy_propagation import copy_propagation
+from finch_core.optimize.dead_code import dead_code
+from finch_core.optimize.dead_fills import dead_fills
+from finch_core.optimize.gather_reductions import gather_reductions
+from finch_core.optimize.growth_hoisting import growth_hoisting
+from finch_core.optimize.invariant_code_motion import invariant_code_motion
+from finch_core.optimize.invariant_stores import invariant_stores
+from finch_core.optimize.jump_threading import jump_threading
+from finch_core.optimize.predicate_compaction import predicate_compaction
 from finch_core.optimize.prefetch import prefetch
-from finch_core.optimize.promote import promote
-from finch_core.optimize.raised import raised
-from finch_core.optimize.scanned import scanned
-from finch_core.optimize.scoped import scoped
-from finch_core.optimize.settled import settled
-from finch_core.optimize.threaded import threaded
-from finch_core.optimize.unswitched import unswitched
-from finch_core.typing_pass import kernel_names
+from finch_core.optimize.privatization import privatization
+from finch_core.optimize.scalar_promotion import scalar_promotion
+from finch_core.optimize.scalar_replacement import scalar_replacement
+from finch_core.optimize.sinking import sinking
+from finch_core.optimize.store_forwarding import store_forwarding
+from finch_core.optimize.unswitching import unswitching
+from finch_core.optimize.vector_reductions import vector_reductions
 
 Pass = Callable[[Block, Names], Block]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
-    ("flags", flags),
-    ("threaded", threaded),
-    ("settled", settled),
-    ("scoped", scoped),
-    ("dead", dead),
-    ("fresh", fresh),
-    ("raised", raised),
-    ("promote", promote),
-    ("elements", elements),
-    ("fills", fills),
-    ("invariant", invariant),
-    ("dead", dead),
-    ("unswitched", unswitched),
-    ("lanes", lanes),
-    ("indirect", indirect),
-    ("scanned", scanned),
-    ("threaded", threaded),
-    ("banks", banks),
+    ("boolean_constants", boolean_constants),
+    ("jump_threading", jump_threading),
+    ("copy_propagation", copy_propagation),
+    ("sinking", sinking),
+    ("dead_code", dead_code),
+    ("dead_fills", dead_fills),
+    ("invariant_stores", invariant_stores),
+    ("scalar_promotion", scalar_promotion),
+    ("scalar_replacement", scalar_replacement),
+    ("store_forwarding", store_forwarding),
+    ("invariant_code_motion", invariant_code_motion),
+    ("dead_code", dead_code),
+    ("unswitching", unswitching),
+    ("vector_reductions", vector_reductions),
+    ("gather_reductions", gather_reductions),
+    ("predicate_compaction", predicate_compaction),
+    ("jump_threading", jump_threading),
+    ("privatization", privatization),
     ("prefetch", prefetch),
-    ("heads", heads),
+    ("growth_hoisting", growth_hoisting),
 )
 """The pipeline, in order: each pass with its name."""
+
+REASSOCIATING = frozenset({"vector_reductions", "gather_reductions"})
+"""The passes that let sums of floats be reassociated: a ``strict`` kernel does without."""
 
 
 def optimize(block: Block, disabled: Container[str] = (), names: Names | None = None) -> Block:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from finch_core import primitives as prim
-from finch_core.expressions import Call, Expr, Literal, lift
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Expr, Literal, lift
 
 Polynomial = dict[tuple[str, ...], int]
 """The coefficient of each product of atoms, by their texts in order; none is zero."""
@@ -14,7 +14,7 @@ Polynomial = dict[tuple[str, ...], int]
 
 def polynomial(expr: Expr) -> Polynomial:
     """What an integer ``expr`` is, so that equal ones compare equal however they are written."""
-    from finch_core.assembly_text import expr_text
+    from finch_core.ir.assembly_text import expr_text
 
     if isinstance(expr, Literal):
         return _tidy({(): int(expr.value)})

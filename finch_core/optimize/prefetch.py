@@ -39,9 +39,9 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
-from finch_core import primitives as prim
-from finch_core.assembly import Block, Break, For, If, Let, Prefetch, Return, Statement, While
-from finch_core.assembly_rewrite import (
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import Block, Break, For, If, Let, Prefetch, Return, Statement, While
+from finch_core.ir.assembly_rewrite import (
     Substitution,
     certain,
     changed_names,
@@ -51,11 +51,11 @@ from finch_core.assembly_rewrite import (
     with_blocks,
     with_statements,
 )
-from finch_core.builder import Names
-from finch_core.dtypes import INTP
-from finch_core.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var
-from finch_core.simplify import folded
-from finch_core.strides import scattered, stride_along
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var
+from finch_core.ir.strides import scattered, stride_along
+from finch_core.symbolic.simplifier import folded
 
 AHEAD: dict[type[Statement], int] = {For: 2, While: 8}
 """How many turns before. Rows are short: with more, most of them would begin unasked for. Probes

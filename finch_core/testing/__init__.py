@@ -3,6 +3,7 @@
 They need ``pytest``; nothing in ``finch_core`` imports this package.
 """
 
+from finch_core.interface.wrapper_examples import Example, View
 from finch_core.testing.arrays import DTYPES, KINDS, array, values
 from finch_core.testing.backends import BackendSuite
 from finch_core.testing.bench import Bench
@@ -20,7 +21,6 @@ from finch_core.testing.masks import MaskSuite
 from finch_core.testing.parts import LeafSuite, OperatorSuite, RuleSuite, ScalarSuite
 from finch_core.testing.running import backend_names, on, using
 from finch_core.testing.wrappers import WrapperSuite, wrapper_names
-from finch_core.views import Example, View
 
 __all__ = [
     "BackendSuite",

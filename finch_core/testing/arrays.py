@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.dtypes import SUPPORTED
+from finch_core.ir.dtypes import SUPPORTED
 
 Array = np.ndarray[Any, Any]
 

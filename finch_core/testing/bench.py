@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.abi import CONTROL_WORDS, GUARD, Backend, CompiledKernel, words
-from finch_core.assembly import (
+from finch_core.errors import OutOfBounds, OutOfMemory
+from finch_core.interface.abi import CONTROL_WORDS, GUARD, Backend, CompiledKernel, words
+from finch_core.ir.assembly import (
     Argument,
     Block,
     Function,
@@ -17,9 +18,8 @@ from finch_core.assembly import (
     Slot,
     Statement,
 )
-from finch_core.dtypes import INTP, concrete
-from finch_core.errors import OutOfBounds, OutOfMemory
-from finch_core.expressions import Buffer, Literal, Var
+from finch_core.ir.dtypes import INTP, concrete
+from finch_core.ir.expressions import Buffer, Literal, Var
 from finch_core.testing.arrays import Array
 
 SITES = (Site(OutOfMemory, "memory ran out"), Site(OutOfBounds, "{0} {1} {2}"))

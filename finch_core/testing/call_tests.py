@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.abi import DONE, MOVED
-from finch_core.assembly import Assign, For, Grow, Statement, Store
-from finch_core.dtypes import SUPPORTED
-from finch_core.expressions import Call
+from finch_core.interface.abi import DONE, MOVED
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import Assign, For, Grow, Statement, Store
+from finch_core.ir.dtypes import SUPPORTED
+from finch_core.ir.expressions import Call
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.subject import Subject
 

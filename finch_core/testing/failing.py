@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 
-from finch_core.abi import Backend, CompiledKernel
-from finch_core.assembly import Assign, Block, Grow, If, Kernel, Let, Statement
-from finch_core.assembly_rewrite import with_blocks
-from finch_core.dtypes import INTP
-from finch_core.expressions import Length, Literal, Var
+from finch_core.interface.abi import Backend, CompiledKernel
+from finch_core.ir.assembly import Assign, Block, Grow, If, Kernel, Let, Statement
+from finch_core.ir.assembly_rewrite import with_blocks
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Length, Literal, Var
 from finch_core.records import define
 
 ALL_MEMORY = Literal(2**60, INTP)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.level import Format, Order
-from finch_core.limits import Limit, only_first, only_first_run, stored
-from finch_core.plugins import hub
+from finch_core.interface.capacity import Limit, only_first, only_first_run, stored
+from finch_core.interface.level import Format, Order
+from finch_core.interface.plugins import hub
 from finch_core.testing.arrays import Array
 
 Level = Callable[[Format], Format]

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core.abi import Backend, CompleteBackend
-from finch_core.compile import Lowered
-from finch_core.dtypes import SUPPORTED
 from finch_core.errors import OutOfBounds
-from finch_core.kernels import Kernel, kernel
-from finch_core.level import Format
-from finch_core.plugins import hub
-from finch_core.tensor import Tensor
+from finch_core.interface.abi import Backend, CompleteBackend
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.ir.dtypes import SUPPORTED
+from finch_core.runtime.kernel import Kernel, kernel
+from finch_core.runtime.pipeline import Lowered
+from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.validation import validate
 from finch_core.testing import programs
 from finch_core.testing.arrays import KINDS, Array, array
 from finch_core.testing.formats import (
@@ -27,7 +28,6 @@ from finch_core.testing.formats import (
 )
 from finch_core.testing.running import Function, using
 from finch_core.testing.subject import Subject
-from finch_core.validation import validate
 
 VECTORS = np.array([[0, 1, 0, 2, 3, 0, 0, 4, 5, 6, 0, 7.0], [1, 0, 0, 3, 4, 0, 0, 5, 0, 8, 0, 9]])
 WHERE = np.array([0, 3, 4, 12, 1])

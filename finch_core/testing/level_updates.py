@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.functions import _
-from finch_core.level import PROTOCOLS, Format
-from finch_core.plugins import hub
-from finch_core.tensor import Tensor
+from finch_core.frontend.functions import _
+from finch_core.interface.level import PROTOCOLS, Format
+from finch_core.interface.plugins import hub
+from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.validation import validate
 from finch_core.testing import wrapped_programs
 from finch_core.testing.arrays import Array, array
 from finch_core.testing.formats import Limit, admit, leaf, nest, takes_any_order
 from finch_core.testing.running import on, using
-from finch_core.validation import validate
 
 
 def more(out: Any, a: Any) -> Any:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from finch_core.convert import convert_into
 from finch_core.errors import FormatError
-from finch_core.level import Format, Order
-from finch_core.plugins import hub
-from finch_core.tensor import Tensor
+from finch_core.interface.level import Format, Order
+from finch_core.interface.plugins import hub
+from finch_core.runtime.convert import convert_into
+from finch_core.runtime.tensor import Tensor
 from finch_core.testing import programs
 from finch_core.testing.arrays import DTYPES, KINDS, Array, array
 from finch_core.testing.formats import (

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.functions import _
-from finch_core.plugins import hub
-from finch_core.tensor import Tensor
+from finch_core.frontend.functions import _
+from finch_core.interface.plugins import hub
+from finch_core.runtime.tensor import Tensor
 from finch_core.testing.arrays import array
 from finch_core.testing.formats import Limit, admit, leaf, level_names, nest
 from finch_core.testing.running import ANY_ORDER, backend_names, on, using

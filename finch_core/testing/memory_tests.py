@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core.abi import DONE, FAILED, MOVED
-from finch_core.assembly import Assign, Fill, For, Grow, Let, Move, Sort, Statement, Store
-from finch_core.dtypes import BOOL, SUPPORTED
-from finch_core.expressions import Length, Literal, Load, Overlaps, Var
+from finch_core.interface.abi import DONE, FAILED, MOVED
+from finch_core.ir.assembly import Assign, Fill, For, Grow, Let, Move, Sort, Statement, Store
+from finch_core.ir.dtypes import BOOL, SUPPORTED
+from finch_core.ir.expressions import Length, Literal, Load, Overlaps, Var
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.subject import Subject

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import primitives as prim
-from finch_core.dtypes import concrete
-from finch_core.operators import operator
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.operators import operator
 from finch_core.testing.arrays import Array
 
 DType = np.dtype[Any]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.abi import DONE
-from finch_core.assembly import Assign, For, Statement, Store
-from finch_core.dtypes import INTP, SUPPORTED, tuple_dtype
-from finch_core.expressions import Call, Cast, Expr, Literal, Load, cast
-from finch_core.operators import operator
+from finch_core.interface.abi import DONE
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import Assign, For, Statement, Store
+from finch_core.ir.dtypes import INTP, SUPPORTED, tuple_dtype
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, Load, cast
+from finch_core.ir.operators import operator
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.operands import (

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from finch_core.dtypes import concrete, is_tuple
-from finch_core.expressions import Call, Expr, Literal, Var
-from finch_core.functions import _
-from finch_core.level import Format
-from finch_core.operators import Operator
-from finch_core.plugin_rules import PluginRule
-from finch_core.plugins import hub
-from finch_core.reference_code import evaluate
-from finch_core.simplify import RULES, Simplifier
-from finch_core.tensor import Tensor
+from finch_core.frontend.functions import _
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.ir.dtypes import concrete, is_tuple
+from finch_core.ir.expressions import Call, Expr, Literal, Var
+from finch_core.ir.operators import Operator
+from finch_core.ir.python_code import evaluate
+from finch_core.runtime.tensor import Tensor
+from finch_core.symbolic.plugin_rules import PluginRule
+from finch_core.symbolic.simplifier import RULES, Simplifier
 from finch_core.testing.arrays import array
 from finch_core.testing.formats import admit, level_names, nest
 from finch_core.testing.level_updates import more

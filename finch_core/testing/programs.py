@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from finch_core.functions import _
+from finch_core.frontend.functions import _
 
 
 def union(out: Any, a: Any, b: Any) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from finch_core.assembly import Block
-from finch_core.builder import Builder, Names
-from finch_core.dtypes import INTP
-from finch_core.expressions import Buffer, Expr, Load, Var, lift
-from finch_core.typing_pass import typed
+from finch_core.ir.assembly import Block
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Buffer, Expr, Load, Var, lift
+from finch_core.ir.typing import typed
 
 SIZE = 6
 N = Var("n", INTP)

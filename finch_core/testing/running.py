@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from finch_core.backends import VARIABLE, backend
-from finch_core.kernels import Kernel, kernel
+from finch_core.runtime.backends import VARIABLE, backend
+from finch_core.runtime.kernel import Kernel, kernel
 
 Function = Callable[..., Any]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.abi import DONE, FAILED
-from finch_core.assembly import (
+from finch_core.interface.abi import DONE, FAILED
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
     Assign,
     Break,
     Comment,
@@ -24,11 +24,11 @@ from finch_core.assembly import (
     Store,
     While,
 )
-from finch_core.dtypes import BOOL, INTP
-from finch_core.expressions import Buffer, Call, Cast, Invoke, Length, Literal, Load
-from finch_core.run_block import run_block
+from finch_core.ir.dtypes import BOOL, INTP
+from finch_core.ir.expressions import Buffer, Call, Cast, Invoke, Length, Literal, Load
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.random_assembly import BUFFERS, SIZE, N, random_block
+from finch_core.testing.run_block import run_block
 from finch_core.testing.subject import Subject
 
 F64 = np.dtype(np.float64)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from finch_core.abi import Backend
-from finch_core.backends import backends
+from finch_core.interface.abi import Backend
+from finch_core.runtime.backends import backends
 from finch_core.testing.failing import FailingBackend
 
 

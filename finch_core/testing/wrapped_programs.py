@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.functions import _, follow, gallop, walk
-from finch_core.missing_value import coalesce
+from finch_core.frontend.functions import _, follow, gallop, walk
+from finch_core.ir.missing import coalesce
 
 Function = Callable[..., Any]
 OUTSIDE = 7

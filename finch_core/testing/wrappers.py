@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
-from finch_core.level import Format
-from finch_core.plugins import hub
-from finch_core.tensor import Tensor
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.interface.wrapper_examples import Example, Range, View
+from finch_core.runtime.tensor import Tensor
 from finch_core.testing import wrapped_programs as programs
 from finch_core.testing.arrays import Array, array
 from finch_core.testing.formats import (
@@ -29,7 +30,6 @@ from finch_core.testing.formats import (
 )
 from finch_core.testing.levels import FULL
 from finch_core.testing.running import ANY_ORDER, Function, backend_names, on, using
-from finch_core.views import Example, Range, View
 
 SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
     1: ((0,), (1,), (7,)),

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from finch_core import assembly, expressions, looplets
-from finch_core.expressions import Access, Index, Modified, Name
+from finch_core import looplets
+from finch_core.ir import assembly, expressions
+from finch_core.ir.expressions import Access, Index, Modified, Name
 
 DOCS = Path(__file__).parents[2] / "docs"
 IN_PROGRAMS = {Access, Index, Modified, Name}

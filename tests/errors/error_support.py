@@ -8,7 +8,7 @@ from finch_core import Tensor, _, kernel
 from finch_core.errors import quote
 from finch_core.level import Order
 from finch_core.plugins import hub
-from finch_core.validation import validate
+from finch_core.runtime.validation import validate
 from finch_levels import Dense, Element, SparseList
 
 LEVELS = [(name, level) for name, level in sorted(hub().levels.items()) if not level.is_leaf]

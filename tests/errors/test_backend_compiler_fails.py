@@ -2,7 +2,7 @@ import pytest
 
 from finch_backend_c.cbackend import CBackend
 from finch_core import BackendError
-from finch_core.assembly import Block, Kernel
+from finch_core.ir.assembly import Block, Kernel
 
 
 def test_backend_compiler_fails(monkeypatch, tmp_path):

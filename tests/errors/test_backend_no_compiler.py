@@ -3,7 +3,7 @@ import pytest
 from finch_backend_c import toolchain
 from finch_backend_c.cbackend import CBackend
 from finch_core import BackendError
-from finch_core.assembly import Block, Kernel
+from finch_core.ir.assembly import Block, Kernel
 
 
 def test_backend_no_compiler(monkeypatch, tmp_path):

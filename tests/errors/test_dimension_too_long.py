@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from finch_core import FormatError, Tensor, _, kernel
-from finch_core.abi import MOST_INDICES
-from finch_core.convert import from_coordinates
 from finch_core.errors import IndexOverflow, OutOfMemory
+from finch_core.interface.abi import MOST_INDICES
+from finch_core.runtime.convert import from_coordinates
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList, SparsePinpoint
 
 VECTOR = SparseList(Element(0.0))

@@ -1,7 +1,7 @@
 import pytest
 
 from finch_core import PluginError
-from finch_core.entry_points import EntryPoint
+from finch_core.interface.discovery import EntryPoint
 from finch_core.plugins import Hub
 
 

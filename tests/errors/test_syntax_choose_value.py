@@ -2,7 +2,7 @@ import pytest
 
 from finch_core.errors import KernelSyntaxError
 from finch_core.frontend import parse
-from finch_core.functions import choose
+from finch_core.frontend.functions import choose
 
 
 def test_choose_value():

@@ -2,7 +2,7 @@ import pytest
 
 from finch_core.errors import KernelSyntaxError
 from finch_core.frontend import parse
-from finch_core.functions import freeze
+from finch_core.frontend.functions import freeze
 
 
 def test_freeze_value():

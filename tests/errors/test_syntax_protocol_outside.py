@@ -2,7 +2,7 @@ import pytest
 
 from finch_core.errors import KernelSyntaxError
 from finch_core.frontend import parse
-from finch_core.functions import follow
+from finch_core.frontend.functions import follow
 
 
 def test_protocol_outside():

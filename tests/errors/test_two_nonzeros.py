@@ -3,7 +3,7 @@ import pytest
 from error_support import VECTOR, copied, refusal
 
 from finch_core import FormatError, Tensor
-from finch_core.validation import validate
+from finch_core.runtime.validation import validate
 from finch_levels import Element, SparseInterval, SparsePinpoint
 
 ONE = pytest.mark.parametrize(

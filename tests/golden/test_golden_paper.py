@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import FormatError, Tensor, kernel, lowering
-from finch_core.assembly_text import expr_text
+from finch_core import FormatError, Tensor, kernel
+from finch_core.ir.assembly_text import expr_text
+from finch_core.ir.program import Loop, Update
 from finch_core.looplets import Lookup, Phase, Run, Sequence, Spike, Stepper, Thunk
-from finch_core.notation import Loop, Update
+from finch_core.lower import statements as lowering
 from finch_levels import (
     Dense,
     Element,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from finch_core import hookspecs
+from finch_core.interface import hookspecs
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")

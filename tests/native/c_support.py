@@ -5,11 +5,11 @@ import numpy as np
 
 from finch_backend_c.cbackend import CBackend
 from finch_backend_c.entry import WORK
-from finch_core import assembly as asm
-from finch_core.abi import CONTROL_WORDS, GUARD, words
-from finch_core.dtypes import INTP
 from finch_core.errors import OutOfMemory
-from finch_core.expressions import Buffer, Var
+from finch_core.interface.abi import CONTROL_WORDS, GUARD, words
+from finch_core.ir import assembly as asm
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Buffer, Var
 
 QUICK = CBackend(flags=("-O1",))
 MEMORY_SITE = asm.Site(OutOfMemory, "out of memory")

@@ -10,8 +10,8 @@ import pytest
 from finch_backend_c import cache, loader
 from finch_backend_c.cbackend import CBackend
 from finch_core import Tensor, _, kernel
-from finch_core.backends import Backends
 from finch_core.errors import BackendError
+from finch_core.runtime.backends import Backends
 from finch_levels import Dense, Element, Scalar, SparseList
 
 

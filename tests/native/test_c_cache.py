@@ -16,9 +16,9 @@ from c_support import Record, call, kernel_of
 from finch_backend_c import cache, toolchain
 from finch_backend_c.cbackend import CBackend
 from finch_core import PerformanceWarning, Tensor, _
-from finch_core import assembly as asm
 from finch_core import kernel as finch_kernel
-from finch_core.expressions import lift
+from finch_core.ir import assembly as asm
+from finch_core.ir.expressions import lift
 from finch_levels import Dense, Element, Scalar, SparseList
 
 ROOM = Path(__file__).parent

@@ -11,9 +11,10 @@ import pytest
 
 from finch_backend_c import cbackend, loader
 from finch_backend_c.cbackend import CBackend
-from finch_core import Tensor, entries, kernel
-from finch_core.arguments import SMALL_BYTES, SMALL_EXTENT
+from finch_core import Tensor, kernel
 from finch_core.errors import FinchError
+from finch_core.runtime import specialization as entries
+from finch_core.runtime.arguments import SMALL_BYTES, SMALL_EXTENT
 from finch_levels import Dense, Element, Scalar, SparseList
 
 

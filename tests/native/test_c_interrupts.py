@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, kernel
-from finch_core.validation import is_valid
+from finch_core.runtime.validation import is_valid
 from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseList
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is a timer on Linux alone")

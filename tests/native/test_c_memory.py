@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, kernel
-from finch_core.convert import from_coordinates
+from finch_core.runtime.convert import from_coordinates
 from finch_levels import (
     Dense,
     Element,

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from finch_backend_c import ctree as c
 from finch_backend_c.entry import translate
 from finch_backend_c.printer import WIDTH, expression, wrapped
-from finch_core import assembly as asm
-from finch_core import primitives as prim
-from finch_core.dtypes import FLOAT64, INTP
-from finch_core.expressions import Call, Cast, Length, Literal, Load, Overlaps, Var, call, lift
+from finch_core.ir import assembly as asm
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import FLOAT64, INTP
+from finch_core.ir.expressions import Call, Cast, Length, Literal, Load, Overlaps, Var, call, lift
 
 X, Y, Z = c.Name("x"), c.Name("y"), c.Name("z")
 
@@ -335,7 +335,7 @@ def two_buffers():
 
 def test_functions_take_buffers_and_values():
     """A function that searches: `Invoke` passes a buffer, its capacity and a scalar."""
-    from finch_core.expressions import Buffer, Invoke
+    from finch_core.ir.expressions import Buffer, Invoke
 
     table, key, k = Buffer("table", INTP), var("key"), var("k")
     found = asm.If(Load(table, k).eq(key), asm.Block((asm.Return(k),)))

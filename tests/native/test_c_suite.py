@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from finch_backend_c.cbackend import CBackend
-from finch_core.abi import DONE
-from finch_core.assembly import For, Store
-from finch_core.expressions import Cast, Load
+from finch_core.interface.abi import DONE
+from finch_core.ir.assembly import For, Store
+from finch_core.ir.expressions import Cast, Load
 from finch_core.testing import BackendSuite, Bench
 from finch_core.testing.arrays import DTYPES
 from finch_core.testing.bench import block, n, var

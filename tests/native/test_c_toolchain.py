@@ -13,9 +13,9 @@ from c_support import Record, call, kernel_of
 from finch_backend_c import backend, toolchain
 from finch_backend_c.cbackend import CBackend
 from finch_core import Tensor, kernel
-from finch_core import assembly as asm
 from finch_core.errors import BackendError
-from finch_core.expressions import lift
+from finch_core.ir import assembly as asm
+from finch_core.ir.expressions import lift
 from finch_levels import Dense, Element, SparseList
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from finch_core import Tensor, _, kernel
 from finch_core.errors import OutOfBounds
+from finch_core.runtime.validation import validate
 from finch_core.testing import backend_names, on
-from finch_core.validation import validate
 from finch_levels import Dense, Element, Scalar, SparseList
 
 BACKENDS = backend_names()

@@ -14,7 +14,7 @@ PROGRAM = """
     import os, signal, sys, threading, time
     import numpy as np
     from finch_core import Tensor, _, kernel
-    from finch_core.kernels import Kernel
+    from finch_core.runtime.kernel import Kernel
     from finch_levels import Dense, Element, RunList, Scalar, SparseBand, SparseList
 
     @kernel

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from finch_core import FormatError, Tensor, _, kernel
-from finch_core.hashing import blank_table
 from finch_levels import Dense, Element, SparseByteMap, SparseHash
+from finch_levels.common.hashing import blank_table
 
 VECTOR = np.array([0, 2, 2, 0, 3, 3])
 

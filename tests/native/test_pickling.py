@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 MODULE = """
 from finch_core import _, kernel
-from finch_core.user_operators import define_operator
+from finch_core.frontend.user_operators import define_operator
 
 def twice(a):
     return a * 2

@@ -28,8 +28,8 @@ import numpy as np
 from finch_core import FormatError, PerformanceWarning, Tensor, _, follow, gallop, kernel
 from finch_core.errors import DimensionMismatch, FinchError, IndexOverflow
 from finch_core.level import Format
+from finch_core.runtime.validation import validate
 from finch_core.testing.formats import admit, takes_any_order
-from finch_core.validation import validate
 from finch_levels import (
     Dense,
     Element,

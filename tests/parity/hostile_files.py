@@ -27,8 +27,8 @@ import numpy as np
 import scipy.sparse
 
 from finch_core import FormatError, read
-from finch_core.files import WRITERS, content_of
-from finch_core.validation import is_valid
+from finch_core.io.files import WRITERS, content_of
+from finch_core.runtime.validation import is_valid
 
 MOST_MEMORY = 4 << 30
 SLOWEST = 20.0

@@ -14,7 +14,7 @@ import cffi
 
 from finch_backend_c import loader, toolchain
 from finch_backend_c.entry import signature, translate
-from finch_core.kernels import Kernel
+from finch_core.runtime.kernel import Kernel
 
 SANITIZE = ("-O0", "-g0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _PARAMETER = {"r": "uintptr_t", "f": "double", "c": "double, double", "i": "int64_t",

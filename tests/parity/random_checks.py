@@ -17,8 +17,8 @@ import finch_core
 import finch_levels
 import finch_wrappers
 from finch_core import FinchError, Tensor, kernel
+from finch_core.runtime.validation import validate
 from finch_core.testing import using
-from finch_core.validation import validate
 
 SCOPE = {
     name: getattr(module, name)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from finch_core import FinchError, FormatError, Tensor
-from finch_core import primitives as prim
-from finch_core.compile import Options
 from finch_core.errors import OutOfBounds
-from finch_core.expressions import Access, Call, Expr, Index, Literal, Modified, Name, lift
-from finch_core.functions import coalesce
-from finch_core.kernels import Kernel
-from finch_core.notation import Declare, Extent, Loop, Program, Sequential, Stmt, Update
+from finch_core.frontend.functions import coalesce
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name, lift
+from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Stmt, Update
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.pipeline import Options
 from finch_levels import (
     Dense,
     Element,

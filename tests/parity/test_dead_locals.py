@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, kernel
-from finch_core.compile import Options
-from finch_core.kernels import Kernel
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.pipeline import Options
 from finch_core.testing import backend_names
 from finch_levels import (
     Dense,

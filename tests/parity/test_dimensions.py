@@ -13,7 +13,7 @@ from wrapper_support import BACKENDS, dense, on
 
 from finch_core import DimensionMismatch, Tensor, coalesce
 from finch_core.level import Format
-from finch_core.validation import validate
+from finch_core.runtime.validation import validate
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList
 from finch_wrappers import offset, swizzle, toeplitz, window
 

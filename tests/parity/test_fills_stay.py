@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, choose, coalesce, ifelse, kernel, minby
-from finch_core.dtypes import concrete
 from finch_core.errors import FormatError
-from finch_core.expressions import Literal
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Literal
+from finch_core.ir.primitives import PRIMITIVES
 from finch_core.operators import cast_value, operator
-from finch_core.primitives import PRIMITIVES
 from finch_core.testing import backend_names
 from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseList
 

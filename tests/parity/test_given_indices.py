@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from wrapper_support import QUICK, check, dense, filled, on
 
 from finch_core import Tensor, coalesce, kernel
-from finch_core.compile import Options
 from finch_core.errors import OutOfBounds
-from finch_core.kernels import Kernel
 from finch_core.level import Format
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.pipeline import Options
 from finch_levels import (
     Dense,
     Element,

@@ -42,7 +42,7 @@ def test_several_changes(k):
 
 
 def test_the_search_finds_what_is_not_checked(monkeypatch):
-    monkeypatch.setattr("finch_core.validation.check_indices", lambda *args: None)
+    monkeypatch.setattr("finch_core.runtime.validation.check_indices", lambda *args: None)
     (subject,) = (
         s for s in FLAT if s.format.name == "SparseList" and s.format.child.name != "Pattern"
     )

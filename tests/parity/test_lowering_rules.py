@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, coalesce
-from finch_core import primitives as prim
-from finch_core.compile import Options
-from finch_core.dtypes import INTP
 from finch_core.errors import OutOfBounds
-from finch_core.expressions import Buffer, Literal, Load, Var, call, cast
-from finch_core.kernels import Kernel
-from finch_core.ranges import range_of
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Buffer, Literal, Load, Var, call, cast
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.pipeline import Options
+from finch_core.symbolic.ranges import range_of
 from finch_levels import Dense, Element, Pattern, RunList, Scalar, SparseList, SparseRunList
 
 RUNS = SparseRunList(Pattern())
@@ -203,7 +203,7 @@ def test_ranges(expr, expected):
 @pytest.mark.parametrize("function", [unseen, ready])
 def test_turns_that_a_test_rules_out_are_left_out_by_blocks(backend, function):
     rng = np.random.default_rng(0)
-    for disabled in (frozenset(), frozenset({"scanned"})):
+    for disabled in (frozenset(), frozenset({"predicate_compaction"})):
         run = Kernel(function, Options(backend=backend, disabled=disabled))
         for n in (0, 1, 63, 64, 65, 130):
             A = Tensor(Dense(SparseList(Pattern())), rng.random((n, 9)) < 0.3)
@@ -218,7 +218,7 @@ def test_turns_that_a_test_rules_out_are_left_out_by_blocks(backend, function):
 @pytest.mark.parametrize("bins", [4, 16, 20])
 def test_values_that_scatter_over_few_elements_are_added_in_banks(backend, dtype, bins):
     rng = np.random.default_rng(0)
-    for disabled in (frozenset(), frozenset({"banks"})):
+    for disabled in (frozenset(), frozenset({"privatization"})):
         run = Kernel(sums, Options(backend=backend, disabled=disabled))
         for shape in ((0, 3), (1, 1), (15, 7), (16, 7), (40, 9)):
             a = rng.integers(0, min(256, 16 * bins), shape).astype(np.uint8)
@@ -234,7 +234,7 @@ def test_a_failure_leaves_what_was_added_before(backend):
     a = np.full((40, 3), 16, np.uint8)
     a[30, 1], b = 255, np.ones((40, 3), np.int64)
     found = []
-    for disabled in (frozenset(), frozenset({"banks"})):
+    for disabled in (frozenset(), frozenset({"privatization"})):
         run, c = Kernel(sums, Options(backend=backend, disabled=disabled)), np.zeros(4, np.int64)
         with pytest.raises(OutOfBounds):
             run(c, a, b)

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 import pytest
 
-from finch_core.expressions import Var, call
+from finch_core.ir.expressions import Var, call
 from finch_core.level import Mode
 from finch_core.operators import operator
-from finch_core.simplify import Rule
+from finch_core.symbolic.simplifier import Rule
 from finch_core.testing import LeafSuite, OperatorSuite, RuleSuite, ScalarSuite
 from finch_levels import Element, Pattern, Scalar, SparseScalar
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from finch_core import Tensor, asarray, read, write
-from finch_core.convert import from_coordinates
+from finch_core.runtime.convert import from_coordinates
 from finch_levels import (
     Dense,
     Element,

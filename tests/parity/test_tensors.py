@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from finch_core import Tensor, _, asarray, kernel
-from finch_core.dtypes import SUPPORTED
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
-from finch_core.validation import validate
+from finch_core.ir.dtypes import SUPPORTED
+from finch_core.runtime.validation import validate
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 from finch_wrappers import swizzle
 

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from finch_core import Tensor, choose, kernel, maxby, minby
-from finch_core.dtypes import SUPPORTED
 from finch_core.errors import FormatError
+from finch_core.frontend.user_operators import define_operator
+from finch_core.ir.dtypes import SUPPORTED
 from finch_core.testing import backend_names, using
-from finch_core.user_operators import define_operator
 from finch_levels import (
     Dense,
     Element,

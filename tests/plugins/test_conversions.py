@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from finch_core import FormatError, PluginError, Tensor, _, asarray, kernel
-from finch_core.conversions import Conversion
+from finch_core.interface.conversions import Conversion
 from finch_core.plugins import hookimpl, hub
 from finch_levels import Dense, Element, SparseList
 

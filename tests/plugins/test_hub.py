@@ -10,10 +10,10 @@ import attrs
 import pytest
 
 from finch_core.errors import PluginError
+from finch_core.ir.primitives import absolute
 from finch_core.level import Format, check_child
 from finch_core.operators import operator, operators
 from finch_core.plugins import Hub, hookimpl, hub
-from finch_core.primitives import absolute
 
 
 class Level:

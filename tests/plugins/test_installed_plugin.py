@@ -198,7 +198,7 @@ def test_bad_plugins_stop_no_other(report: Any) -> None:
 def test_a_backend_that_is_named_is_used_or_refused(site: Path) -> None:
     program = """
 import json
-from finch_core.backends import backend
+from finch_core.runtime.backends import backend
 from finch_core.errors import BackendError
 def told(*name):
     try:

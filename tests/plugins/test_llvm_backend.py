@@ -96,7 +96,7 @@ PROGRAM = """
 import sys
 import numpy as np
 from finch_core import Tensor, kernel
-from finch_core.backends import explain
+from finch_core.runtime.backends import explain
 from finch_levels import Dense, Element, SparseList
 
 @kernel

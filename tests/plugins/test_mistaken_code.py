@@ -11,10 +11,10 @@ import pytest
 from plugin_support import Field, Mode, format_like, full
 
 from finch_core import Tensor, _, kernel
-from finch_core.binding import Fiber
-from finch_core.dtypes import INTP
 from finch_core.errors import PluginError
-from finch_core.expressions import Buffer, Call, Expr, Literal, Load, Var, lift
+from finch_core.interface.tensorlike import Fiber
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Buffer, Call, Expr, Literal, Load, Var, lift
 from finch_core.looplets import Lookup, Looplet, Phase, Precedence, Run, Sequence, Stepper, Thunk
 from finch_core.testing import on
 from finch_core.testing.programs import dot

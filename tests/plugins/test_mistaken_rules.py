@@ -11,9 +11,9 @@ from plugin_support import registered
 
 from finch_core import Tensor, _, kernel
 from finch_core.errors import PluginError
-from finch_core.expressions import Call, call, lift
+from finch_core.ir.expressions import Call, call, lift
 from finch_core.operators import operator
-from finch_core.simplify import Rule
+from finch_core.symbolic.simplifier import Rule
 from finch_levels import Dense, Element, SparseList
 
 A, B = np.array([1.0, 2.0, 300.0]), np.array([1.0, 2.5, 3.0])
@@ -64,7 +64,7 @@ def test_a_rule_that_never_ends_is_stopped_and_named(apply: Any) -> None:
 def test_a_rule_that_makes_more_of_what_it_matches_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("finch_core.plugin_rules.IN_ALL", 500)
+    monkeypatch.setattr("finch_core.symbolic.plugin_rules.IN_ALL", 500)
     wide = kernel(rules=[Rule("mine", doubled, ops=("mul",))], backend="interpreter")(deep)
     with pytest.raises(PluginError, match="the rewrite rule 'mine' does not end: it was applied"):
         wide(Tensor(Dense(Element(0.0))), Tensor(SparseList(Element(0.0)), A), B)

@@ -43,7 +43,7 @@ RUN = """
 import sys
 import numpy as np
 from finch_core import _, kernel
-from finch_core.tensor import Tensor
+from finch_core.runtime.tensor import Tensor
 from finch_levels import Element
 {imports}
 
@@ -192,7 +192,7 @@ def test_a_file_that_changes_while_a_process_runs(place):
 
 MASK = """
 from finch_core import _, kernel
-from finch_core.tensor import Tensor
+from finch_core.runtime.tensor import Tensor
 from finch_levels import Element, Scalar
 from finch_wrappers.masking import Mask, Row
 from finch_core.records import frozen
@@ -227,7 +227,7 @@ def test_a_mask_of_a_script(place):
 
 OPERATOR = """
 from finch_core import _, kernel
-from finch_core.user_operators import define_operator
+from finch_core.frontend.user_operators import define_operator
 import numpy as np
 
 @define_operator({algebra})

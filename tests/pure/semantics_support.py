@@ -5,20 +5,20 @@ from textwrap import dedent
 
 import attrs
 
-from finch_core import primitives as prim
-from finch_core.assembly_text import block_text
-from finch_core.binding import Constant, TensorLike
-from finch_core.builder import Names
-from finch_core.context import Context
-from finch_core.dtypes import FLOAT64, INTP
-from finch_core.expressions import Access, Buffer, Index, Literal, Var, lift
-from finch_core.lowering import FinchRules
-from finch_core.notation import (
+from finch_core.interface.context import Context
+from finch_core.interface.tensorlike import Constant, TensorLike
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_text import block_text
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import FLOAT64, INTP
+from finch_core.ir.expressions import Access, Buffer, Index, Literal, Var, lift
+from finch_core.ir.program import (
     Extent,
     Loop,
     Update,
 )
-from finch_core.simplify import Simplifier
+from finch_core.lower.statements import FinchRules
+from finch_core.symbolic.simplifier import Simplifier
 
 INDEX, N, S = Index("i"), Var("n", INTP), Var("s", FLOAT64)
 X, IDX = Buffer("x", FLOAT64), Buffer("idx", INTP)
@@ -38,7 +38,7 @@ class Register(TensorLike):
 
 
 def op_call(op, value):
-    from finch_core.expressions import call
+    from finch_core.ir.expressions import call
 
     return call(op, S, value)
 

@@ -8,7 +8,9 @@ import pickle
 import numpy as np
 import pytest
 
-from finch_core import FinchError, FormatError, Tensor, _, arguments, asarray, entries, kernel
+from finch_core import FinchError, FormatError, Tensor, _, asarray, kernel
+from finch_core.runtime import arguments
+from finch_core.runtime import specialization as entries
 from finch_levels import Dense, Element, SparseList
 
 

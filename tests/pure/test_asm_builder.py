@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from finch_core.assembly import Assign, Block, Break, For, If, Let, Return, Store, While
-from finch_core.builder import Builder, Names
-from finch_core.expressions import FALSE, TRUE, Buffer, Call, Literal, Var
+from finch_core.ir.assembly import Assign, Block, Break, For, If, Let, Return, Store, While
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.expressions import FALSE, TRUE, Buffer, Call, Literal, Var
 
 INT = np.dtype(np.int64)
 F64 = np.dtype(np.float64)

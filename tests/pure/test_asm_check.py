@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.assembly import (
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
     Argument,
     Assign,
     Block,
@@ -25,9 +25,8 @@ from finch_core.assembly import (
     Store,
     While,
 )
-from finch_core.assembly_check import IllegalAssembly, check
-from finch_core.dtypes import BOOL, FLOAT64, INTP
-from finch_core.expressions import (
+from finch_core.ir.dtypes import BOOL, FLOAT64, INTP
+from finch_core.ir.expressions import (
     TRUE,
     Access,
     Buffer,
@@ -40,8 +39,9 @@ from finch_core.expressions import (
     Name,
     Var,
 )
+from finch_core.ir.verify import IllegalAssembly, check
 from finch_core.operators import Operator, by_promotion
-from finch_core.run_block import SITES
+from finch_core.testing.run_block import SITES
 
 F32 = np.dtype(np.float32)
 N, S, Q = Var("n", INTP), Var("s", FLOAT64), Var("q", INTP)

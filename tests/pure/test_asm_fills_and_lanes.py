@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.assembly_text import block_text
-from finch_core.builder import Builder, Names
-from finch_core.dtypes import FLOAT64, INTP
-from finch_core.expressions import Buffer, Load, Var, call, lift
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_text import block_text
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.dtypes import FLOAT64, INTP
+from finch_core.ir.expressions import Buffer, Load, Var, call, lift
+from finch_core.ir.strides import LONG_GATHER
+from finch_core.ir.typing import typed
 from finch_core.optimize import PASSES, optimize
-from finch_core.optimize.lanes import WORTHWHILE
-from finch_core.run_block import run_block
-from finch_core.strides import LONG_GATHER
-from finch_core.typing_pass import typed
+from finch_core.optimize.vector_reductions import WORTHWHILE
+from finch_core.testing.run_block import run_block
 
 X, Y, IDX = Buffer("x", FLOAT64), Buffer("y", FLOAT64, True), Buffer("idx", INTP)
 N, M = Var("n", INTP), Var("m", INTP)
@@ -41,7 +41,7 @@ def test_a_variable_assigned_once_is_its_value_from_there(b):
     size = b.var("size", 0)
     b.assign(size, N)
     b.fill(Y, 0, size, 1.0)
-    text = block_text(only("settled", typed(b.finish())))
+    text = block_text(only("copy_propagation", typed(b.finish())))
     assert "fill(y, 0, n, 1.0)" in text
 
 
@@ -51,7 +51,7 @@ def test_a_variable_assigned_twice_is_not_settled(b):
     b.assign(size, N + 1)
     b.fill(Y, 0, size, 1.0)
     block = typed(b.finish())
-    assert only("settled", block) is block
+    assert only("copy_propagation", block) is block
 
 
 def test_a_loop_that_stores_all_elements_takes_the_fill_over(b):
@@ -93,7 +93,7 @@ def summed(b, index, start=0):
 
 
 def test_a_contiguous_sum_gets_lanes(b):
-    text = block_text(only("lanes", summed(b, lambda j: j + 3)))
+    text = block_text(only("vector_reductions", summed(b, lambda j: j + 3)))
     assert "for j in range(0, n):  # lanes: " in text
 
 
@@ -102,29 +102,29 @@ def test_a_sum_that_is_known_to_be_short_stays_as_it_is(b):
     for stop in (WORTHWHILE - 1, WORTHWHILE):
         with b.for_("j", 0, stop) as j:
             b.assign(s, s + Load(X, j))
-    text = block_text(only("lanes", typed(b.finish())))
+    text = block_text(only("vector_reductions", typed(b.finish())))
     assert text.count("# lanes") == 1
 
 
 def test_a_sum_through_indices_stays_as_it_is(b):
     block = summed(b, lambda j: Load(IDX, j))
-    assert only("lanes", block) is block
+    assert only("vector_reductions", block) is block
 
 
 def test_a_sum_backwards_stays_as_it_is(b):
     block = summed(b, lambda j: lift(5) - j)
-    assert only("lanes", block) is block
+    assert only("vector_reductions", block) is block
 
 
 @pytest.mark.parametrize("index", [lambda j: Load(IDX, j), lambda j: lift(5) - j, lambda j: j * 2])
 def test_a_sum_through_indices_gets_indirect_lanes(b, index):
-    text = block_text(only("indirect", summed(b, index)))
+    text = block_text(only("gather_reductions", summed(b, index)))
     assert "for j in range(0, n):  # lanes: add s" in text
 
 
 def test_a_contiguous_sum_gets_no_indirect_lanes(b):
     block = summed(b, lambda j: j + 3)
-    assert only("indirect", block) is block
+    assert only("gather_reductions", block) is block
 
 
 def test_a_load_that_may_be_skipped_is_not_made_before(b):
@@ -133,7 +133,7 @@ def test_a_load_that_may_be_skipped_is_not_made_before(b):
         b.assign(s, s + call(prim.ifelse, Load(IDX, j) < M, Load(X, Load(IDX, j)), 0.0))
     b.store(Y, 0, s)
     block = typed(b.finish())
-    assert only("indirect", block) is block
+    assert only("gather_reductions", block) is block
 
 
 def test_indirect_lanes_pay_later(b):
@@ -141,11 +141,11 @@ def test_indirect_lanes_pay_later(b):
     for stop in (LONG_GATHER - 1, LONG_GATHER):
         with b.for_("j", 0, stop) as j:
             b.assign(s, s + Load(X, Load(IDX, j)))
-    text = block_text(only("indirect", typed(b.finish())))
+    text = block_text(only("gather_reductions", typed(b.finish())))
     assert text.count("# lanes") == 1
 
 
-@pytest.mark.parametrize("name", ["lanes", "indirect"])
+@pytest.mark.parametrize("name", ["vector_reductions", "gather_reductions"])
 def test_a_loop_that_stores_gets_no_lanes(b, name):
     with b.for_("j", 0, N) as j:
         b.store(Y, j, Load(X, Load(IDX, j)) + Load(X, j))
@@ -160,7 +160,7 @@ def test_a_sum_that_is_read_inside_gets_no_lanes(b):
         b.assign(t, t + s)
     b.store(Y, 0, t)
     block = typed(b.finish())
-    assert only("lanes", block) is block
+    assert only("vector_reductions", block) is block
 
 
 # -- fills of several dimensions, and in several pieces --------------------------------------

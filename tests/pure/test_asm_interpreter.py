@@ -6,16 +6,23 @@ import time
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.abi import DONE, MOVED
-from finch_core.builder import Builder, Names
-from finch_core.dtypes import SUPPORTED
-from finch_core.expressions import Buffer, Cast, Length, Load, Var, lift
-from finch_core.interpreter import Interpreter, backend
-from finch_core.interpreter_code import _FLOAT, _INT64, AssemblyFault, operator_code, plain, scalar
+from finch_core.interface.abi import DONE, MOVED
+from finch_core.ir import primitives as prim
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.dtypes import SUPPORTED
+from finch_core.ir.expressions import Buffer, Cast, Length, Load, Var, lift
+from finch_core.ir.typing import typed
 from finch_core.operators import operator
-from finch_core.run_block import kernel_of, run_block
-from finch_core.typing_pass import typed
+from finch_core.reference.closures import (
+    _FLOAT,
+    _INT64,
+    AssemblyFault,
+    operator_code,
+    plain,
+    scalar,
+)
+from finch_core.reference.interpreter import Interpreter, backend
+from finch_core.testing.run_block import kernel_of, run_block
 
 INT, F64, BOOL = np.dtype(np.int64), np.dtype(np.float64), np.dtype(bool)
 X, Y = Buffer("x", F64, True), Buffer("y", F64, True)

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from finch_core.abi import FAILED
-from finch_core.assembly import Block, For, While
-from finch_core.assembly_text import block_text
-from finch_core.builder import Builder, Names
-from finch_core.dtypes import BOOL, FLOAT64, INTP
-from finch_core.expressions import Buffer, Load, Var, lift
+from finch_core.interface.abi import FAILED
+from finch_core.ir.assembly import Block, For, While
+from finch_core.ir.assembly_text import block_text
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.dtypes import BOOL, FLOAT64, INTP
+from finch_core.ir.expressions import Buffer, Load, Var, lift
+from finch_core.ir.typing import typed
 from finch_core.optimize import PASSES, optimize
-from finch_core.run_block import run_block
-from finch_core.typing_pass import typed
+from finch_core.testing.run_block import run_block
 
 PTR, IDX = Buffer("A_ptr", INTP), Buffer("A_idx", INTP)
 VAL, X, Y = Buffer("A_val", FLOAT64), Buffer("x_val", FLOAT64), Buffer("y_val", FLOAT64, True)
@@ -35,14 +35,14 @@ def add(b, buffer, index, value):
 
 def only(name, block):
     """``block`` after the pass ``name`` and the removal of dead code."""
-    return optimize(block, disabled=ALL - {name, "dead"})
+    return optimize(block, disabled=ALL - {name, "dead_code"})
 
 
 def same(block, values, *names):
     """The text after the passes named (default: all); results before and after agree, and legally
     so, as the interpreter checks assembly. Switched off, the passes change nothing."""
     assert optimize(block, disabled=ALL) is block
-    new = optimize(block, disabled=ALL - set(names) - {"dead"} if names else ())
+    new = optimize(block, disabled=ALL - set(names) - {"dead_code"} if names else ())
     before, after = run_block(block, values), run_block(new, values)
     assert before[0] == after[0]
     for name, value in before[1].items():
@@ -94,7 +94,7 @@ def test_a_place_that_may_not_exist_is_guarded(b, n):
         add(b, Y, p, at(X, i))
     b.assign(p, 0)
     block = typed(b.finish())
-    text = same(block, {N: n, K: 1 if n else 99, X: [1, 2], Y: [7.0, 8.0]}, "promote")
+    text = same(block, {N: n, K: 1 if n else 99, X: [1, 2], Y: [7.0, 8.0]}, "scalar_promotion")
     assert "if 0 < n:\n    mut y_val_p: float64 = y_val[p]\n" in text
 
 
@@ -106,7 +106,7 @@ def test_a_while_loop_is_guarded_by_its_condition(b, n):
         b.assign(q, q + 1)
     b.assign(p, 0)
     block = typed(b.finish())
-    text = same(block, {N: n, K: 1 if n else 99, X: [1, 2], Y: [7.0, 8.0]}, "promote")
+    text = same(block, {N: n, K: 1 if n else 99, X: [1, 2], Y: [7.0, 8.0]}, "scalar_promotion")
     assert "if q < n:\n    mut y_val_p: float64 = y_val[p]\n    while" in text
 
 
@@ -122,7 +122,7 @@ def test_unless_it_is_accessed_before_or_after(b):
     with b.for_("i", 0, N) as i, b.if_(i < 1):
         add(b, Y, K, at(X, i))
     b.store(Y, K, at(Y, K) * 2.0)
-    text = same(typed(b.finish()), {N: 2, K: 0, X: [1, 2], Y: [7.0]}, "promote")
+    text = same(typed(b.finish()), {N: 2, K: 0, X: [1, 2], Y: [7.0]}, "scalar_promotion")
     assert text.startswith("mut y_val_k: float64 = y_val[k]\nfor i")
 
 
@@ -152,7 +152,7 @@ def test_other_accesses_of_the_buffer_prevent_promotion(b, spoil):
         spoil(b, i)
     block = typed(b.finish())
     same(block, {N: 2, X: [1, 2], Y: [7.0, 8.0]})
-    assert optimize(block, disabled=ALL - {"promote"}) is block
+    assert optimize(block, disabled=ALL - {"scalar_promotion"}) is block
 
 
 def test_an_index_that_the_loop_changes_is_not_promoted(b):
@@ -162,7 +162,7 @@ def test_an_index_that_the_loop_changes_is_not_promoted(b):
         b.assign(p, p + 1)
     block = typed(b.finish())
     same(block, {N: 2, X: [1, 2], Y: [7.0, 8.0]})
-    assert optimize(block, disabled=ALL - {"promote"}) is block
+    assert optimize(block, disabled=ALL - {"scalar_promotion"}) is block
 
 
 def test_a_failure_finds_what_was_written(b):
@@ -172,7 +172,7 @@ def test_a_failure_finds_what_was_written(b):
         with b.if_(i.eq(1)):
             b.fail(1, i)
     block = typed(b.finish())
-    text = same(block, {N: 3, X: [1, 2, 4], Y: [7.0]}, "promote")
+    text = same(block, {N: 3, X: [1, 2, 4], Y: [7.0]}, "scalar_promotion")
     assert "y_val[0] = y_val_0\n        fail(1, i)" in text
     assert run_block(optimize(block), {N: 3, X: [1, 2, 4], Y: [7.0]})[0] == FAILED + 1
 
@@ -195,7 +195,7 @@ def test_a_dirty_bit_in_a_straight_line_vanishes(b):
     b.assign(dirty, True)
     with b.if_(dirty):
         b.store(Y, 1, 2.0)
-    text = same(typed(b.finish()), {Y: [0.0, 0.0]}, "flags")
+    text = same(typed(b.finish()), {Y: [0.0, 0.0]}, "boolean_constants")
     assert text == "y_val[0] = 1.0\ny_val[1] = 2.0\n"
 
 
@@ -206,7 +206,7 @@ def test_branches_that_disagree_keep_the_test(b, n):
         b.assign(dirty, True)
     with b.if_(dirty):
         b.store(Y, 1, 2.0)
-    text = same(typed(b.finish()), {N: n, Y: [0.0, 0.0]}, "flags")
+    text = same(typed(b.finish()), {N: n, Y: [0.0, 0.0]}, "boolean_constants")
     assert "if dirty:" in text
 
 
@@ -219,7 +219,7 @@ def test_branches_that_agree_decide_it(b):
         b.assign(dirty, True)
     with b.if_(dirty.not_()):
         b.store(Y, 1, 2.0)
-    text = same(typed(b.finish()), {N: 1, Y: [0.0, 0.0]}, "flags")
+    text = same(typed(b.finish()), {N: 1, Y: [0.0, 0.0]}, "boolean_constants")
     assert text == "if n > 3:\n    y_val[0] = 1.0\n"
 
 
@@ -232,7 +232,7 @@ def test_a_loop_carries_flags_around(b, n):
         b.assign(seen, True)
     with b.if_(seen):
         b.store(Y, 1, 2.0)
-    text = same(typed(b.finish()), {N: n, Y: [0.0, 0.0]}, "flags")
+    text = same(typed(b.finish()), {N: n, Y: [0.0, 0.0]}, "boolean_constants")
     assert text.count("if seen:") == 2
     assert isinstance(i, Var)
 
@@ -250,7 +250,7 @@ def test_a_branch_that_breaks_does_not_join(b, n):
         b.assign(seen, True)
     with b.if_(seen):
         b.store(Y, 1, 2.0)
-    text = same(typed(b.finish()), {N: n, Y: [0.0, 0.0]}, "flags")
+    text = same(typed(b.finish()), {N: n, Y: [0.0, 0.0]}, "boolean_constants")
     assert "9.0" not in text
     assert "if seen" in text
 
@@ -260,7 +260,7 @@ def test_a_loop_that_is_never_entered_goes(b):
     b.assign(go, False)
     with b.while_(go):
         b.store(Y, 0, 1.0)
-    assert same(typed(b.finish()), {Y: [0.0]}, "flags") == ""
+    assert same(typed(b.finish()), {Y: [0.0]}, "boolean_constants") == ""
 
 
 def test_a_loop_on_a_flag_knows_it_inside(b):
@@ -269,7 +269,7 @@ def test_a_loop_on_a_flag_knows_it_inside(b):
         with b.if_(go):
             add(b, Y, 0, 1.0)
         b.assign(go, at(Y, 0) < 3.0)
-    text = same(typed(b.finish()), {N: 1, Y: [0.0]}, "flags")
+    text = same(typed(b.finish()), {N: 1, Y: [0.0]}, "boolean_constants")
     assert "if go" not in text
 
 
@@ -283,7 +283,7 @@ def test_scopes_that_share_a_name_stay_apart(b):
 
 
 def typed_let(var, value):
-    from finch_core.assembly import Let
+    from finch_core.ir.assembly import Let
 
     return Let(var, lift(value))
 
@@ -297,7 +297,7 @@ def test_the_end_of_a_range_is_read_once(b):
         with b.while_(p < at(PTR, i + 1)):
             add(b, Y, i, at(VAL, p))
             b.assign(p, p + 1)
-    text = same(typed(b.finish()), {**MATRIX, Y: [0, 0, 0]}, "invariant")
+    text = same(typed(b.finish()), {**MATRIX, Y: [0, 0, 0]}, "invariant_code_motion")
     assert "    A_ptr_i_1: int64 = A_ptr[i + 1]\n" in text
     assert "while p < A_ptr_i_1:" in text
 
@@ -308,7 +308,7 @@ def test_loads_of_what_may_not_exist_stay(b, n):
         add(b, Y, i, at(X, K))
     block = typed(b.finish())
     same(block, {N: n, K: 0 if n else 99, X: [5.0], Y: [1.0] * n})
-    assert only("invariant", block) is block
+    assert only("invariant_code_motion", block) is block
 
 
 def test_loads_of_what_is_stored_in_the_loop_stay(b):
@@ -316,7 +316,7 @@ def test_loads_of_what_is_stored_in_the_loop_stay(b):
         b.store(X, j, at(X, i) + 1.0)
     block = typed(b.finish())
     same(block, {N: 3, X: [1.0, 2.0, 3.0]})
-    assert only("invariant", block) is block
+    assert only("invariant_code_motion", block) is block
 
 
 def test_loads_that_a_turn_may_skip_stay(b):
@@ -327,14 +327,15 @@ def test_loads_that_a_turn_may_skip_stay(b):
             add(b, Y, j, at(X, i))
     block = typed(b.finish())
     same(block, {N: 3, X: [1.0, 2.0, 3.0], Y: [0.0] * 3})
-    assert only("invariant", block) is block
+    assert only("invariant_code_motion", block) is block
 
 
 def test_a_named_load_moves_with_its_name(b):
     with b.for_("i", 0, N) as i, b.for_("j", 0, N) as j:
         xi = b.let("xi", at(X, i))
         add(b, Y, j, xi * xi)
-    text = same(typed(b.finish()), {N: 3, X: [1.0, 2.0, 3.0], Y: [0.0] * 3}, "invariant")
+    data = {N: 3, X: [1.0, 2.0, 3.0], Y: [0.0] * 3}
+    text = same(typed(b.finish()), data, "invariant_code_motion")
     assert "    xi: float64 = x_val[i]\n    for j" in text
 
 
@@ -347,12 +348,12 @@ def test_what_nothing_reads_goes(b):
     b.let("end", chain + 1)
     with b.for_("i", 0, N):
         b.assign(unused, unused + 1)
-    assert same(typed(b.finish()), {N: 2, PTR: [0]}, "dead") == ""
+    assert same(typed(b.finish()), {N: 2, PTR: [0]}, "dead_code") == ""
 
 
 def test_what_the_tensor_keeps_stays(b):
     b.assign(K, K + 1)
-    assert same(typed(b.finish()), {K: 2}, "dead") == "k += 1\n"
+    assert same(typed(b.finish()), {K: 2}, "dead_code") == "k += 1\n"
 
 
 def test_aliases_and_constants_are_seen_through(b):
@@ -361,7 +362,7 @@ def test_aliases_and_constants_are_seen_through(b):
     third = b.var("third", second)
     zero = b.var("zero", 0)
     b.store(PTR, zero, third)
-    text = same(typed(b.finish()), {N: 2, PTR: [0]}, "dead")
+    text = same(typed(b.finish()), {N: 2, PTR: [0]}, "dead_code")
     assert text == "first: int64 = n + 1\nA_ptr[0] = first\n"
 
 
@@ -371,7 +372,7 @@ def test_a_snapshot_of_what_changes_is_no_alias(b):
     b.assign(count, count + 1)
     b.store(PTR, 0, old)
     b.store(PTR, 1, count)
-    same(typed(b.finish()), {N: 2, PTR: [0, 0]}, "dead")
+    same(typed(b.finish()), {N: 2, PTR: [0, 0]}, "dead_code")
 
 
 def test_functions_that_store_are_kept(b):
@@ -389,7 +390,7 @@ def test_functions_that_store_are_kept(b):
     b.let("ignored", b.invoke(write, PTR))
     b.let("unused", b.invoke(read, PTR))
     block = typed(b.finish())
-    from finch_core.typing_pass import typed_function
+    from finch_core.ir.typing import typed_function
 
     functions = tuple(map(typed_function, b.functions))
     new = optimize(block)

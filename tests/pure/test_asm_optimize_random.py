@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from finch_core.optimize import PASSES, optimize
-from finch_core.run_block import run_block
 from finch_core.testing.random_assembly import BUFFERS, SIZE, N, random_block
+from finch_core.testing.run_block import run_block
 
 ALL = {name for name, _ in PASSES}
 

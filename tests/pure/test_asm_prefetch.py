@@ -4,13 +4,13 @@ what is some way behind, if they follow one another and load from here and there
 import numpy as np
 import pytest
 
-from finch_core.assembly_text import block_text
-from finch_core.builder import Builder, Names
-from finch_core.dtypes import FLOAT64, INTP
-from finch_core.expressions import Buffer, Load, Var, lift
+from finch_core.ir.assembly_text import block_text
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.dtypes import FLOAT64, INTP
+from finch_core.ir.expressions import Buffer, Load, Var, lift
+from finch_core.ir.typing import typed
 from finch_core.optimize import PASSES, optimize
-from finch_core.run_block import run_block
-from finch_core.typing_pass import typed
+from finch_core.testing.run_block import run_block
 
 IDX, PTR, OUT = Buffer("idx", np.dtype(np.int32)), Buffer("ptr", INTP), Buffer("out", INTP)
 VAL = Buffer("val", FLOAT64)

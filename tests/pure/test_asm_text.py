@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.assembly import Argument, Kernel, Record, Slot
-from finch_core.assembly_text import block_text, expr_text, kernel_text
-from finch_core.builder import Builder, Names
-from finch_core.dtypes import FLOAT64, INTP, tuple_dtype
-from finch_core.expressions import (
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import Argument, Kernel, Record, Slot
+from finch_core.ir.assembly_text import block_text, expr_text, kernel_text
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.dtypes import FLOAT64, INTP, tuple_dtype
+from finch_core.ir.expressions import (
     Buffer,
     Call,
     Cast,
@@ -20,7 +20,7 @@ from finch_core.expressions import (
     Var,
     lift,
 )
-from finch_core.run_block import SITES
+from finch_core.testing.run_block import SITES
 
 A, B, C, T = (Var(name, INTP) for name in "abct")
 X, Y = Buffer("x", FLOAT64, True), Buffer("y", INTP)

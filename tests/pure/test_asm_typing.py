@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.assembly import (
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
     Argument,
     Assign,
     Block,
@@ -17,14 +17,14 @@ from finch_core.assembly import (
     Store,
     While,
 )
-from finch_core.assembly_check import check
-from finch_core.assembly_text import block_text, expr_text
-from finch_core.builder import Builder, Names
-from finch_core.dtypes import BOOL, FLOAT64, INTP, is_weak, tuple_dtype
-from finch_core.expressions import Buffer, Call, Cast, Index, Literal, Load, Var, lift
+from finch_core.ir.assembly_text import block_text, expr_text
+from finch_core.ir.builder import Builder, Names
+from finch_core.ir.dtypes import BOOL, FLOAT64, INTP, is_weak, tuple_dtype
+from finch_core.ir.expressions import Buffer, Call, Cast, Index, Literal, Load, Var, lift
+from finch_core.ir.typing import typed, typed_function, typed_kernel
+from finch_core.ir.verify import check
 from finch_core.operators import Operator, by_promotion, operator
-from finch_core.run_block import SITES, run_block
-from finch_core.typing_pass import typed, typed_function, typed_kernel
+from finch_core.testing.run_block import SITES, run_block
 
 F32, I32 = np.dtype(np.float32), np.dtype(np.int32)
 S, H, J, N = Var("s", F32), Var("h", FLOAT64), Var("i", I32), Var("n", INTP)

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import pytest
 
-from finch_core import sources
-from finch_core.backends import GROUP, Backends
-from finch_core.entry_points import EntryPoint
 from finch_core.errors import BackendError
+from finch_core.interface.discovery import EntryPoint
+from finch_core.runtime import sources
+from finch_core.runtime.backends import GROUP, Backends
 
 LOADED: list[str] = []
 

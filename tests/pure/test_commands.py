@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from finch_core import commands
+from finch_core import cli as commands
 from finch_core.__main__ import main
-from finch_core.backends import GROUP, Backends, backend
-from finch_core.entry_points import EntryPoint
+from finch_core.interface.discovery import EntryPoint
 from finch_core.plugins import Hub
+from finch_core.runtime.backends import GROUP, Backends, backend
 
 
 class Nothing:
@@ -74,7 +74,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def installed(**functions: str) -> Backends:
     sys.modules["commands_under_test"] = sys.modules[__name__]
-    entries = {"interpreter": "finch_core.interpreter:backend"}
+    entries = {"interpreter": "finch_core.reference.interpreter:backend"}
     entries |= {name: f"commands_under_test:{function}" for name, function in functions.items()}
     return Backends([EntryPoint(name, value, GROUP) for name, value in entries.items()])
 

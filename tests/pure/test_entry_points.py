@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from finch_core import entry_points
-from finch_core.entry_points import EntryPoint, installed
+from finch_core.interface import discovery as entry_points
+from finch_core.interface.discovery import EntryPoint, installed
 
 PLUGINS = "finch.plugins"
 
@@ -140,7 +140,7 @@ def test_what_is_found_is_loaded() -> None:
 def test_the_common_case_does_without_the_library() -> None:
     program = (
         "import sys; from finch_core.plugins import hub; hub(); "
-        "from finch_core.backends import backends; backends().installed; "
+        "from finch_core.runtime.backends import backends; backends().installed; "
         "sys.exit('importlib.metadata' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finch_core import primitives as prim
-from finch_core.dtypes import BOOL, SUPPORTED, concrete, is_weak, same, tuple_dtype, type_of
-from finch_core.expressions import Call, Expr, Index, Literal, Var, call, cast, lift, zero_of
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import BOOL, SUPPORTED, concrete, is_weak, same, tuple_dtype, type_of
+from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, cast, lift, zero_of
+from finch_core.ir.python_code import evaluate
+from finch_core.ir.rewrite import rewrite_expr
 from finch_core.operators import Operator, literal_value, operator
-from finch_core.reference_code import evaluate
-from finch_core.rewrite import rewrite_expr
 from finch_core.testing.operands import operator_names
 
 INTEGERS = [dtype for dtype in SUPPORTED if dtype.kind in "biu"]

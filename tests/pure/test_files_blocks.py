@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finch_core import text_tables
 from finch_core.errors import FormatError
-from finch_core.files import Coordinates, parse
+from finch_core.io import text_tables
+from finch_core.io.files import Coordinates, parse
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 RNG = np.random.default_rng(8)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.files import parse
+from finch_core.io.files import parse
 
 
 def test_indices_count_from_one_and_the_shape_is_the_smallest(tmp_path: Path) -> None:

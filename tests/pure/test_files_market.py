@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.files import Coordinates, parse
+from finch_core.io.files import Coordinates, parse
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from finch_core.errors import FormatError
-from finch_core.files import Coordinates, parse
+from finch_core.io.files import Coordinates, parse
 
 
 def test_npy(tmp_path: Path) -> None:

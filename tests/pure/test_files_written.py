@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.files import WRITERS, Content, Coordinates, parse
+from finch_core.io.files import WRITERS, Content, Coordinates, parse
 
 
 def listed(array: Any, fill: Any = 0) -> Coordinates:

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from finch_core import functions
-from finch_core.expressions import Call, Literal, Name
-from finch_core.functions import (
+from finch_core.frontend import functions
+from finch_core.frontend.functions import (
     choose,
     follow,
     freeze,
@@ -18,11 +17,12 @@ from finch_core.functions import (
     thaw,
     walk,
 )
-from finch_core.missing_value import MissingType, coalesce, missing
+from finch_core.frontend.user_operators import define_operator
+from finch_core.ir.expressions import Call, Literal, Name
+from finch_core.ir.missing import MissingType, coalesce, missing
+from finch_core.ir.primitives import add, mul
+from finch_core.ir.python_code import evaluate
 from finch_core.operators import operator
-from finch_core.primitives import add, mul
-from finch_core.reference_code import evaluate
-from finch_core.user_operators import define_operator
 
 
 def test_plain_meanings():

@@ -7,11 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from finch_core import primitives as prim
-from finch_core.dtypes import BOOL
-from finch_core.expressions import Access, Call, Cast, Index, Literal, Modified, Name
 from finch_core.frontend import parse
-from finch_core.functions import (
+from finch_core.frontend.functions import (
     choose,
     coalesce,
     follow,
@@ -24,7 +21,10 @@ from finch_core.functions import (
     thaw,
     walk,
 )
-from finch_core.notation import Declare, Define, Extent, Loop, Sequential, Sieve, Update
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import BOOL
+from finch_core.ir.expressions import Access, Call, Cast, Index, Literal, Modified, Name
+from finch_core.ir.program import Declare, Define, Extent, Loop, Sequential, Sieve, Update
 
 alpha = 2.0
 weights = np.ones(3)

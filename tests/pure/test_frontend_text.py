@@ -6,14 +6,14 @@ import numpy as np  # noqa: F401 - what "np.sqrt" in a text means
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finch_core import primitives as prim
-from finch_core.expressions import Access, Call, Literal, Name
 from finch_core.frontend.context import Context
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.source import read_source
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Literal, Name
+from finch_core.ir.program_text import expression_text
 from finch_core.operators import operator, operators
-from finch_core.program_text import expression_text
 
 BINARY = [op for op in operators() if op.symbol] + [operator("min"), operator("max")]
 UNARY = [prim.neg, prim.invert, prim.not_, operator("sqrt")]

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import Tensor, interpreter, kernel
+from finch_core import Tensor, kernel
+from finch_core.reference import interpreter
 from finch_levels import Element, Scalar, SparseBlockList, SparseList
 
 N = 4096

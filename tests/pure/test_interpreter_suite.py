@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from finch_core.interpreter import Interpreter
+from finch_core.reference.interpreter import Interpreter
 from finch_core.testing import BackendSuite
 
 

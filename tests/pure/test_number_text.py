@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core.number_text import NotANumber, Words
+from finch_core.io.number_text import NotANumber, Words
 
 FLOAT, INT, UNSIGNED = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.uint64)
 RNG = np.random.default_rng(5)

@@ -8,9 +8,9 @@ import pytest
 
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.frontend import parse
-from finch_core.functions import choose, maxby, minby
-from finch_core.missing_value import coalesce, missing
-from finch_core.reference import run
+from finch_core.frontend.functions import choose, maxby, minby
+from finch_core.ir.missing import coalesce, missing
+from finch_core.reference.run import run
 
 PAIR = np.dtype([("f0", "f8"), ("f1", "i8")], align=True)
 rng = np.random.default_rng(7)

@@ -16,21 +16,16 @@ from semantics_support import (
     value,
 )
 
-from finch_core import lowering, rewrite
-from finch_core import primitives as prim
-from finch_core.assembly import Block
-from finch_core.assembly_text import block_text
-from finch_core.binding import BoundTensor, bind_level
-from finch_core.builder import Names
-from finch_core.context import Context
-from finch_core.dtypes import FLOAT64
-from finch_core.expressions import Access, Literal, Load, Name, lift
-from finch_core.looplets import (
-    Lookup,
-    Run,
-)
-from finch_core.lowering import FinchRules
-from finch_core.notation import (
+from finch_core.interface.context import Context
+from finch_core.interface.tensorlike import BoundTensor, bind_level
+from finch_core.ir import primitives as prim
+from finch_core.ir import rewrite
+from finch_core.ir.assembly import Block
+from finch_core.ir.assembly_text import block_text
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import FLOAT64
+from finch_core.ir.expressions import Access, Literal, Load, Name, lift
+from finch_core.ir.program import (
     Declare,
     Define,
     Extent,
@@ -41,7 +36,13 @@ from finch_core.notation import (
     Thaw,
     Update,
 )
-from finch_core.simplify import Simplifier
+from finch_core.looplets import (
+    Lookup,
+    Run,
+)
+from finch_core.lower import statements as lowering
+from finch_core.lower.statements import FinchRules
+from finch_core.symbolic.simplifier import Simplifier
 from finch_levels import Dense, Element, SparseList
 
 

@@ -19,11 +19,15 @@ from semantics_support import (
     value,
 )
 
-from finch_core import lowering
-from finch_core import primitives as prim
-from finch_core.assembly_text import expr_text
-from finch_core.dtypes import FLOAT64, INTP
-from finch_core.expressions import Access, Buffer, Index, Load, Var, lift
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_text import expr_text
+from finch_core.ir.dtypes import FLOAT64, INTP
+from finch_core.ir.expressions import Access, Buffer, Index, Load, Var, lift
+from finch_core.ir.program import (
+    Extent,
+    Loop,
+    Update,
+)
 from finch_core.level import Mode
 from finch_core.looplets import (
     AcceptRun,
@@ -38,11 +42,7 @@ from finch_core.looplets import (
     Thunk,
 )
 from finch_core.looplets.lookup import each_index
-from finch_core.notation import (
-    Extent,
-    Loop,
-    Update,
-)
+from finch_core.lower import statements as lowering
 
 
 def stepper(kind=Stepper, tail=ZERO, bound=N, seek="search"):

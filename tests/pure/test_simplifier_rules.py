@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import from_dtype
 
-from finch_core import primitives as prim
-from finch_core.algebra import RULES, Rule
-from finch_core.bounds import OutOfRange
-from finch_core.dtypes import BOOL, concrete, tuple_dtype
-from finch_core.expressions import (
+from finch_core.frontend.functions import choose, coalesce
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import BOOL, concrete, tuple_dtype
+from finch_core.ir.expressions import (
     FALSE,
     TRUE,
     Call,
@@ -31,10 +30,11 @@ from finch_core.expressions import (
     fold_literals,
     zero_of,
 )
-from finch_core.functions import choose, coalesce
-from finch_core.missing_value import Missing
+from finch_core.ir.missing import Missing
+from finch_core.lower.bounds import OutOfRange
 from finch_core.operators import Operator, cast_value, operator, operators
-from finch_core.simplify import Simplifier
+from finch_core.symbolic.algebra import RULES, Rule
+from finch_core.symbolic.simplifier import Simplifier
 
 KINDS = "biufc"
 Build = Callable[..., Expr]

@@ -10,7 +10,7 @@ import pytest
 
 from finch_core import Tensor, kernel
 from finch_core.looplets.invariant import LOOP_RULES
-from finch_core.simplify import STATEMENT_RULES
+from finch_core.symbolic.simplifier import STATEMENT_RULES
 from finch_levels import Dense, Element, RunList, Scalar, SparseList
 
 VECTOR, LIST = Dense(Element(0.0)), SparseList(Element(0.0))

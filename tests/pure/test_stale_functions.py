@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from finch_core import _, kernel
-from finch_core.user_operators import define_operator
+from finch_core.frontend.user_operators import define_operator
 
 NOTEBOOK = """
 import helpers
 from finch_core import _, kernel
-from finch_core.user_operators import define_operator
+from finch_core.frontend.user_operators import define_operator
 
 CUBE = helpers.cube
 

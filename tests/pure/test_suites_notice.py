@@ -6,10 +6,10 @@ import attrs
 import numpy as np
 import pytest
 
-from finch_core.assembly import Block, Fill, If, Kernel, Statement
-from finch_core.assembly_rewrite import with_blocks
 from finch_core.errors import FormatError
-from finch_core.interpreter import InterpretedKernel, Interpreter
+from finch_core.ir.assembly import Block, Fill, If, Kernel, Statement
+from finch_core.ir.assembly_rewrite import with_blocks
+from finch_core.reference.interpreter import InterpretedKernel, Interpreter
 from finch_core.testing import BackendSuite, Example, LevelSuite, View, WrapperSuite
 from finch_levels import SparseList
 from finch_wrappers import offset

@@ -53,7 +53,7 @@ def test_a_traceback_ends_in_the_line_of_the_kernel(call, args, line):
         _error, frames = frames_of(call, *args)
         assert [name for name, _line in frames] == [
             "test_tracebacks.py",
-            "kernels.py",
+            "kernel.py",
             "test_tracebacks.py",
         ]
         assert frames[-1][1] == line

@@ -67,8 +67,8 @@ def test_observers_see_the_stages_in_order():
 
 
 def test_rules_of_a_kernel_are_applied_and_kept_off_the_disk():
-    from finch_core.expressions import Literal
-    from finch_core.simplify import Rule
+    from finch_core.ir.expressions import Literal
+    from finch_core.symbolic.simplifier import Rule
 
     def halve(call):
         return Literal(7.0, float) if any(a == Literal(2, int) for a in call.args) else None

@@ -11,9 +11,9 @@ import pytest
 from finch_backend_llvm import backend
 from finch_backend_llvm.compiler import LlvmBackend
 
-from finch_core.abi import DONE
-from finch_core.assembly import Assign
 from finch_core.errors import BackendError
+from finch_core.interface.abi import DONE
+from finch_core.ir.assembly import Assign
 from finch_core.testing import Bench
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from finch_backend_llvm.compiler import LlvmBackend
 
-from finch_core import primitives as prim
-from finch_core.abi import DONE
-from finch_core.assembly import Assign, For
-from finch_core.expressions import Call, Load
+from finch_core.interface.abi import DONE
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import Assign, For
+from finch_core.ir.expressions import Call, Load
 from finch_core.testing import BackendSuite, Bench
 from finch_core.testing.bench import block, n, var
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.dtypes import INTP
 from finch_core.errors import FormatError
-from finch_core.expressions import Expr, Literal, Load, call
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Expr, Literal, Load, call
 from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
 from finch_core.looplets import Jumper, Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
+from finch_core.looplets.routines import append_position, require_width
 from finch_core.operators import operator
 from finch_core.plugins import hookimpl
-from finch_core.routines import append_position, require_width
-from finch_core.validation import check_pointers
+from finch_core.runtime.validation import check_pointers
 
 if TYPE_CHECKING:
-    from finch_core.binding import BoundLevel, Fiber
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 WORD = np.dtype(np.uint64)
 ONE = Literal(np.uint64(1), WORD)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.affine import Scope
-from finch_core.binding import Constant, TensorLike
-from finch_core.dtypes import BOOL
 from finch_core.errors import FormatError
-from finch_core.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var, lift
+from finch_core.interface.signatures import ImplicitSignature, implicit_signature
+from finch_core.interface.tensorlike import Constant, TensorLike
+from finch_core.ir.dtypes import BOOL
+from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var, lift
+from finch_core.ir.program import Extent
 from finch_core.level import Mode
 from finch_core.looplets import Looplet, Part, Phase, Run, Sequence, Stepper, Thunk
-from finch_core.notation import Extent
 from finch_core.operators import operator
 from finch_core.plugins import hookimpl
-from finch_core.signatures import ImplicitSignature, implicit_signature
+from finch_core.symbolic.affine import Scope
 
 if TYPE_CHECKING:
-    from finch_core.context import Context
+    from finch_core.interface.context import Context
 
 FAR = 2**62
 """Further than any index."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from finch_core.defined_operators import operator_from
-from finch_core.dtypes import FLOAT64, concrete
-from finch_core.expressions import Expr, call
+from finch_core.ir.defined_operators import operator_from
+from finch_core.ir.dtypes import FLOAT64, concrete
+from finch_core.ir.expressions import Expr, call
 from finch_core.operators import Operator, operator
 from finch_core.plugins import hookimpl
 

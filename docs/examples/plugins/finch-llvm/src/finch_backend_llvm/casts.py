@@ -7,7 +7,7 @@ from llvmlite import ir
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.complexes import pair, parts
 from finch_backend_llvm.values import INT32, INT64, DType, Value, real_dtype, value_type
-from finch_core.dtypes import is_tuple, tuple_fields
+from finch_core.ir.dtypes import is_tuple, tuple_fields
 
 
 def cast(c: Code, value: Value, source: DType, target: DType) -> Value:

@@ -11,8 +11,8 @@ import attrs
 
 from finch_backend_llvm import cache as disk
 from finch_backend_llvm.cache import Stored
-from finch_core.assembly import Kernel
 from finch_core.errors import BackendError
+from finch_core.ir.assembly import Kernel
 
 if TYPE_CHECKING:  # LLVM is loaded when it is used, so that a failure of that can be told
     from pathlib import Path

@@ -12,7 +12,7 @@ from finch_backend_llvm import floats
 from finch_backend_llvm.code import FALSE, Code
 from finch_backend_llvm.floats import is_nan, magnitude, number
 from finch_backend_llvm.values import DOUBLE, DType, Value, real_dtype
-from finch_core.dtypes import COMPLEX128
+from finch_core.ir.dtypes import COMPLEX128
 
 Rule = Callable[..., Value]
 PAIR = ir.LiteralStructType([DOUBLE, DOUBLE])

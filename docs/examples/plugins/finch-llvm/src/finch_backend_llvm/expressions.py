@@ -13,10 +13,10 @@ from finch_backend_llvm.code import FALSE, TRUE, Code, integer
 from finch_backend_llvm.operators import apply
 from finch_backend_llvm.scope import Memory, Variable
 from finch_backend_llvm.values import INT64, Value
-from finch_core.assembly import Function
-from finch_core.dtypes import concrete
 from finch_core.errors import BackendError
-from finch_core.expressions import (
+from finch_core.ir.assembly import Function
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import (
     Buffer,
     Call,
     Cast,

@@ -10,8 +10,8 @@ from llvmlite import ir
 
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.values import DType, Value
+from finch_core.ir.primitives import PRIMITIVES
 from finch_core.operators import operator
-from finch_core.primitives import PRIMITIVES
 
 Rule = Callable[..., Value]
 

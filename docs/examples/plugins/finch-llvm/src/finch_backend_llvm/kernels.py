@@ -17,10 +17,10 @@ from finch_backend_llvm.machine import ENTRY
 from finch_backend_llvm.scope import Memory, Variable
 from finch_backend_llvm.statements import Statements
 from finch_backend_llvm.values import BIT, DOUBLE, INT64, POINTER, Value, value_type
-from finch_core.abi import FAILED
-from finch_core.assembly import Argument, Function, Kernel, Record, Slot
-from finch_core.dtypes import INTP, Type, concrete
-from finch_core.expressions import Buffer, Var
+from finch_core.interface.abi import FAILED
+from finch_core.ir.assembly import Argument, Function, Kernel, Record, Slot
+from finch_core.ir.dtypes import INTP, Type, concrete
+from finch_core.ir.expressions import Buffer, Var
 
 _INT64, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
 

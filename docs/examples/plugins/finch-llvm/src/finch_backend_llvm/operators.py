@@ -10,8 +10,8 @@ from llvmlite import ir
 from finch_backend_llvm import complexes, floats, integers
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.values import DType, Value, value_type
-from finch_core.dtypes import is_tuple, tuple_fields
 from finch_core.errors import BackendError
+from finch_core.ir.dtypes import is_tuple, tuple_fields
 
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _RULES: dict[str, dict[str, Any]] = {

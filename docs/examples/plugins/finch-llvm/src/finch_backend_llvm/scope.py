@@ -9,8 +9,8 @@ import attrs
 
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.values import DType, Tag, Value, no_tag
-from finch_core.assembly import Kernel, Record
-from finch_core.expressions import Buffer, Expr, Overlaps
+from finch_core.ir.assembly import Kernel, Record
+from finch_core.ir.expressions import Buffer, Expr, Overlaps
 
 
 @attrs.frozen(eq=False)

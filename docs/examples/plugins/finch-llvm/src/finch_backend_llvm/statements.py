@@ -13,7 +13,8 @@ from finch_backend_llvm.code import Code, integer
 from finch_backend_llvm.expressions import Expressions
 from finch_backend_llvm.scope import Variable
 from finch_backend_llvm.values import BIT, INT64, POINTER, Value
-from finch_core.assembly import (
+from finch_core.errors import BackendError
+from finch_core.ir.assembly import (
     OUT_OF_MEMORY,
     Assign,
     Block,
@@ -33,8 +34,7 @@ from finch_core.assembly import (
     Store,
     While,
 )
-from finch_core.errors import BackendError
-from finch_core.expressions import Call
+from finch_core.ir.expressions import Call
 
 LARGEST = 2**63 - 1
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from finch_core.dtypes import Type, concrete, is_tuple, tuple_fields
+from finch_core.ir.dtypes import Type, concrete, is_tuple, tuple_fields
 
 DType = np.dtype[Any]
 Value = Any

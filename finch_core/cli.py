@@ -1,0 +1,168 @@
+"""The commands of ``python -m finch_core``: the state of the house, as plain lines of text.
+
+Each command gives its lines and whether all is well; ``__main__`` prints them.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import BackendError, FinchError
+from finch_core.interface.abi import CONTROL_WORDS
+from finch_core.interface.plugin_records import DISTRIBUTION, Entry
+from finch_core.interface.plugins import hub
+from finch_core.records import frozen
+from finch_core.runtime.backends import Backends, backends
+
+
+@frozen
+class Report:
+    """What a command has to say, and whether all is well."""
+
+    lines: tuple[str, ...]
+    well: bool = True
+
+
+# -- plugins ----------------------------------------------------------------------------------
+
+
+def plugins() -> Report:
+    """Every plugin: its distribution and version, what it registers or why it failed."""
+    entries = hub().report()
+    failed = [entry for entry in entries if entry.failure]
+    heads = [(e.name, f"{e.distribution} {e.version}", _told(e)) for e in entries]
+    lines = [*_table(heads), "", f"{_count(len(entries), 'plugin')}, {len(failed)} failed"]
+    return Report(tuple(lines), not failed)
+
+
+def _told(entry: Entry) -> str:
+    if entry.failure:
+        return f"FAILED: {entry.failure}"
+    return ", ".join(entry.registers) or "(observes)"
+
+
+def _table(rows: list[tuple[str, str, str]]) -> Iterator[str]:
+    """Rows in columns; the last column is as wide as it is."""
+    widths = [max((len(row[k]) for row in rows), default=0) for k in range(2)]
+    for name, owner, told in rows:
+        yield f"{name:<{widths[0]}}  {owner:<{widths[1]}}  {told}"
+
+
+# -- doctor -----------------------------------------------------------------------------------
+
+
+def doctor(installed: Backends | None = None) -> Report:
+    """Versions, backends and which is chosen and why, plugins that failed, and a kernel that is
+    compiled, not taken from a cache, and run."""
+    found = backends() if installed is None else installed
+    chosen = _choice(found)
+    parts = [_versions(), _backends(found), chosen, _plugins()]
+    if chosen.well:
+        parts.append(_trial(found))
+    lines = tuple(line for part in parts for line in part.lines)
+    return Report(lines, all(part.well for part in parts))
+
+
+def _versions() -> Report:
+    try:
+        own = metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        own = "(not installed)"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return Report((f"{DISTRIBUTION} {own}, {python}, numpy {np.__version__}",))
+
+
+def _backends(found: Backends) -> Report:
+    return Report(tuple(line for name in found.installed for line in _backend(found, name)))
+
+
+def _backend(found: Backends, name: str) -> Iterator[str]:
+    """A backend: whether it works here, and what it says of itself."""
+    try:
+        backend = found.load(name)
+    except BackendError as error:
+        yield f"backend {name!r}: broken: {error.message}"
+        return
+    try:
+        reason = backend.available()
+    except BackendError as error:
+        reason = error.message
+    yield f"backend {name!r}: " + (f"not available: {reason}" if reason else "available")
+    for key, value in backend.describe().items():
+        yield f"  {key}: {value}"
+
+
+def _choice(found: Backends) -> Report:
+    try:
+        choice = found.choose()
+    except BackendError as error:
+        return Report((f"chosen: none: {error}",), False)
+    refused = (f"  not taken: {reason}" for reason in choice.refused)
+    return Report((f"chosen: {choice.backend.name!r}: {choice.reason}", *refused))
+
+
+def _plugins() -> Report:
+    report = plugins()
+    failed = (f"  {e.name} ({e.distribution} {e.version}): {e.failure}" for e in hub().report()
+              if e.failure)  # fmt: skip
+    return Report((f"plugins: {report.lines[-1]}", *failed), report.well)
+
+
+def _sum(s: Any, x: Any) -> Any:
+    for i in range(4):
+        s[()] += x[i]
+
+
+def _trial(found: Backends) -> Report:
+    """The sum of four numbers, compiled afresh and run on the backend that is chosen."""
+    from finch_core.runtime.convert import asarray
+    from finch_core.runtime.kernel import kernel
+
+    s, x = np.zeros(()), np.arange(4.0)
+    try:
+        backend = found.choose().backend
+        lowered = kernel(_sum).lower(s, x)
+        started = time.perf_counter()
+        compiled = backend.compile(lowered.kernel)
+        seconds = time.perf_counter() - started
+        control, tensors = np.zeros(CONTROL_WORDS, np.int64), [asarray(s), asarray(x)]
+        status = compiled(control.ctypes.data, *(word for t in tensors for word in t.words()))
+    except FinchError as error:
+        return Report((f"kernel: failed: {error}",), False)
+    if status != 0 or s[()] != 6:
+        return Report((f"kernel: wrong: status {status}, the sum of 0 to 3 is {s[()]}",), False)
+    return Report((f"kernel: compiled in {seconds:.2f} s, and its result is right",))
+
+
+# -- the cache --------------------------------------------------------------------------------
+
+
+def clear_cache(installed: Backends | None = None) -> Report:
+    """Have every backend that keeps kernels on disk forget them."""
+    found = backends() if installed is None else installed
+    reports = [_clear(found, name) for name in found.installed]
+    return Report(tuple(r.lines[0] for r in reports if r.lines), all(r.well for r in reports))
+
+
+def _clear(found: Backends, name: str) -> Report:
+    try:
+        backend = found.load(name)
+        removed = backend.clear_cache()
+        if removed is None:
+            return Report(())
+        return Report((f"backend {name!r}: {_count(removed, 'file')} removed",))
+    except (BackendError, OSError) as error:
+        return Report((f"backend {name!r}: not cleared: {error}",), False)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+__all__ = ["Report", "clear_cache", "doctor", "plugins"]

@@ -1,0 +1,68 @@
+"""Operators that a Python function of scalars defines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from finch_core.frontend.inlining import Template, expression_of
+from finch_core.ir.defined_operators import operator_from
+from finch_core.ir.expressions import Expr
+from finch_core.ir.operators import cast_value
+
+
+def define_operator(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    commutative: bool = False,
+    associative: bool = False,
+    idempotent: bool = False,
+    identity: Any = None,
+    annihilator: Any = None,
+) -> Any:
+    """The operator that a Python function of scalars defines, with its algebra.
+
+    The function is inlined (see ``frontend.inlining``) when first compiled, where
+    ``KernelSyntaxError`` says what cannot be. ``identity`` and ``annihilator`` are values, or
+    functions from a dtype to the value. Without ``function`` it is a decorator. The operator is not
+    registered: a kernel finds it under the name it is bound to, and a plugin's
+    ``finch_operators`` returns it.
+    """
+    if function is None:
+        return partial(
+            define_operator, name=name, commutative=commutative, associative=associative,
+            idempotent=idempotent, identity=identity, annihilator=annihilator,
+        )  # fmt: skip
+    target: Callable[..., Any] = function
+    return operator_from(
+        name or target.__name__, _Inlined(target), python=(target,),
+        commutative=commutative, associative=associative, idempotent=idempotent,
+        identity=_value_function(identity), annihilator=_value_function(annihilator),
+    )  # fmt: skip
+
+
+class _Inlined:
+    """What a Python function means, as its text and the functions that it calls are now."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._template: Template | None = None
+
+    def template(self) -> Template:
+        found = self._template
+        if found is None or not found.seen.holds():
+            found = self._template = expression_of(self._function)
+        return found
+
+    def __call__(self, *args: Expr) -> Expr:
+        return self.template()(*args)
+
+
+def _value_function(value: Any) -> Callable[[np.dtype[Any]], Any] | None:
+    if value is None or callable(value):
+        return value  # type: ignore[no-any-return]
+    return lambda dtype: cast_value(value, dtype)

@@ -1,0 +1,1 @@
+"""What plugins implement and are held to: levels, tensor-likes, the context that they emit into."""

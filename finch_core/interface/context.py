@@ -1,0 +1,254 @@
+"""The lowering context: emits assembly, and knows what is known while doing so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from finch_core.errors import FinchError, OutOfMemory, Span
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Let, Site, Statement
+from finch_core.ir.builder import Builder, Names, conditional, negation
+from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, lift
+from finch_core.ir.program import Extent, Stmt
+from finch_core.symbolic.prover import Prover, balanced, split
+from finch_core.symbolic.simplifier import Simplifier
+
+T = TypeVar("T")
+
+
+class Lowering(Protocol):
+    """The rules by which statements and regions of loops are emitted."""
+
+    def statement(self, ctx: Context, stmt: Stmt) -> None: ...
+    def region(self, ctx: Context, region: Any) -> None: ...
+
+
+class Thawed(Protocol):
+    """A tensor whose updates must end before a kernel may be left."""
+
+    def freeze_before_failure(self, ctx: Context) -> None: ...
+
+
+class Context(Builder):
+    """What formats, wrappers and looplets emit into.
+
+    Beside the emission of ``Builder`` it has the extent prover (``prover``), the simplifier, the
+    sites at which the kernel may fail, ``cursors``: for each stepper's position variable the
+    index that it is known to stand at (None: unknown), and ``fitting``: the indices whose loops lie
+    within a dimension.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        simplifier: Simplifier,
+        *,
+        lowering: Lowering,
+        strict: bool = False,
+        constants: Iterable[Var] = (),
+        fitting: Iterable[tuple[Index, Extent]] = (),
+        disabled: Container[str] = (),
+        checked: bool = False,
+    ) -> None:
+        super().__init__(names, constants)
+        self.prover = Prover(ranges="ranges" not in disabled)
+        self.strict = strict
+        self._disabled = disabled
+        self.checked = checked
+        """Whether the kernel asks what compiled code takes for granted of looplets."""
+        self.fitting = frozenset(fitting)
+        self.settled: frozenset[Expr] = frozenset()
+        """Dimensions that every declaration sets to one value, which never changes."""
+        self.dimensions: set[Var] = set()
+        """The dimensions of tensors: none is longer than ``MOST_INDICES``."""
+        self.cursors: dict[Var, Expr | None] = {}
+        self.merging: dict[Hashable, int] = {}
+        """The operands that loops around have cases for, and how many (``looplets/cases.py``)."""
+        self.sites: list[Site] = [
+            Site(
+                OutOfMemory,
+                "memory ran out while a tensor was growing",
+                hint="what was declared is empty; compute less at a time, or in narrower dtypes",
+            ),
+        ]
+        assert OUT_OF_MEMORY == 0
+        self.thawed: tuple[Thawed, ...] = ()
+        self.spans: dict[Any, Span | None] = {}
+        """Where the program writes a tensor, for messages."""
+        self._simplifier = simplifier
+        self._lowering = lowering
+        self._slots = 0
+
+    def allows(self, rule: str) -> bool:
+        """Whether a rule that only makes code better is switched on."""
+        return rule not in self._disabled
+
+    # -- expressions --------------------------------------------------------------------
+
+    def lift(self, value: Any) -> Expr:
+        return lift(value)
+
+    def ifelse(self, cond: Any, yes: Any, no: Any) -> Expr:
+        """``yes if cond else no``; only the one that is needed is evaluated."""
+        cond = self.prover.decide(lift(cond))
+        if isinstance(cond, Literal):
+            return lift(yes if cond.value else no)
+        return call(prim.ifelse, cond, yes, no)
+
+    def unchanging(self, value: Expr) -> bool:
+        """Whether ``value`` is a variable that never changes, or a constant, plus a constant."""
+        atom, _ = split(value)
+        return isinstance(atom, Literal) or self.is_constant(atom)
+
+    def bind(self, name: str, value: Expr) -> Expr:
+        """``value`` as something cheap to repeat: itself if it is a variable or a variable plus a
+        constant, else a new variable that the prover knows the meaning of."""
+        atom, offset = split(value)
+        if isinstance(atom, (Var, Literal)) and (
+            isinstance(atom, Literal) or self.is_constant(atom)
+        ):
+            return value
+        if isinstance(atom, Var):  # mutable: keep what it is now
+            return self.let(name, atom) + offset
+        var = self.let(name, value)
+        self.prover.define(var, value)
+        return var
+
+    def bind_stop(self, name: str, value: Expr) -> Expr:
+        """``bind`` for the end of a step: named after its last index, where it is that plus one."""
+        if isinstance(value, Call) and value.op is prim.minimum_:
+            parts = [split(arg) for arg in _flatten(value)]
+            offsets = {offset for _, offset in parts}
+            if offsets == {1}:
+                least = parts[0][0]
+                for atom, _ in parts[1:]:
+                    least = least.min(atom)
+                var = self.let(name, least)
+                self.prover.define(var, least)
+                return var + 1
+        return self.bind(f"{name}_stop", value)
+
+    def simplify(self, stmt: Stmt) -> Stmt:
+        return self._simplifier.stmt(stmt)
+
+    def fresh_slot(self) -> int:
+        """A number for a new slot."""
+        self._slots += 1
+        return self._slots
+
+    def look(self, make: Callable[[], T]) -> T:
+        """``make()``, which is only looked at: nothing is emitted, and no name taken."""
+        names, self.names = self.names, self.names.copy()
+        try:
+            with self.block(), self.prover.assuming():
+                return make()
+        finally:
+            self.names = names
+
+    # -- control ------------------------------------------------------------------------
+
+    def under(self, cond: Expr, emit: Callable[[], T]) -> T:
+        """``emit()`` in an ``if cond``. Its variables can be named behind it, where they are zero
+        unless ``cond`` held."""
+        if isinstance(cond, Literal) and cond.value:
+            return emit()
+        with self.block() as statements, self.prover.assuming(cond):
+            result = emit()
+        body: list[Statement] = []
+        for statement in statements:
+            if isinstance(statement, Let):
+                zero = Literal(np.zeros((), statement.var.type)[()], statement.var.type)
+                self.emit(Let(statement.var, zero, mutable=True))
+                statement = Assign(statement.var, statement.value)
+            body.append(statement)
+        self.extend(conditional(cond, Block(tuple(body))))
+        return result
+
+    def fork(
+        self,
+        cond: Expr,
+        yes: Callable[[], None],
+        no: Callable[[], None] | None = None,
+        likely: bool = False,
+    ) -> None:
+        """Emit ``if cond: yes() else: no()``, each with what the condition implies; ``likely`` as
+        for ``If``."""
+        cond = balanced(self.prover.decide(cond))
+        if isinstance(cond, Literal):
+            branch = yes if cond.value else no
+            if branch is not None:
+                branch()
+            return
+        before = dict(self.cursors)
+        with self.if_(cond, likely), self.prover.assuming(cond):
+            yes()
+        after, self.cursors = self.cursors, before.copy()
+        if no is not None:
+            with self.else_(), self.prover.assuming(negation(cond)):
+                no()
+        self.cursors = {
+            var: at if var in after and self._same(after[var], at) else None
+            for var, at in self.cursors.items()
+        }
+
+    def _same(self, a: Expr | None, b: Expr | None) -> bool:
+        return a is not None and b is not None and self.prover.equal(a, b)
+
+    def loop_cursors(self, looplets: Iterable[Any]) -> None:
+        """At the edge of a loop nothing is known of the steppers in it."""
+        for looplet in looplets:
+            position = getattr(looplet, "position", None)
+            if position is not None:
+                self.cursors[position] = None
+
+    # -- failing ------------------------------------------------------------------------
+
+    def site(
+        self, error: type[FinchError], message: str, span: Span | None = None, hint: str = ""
+    ) -> int:
+        """The number of a new failure site. ``message`` may contain ``{0}`` to ``{2}``."""
+        self.sites.append(Site(error, message, span, hint))
+        return len(self.sites) - 1
+
+    def fail(self, site: int, *values: Any) -> None:
+        """Leave the kernel with error ``site``. Tensors that were thawed are frozen first, and so
+        keep what they held."""
+        thawed, self.thawed = self.thawed, ()
+        for tensor in thawed:
+            tensor.freeze_before_failure(self)
+        super().fail(site, *values)
+        self.thawed = thawed
+
+    def require(
+        self,
+        cond: Expr,
+        error: type[FinchError],
+        message: str,
+        *values: Any,
+        span: Span | None = None,
+        hint: str = "",
+    ) -> None:
+        """Fail at run time unless ``cond`` holds; nothing is emitted where that is known."""
+        cond = balanced(self.prover.decide(cond))
+        if isinstance(cond, Literal) and cond.value:
+            return
+        with self.if_(negation(cond)):
+            self.fail(self.site(error, message, span, hint), *values)
+        self.prover.know(cond)
+
+    def lower(self, stmt: Stmt) -> None:
+        """Emit a statement in Finch Normal Form."""
+        self._lowering.statement(self, stmt)
+
+    def lower_region(self, region: Any) -> None:
+        """Emit a region of a loop (a ``looplets.region.Region``)."""
+        self._lowering.region(self, region)
+
+
+def _flatten(expr: Expr) -> list[Expr]:
+    if isinstance(expr, Call) and expr.op is prim.minimum_:
+        return [leaf for arg in expr.args for leaf in _flatten(arg)]
+    return [expr]

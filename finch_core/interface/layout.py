@@ -1,0 +1,86 @@
+"""Where the parts of a tensor are in its record (see ``abi``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from finch_core.errors import PluginError
+from finch_core.interface.abi import words
+from finch_core.interface.level import Field, Format
+from finch_core.records import frozen
+
+
+@frozen
+class Part:
+    """One field of one level, at word ``offset`` of the record; ``number`` counts the buffers."""
+
+    level: int
+    field: Field
+    offset: int
+    number: int = -1
+
+    @property
+    def words(self) -> int:
+        """How many words it takes."""
+        return 2 if self.field.is_buffer else words(self.field.dtype)
+
+
+@frozen
+class Layout:
+    """The record of a format: dimensions first, then scalars, then buffers; then, where there are
+    dimensions, a word that is 1 in a tensor that was made without a shape (``sizeless``)."""
+
+    levels: tuple[Format, ...]
+    ndim: int
+    scalars: tuple[Part, ...]
+    buffers: tuple[Part, ...]
+    words: int
+    fields: tuple[dict[str, Part], ...]
+    """The places of each level's fields, by name."""
+    sizeless: int | None = None
+
+    def part(self, level: int, name: str) -> Part:
+        """The place of a field; ``KeyError`` if the level has none of that name."""
+        return self.fields[level][name]
+
+
+@lru_cache(maxsize=4096)
+def layout(format: Format) -> Layout:
+    """The layout of a format's record."""
+    levels = format.levels()
+    offset = ndim = sum(1 for level in levels if not level.is_leaf)
+    fields = [(k, field) for k, level in enumerate(levels) for field in level.fields]
+    scalars: list[Part] = []
+    buffers: list[Part] = []
+    for k, field in fields:
+        if not field.is_buffer:
+            scalars.append(Part(k, field, offset))
+            offset += words(field.dtype)
+    for k, field in fields:
+        if field.is_buffer:
+            buffers.append(Part(k, field, offset, len(buffers)))
+            offset += 2
+    parts: tuple[dict[str, Part], ...] = tuple({} for _ in levels)
+    for part in (*scalars, *buffers):
+        parts[part.level][part.field.name] = part
+    sizeless = offset if ndim else None
+    words_ = max(offset + (ndim > 0), 1)
+    return Layout(levels, ndim, tuple(scalars), tuple(buffers), words_, parts, sizeless)
+
+
+def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, Any]) -> Any:
+    """``format.sizes``; ``PluginError`` unless it gives a number for each buffer, and one more."""
+    found = format.sizes(positions, shape, fields)
+    sizes, below = found if isinstance(found, tuple) and len(found) == 2 else (None, None)
+    buffers = [field for field in format.fields if field.is_buffer]
+    wanted = {field.name for field in buffers if not field.scratch}
+    known = {field.name for field in buffers}
+    if isinstance(sizes, dict) and wanted <= sizes.keys() <= known and below is not None:
+        return sizes, below
+    shown = f"({{{', '.join(f'{name!r}: ...' for name in sorted(wanted))}}}, ...)"
+    raise PluginError(
+        f"sizes of the level format {format.name!r} gives {found!r}, and {shown} is wanted",
+        hint="the elements in use of each buffer, by its name, and the child's positions",
+    )

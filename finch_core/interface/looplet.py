@@ -1,0 +1,61 @@
+"""The base of all looplets, and the precedence in which their rules apply (paper, Figure "Looplet
+evaluation semantics")."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.ir.expressions import Expr
+
+
+class Precedence(enum.IntEnum):
+    """Which looplet of a loop is lowered first: the one with the highest precedence."""
+
+    THUNK = 9
+    PHASE = 8
+    SWITCH = 7
+    RUN = 6
+    SPIKE = 5
+    SEQUENCE = 4
+    JUMPER = 3
+    STEPPER = 2
+    LOOKUP = 1
+    ACCEPT_RUN = 0
+
+
+class Looplet:
+    """A description of a tensor along one loop.
+
+    ``lower(ctx, region, slot)`` emits the region (``looplets.region.Region``) in which this looplet
+    has precedence. One of an author's own puts looplets of other kinds in its slot there, and
+    lowers what that gives; one with the precedence of ``LOOKUP`` or below has ``at(ctx, index)``.
+    """
+
+    __slots__ = ()
+    precedence: ClassVar[Precedence]
+
+    def lower(self, ctx: Context, region: Any, slot: int) -> None:
+        raise NotImplementedError
+
+    def truncated(self) -> Looplet:
+        """This looplet in a region that ends before its own end."""
+        return self
+
+    @property
+    def fails(self) -> bool:
+        """Whether a loop over this looplet fails as soon as it begins."""
+        return False
+
+
+class Alternatives(Protocol):
+    """Two things, of which one is there by a condition, as in a ``Switch``."""
+
+    @property
+    def cond(self) -> Expr: ...
+    @property
+    def head(self) -> Any: ...
+    @property
+    def tail(self) -> Any: ...

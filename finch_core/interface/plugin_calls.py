@@ -1,0 +1,81 @@
+"""Calls of the methods of formats, by which plugins take part in a compilation: what is wrong with
+one is told with the names of the format and of the method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
+from finch_core.ir.expressions import Expr
+
+if TYPE_CHECKING:
+    from finch_core.interface.looplet import Looplet
+
+
+def emitted(format: Any, method: str, *args: Any) -> Any:
+    """Call a method of ``format`` that emits code; gives its result.
+
+    Raises ``PluginError`` for what is a mistake in it; what it refuses by an error of this package
+    is raised as it is.
+    """
+    try:
+        result = getattr(format, method)(*args)
+    except PluginError as error:
+        raise error.of(_called(format, method)) from error.__cause__
+    except FinchError:
+        raise
+    except MISTAKES as error:
+        raise mistaken(_called(format, method), error) from error
+    if hasattr(result, "send"):
+        raise PluginError(
+            f"{_called(format, method)} is a generator, and so emits nothing",
+            hint="the code of a Thunk yields; methods of formats emit and return",
+        )
+    return result
+
+
+def unfurled(format: Any, *args: Any) -> Looplet:
+    """The looplet that ``format`` gives for a fiber; ``PluginError`` where it gives none."""
+    found: Looplet = emitted(format, "unfurl", *args)
+    if hasattr(found, "lower") and hasattr(found, "precedence"):
+        return found
+    raise PluginError(
+        f"{_called(format, 'unfurl')} gives {found!r}, which is no looplet",
+        hint="it returns a looplet, Run(subtensor) for the same all along, or Thunk(code) where "
+        "code yields one",
+    )
+
+
+def value_of(format: Any, *args: Any) -> Expr:
+    """The value that a leaf gives where it is read; ``PluginError`` where it gives none."""
+    found = emitted(format, "unwrap", *args)
+    if isinstance(found, Expr):
+        return found
+    raise PluginError(
+        f"{_called(format, 'unwrap')} gives {found!r} for Mode.READ, which is no expression",
+        hint="it returns the value that the leaf has: Load(buffer, fiber.pos), say",
+    )
+
+
+def part_of(format: Any, parts: Mapping[str, Any], name: str, kind: Any, what: str) -> Any:
+    """The buffer or scalar (``what``) that a field of a level is bound to; ``PluginError`` where
+    the field is not there, or the other."""
+    found = parts.get(name)
+    if isinstance(found, kind):
+        return found
+    fields = ", ".join(f"{n!r} (a {'scalar' if isinstance(p, Expr) else 'buffer'})"
+                       for n, p in parts.items())  # fmt: skip
+    raise PluginError(
+        f"the level format {format.name!r} has no {what} {name!r}",
+        hint=f"its fields are {fields}" if fields else "it has no fields",
+    )
+
+
+def _called(format: Any, method: str) -> str:
+    name = format.name or type(format).__name__
+    kind = "leaf" if format.is_leaf else "level format"
+    return f"{method} of the {kind} {name!r}"
+
+
+__all__ = ["emitted", "part_of", "unfurled", "value_of"]

@@ -1,0 +1,240 @@
+"""What a plugin must be before the hub takes it: checks raise ``RejectedError`` with the reason."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+import pluggy
+
+from finch_core.errors import quote
+from finch_core.interface import hookspecs
+from finch_core.interface.level import Format
+from finch_core.interface.plugin_objects import objection
+from finch_core.ir.operators import Operator, operator_for, operators
+from finch_core.records import frozen
+
+REGISTERING: Mapping[str, str] = MappingProxyType(
+    {
+        "finch_level_format": "level format",
+        "finch_wrapper": "wrapper",
+        "finch_mask": "mask",
+        "finch_scalar": "scalar",
+        "finch_operators": "operator",
+        "finch_rewrite_rules": "rewrite rule",
+        "finch_conversion": "conversion",
+    }
+)
+"""The hooks that return objects, and the kind of object each returns."""
+
+_LEVEL = (
+    ("declare",),
+    ("assemble",),
+    ("freeze",),
+    ("thaw",),
+    ("unfurl", "unwrap"),
+    ("sizes",),
+)
+
+REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        "level format": _LEVEL,
+        "wrapper": (("match_access", "__call__"),),
+        "mask": (("match_condition", "unfurl", "__call__"),),
+        "scalar": _LEVEL,
+        "operator": (("evaluate",), ("typing",)),
+        "rewrite rule": (("apply",),),
+        "conversion": (("take",), ("give",)),
+    }
+)
+"""The methods that objects of each kind must have; of each group, at least one (paper, Table
+"The five functions that define a level": a leaf has ``unwrap`` in place of ``unfurl``). What a
+class merely inherits from ``Format`` does not count, and a format with ``thaws = False`` needs no
+``thaw``."""
+
+
+class RejectedError(Exception):
+    """Why a plugin cannot be taken; ``name`` is that of the object at fault, if one is."""
+
+    def __init__(self, reason: str, name: str = "") -> None:
+        self.name = name
+        super().__init__(reason)
+
+
+@frozen(eq=False)
+class Contribution:
+    """One object that a plugin registers."""
+
+    kind: str
+    name: str
+    object: Any
+
+    @property
+    def layout(self) -> str:
+        """The plain storage that a level format says it is, if it does."""
+        found = getattr(self.object, "layout", "") if self.kind == "level format" else ""
+        return found if isinstance(found, str) else ""
+
+
+class Hooks:
+    """The hook implementations of a module, and nothing else: pluggy looks at every attribute of
+    what it is given, and a module has many."""
+
+    def __init__(self, module: ModuleType) -> None:
+        mark = hookspecs.PROJECT + "_impl"  # what pluggy's marker leaves on a function
+        functions = {n: f for n, f in vars(module).items() if isinstance(f, FunctionType)}
+        self._marked = [name for name, f in functions.items() if hasattr(f, mark)]
+        self.__dict__.update({name: functions[name] for name in self._marked})
+        self.__name__ = module.__name__
+
+    def __dir__(self) -> list[str]:
+        return self._marked
+
+
+def hooks_of(plugin: Any) -> Any:
+    """``plugin`` as pluggy is to see it."""
+    return Hooks(plugin) if isinstance(plugin, ModuleType) else plugin
+
+
+def modules_of(plugin: Any) -> tuple[ModuleType, ...]:
+    """The modules that the code of ``plugin`` is in: its own, or those of an object's class and
+    hooks."""
+    if isinstance(plugin, ModuleType):
+        return (plugin,)
+    members = (getattr(plugin, name, None) for name in dir(plugin) if name.startswith("finch_"))
+    names = {getattr(found, "__module__", None) for found in (type(plugin), plugin, *members)}
+    found = (sys.modules.get(name) for name in sorted(filter(None, names)))
+    return tuple(module for module in found if module is not None)
+
+
+def manager() -> pluggy.PluginManager:
+    """A pluggy manager that knows the hooks."""
+    made = pluggy.PluginManager(hookspecs.PROJECT)
+    made.add_hookspecs(hookspecs)
+    return made
+
+
+def contributions(plugin: Any) -> tuple[Contribution, ...]:
+    """What ``plugin`` registers. Raises ``RejectedError`` where it breaks the contract."""
+    probe = _probe()
+    try:
+        probe.register(plugin)
+    except pluggy.PluginValidationError as error:
+        _probe.cache_clear()
+        raise RejectedError(f"a hook has the wrong signature: {_one_line(error)}") from error
+    try:
+        callers = probe.get_hookcallers(plugin) or []
+        if not callers:
+            raise RejectedError("it registers nothing: no function of it is marked with hookimpl")
+        for caller in callers:
+            _check_hook(caller)
+        found = tuple(c for caller in callers for c in _returned(caller))
+    finally:
+        probe.unregister(plugin)
+    for item in found:
+        _check_object(item)
+    return found
+
+
+@cache
+def _probe() -> pluggy.PluginManager:
+    """A manager that takes one plugin at a time, to see what it registers."""
+    return manager()
+
+
+def _check_hook(caller: pluggy.HookCaller) -> None:
+    """Refuse misspelt hooks, and defaults: pluggy before 1.7 would not pass such arguments."""
+    if not caller.has_spec():
+        import difflib  # needed for this message only
+
+        close = difflib.get_close_matches(caller.name, _known_hooks(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; hooks are {quote(_known_hooks())}"
+        raise RejectedError(f"there is no hook {caller.name!r}{hint}")
+    for impl in caller.get_hookimpls():
+        for parameter in inspect.signature(impl.function).parameters.values():
+            if parameter.default is not parameter.empty:
+                raise RejectedError(
+                    f"a hook has the wrong signature: the parameter {parameter.name!r} of "
+                    f"{caller.name!r} has a default"
+                )
+
+
+def _known_hooks() -> list[str]:
+    return sorted(n for n in vars(hookspecs) if n.startswith(hookspecs.PROJECT + "_"))
+
+
+def _returned(caller: pluggy.HookCaller) -> Iterator[Contribution]:
+    kind = REGISTERING.get(caller.name)
+    if kind is None:
+        return
+    try:
+        results = caller()
+    except Exception as error:
+        raise RejectedError(f"{caller.name}() failed: {describe(error)}") from error
+    given = len(caller.get_hookimpls())
+    if len(results) < given:
+        raise RejectedError(f"{caller.name}() gives nothing; it returns a {kind} or a list of them")
+    for result in results:
+        for item in result if isinstance(result, (list, tuple)) else [result]:
+            yield Contribution(kind, name_of(item), item)
+
+
+def name_of(item: Any) -> str:
+    """The name an object is registered under: its ``name`` if that is a string, or ``__name__``."""
+    for attribute in ("name", "__name__"):
+        name = getattr(item, attribute, None)
+        if isinstance(name, str) and name:
+            return name
+    raise RejectedError(f"{item!r} has no name")
+
+
+def _check_object(item: Contribution) -> None:
+    """Refuse what lacks a method, or cannot be what it is registered as."""
+    abstract: set[str] = set(getattr(item.object, "__abstractmethods__", ()))
+    groups = [g for g in REQUIRED[item.kind] if not _excused(item.object, g)]
+    missing = [" or ".join(g) for g in groups if not any(_has(item.object, m) for m in g)]
+    missing += sorted(abstract - {m for group in groups for m in group})
+    if missing:
+        methods = "the method" if len(missing) == 1 else "the methods"
+        why = f"the {item.kind} {item.name!r} lacks {methods} {quote(missing)}"
+        raise RejectedError(why, item.name)
+    wrong = objection(item.kind, item.name, item.object)
+    if wrong:
+        raise RejectedError(wrong, item.name)
+    if item.kind == "operator":
+        _check_operator(item.object)
+
+
+def _has(item: Any, method: str) -> bool:
+    """Whether ``item`` has a method that is its own, not the placeholder of the base class."""
+    found = getattr(item, method, None)
+    if found is None or method in getattr(item, "__abstractmethods__", ()):
+        return False
+    return callable(found) and found is not getattr(Format, method, None)
+
+
+def _excused(item: Any, group: tuple[str, ...]) -> bool:
+    return group == ("thaw",) and not getattr(item, "thaws", True)
+
+
+def _check_operator(op: Operator) -> None:
+    """The registry is shared with the built-in operators, so a clash shows there."""
+    if any(known.name == op.name and known is not op for known in operators()):
+        raise RejectedError(f"the operator {op.name!r} exists already", op.name)
+    for function in op.python:
+        known = operator_for(function)
+        if known is not None and known is not op:
+            raise RejectedError(f"{function!r} already means the operator {known.name!r}", op.name)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line: its class and message."""
+    return f"{type(error).__name__}: {_one_line(error)}".rstrip(": ")

@@ -1,0 +1,215 @@
+"""What the objects of a plugin must be: the signatures of their methods, and what formats say of
+themselves. Each check gives the reason why an object is refused, or an empty text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import FinchError, quote
+from finch_core.interface.level import PROTOCOLS, Field, Format, Order
+from finch_core.ir.dtypes import FLOAT64
+from finch_core.records import frozen
+
+_FORMAT = {
+    "declare": "ctx lvl init",
+    "assemble": "ctx lvl start stop",
+    "reset": "ctx lvl start stop",
+    "freeze": "ctx lvl stop",
+    "thaw": "ctx lvl stop",
+    "unfurl": "ctx fiber mode protocol",
+    "unwrap": "ctx fiber mode op value",
+    "cases": "ctx fiber",
+    "settled": "ctx fiber op dtype",
+    "sizes": "positions shape fields",
+    "entries": "positions shape fields below",
+    "validate": "positions shape fields",
+    "validate_contents": "positions shape fields",
+    "blank": "positions shape",
+}
+
+SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "level format": _FORMAT,
+        "scalar": _FORMAT,
+        "wrapper": {"match_access": "access scope", "examples": "view"},
+        "mask": {"match_condition": "call scope", "match_access": "access scope"},
+        "rewrite rule": {"apply": "call"},
+    }
+)
+"""The methods that the compiler calls on objects of each kind, with what it calls them with."""
+
+_OF_INSTANCES = ("level format", "scalar")
+"""The kinds of which classes are registered and instances called."""
+
+
+def objection(kind: str, name: str, item: Any) -> str:
+    """Why ``item``, called ``name``, cannot be taken as an object of ``kind``; else nothing."""
+    checks: list[str] = []
+    if kind in _OF_INSTANCES:
+        checks = [_not_a_class(item)]
+    if not any(checks):
+        checks += [_wrong_signatures(kind, item)]
+        if kind in _OF_INSTANCES:
+            checks += _of_format(item)
+    found = next(filter(None, checks), "")
+    return f"the {kind} {name!r} {found}" if found else ""
+
+
+def _not_a_class(item: Any) -> str:
+    if isinstance(item, Format):
+        return f"is an object, {item!r}: the hook gives the class, {type(item).__name__}"
+    if not (isinstance(item, type) and issubclass(item, Format)):
+        return "is no subclass of finch_core.level.Format"
+    return ""
+
+
+# -- signatures ---------------------------------------------------------------------------------
+
+
+def _wrong_signatures(kind: str, item: Any) -> str:
+    for method, parameters in SIGNATURES.get(kind, {}).items():
+        wanted = parameters.split()
+        found = _unlike(item, method, len(wanted), kind in _OF_INSTANCES)
+        if found:
+            return (
+                f"has a method with the wrong signature: {method}{found}; "
+                f"it is called as {method}({', '.join(wanted)})"
+            )
+    return ""
+
+
+def _unlike(item: Any, method: str, count: int, bound: bool) -> str:
+    """The parameters of a method that cannot be called with ``count`` arguments, else nothing;
+    ``bound``: on an instance of the class ``item``."""
+    found = _attribute(item, method)
+    if isinstance(item, type) and isinstance(found, FunctionType):
+        count += bound
+        if _accepts(found, count):
+            return ""
+    elif isinstance(found, (staticmethod, classmethod)) or not isinstance(item, type):
+        found = getattr(item, method, None)
+    if not callable(found):
+        return ""
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError):  # code that does not say what it takes
+        return ""
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return str(signature)
+    return ""
+
+
+def _accepts(function: FunctionType, count: int) -> bool:
+    """Whether it is seen at once that a function takes ``count`` arguments."""
+    code = function.__code__
+    return code.co_argcount == count and not code.co_kwonlyargcount
+
+
+def _attribute(item: Any, name: str) -> Any:
+    """What a class has under a name, not bound; of other objects nothing."""
+    classes = item.__mro__ if isinstance(item, type) else ()
+    return next((vars(c)[name] for c in classes if name in vars(c)), None)
+
+
+# -- what a format says of itself ---------------------------------------------------------------
+
+
+def _of_format(item: type[Format]) -> Iterator[str]:
+    made = example(item)
+    yield _wrong_name(item)
+    yield _wrong_order(_said(item, made, "order"))
+    yield _wrong_protocols(_said(item, made, "protocols"))
+    if made is not None:
+        yield _wrong_child(made)
+        yield _wrong_fields(made)
+
+
+def _said(item: type[Format], made: Format | None, name: str) -> Any:
+    """What a class, or an instance of it, says under a name; None where that is not known."""
+    found = getattr(item, name, None)
+    if hasattr(found, "__get__"):  # a property or an attrs field
+        return None if made is None else getattr(made, name, None)
+    return found
+
+
+def _wrong_name(item: type[Format]) -> str:
+    name = getattr(item, "name", "")
+    if isinstance(name, str) or hasattr(name, "__get__"):
+        return ""
+    return f"has the name {name!r}: a name is a text"
+
+
+def _wrong_order(order: Any) -> str:
+    if order is None or isinstance(order, Order):
+        return ""
+    known = " or ".join(map(str, Order))
+    return f"has order = {order!r}: an order is {known} (finch_core.level)"
+
+
+def _wrong_protocols(protocols: Any) -> str:
+    if protocols is None:
+        return ""
+    if isinstance(protocols, str) or not isinstance(protocols, Iterable):
+        return f"has protocols = {protocols!r}: a set of names, frozenset({{'walk'}}) say"
+    unknown = sorted(repr(name) for name in protocols if name not in PROTOCOLS)
+    if unknown:
+        return f"has the protocol {unknown[0]}: protocols are {quote(PROTOCOLS)}"
+    return ""
+
+
+def _wrong_child(made: Format) -> str:
+    try:
+        hash(made)
+    except TypeError:
+        return "cannot be hashed: make its class with attrs.frozen"
+    if not made.is_leaf and made.child is None:
+        return "has no child: its first field is lvl, the format of its subfibers"
+    return ""
+
+
+def _wrong_fields(made: Format) -> str:
+    try:
+        fields = made.fields
+    except FinchError as error:
+        return f"has wrong fields: {error.message}"
+    except Exception:  # the child that it is tried with may not do
+        return ""
+    if not isinstance(fields, (tuple, list)) or not all(isinstance(f, Field) for f in fields):
+        return f"has wrong fields: a tuple of finch_core.level.Field is wanted, not {fields!r}"
+    names = [field.name for field in fields]
+    twice = [name for name in names if names.count(name) > 1]
+    return f"has two fields that are called {twice[0]!r}" if twice else ""
+
+
+def example(item: type[Format]) -> Format | None:
+    """A format of this class; None where it takes more than a child, or another than is tried."""
+    try:
+        return item() if item.is_leaf else item(_Leaf())  # type: ignore[call-arg]
+    except Exception:
+        return None
+
+
+@frozen
+class _Leaf(Format):
+    """A leaf that stores nothing, for the levels that are looked at."""
+
+    name = "leaf"
+    is_leaf = True
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return FLOAT64
+
+    @property
+    def fill_value(self) -> Any:
+        return FLOAT64.type(0)
+
+
+__all__ = ["SIGNATURES", "example", "objection"]

@@ -1,0 +1,381 @@
+"""The plugin hub: finds level formats, scalars, wrappers, masks, operators and rewrite rules.
+
+A plugin is a module (or object) with functions marked ``@hookimpl``, listed in its distribution
+under the entry-point group ``finch.plugins``; the built-in ones enter by the same door. Discovery
+happens at the first ``hub()``, each plugin on its own: one that does not load, or breaks the
+contract, is recorded as a ``Failure`` and stops no other; the failure is raised when its name is
+looked up. The plugins of this distribution come first, and whoever claims a name that is taken is
+refused: its owner keeps it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import attrs
+import pluggy
+
+from finch_core.errors import PluginError, quote
+from finch_core.interface.conversions import Conversion
+from finch_core.interface.discovery import EntryPoint, installed
+from finch_core.interface.hookspecs import PROJECT
+from finch_core.interface.plugin_checks import (
+    REQUIRED,
+    Contribution,
+    RejectedError,
+    contributions,
+    describe,
+    hooks_of,
+    manager,
+    modules_of,
+)
+from finch_core.interface.plugin_records import (
+    BY_HAND,
+    DISTRIBUTION,
+    Entry,
+    Failure,
+    Plugin,
+    failures_told,
+    origin,
+)
+from finch_core.ir import operators as registry
+from finch_core.locks import Lock, importing, on_fork
+
+GROUP = "finch.plugins"
+"""The entry-point group of plugins."""
+
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks the functions of a plugin that implement hooks."""
+
+
+_REMEDY = "docs/hooks.md has what each hook takes; where a name is taken, block(name) gives it up"
+
+
+class Hub:
+    """The plugins that were found, by kind and name. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._manager = manager()
+        self._plugins: dict[str, Plugin] = {}
+        self._failures: tuple[Failure, ...] = ()
+        self._blocked: frozenset[str] = frozenset()
+        self._by_kind: Mapping[str, Mapping[str, Any]] = {}
+        self._nonce = os.urandom(8).hex()
+        self.generation = 0
+        """Changes whenever a plugin comes or goes: for caches of what plugins may change."""
+
+    @classmethod
+    def discover(cls, entries: Iterable[EntryPoint] | None = None) -> Hub:
+        """A hub with all installed plugins (or those of ``entries``).
+
+        Raises ``PluginError`` where there are none at all: the package is not installed.
+        """
+        found = _sorted(installed(GROUP) if entries is None else entries)
+        if not found:
+            raise PluginError(
+                f"no plugins are installed, not even those of {DISTRIBUTION} itself",
+                hint="install the package, also to work on it: pip install -e .",
+            )
+        made = cls()
+        for entry in found:
+            made._load(entry)
+        made._refresh()
+        return made
+
+    # -- what is there ----------------------------------------------------------------------
+
+    @property
+    def levels(self) -> Mapping[str, Any]:
+        """Level formats by name."""
+        return self._kind("level format")
+
+    @property
+    def wrappers(self) -> Mapping[str, Any]:
+        """Wrappers by name."""
+        return self._kind("wrapper")
+
+    @property
+    def masks(self) -> Mapping[str, Any]:
+        """Masks by name."""
+        return self._kind("mask")
+
+    @property
+    def scalars(self) -> Mapping[str, Any]:
+        """Kinds of scalars by name."""
+        return self._kind("scalar")
+
+    @property
+    def operators(self) -> tuple[Any, ...]:
+        """Operators that plugins added (``finch_core.operators`` has them all)."""
+        return tuple(self._kind("operator").values())
+
+    @property
+    def rules(self) -> tuple[Any, ...]:
+        """Rewrite rules that plugins added, this distribution's first, then by plugin name."""
+        return tuple(self._kind("rewrite rule").values())
+
+    def conversion_of(self, value: Any) -> Conversion | None:
+        """The conversion that takes ``value``; None where there is none."""
+        table = self._kind("conversion")
+        return next((c for c in table.values() if hasattr(value, c.attribute)), None)
+
+    def conversion(self, name: str) -> Conversion:
+        """The conversion of this name; raises ``PluginError``."""
+        found: Conversion = self._look_up("conversion", name)
+        return found
+
+    def level(self, name: str) -> Any:
+        """The level format of this name; raises ``PluginError``."""
+        return self._look_up("level format", name)
+
+    def wrapper(self, name: str) -> Any:
+        """The wrapper of this name; raises ``PluginError``."""
+        return self._look_up("wrapper", name)
+
+    def mask(self, name: str) -> Any:
+        """The mask of this name; raises ``PluginError``."""
+        return self._look_up("mask", name)
+
+    def scalar(self, name: str) -> Any:
+        """The kind of scalar of this name; raises ``PluginError``."""
+        return self._look_up("scalar", name)
+
+    def layout(self, layout: str) -> Any:
+        """The level format whose attribute ``layout`` says so: ``dense``, ``compressed`` (sorted
+        coordinates) or ``values`` (the leaf). So the core can make a format without knowing one.
+
+        Raises ``PluginError`` unless there is exactly one.
+        """
+        found = [(n, f) for n, f in self.levels.items() if getattr(f, "layout", "") == layout]
+        if len(found) != 1:
+            claims = f"it is claimed by {quote(n for n, _ in found)}" if found else "there is none"
+            raise PluginError(
+                f"one level format with layout {layout!r} is wanted; {claims}",
+                hint=self._installed("level format", layout),
+            )
+        return found[0][1]
+
+    def report(self) -> tuple[Entry, ...]:
+        """All plugins, those that failed too, in order of name."""
+        taken = [
+            Entry(p.name, p.distribution, p.version, tuple(c.name for c in p.contributed))
+            for p in self._plugins.values()
+        ]
+        failed = [Entry(f.name, f.distribution, f.version, (), f.reason) for f in self._failures]
+        return tuple(sorted(taken + failed, key=lambda e: (e.name, e.distribution)))
+
+    def modules(self) -> tuple[ModuleType, ...]:
+        """The modules that the plugins' code is in: of an object, those of its hooks."""
+        return tuple(m for p in self._plugins.values() for m in modules_of(p.module))
+
+    def fingerprint(self) -> str:
+        """Plugins and their versions, for keys of caches that outlive the process.
+
+        A plugin that was registered by hand has no version that vouches for its code, so with one
+        that contributes anything the fingerprint is that of no other process.
+        """
+        plugins = sorted(self._plugins.values(), key=lambda p: p.name)
+        known = [f"{p.name}={p.distribution} {p.version}" for p in plugins]
+        if any(p.distribution == BY_HAND and p.contributed for p in plugins):
+            known.append(f"{self._nonce} {self.generation}")
+        return ";".join(known)
+
+    # -- changing it ------------------------------------------------------------------------
+
+    def register(self, module: Any, name: str) -> None:
+        """Add a plugin that is not installed. Raises ``PluginError`` and adds nothing if it
+        breaks the contract or claims a taken name."""
+        with self._lock:
+            failure = self._add(module, name, BY_HAND, "0")
+            if failure is not None:
+                found = attrs.evolve(failure, name=name)
+                raise PluginError(f"the plugin {found}", hint=_REMEDY)
+            self._refresh()
+
+    def unregister(self, name: str) -> None:
+        """Remove a plugin and all it registered. Raises ``PluginError`` if there is none."""
+        with self._lock:
+            if name not in self._plugins:
+                raise PluginError(f"there is no plugin {name!r}", hint=self._installed("", name))
+            plugin = self._plugins.pop(name)
+            self._manager.unregister(name=plugin.name)
+            for item in plugin.contributed:
+                if item.kind == "operator":
+                    registry.unregister(item.object)
+            self._refresh()
+
+    def block(self, name: str) -> None:
+        """Remove the plugin of this name, if there is one, and take none of this name again."""
+        with self._lock:
+            self._blocked |= {name}
+            self._failures = tuple(f for f in self._failures if f.name != name)
+            if name in self._plugins:
+                self.unregister(name)
+
+    # -- observers --------------------------------------------------------------------------
+
+    def after_stage(self, name: str, stage: str, value: object) -> None:
+        """Tell the plugins that ``stage`` of kernel ``name`` made ``value``."""
+        self._notify("finch_after_stage", name=name, stage=stage, value=value)
+
+    def kernel_built(self, name: str, seconds: dict[str, float], cached: bool) -> None:
+        """Tell the plugins that kernel ``name`` is ready."""
+        self._notify("finch_kernel_built", name=name, seconds=seconds, cached=cached)
+
+    def _notify(self, hook: str, **arguments: Any) -> None:
+        caller = getattr(self._manager.hook, hook)
+        impls = caller.get_hookimpls()
+        if not impls:
+            return
+        try:
+            caller(**arguments)
+        except Exception as error:
+            names = [origin(self._plugins[i.plugin_name]) for i in impls]
+            raise PluginError(
+                f"an observer of {hook} failed: {describe(error)}",
+                hint=f"{hook} is observed by {', '.join(names)}",
+            ) from error
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _kind(self, kind: str) -> Mapping[str, Any]:
+        return self._by_kind.get(kind, MappingProxyType({}))
+
+    def _look_up(self, kind: str, name: str) -> Any:
+        found = self._kind(kind)
+        if name in found:
+            return found[name]
+        failed = next((f for f in self._failures if f.name == name), None)
+        why = f"there is no {kind} {name!r}" if failed is None else f"the plugin {failed}"
+        raise PluginError(why, hint=self._installed(kind, name))
+
+    def _installed(self, kind: str, name: str) -> str:
+        known = sorted(self._kind(kind) if kind else self._plugins)
+        text = f"installed: {', '.join(known) or 'none'}"
+        return text + failures_told(self._failures, name)
+
+    def _load(self, entry: EntryPoint) -> None:
+        if entry.name in self._blocked:
+            return
+        try:
+            module = entry.load()
+        # a plugin may end the interpreter while it is imported, too
+        except (Exception, SystemExit) as error:
+            reason = f"it does not load: {describe(error)}"
+            failure: Failure | None = Failure(entry.name, *entry.origin, reason)
+        else:
+            failure = self._add(module, entry.name, *entry.origin)
+        if failure is not None:
+            self._failures += (failure,)
+
+    def _add(self, module: Any, name: str, distribution: str, version: str) -> Failure | None:
+        """Take a plugin whole, or return why not."""
+        claims: tuple[str, ...] = ()
+        try:
+            self._check_name(name, module)
+            hooks = hooks_of(module)
+            found = contributions(hooks)
+            claims = tuple(item.name for item in found)
+            for item in found:
+                self._check_taken(item, found)
+        except RejectedError as error:
+            named = (error.name,) if error.name else ()
+            return Failure(name, distribution, version, str(error), claims or named)
+        for item in found:
+            if item.kind == "operator":
+                registry.register(item.object)
+        self._manager.register(hooks, name)
+        self._plugins[name] = Plugin(name, distribution, version, module, found)
+        return None
+
+    def _check_name(self, name: str, module: Any) -> None:
+        if name in self._blocked:
+            raise RejectedError("it is blocked")
+        if name in self._plugins:
+            raise RejectedError(f"the plugin name is taken by {origin(self._plugins[name])}")
+        for plugin in self._plugins.values():
+            if plugin.module is module:
+                raise RejectedError(f"it is the same module as the plugin {origin(plugin)}")
+
+    def _check_taken(self, item: Contribution, found: tuple[Contribution, ...]) -> None:
+        """Refuse what has a name or a layout that another object of its kind has."""
+        if [(c.kind, c.name) for c in found].count((item.kind, item.name)) > 1:
+            raise RejectedError(f"it registers the {item.kind} {item.name!r} twice", item.name)
+        for other in found:
+            if item.layout and other is not item and other.layout == item.layout:
+                raise RejectedError(_layout_taken(item, other, "this plugin"), item.name)
+        for plugin in self._plugins.values():
+            for other in plugin.contributed:
+                if (other.kind, other.name) == (item.kind, item.name):
+                    why = f"the {item.kind} {item.name!r} is taken by {origin(plugin)}"
+                    raise RejectedError(why, item.name)
+                if item.layout and other.layout == item.layout:
+                    raise RejectedError(_layout_taken(item, other, origin(plugin)), item.name)
+
+    def _refresh(self) -> None:
+        """Publish the tables anew: readers hold no lock, so they are replaced, never changed."""
+        tables: dict[str, dict[str, Any]] = {kind: {} for kind in REQUIRED}
+        for plugin in sorted(self._plugins.values(), key=lambda p: p.rank):
+            for item in plugin.contributed:
+                tables[item.kind][item.name] = item.object
+        self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
+        self.generation += 1
+
+
+def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
+    """Those of this distribution first, so that no other takes a name of theirs; then by name."""
+    return sorted(entries, key=lambda e: (e.distribution != DISTRIBUTION, e.name, e.origin))
+
+
+def _layout_taken(item: Contribution, other: Contribution, owner: str) -> str:
+    return (
+        f"the layout {item.layout!r} of the level format {item.name!r} is that of {other.name!r} "
+        f"of {owner}: it says which format the core makes, so one alone may have it; "
+        f'set layout = ""'
+    )
+
+
+_lock = Lock()
+_hub: Hub | None = None
+_building = False
+
+
+def hub() -> Hub:
+    """The hub of this process, with the installed plugins; discovered at the first call.
+
+    Raises ``PluginError`` where no plugin is installed, and in a plugin that asks for the hub
+    while the hub is loading it.
+    """
+    return _hub if _hub is not None else _discover()
+
+
+def _discover() -> Hub:
+    global _hub, _building
+    with _lock, importing:
+        if _building:
+            raise PluginError("a plugin asks for the hub while the hub loads it")
+        if _hub is None:
+            _building = True
+            try:
+                _hub = Hub.discover()
+            finally:
+                _building = False
+        return _hub
+
+
+def _forked() -> None:
+    """In a child process no other thread is about to make the hub."""
+    global _building
+    _building = False
+
+
+on_fork(_forked)
+
+
+def required_methods(kind: str) -> str:
+    """The methods that objects of ``kind`` must have, for messages and documents."""
+    return quote(" or ".join(group) for group in REQUIRED[kind])

@@ -1,0 +1,72 @@
+"""Run: the same value, or subtensor, at every index of the region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
+from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+
+
+@frozen
+class Run(Looplet):
+    """``body`` at every index. Its rule puts the value in the slot's place and simplifies."""
+
+    body: TensorLike
+    precedence: ClassVar[Precedence] = Precedence.RUN
+
+    def lower(self, ctx: Context, region: Any, slot: int) -> None:
+        region.fill(ctx, slot, self.body).lower(ctx)
+
+    @property
+    def fails(self) -> bool:
+        return self.body.is_out_of_bounds
+
+
+Part = TensorLike | Looplet
+"""What a looplet may be made of: a subtensor, or a looplet over the same region."""
+
+
+def as_looplet(part: Part, maker: Any = None) -> Looplet:
+    """``part`` over a region: a subtensor is the same throughout.
+
+    Raises ``PluginError`` for what is neither, naming the function ``maker`` that gave it.
+    """
+    return part if isinstance(part, Looplet) else Run(as_subtensor(part, maker))
+
+
+def made(function: Callable[..., Part], *args: Any) -> Looplet:
+    """What a function of a looplet gives: ``PluginError`` where it fails, or gives neither a
+    looplet nor a subtensor."""
+    try:
+        part = function(*args)
+    except FinchError:
+        raise
+    except MISTAKES as error:
+        raise mistaken(place_of(function), error) from error
+    return as_looplet(part, function)
+
+
+def as_subtensor(part: Any, maker: Any = None) -> TensorLike:
+    """``part``, which is no looplet; ``PluginError`` where it is no subtensor either."""
+    if isinstance(part, TensorLike):
+        return part
+    given = f"{part!r} stands" if maker is None else f"{place_of(maker)} gives {part!r}"
+    raise PluginError(
+        f"{given} where a looplet or a subtensor is wanted",
+        hint="fiber.subfiber(q) and fiber.filled() are subtensors, Run, Lookup and Thunk looplets",
+    )
+
+
+def place_of(function: Any) -> str:
+    """A function's name and where it is written, for a message."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return repr(function)
+    return f"{function.__qualname__} (line {code.co_firstlineno} of {code.co_filename})"

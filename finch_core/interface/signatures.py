@@ -1,0 +1,145 @@
+"""What a kernel is compiled for: the format of each tensor argument, the type of each scalar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from finch_core.interface.level import Format
+from finch_core.interface.tensorlike import BoundTensor, TensorLike, bind_level
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import INTP, Type
+from finch_core.ir.expressions import Var
+from finch_core.locks import Lock
+from finch_core.records import frozen
+
+
+class Signature:
+    """The part of an argument that code depends on. Interned: equal signatures are identical."""
+
+    __slots__ = ()
+
+
+@frozen(eq=False)
+class TensorSignature(Signature):
+    """A tensor of some format; ``fixed`` if its memory is not ours to resize (a NumPy array),
+    ``readonly`` if it may not be written: code does not depend on that (see ``writable``), but what
+    is remembered of calls does."""
+
+    format: Format
+    fixed: bool = False
+    readonly: bool = False
+
+
+@frozen(eq=False)
+class ScalarSignature(Signature):
+    """A run-time number."""
+
+    type: Type
+
+
+@frozen(eq=False)
+class WrappedSignature(Signature):
+    """A wrapper around a tensor: ``key`` is what code depends on of the wrapper itself.
+
+    ``apply(inner, scalars)`` puts the wrapper around a tensor-like; ``scalars`` are its run-time
+    values, of the types in ``types``.
+    """
+
+    wrapper: Any
+    inner: Signature
+    key: Any
+
+
+@frozen(eq=False)
+class ImplicitSignature(Signature):
+    """A tensor without memory, such as a mask: ``key`` is what code depends on of it.
+
+    ``tensor.bind(scalars)`` is the tensor-like with run-time values, ``tensor.nscalars`` integers.
+    """
+
+    tensor: Any
+    key: Any
+
+
+_interned: dict[Any, Signature] = {}
+_lock = Lock()
+
+
+def tensor_signature(
+    format: Format, fixed: bool = False, readonly: bool = False
+) -> TensorSignature:
+    """The one signature of tensors like this."""
+    key = (format, fixed, readonly)
+    return _intern(key, lambda: TensorSignature(*key))  # type: ignore[no-any-return]
+
+
+def scalar_signature(type_: Type) -> ScalarSignature:
+    """The one signature of numbers of this type (weak or not)."""
+    key = (isinstance(type_, type), type_)
+    return _intern(key, lambda: ScalarSignature(type_))  # type: ignore[no-any-return]
+
+
+def wrapped_signature(wrapper: Any, inner: Signature, key: Any) -> WrappedSignature:
+    """The one signature of such a wrapper around such a tensor."""
+    return _intern((type(wrapper), inner, key), lambda: WrappedSignature(wrapper, inner, key))  # type: ignore[no-any-return]
+
+
+def implicit_signature(tensor: Any, key: Any = ()) -> ImplicitSignature:
+    """The one signature of such a tensor without memory."""
+    return _intern((type(tensor), key), lambda: ImplicitSignature(tensor, key))  # type: ignore[no-any-return]
+
+
+def writable(signature: Signature) -> Signature:
+    """The signature of the same over memory that may be written: what code is made for."""
+    if isinstance(signature, TensorSignature) and signature.readonly:
+        return tensor_signature(signature.format, signature.fixed)
+    if isinstance(signature, WrappedSignature):
+        inner = writable(signature.inner)
+        if inner is not signature.inner:
+            return wrapped_signature(signature.wrapper, inner, signature.key)
+    return signature
+
+
+def _intern(key: Any, make: Any) -> Any:
+    found = _interned.get(key)
+    if found is None:
+        with _lock:
+            found = _interned.setdefault(key, make())
+    return found
+
+
+def parameters(signature: Signature) -> int:
+    """How many parameters of a kernel an argument becomes."""
+    if isinstance(signature, WrappedSignature):
+        return parameters(signature.inner) + int(signature.wrapper.nscalars)
+    if isinstance(signature, ImplicitSignature):
+        return int(signature.tensor.nscalars)
+    return 1
+
+
+def bind(
+    signature: Signature, name: str, names: Names
+) -> tuple[BoundTensor | None, TensorLike | None, tuple[Var, ...]]:
+    """What an argument stands for: its tensor, the tensor-like it is seen as, and its scalars."""
+    if isinstance(signature, ScalarSignature):
+        return None, None, (Var(names.fresh(name), signature.type),)
+    if isinstance(signature, TensorSignature):
+        level = bind_level(signature.format, name, names)
+        open_ = not signature.fixed and signature.format.ndim > 0
+        sizeless = Var(names.fresh(f"{name}_sizeless"), INTP) if open_ else None
+        tensor = BoundTensor(
+            name, signature.format, level, fixed=signature.fixed, sizeless=sizeless
+        )
+        return tensor, tensor.fiber, ()
+    if isinstance(signature, ImplicitSignature):
+        own = _scalars(signature.tensor.nscalars, name, names)
+        return None, signature.tensor.bind(own), own
+    assert isinstance(signature, WrappedSignature)
+    inner, seen, scalars = bind(signature.inner, name, names)
+    mine = _scalars(signature.wrapper.nscalars, name, names)
+    assert seen is not None
+    return inner, signature.wrapper.bind(seen, mine), (*scalars, *mine)
+
+
+def _scalars(count: int, name: str, names: Names) -> tuple[Var, ...]:
+    return tuple(Var(names.fresh(f"{name}_w{k}"), int) for k in range(count))

@@ -1,0 +1,342 @@
+"""Tensors as the compiler sees them: levels bound to variables, fibers, and constants.
+
+A *tensor-like* is whatever may stand in an access: a ``Fiber`` of a bound level, a ``Constant``
+(the fill of a whole subtensor), a wrapper around another tensor-like, or a mask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.errors import FormatError
+from finch_core.interface.level import Format, Mode
+from finch_core.interface.plugin_calls import emitted, part_of, unfurled, value_of
+from finch_core.ir.dtypes import INTP, Type
+from finch_core.ir.expressions import Buffer, Expr, Literal, Var
+from finch_core.ir.program import Extent
+from finch_core.records import define, frozen
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.interface.looplet import Alternatives, Looplet
+    from finch_core.ir.operators import Operator
+
+ZERO, ONE = Literal(0, int), Literal(1, int)
+
+
+class TensorLike:
+    """What an access needs of a tensor. ``dims`` gives the extents (None: no dimension, ``_``).
+
+    One that is an argument of kernels also has ``signature``, ``words()``, its run-time values,
+    ``nscalars``, how many there are, and ``bind(scalars)``, itself with variables in their place
+    (see ``signatures``).
+    """
+
+    __slots__ = ()
+    _memory: ClassVar[Any] = ()
+    """Where the memory of an argument is: pairs of addresses. Here there is none."""
+
+    @property
+    def ndim(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> Type:
+        raise NotImplementedError
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of what is not stored, a NumPy scalar, or None where that means nothing."""
+        return None
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        raise NotImplementedError
+
+    @property
+    def root(self) -> BoundTensor | None:
+        """The argument or local that this reads or writes in the end; None for a mask."""
+        return None
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is all of its root, so that it can be declared."""
+        return True
+
+    def level_of(self, dim: int) -> Format | None:
+        """The level that stores a dimension; None where none does."""
+        return None
+
+    def protocol_of(self, dim: int) -> str:
+        """The protocol by which the program reads a dimension, if it names one."""
+        return ""
+
+    def filled_beyond(self) -> TensorLike | None:
+        """This with its fill where it would be ``missing``; None if it never is missing."""
+        return None
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        """The looplet over the outermost dimension."""
+        raise NotImplementedError
+
+    def read(self, ctx: Context) -> Expr:
+        """The value of a 0-dimensional tensor-like."""
+        raise NotImplementedError
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        """Emit the update of a 0-dimensional tensor-like."""
+        raise NotImplementedError
+
+    @property
+    def drops_updates(self) -> bool:
+        """Whether an update of this does nothing."""
+        return False
+
+    @property
+    def is_out_of_bounds(self) -> bool:
+        """Whether whoever reads or writes an element of this fails."""
+        return False
+
+    def cases(self, ctx: Context) -> Alternatives | None:
+        """The two things that a 0-dimensional tensor-like may be, where a statement that reads it
+        is worth emitting once for each; its value is right in both."""
+        return None
+
+    def settled(self, ctx: Context, op: Operator, dtype: np.dtype[Any]) -> Expr | None:
+        """When updates of a 0-dimensional tensor-like by ``op``, which computes in ``dtype``,
+        change nothing any more, where a loop of such updates should end then."""
+        return None
+
+
+@define(eq=False)
+class BoundLevel:
+    """A level of a bound tensor: its format, and the variables that hold its parts.
+
+    ``lvl["ptr"]`` is the buffer or scalar of that name, ``lvl.shape`` the dimension. ``state`` maps
+    the names of variables that live between declare (or thaw) and freeze to those variables.
+    """
+
+    format: Format
+    name: str
+    shape: Expr
+    parts: dict[str, Var | Buffer]
+    child: BoundLevel | None
+    state: dict[str, Var] = attrs.field(factory=dict)
+    scratch: BoundLevel | None = None
+    """A level like the child, which takes its updates until they are settled."""
+    resumed: bool = False
+    """Whether several loops write to it before it is frozen (``passes/orders.py``): a fiber, and
+    the last subfiber in it, may be asked for again. See ``Format.resumes``."""
+
+    def __getitem__(self, name: str) -> Any:
+        return part_of(self.format, self.parts, name, (Var, Buffer), "field")
+
+    def buffer(self, name: str) -> Buffer:
+        found: Buffer = part_of(self.format, self.parts, name, Buffer, "buffer")
+        return found
+
+    def scalar(self, name: str) -> Var:
+        found: Var = part_of(self.format, self.parts, name, Var, "scalar")
+        return found
+
+    def levels(self) -> tuple[BoundLevel, ...]:
+        below = () if self.child is None else self.child.levels()
+        return (self, *below)
+
+    # The five functions, as a parent calls them on its child.
+
+    def declare(self, ctx: Context, init: Expr) -> None:
+        emitted(self.format, "declare", ctx, self, init)
+
+    def assemble(self, ctx: Context, start: Any, stop: Any) -> None:
+        emitted(self.format, "assemble", ctx, self, ctx.lift(start), ctx.lift(stop))
+
+    def reset(self, ctx: Context, start: Any, stop: Any) -> None:
+        emitted(self.format, "reset", ctx, self, ctx.lift(start), ctx.lift(stop))
+
+    def freeze(self, ctx: Context, stop: Any) -> None:
+        emitted(self.format, "freeze", ctx, self, ctx.lift(stop))
+
+    def thaw(self, ctx: Context, stop: Any) -> None:
+        emitted(self.format, "thaw", ctx, self, ctx.lift(stop))
+
+
+@frozen
+class Fiber(TensorLike):
+    """The fiber at position ``pos`` of a level; ``dirty`` is set when anything in it is written."""
+
+    lvl: BoundLevel
+    pos: Expr
+    dirty: Var | None = None
+    tensor: BoundTensor | None = attrs.field(default=None, eq=False, repr=False)
+
+    def __str__(self) -> str:
+        return str(self.tensor)
+
+    @property
+    def ndim(self) -> int:
+        return self.lvl.format.ndim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.lvl.format.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.lvl.format.fill_value
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        levels = self.lvl.levels()
+        return tuple(Extent(ZERO, lvl.shape) for lvl in levels if not lvl.format.is_leaf)
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.tensor
+
+    def level_of(self, dim: int) -> Format | None:
+        return self.lvl.format.levels()[dim]
+
+    def subfiber(self, pos: Expr, dirty: Var | None = None) -> Fiber:
+        """The child's fiber at ``pos``, marking ``dirty`` (this fiber's own where not given)."""
+        assert self.lvl.child is not None
+        return Fiber(self.lvl.child, pos, self.dirty if dirty is None else dirty, self.tensor)
+
+    def filled(self) -> Constant:
+        """A subtensor of this fiber that holds nothing but fill."""
+        return Constant(Literal(self.fill_value, self.dtype, structural=True), self.ndim - 1)
+
+    def mark(self, ctx: Context) -> None:
+        """Emit that something in this fiber was written."""
+        if self.dirty is not None:
+            ctx.assign(self.dirty, True)
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        """The level's looplet; a protocol that it lacks is left to its own choice."""
+        format = self.lvl.format
+        known = protocol if protocol in format.protocols else ""
+        return unfurled(format, ctx, self, mode, known)
+
+    def read(self, ctx: Context) -> Expr:
+        return value_of(self.lvl.format, ctx, self, Mode.READ, None, None)
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        emitted(self.lvl.format, "unwrap", ctx, self, Mode.UPDATE, op, value)
+
+    def cases(self, ctx: Context) -> Alternatives | None:
+        return self.lvl.format.cases(ctx, self)
+
+    def settled(self, ctx: Context, op: Operator, dtype: np.dtype[Any]) -> Expr | None:
+        return self.lvl.format.settled(ctx, self, op, dtype)
+
+
+@frozen
+class Constant(TensorLike):
+    """A subtensor that is one value throughout; ``extents`` are its dimensions, if it has any."""
+
+    value: Expr
+    rank: int = 0
+    extents: tuple[Extent | None, ...] = ()
+
+    @property
+    def ndim(self) -> int:
+        return self.rank
+
+    @property
+    def dtype(self) -> Type:
+        return self.value.dtype
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return self.extents or (None,) * self.rank
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.interface.run import Run
+
+        if mode is Mode.UPDATE:
+            raise FormatError("a constant cannot be updated")
+        return Run(Constant(self.value, self.rank - 1, self.extents[1:]))
+
+    def read(self, ctx: Context) -> Expr:
+        return self.value
+
+
+@frozen
+class Discard(TensorLike):
+    """A subtensor whose updates are dropped."""
+
+    like: TensorLike
+    rank: int = 0
+
+    @property
+    def ndim(self) -> int:
+        return self.rank
+
+    @property
+    def dtype(self) -> Type:
+        return self.like.dtype
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.rank
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.interface.run import Run
+
+        return Run(Discard(self.like, self.rank - 1))
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        pass
+
+    @property
+    def drops_updates(self) -> bool:
+        return True
+
+
+@define(eq=False)
+class BoundTensor:
+    """An argument or local: its name in the program, its levels, and whose its memory is."""
+
+    name: str
+    format: Format
+    level: BoundLevel
+    local: bool = False
+    fixed: bool = False
+    """Whether its memory is not ours to resize."""
+    shape: tuple[Expr, ...] | None = None
+    """The shape with which a local is made, if it is."""
+    sizeless: Var | None = None
+    """1 if it was made without a shape, else 0; None where that cannot matter."""
+
+    @property
+    def fiber(self) -> Fiber:
+        return Fiber(self.level, ZERO, None, self)
+
+    def freeze_before_failure(self, ctx: Context) -> None:
+        """Emit a freeze on a way out of the kernel; on the other ways updates go on."""
+        levels = self.level.levels()
+        states = [dict(level.state) for level in levels]
+        self.level.freeze(ctx, 1)
+        for level, state in zip(levels, states, strict=True):
+            level.state = state
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def bind_level(format: Format, tensor: str, names: Any, depth: int = 0) -> BoundLevel:
+    """Bind ``format`` and its children: variables are named after tensor, depth and part."""
+    child = format.child
+    below = None if child is None else bind_level(child, tensor, names, depth + 1)
+    prefix = tensor if depth == 0 and child is None else f"{tensor}{depth}"
+    parts: dict[str, Var | Buffer] = {}
+    for field in format.fields:
+        name = names.fresh(f"{prefix}_{field.name}")
+        parts[field.name] = (
+            Buffer(name, field.dtype, growable=True) if field.is_buffer else Var(name, field.dtype)
+        )
+    shape: Expr = ZERO if format.is_leaf else Var(names.fresh(f"{tensor}_n{depth}"), INTP)
+    return BoundLevel(format, prefix, shape, parts, below)

@@ -1,0 +1,243 @@
+"""Text files of numbers, a block at a time: a row a line, blank lines and comments between.
+
+A file is never held as a whole, and room is made for what was read, not for what a header
+promises, so that a file costs what it holds. Every error names the line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import re
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from finch_core.errors import FormatError
+from finch_core.errors import count as count_of
+from finch_core.io.number_text import MARGIN, Array, NotANumber, Words
+from finch_core.records import frozen
+
+BLOCK = 1 << 18
+"""Bytes that are parsed at once: what is made of them fits a cache."""
+
+LONGEST_LINE = 1 << 20
+"""Bytes of a line; a file without ends of lines is not read to its end."""
+
+THREADS = 2
+"""Blocks that are parsed at the same time."""
+
+
+class TextFile:
+    """A text file, gzipped where its name says so, that knows the numbers of its lines."""
+
+    def __init__(self, path: Path, comments: bytes) -> None:
+        self.name = path.name
+        self.comments = comments
+        self.line = 0
+        "How many lines were read."
+        # closed when the block ends that uses this object
+        opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115
+        self._file = cast(BinaryIO, opened)
+        self._comment = re.compile(rb"^[ \t]*[" + re.escape(comments) + rb"][^\n]*", re.MULTILINE)
+
+    def __enter__(self) -> TextFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def error(self, message: str, line: int | None = None, hint: str = "") -> FormatError:
+        """An error in a line (if none is given, the last one that was read)."""
+        number = self.line if line is None else line
+        return FormatError(f"{self.name}, line {number}: {message}", hint=hint)
+
+    def next_line(self) -> bytes:
+        """The next line; empty at the end of the file."""
+        line = self._take(self._file.readline, LONGEST_LINE)
+        self.line += 1
+        if len(line) == LONGEST_LINE:
+            raise self.error(f"the line is longer than {LONGEST_LINE} bytes")
+        return line
+
+    def next_words(self) -> list[bytes]:
+        """The words of the next line that is no comment and not blank; none at the end."""
+        while line := self.next_line():
+            words = line.split()
+            if words and words[0][:1] not in _each(self.comments):
+                return words
+        return []
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """What is left, in blocks of whole lines with comments blanked out, each with the number of
+        its first line."""
+        while block := self._take(self._file.read, BLOCK):
+            first = self.line + 1
+            if not block.endswith(b"\n"):
+                self.line += block.count(b"\n")
+                block += self.next_line()
+            else:
+                self.line += block.count(b"\n")
+            if not block.isspace():
+                yield first, self._without_comments(block)
+
+    def _without_comments(self, block: bytes) -> bytes:
+        if not any(mark in block for mark in _each(self.comments)):
+            return block
+        return self._comment.sub(lambda found: b" " * len(found[0]), block)
+
+    def _take(self, function: Callable[[int], bytes], size: int) -> bytes:
+        try:
+            return function(size)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(f"{self.name}: not a whole gzip file: {error}") from error
+
+
+def _each(marks: bytes) -> list[bytes]:
+    return [marks[k : k + 1] for k in range(len(marks))]
+
+
+@frozen(eq=False)
+class Column:
+    """What the words of a column are: numbers of ``dtype``, called ``what`` in errors; from
+    ``least`` to ``most`` where these are given."""
+
+    what: str
+    dtype: np.dtype[Any]
+    least: int | None = None
+    most: int | None = None
+
+
+Columns = tuple[Column, ...]
+
+
+def read_table(
+    file: TextFile, columns: Columns, count: int | None = None, what: str = "entries"
+) -> list[Array]:
+    """The columns of the lines that are left.
+
+    Raises ``FormatError`` for a line that does not fit ``columns``, and where there are not
+    ``count`` lines, if that is given.
+    """
+    parts = [Growing(column.dtype, count) for column in columns]
+    for first, block, found in _parsed(file, columns):
+        if count is not None and parts[0].length + len(found[0]) > count:
+            row = count - parts[0].length
+            line = first + _lines_before(block, Words.of(block), row * len(columns))
+            raise file.error(f"more than {count} {what}", line)
+        for part, values in zip(parts, found, strict=True):
+            part.extend(values)
+    if count is not None and parts[0].length < count:
+        raise file.error(f"{count} {what} expected, only {parts[0].length} found", file.line + 1)
+    return [part.taken() for part in parts]
+
+
+def _parsed(file: TextFile, columns: Columns) -> Iterator[tuple[int, bytes, list[Array]]]:
+    """The blocks of a file and their columns, in order; a few are parsed ahead."""
+    blocks = file.blocks()
+    for first, block in itertools.islice(blocks, 1):  # many files are no longer
+        yield first, block, _parse(file, columns, first, block)
+    ahead: deque[tuple[int, bytes, Future[list[Array]]]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
+        try:
+            for first, block in blocks:
+                ahead.append((first, block, pool.submit(_parse, file, columns, first, block)))
+                if len(ahead) > THREADS:
+                    first, block, found = ahead.popleft()
+                    yield first, block, found.result()
+            for first, block, found in ahead:
+                yield first, block, found.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[Array]:
+    """The columns of a block."""
+    words, step = Words.of(block), len(columns)
+    _check_lines(file, first, words, step)
+    result = []
+    for k, column in enumerate(columns):
+        mine = words.column(k, step)
+        try:
+            values = mine.numbers(column.dtype)
+        except NotANumber as error:
+            line = first + _lines_before(block, words, error.position * step)
+            raise file.error(f"{shown(error.word)} is no {column.what}", line) from None
+        if column.least is not None and len(values):
+            _check_range(file, first, block, words, column, values, step)
+        result.append(values)
+    return result
+
+
+def shown(word: bytes) -> str:
+    """A word for a message: in quotes, with escapes for what is not ASCII, and not all of it where
+    it is long."""
+    return repr(word if len(word) < 40 else word[:36] + b"...")[1:]
+
+
+def _check_range(
+    file: TextFile, first: int, block: bytes, words: Words, column: Column, values: Array, step: int
+) -> None:
+    least, most = column.least, column.most
+    assert least is not None
+    if values.min() >= least and (most is None or values.max() <= most):
+        return
+    outside = values < least if most is None else (values < least) | (values > most)
+    row = int(np.flatnonzero(outside)[0])
+    amiss = f"less than {least}" if most is None else f"not from {least} to {most}"
+    line = first + _lines_before(block, words, row * step)
+    raise file.error(f"the {column.what} {values[row]} is {amiss}", line)
+
+
+def _lines_before(block: bytes, words: Words, word: int) -> int:
+    """How many lines end before a word of a block."""
+    return block.count(b"\n", 0, int(words.starts[word]) - MARGIN)
+
+
+def _check_lines(file: TextFile, first: int, words: Words, step: int) -> None:
+    """Refuse a line that is not blank and does not have ``step`` words."""
+    ends = words.lines
+    rows, odd = divmod(len(words.starts), step)
+    last = words.ends[step - 1 :: step]
+    if not odd and len(ends) == rows:
+        after = words.starts[step::step]
+        if (ends >= last).all() and (ends[:-1] < after).all():
+            return
+    # lines as bounds of the words in them: the last line may have no end
+    bounds = np.searchsorted(words.starts, np.append(ends, len(words.data)))
+    counts = np.diff(bounds, prepend=0)
+    wrong = np.flatnonzero((counts != 0) & (counts != step))
+    if wrong.size:
+        k = int(wrong[0])
+        raise file.error(f"{count_of(step, 'number')} expected, {counts[k]} found", first + k)
+
+
+class Growing:
+    """An array that takes what comes: at most a quarter more room than it needs, and at the end
+    none more."""
+
+    def __init__(self, dtype: np.dtype[Any], most: int | None) -> None:
+        self.length = 0
+        self._most = most
+        self._array = np.empty(0, dtype)
+
+    def extend(self, values: Array) -> None:
+        stop = self.length + len(values)
+        if stop > len(self._array):
+            room = max(len(self._array) + len(self._array) // 4, stop)
+            self._resize(room if self._most is None else min(room, self._most))
+        self._array[self.length : stop] = values
+        self.length = stop
+
+    def taken(self) -> Array:
+        self._resize(self.length)
+        return self._array
+
+    def _resize(self, room: int) -> None:
+        # no view of the array was given away
+        self._array.resize(room, refcheck=False)

@@ -1,0 +1,350 @@
+"""Assembly: the small, typed, imperative language that backends translate.
+
+A ``Kernel`` takes *records* (one per tensor, see ``abi``) and scalars, and runs a block of
+statements. Backends do no implicit conversion: ``ir.typing`` has put a ``Cast`` where
+an operator's typing rule asks for one, and no type is weak. The interpreter defines what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.errors import FinchError, Span
+from finch_core.ir.expressions import Buffer, Expr, Var
+from finch_core.records import frozen
+
+
+class Statement:
+    """A statement; ``expressions`` are those it evaluates itself, ``blocks`` those it contains."""
+
+    __slots__ = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return ()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return ()
+
+    def walk(self) -> Iterator[Statement]:
+        """This statement and all inside it, in program order."""
+        yield self
+        for block in self.blocks:
+            for statement in block.statements:
+                yield from statement.walk()
+
+
+@frozen
+class Block:
+    """Statements in order; variables it declares end with it."""
+
+    statements: tuple[Statement, ...] = ()
+
+    def walk(self) -> Iterator[Statement]:
+        for statement in self.statements:
+            yield from statement.walk()
+
+    def __bool__(self) -> bool:
+        return bool(self.statements)
+
+
+@frozen
+class Let(Statement):
+    """Declare ``var`` with a value; only a ``mutable`` one is assigned again."""
+
+    var: Var
+    value: Expr
+    mutable: bool = False
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+
+@frozen
+class Assign(Statement):
+    """``var = value``."""
+
+    var: Var
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+
+@frozen
+class Store(Statement):
+    """``buffer[index] = value``."""
+
+    buffer: Buffer
+    index: Expr
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.index, self.value)
+
+
+@frozen
+class For(Statement):
+    """``for var in range(start, stop)``: the bounds are evaluated once.
+
+    ``lanes`` names a reduction that a backend may compute in several lanes:
+    pairs of the variable and its operator. It is permission, not a duty, as is ``banks``: buffers
+    of which the loop does no more than add whole numbers to elements, each with how many of the
+    first elements are meant. A backend may add to several copies, and these up behind the loop.
+    """
+
+    var: Var
+    start: Expr
+    stop: Expr
+    body: Block
+    lanes: tuple[tuple[Var, Any], ...] = ()
+    banks: tuple[tuple[Buffer, int], ...] = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.start, self.stop)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body,)
+
+
+@frozen
+class While(Statement):
+    """``while cond: body``."""
+
+    cond: Expr
+    body: Block
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.cond,)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body,)
+
+
+@frozen
+class If(Statement):
+    """``if cond: body``, ``else: orelse``.
+
+    ``likely`` is a hint: to branch on the condition is better than to compute with it, so that what
+    follows need not wait for it.
+    """
+
+    cond: Expr
+    body: Block
+    orelse: Block = Block()
+    likely: bool = False
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.cond,)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body, self.orelse)
+
+
+@frozen
+class Break(Statement):
+    """Leave the innermost loop."""
+
+
+@frozen
+class Grow(Statement):
+    """Give ``buffer`` room for at least ``size`` elements, keeping its contents.
+
+    New room is at least doubled and its contents are undefined. Fails with out of memory.
+    """
+
+    buffer: Buffer
+    size: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.size,)
+
+
+@frozen
+class Fill(Statement):
+    """``buffer[start:stop] = value``; nothing where ``stop <= start``."""
+
+    buffer: Buffer
+    start: Expr
+    stop: Expr
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.start, self.stop, self.value)
+
+
+@frozen
+class Move(Statement):
+    """``target[to:to+count] = source[begin:begin+count]``; they may be one buffer and overlap."""
+
+    target: Buffer
+    to: Expr
+    source: Buffer
+    begin: Expr
+    count: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.to, self.begin, self.count)
+
+
+@frozen
+class Sort(Statement):
+    """Sort ``buffer[start:stop]`` (integers) ascending."""
+
+    buffer: Buffer
+    start: Expr
+    stop: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.start, self.stop)
+
+
+@frozen
+class Prefetch(Statement):
+    """``buffer[index]`` is going to be needed soon: a hint, which changes nothing. ``index`` may
+    be beyond an end; what it is computed from is not."""
+
+    buffer: Buffer
+    index: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.index,)
+
+
+@frozen
+class Fail(Statement):
+    """Leave the kernel with error ``site``; up to three int64 ``values`` go into its message.
+
+    It is no way to end a loop before the end of a buffer: what a turn loads before it may fail,
+    later turns may have loaded already.
+    """
+
+    site: int
+    values: tuple[Expr, ...] = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return self.values
+
+
+@frozen
+class Return(Statement):
+    """The value of a function."""
+
+    value: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+
+@frozen
+class Comment(Statement):
+    """Text for the reader of the generated code."""
+
+    text: str
+
+
+def is_growth_check(statement: Statement) -> bool:
+    """Whether a statement grows buffers where they are full, and does nothing else."""
+    if not isinstance(statement, If) or statement.orelse:
+        return False
+    inner = statement.body.statements
+    only = all(isinstance(s, (Let, Grow, Fill, Assign)) for s in inner)
+    return only and any(isinstance(s, Grow) for s in inner)
+
+
+@attrs.frozen(hash=False, eq=False)
+class Function:
+    """A routine that several places call. It fails nothing and grows no buffer.
+
+    Parameters are variables and buffers; functions of one name are the same function.
+    """
+
+    name: str
+    params: tuple[Var | Buffer, ...]
+    dtype: np.dtype[Any]
+    body: Block
+
+
+@frozen
+class Slot:
+    """One entry of a tensor's record that a kernel uses.
+
+    A scalar takes its dtype's size (rounded up to 8 bytes) at word ``offset``; a buffer takes two
+    words there, its address and its capacity in elements. ``written``: the kernel may change it, so
+    it is stored back when the kernel ends, failed or not.
+    """
+
+    target: Var | Buffer
+    offset: int
+    written: bool = False
+
+
+@frozen
+class Record:
+    """A parameter: the record of one tensor. ``local`` ones belong to the kernel's workspaces."""
+
+    name: str
+    slots: tuple[Slot, ...]
+    local: bool = False
+
+
+@frozen
+class Argument:
+    """A parameter: a run-time scalar, passed by value."""
+
+    var: Var
+
+
+@frozen
+class Site:
+    """A place where a kernel may fail: the exception, its message (formatted with the values of
+    ``Fail``), where in the program, and the remedy. An ``early`` one comes before any change."""
+
+    error: type[FinchError]
+    message: str
+    span: Span | None = None
+    hint: str = ""
+    early: bool = False
+
+
+OUT_OF_MEMORY = 0
+"""The site that every kernel has: a ``Grow`` that got no memory."""
+
+
+@frozen(eq=False)
+class Kernel:
+    """A whole kernel. ``sites[0]`` is out of memory. ``notes`` is a line of text that means
+    something to the core alone: who keeps the kernel keeps it too."""
+
+    name: str
+    params: tuple[Record | Argument, ...]
+    functions: tuple[Function, ...]
+    body: Block
+    sites: tuple[Site, ...]
+    notes: str = ""
+
+    def as_text(self) -> str:
+        from finch_core.ir.assembly_text import kernel_text
+
+        return kernel_text(self)

@@ -1,0 +1,238 @@
+"""Taking assembly apart and putting it together: what its passes share.
+
+Unchanged means the identical object, here as in every pass that is built on this.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Break,
+    Fail,
+    Fill,
+    For,
+    Grow,
+    If,
+    Let,
+    Move,
+    Prefetch,
+    Return,
+    Sort,
+    Statement,
+    Store,
+    While,
+)
+from finch_core.ir.expressions import Buffer, Call, Expr, Invoke, Length, Load, Overlaps, Var
+
+_EXPRESSIONS: dict[type[Statement], tuple[str, ...]] = {
+    Let: ("value",),
+    Assign: ("value",),
+    Store: ("index", "value"),
+    For: ("start", "stop"),
+    While: ("cond",),
+    If: ("cond",),
+    Grow: ("size",),
+    Fill: ("start", "stop", "value"),
+    Move: ("to", "begin", "count"),
+    Sort: ("start", "stop"),
+    Prefetch: ("index",),
+    Return: ("value",),
+}
+_BLOCKS: dict[type[Statement], tuple[str, ...]] = {
+    For: ("body",),
+    While: ("body",),
+    If: ("body", "orelse"),
+}
+
+
+def _changed(olds: Iterable[Any], news: Iterable[Any]) -> bool:
+    return any(old is not new for old, new in zip(olds, news, strict=True))
+
+
+def with_expressions(statement: Statement, expressions: tuple[Expr, ...]) -> Statement:
+    """``statement`` over other expressions, in the order of ``statement.expressions``."""
+    if not _changed(statement.expressions, expressions):
+        return statement
+    if isinstance(statement, Fail):
+        return Fail(statement.site, expressions)
+    names = _EXPRESSIONS[type(statement)]
+    return attrs.evolve(statement, **dict(zip(names, expressions, strict=True)))  # type: ignore[misc]
+
+
+def with_blocks(statement: Statement, blocks: tuple[Block, ...]) -> Statement:
+    """``statement`` over other blocks, in the order of ``statement.blocks``."""
+    if not _changed(statement.blocks, blocks):
+        return statement
+    names = _BLOCKS[type(statement)]
+    return attrs.evolve(statement, **dict(zip(names, blocks, strict=True)))  # type: ignore[misc]
+
+
+def with_statements(block: Block, statements: Iterable[Statement]) -> Block:
+    """``block`` of other statements."""
+    new = tuple(statements)
+    if len(new) == len(block.statements) and not _changed(block.statements, new):
+        return block
+    return Block(new)
+
+
+def with_children(expr: Expr, children: tuple[Expr, ...]) -> Expr:
+    """``expr`` over other operands."""
+    return expr.rebuild(children) if _changed(expr.children, children) else expr
+
+
+class Substitution:
+    """Replaces expressions, from the top down; memoised, so that it is linear in shared nodes."""
+
+    def __init__(
+        self,
+        replace: Callable[[Expr], Expr | None],
+        simplify: Callable[[Expr], Expr] | None = None,
+    ) -> None:
+        """``simplify`` rewrites nodes whose operands have changed."""
+        self._replace = replace
+        self._simplify = simplify
+        self._memo: dict[Expr, Expr] = {}
+
+    def __call__(self, expr: Expr) -> Expr:
+        """``expr`` with every node for which ``replace`` gives something replaced by that."""
+        found = self._memo.get(expr)
+        if found is None:
+            found = self._replace(expr)
+            if found is None:
+                found = with_children(expr, tuple(map(self, expr.children)))
+                if self._simplify is not None and found is not expr:
+                    found = self._simplify(found)
+            self._memo[expr] = found
+        return found
+
+    def block(self, block: Block) -> Block:
+        """All of ``block`` with its expressions replaced."""
+        return with_statements(block, map(self.statement, block.statements))
+
+    def statement(self, statement: Statement) -> Statement:
+        statement = with_expressions(statement, tuple(map(self, statement.expressions)))
+        return with_blocks(statement, tuple(map(self.block, statement.blocks)))
+
+
+def in_terms_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
+    """``expr`` with variables replaced by what they mean, and those in that as well."""
+    whole = Substitution(lambda e: whole(meanings[e]) if e in meanings else None)
+    return whole(expr)
+
+
+# -- what assembly touches: names of variables and buffers, which are all different --------------
+
+
+def read_names(expr: Expr) -> set[str]:
+    """Names of the variables and buffers on which the value of ``expr`` depends."""
+    names: set[str] = set()
+    for node in expr.walk():
+        if isinstance(node, Var):
+            names.add(node.name)
+        elif isinstance(node, (Load, Length)):
+            names.add(node.buffer.name)
+        elif isinstance(node, Overlaps):
+            names |= {node.first.name, node.second.name}
+        elif isinstance(node, Invoke):
+            names |= {arg.name for arg in node.args if isinstance(arg, Buffer)}
+    return names
+
+
+def used_names(*statements: Statement) -> set[str]:
+    """Names of the variables and buffers that expressions in ``statements`` depend on."""
+    inner = (s for top in statements for s in top.walk())
+    return {name for s in inner for expr in s.expressions for name in read_names(expr)}
+
+
+def stored_by(expr: Expr) -> set[str]:
+    """Names of the buffers that functions called in ``expr`` store to."""
+    return {
+        arg.name
+        for node in expr.walk()
+        if isinstance(node, Invoke)
+        for arg, param in zip(node.args, node.function.params, strict=True)
+        if isinstance(arg, Buffer) and param.name in changed_names(*node.function.body.statements)
+    }
+
+
+def changed_names(*statements: Statement) -> set[str]:
+    """Names of the variables and buffers that ``statements`` declare, assign or store to."""
+    names: set[str] = set()
+    for top in statements:
+        for statement in top.walk():
+            names |= own_changes(statement)
+            for expr in statement.expressions:
+                names |= stored_by(expr)
+    return names
+
+
+def own_changes(statement: Statement) -> set[str]:
+    """What ``statement`` itself changes: its blocks and the functions it calls left aside."""
+    if isinstance(statement, (Let, Assign, For)):
+        return {statement.var.name}
+    if isinstance(statement, (Store, Grow, Fill, Sort)):
+        return {statement.buffer.name}
+    return {statement.target.name} if isinstance(statement, Move) else set()
+
+
+def names_in(block: Block) -> set[str]:
+    """All names of variables and buffers in ``block``."""
+    names = changed_names(*block.statements)
+    for statement in block.walk():
+        for expr in statement.expressions:
+            names |= read_names(expr)
+        if isinstance(statement, Move):
+            names.add(statement.source.name)
+        if isinstance(statement, Prefetch):
+            names.add(statement.buffer.name)
+    return names
+
+
+def redeclared_names(block: Block) -> frozenset[str]:
+    """Names that several scopes in ``block`` declare, each for itself."""
+    counts = Counter(s.var.name for s in block.walk() if isinstance(s, (Let, For)))
+    return frozenset(name for name, count in counts.items() if count > 1)
+
+
+# -- what is certain to happen --------------------------------------------------------------
+
+
+def leaves(statement: Statement) -> bool:
+    """Whether ``statement`` may leave the block that it stands in."""
+    if isinstance(statement, (For, While)):
+        return any(isinstance(inner, (Fail, Return)) for inner in statement.walk())
+    return isinstance(statement, (Break, Fail, Return)) or any(
+        leaves(inner) for block in statement.blocks for inner in block.statements
+    )
+
+
+def certain(statements: Iterable[Statement]) -> Iterator[Expr]:
+    """Parts of expressions, the whole before its parts, that are evaluated whenever control gets
+    to ``statements``; a store counts as the load of its place."""
+    for statement in statements:
+        if isinstance(statement, Store):
+            yield Load(statement.buffer, statement.index)
+        for expr in statement.expressions:
+            yield from certain_parts(expr)
+        if leaves(statement):
+            return
+
+
+def certain_parts(expr: Expr) -> Iterator[Expr]:
+    """The parts of ``expr`` that are evaluated whenever it is: not those that may be skipped."""
+    yield expr
+    for child in expr.children[:1] if is_lazy(expr) else expr.children:
+        yield from certain_parts(child)
+
+
+def is_lazy(expr: Expr) -> bool:
+    """Whether ``expr`` may not evaluate its arguments after the first."""
+    return isinstance(expr, Call) and expr.op in (prim.and_, prim.or_, prim.ifelse)

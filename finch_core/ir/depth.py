@@ -1,0 +1,110 @@
+"""Programs that are nested deeply: room for them, and a limit.
+
+Passes recurse into expressions and statements, and a sum of N terms is N calls within each other,
+as are N variables in a row. Few programs are so deep that Python's limit on recursion is reached;
+their work is done again on a thread with a larger stack.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from finch_core.errors import FinchError, KernelSyntaxError, Span
+from finch_core.ir.expressions import Expr
+from finch_core.ir.program import Program, Stmt
+from finch_core.locks import Lock
+
+T = TypeVar("T")
+
+MOST_NESTED = 2000
+"""So deep may expressions and statements be nested: terms of a sum, variables in a row, loops and
+conditions within each other."""
+
+_FRAMES, _STACK = 50_000, 256 << 20
+"""The calls within each other for which there is room on the thread, at 5 KiB of stack a call."""
+
+_lock = Lock()
+_deep = threading.local()
+
+
+def roomy(name: str, work: Callable[[], T]) -> T:
+    """``work()``, which may be begun anew, with room for programs of ``MOST_NESTED`` levels.
+
+    Raises ``KernelSyntaxError`` for the kernel ``name`` where even that is too little.
+    """
+    try:
+        return work()
+    except RecursionError:
+        if is_deep():
+            raise
+    try:
+        return on_a_thread(work)
+    except RecursionError:
+        raise _too_deep(name, "too deeply for the memory that a stack may have") from None
+
+
+def on_a_thread(work: Callable[[], T]) -> T:
+    """``work()`` on a thread with a stack of its own size."""
+    found: list[Any] = []
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        _deep.here = True
+        try:
+            found.append((context.run(work), None))
+        except BaseException as error:  # it is raised where the result is waited for
+            found.append((None, error))
+
+    with _lock:
+        limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK)
+        try:
+            thread = threading.Thread(target=run, name="finch-deep", daemon=True)
+            sys.setrecursionlimit(max(limit, _FRAMES))
+            thread.start()
+            threading.stack_size(size)
+            thread.join()
+        except RuntimeError as error:  # there is no memory for such a stack
+            raise RecursionError(str(error)) from None
+        finally:
+            threading.stack_size(size)
+            sys.setrecursionlimit(limit)
+    result, raised = found[0]
+    if raised is not None:
+        raise raised
+    value: T = result
+    return value
+
+
+def is_deep() -> bool:
+    """Whether this is the thread for what is nested deeply."""
+    return bool(getattr(_deep, "here", False))
+
+
+def check_depth(program: Program) -> None:
+    """Raise ``KernelSyntaxError`` if a program is nested too deeply."""
+    left: list[tuple[Stmt | Expr, int, Span | None]] = [(program.body, 1, None)]
+    while left:
+        node, depth, span = left.pop()
+        span = getattr(node, "span", None) or span
+        if depth > MOST_NESTED:
+            raise _too_deep(program.name, f"more than {MOST_NESTED} levels deep", span)
+        parts: tuple[Stmt | Expr, ...] = (
+            (*node.exprs, *node.bodies) if isinstance(node, Stmt) else node.children
+        )
+        left.extend((part, depth + 1, span) for part in parts)
+
+
+def _too_deep(name: str, how: str, span: Span | None = None) -> FinchError:
+    return KernelSyntaxError(
+        f"{name} is nested {how}",
+        span=span,
+        hint="each term of a sum and each variable is a level: "
+        "add up in several statements or in a loop",
+    )
+
+
+__all__ = ["MOST_NESTED", "check_depth", "is_deep", "on_a_thread", "roomy"]

@@ -1,0 +1,586 @@
+"""Scalar expressions, shared by programs and assembly.
+
+Assembly uses ``Literal Var Call Cast Load Length Overlaps Invoke``. A program has ``Index``,
+``Name``, ``Access`` and ``Modified`` beside them, until they are lowered away.
+Every node is immutable and hashable. Emitting code reads like what it emits: ``q + 1``, ``i < n``
+and ``a.eq(b)`` build calls (with constants folded).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import attrs
+import numpy as np
+
+from finch_core.errors import PluginError
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, same, type_of
+from finch_core.ir.operators import Operator, literal_value
+from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    from finch_core.errors import Span
+
+ExprLike = "Expr | int | float | complex | bool | np.generic"
+
+
+class Expr:
+    """A scalar expression: ``dtype`` is its type, ``children`` its operands."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> Type:
+        raise NotImplementedError
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return ()
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        """This node over other operands."""
+        return self
+
+    def walk(self) -> Iterator[Expr]:
+        """This node and all below it, parents first."""
+        left: list[Expr] = [self]
+        while left:
+            node = left.pop()
+            yield node
+            left.extend(reversed(node.children))
+
+    def __bool__(self) -> NoReturn:
+        raise PluginError(
+            f"{type(self).__name__} expressions are neither true nor false while code is emitted: "
+            f"Python's if, while, and, or and not cannot ask them",
+            hint="ctx.if_(cond), ctx.while_(cond) and ctx.ifelse(cond, a, b) emit the question, "
+            "a.and_(b), a.or_(b) and a.not_() make conditions",
+        )
+
+    def _unlike(self, other: object) -> Any:
+        """What ``self == other`` is where ``other`` is of another class."""
+        return unlike(self, other)
+
+    def __add__(self, other: Any) -> Expr:
+        return call(prim.add, self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return call(prim.add, other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return call(prim.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return call(prim.sub, other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return call(prim.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return call(prim.mul, other, self)
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return call(prim.floordiv, self, other)
+
+    def __mod__(self, other: Any) -> Expr:
+        return call(prim.mod, self, other)
+
+    def __and__(self, other: Any) -> Expr:
+        return call(prim.bitand, self, other)
+
+    def __or__(self, other: Any) -> Expr:
+        return call(prim.bitor, self, other)
+
+    def __xor__(self, other: Any) -> Expr:
+        return call(prim.bitxor, self, other)
+
+    def __lshift__(self, other: Any) -> Expr:
+        return call(prim.lshift, self, other)
+
+    def __rshift__(self, other: Any) -> Expr:
+        return call(prim.rshift, self, other)
+
+    def __lt__(self, other: Any) -> Expr:
+        return call(prim.lt, self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return call(prim.le, self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return call(prim.gt, self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return call(prim.ge, self, other)
+
+    def eq(self, other: Any) -> Expr:
+        return call(prim.eq, self, other)
+
+    def ne(self, other: Any) -> Expr:
+        return call(prim.ne, self, other)
+
+    def and_(self, other: Any) -> Expr:
+        return call(prim.and_, self, other)
+
+    def or_(self, other: Any) -> Expr:
+        return call(prim.or_, self, other)
+
+    def not_(self) -> Expr:
+        return call(prim.not_, self)
+
+    def min(self, other: Any) -> Expr:
+        return call(prim.minimum_, self, other)
+
+    def max(self, other: Any) -> Expr:
+        return call(prim.maximum_, self, other)
+
+    def cast(self, dtype: np.dtype[Any]) -> Expr:
+        return cast(self, dtype)
+
+
+def unlike(expr: Expr, other: object) -> Any:
+    """The answer of ``expr == other`` where ``other`` is of another class. It raises
+    ``PluginError`` for a number: no expression is one, so that the comparison would be decided."""
+    if isinstance(other, (int, float, complex, np.generic)):
+        raise PluginError(
+            f"an expression ({type(expr).__name__}) is compared with {other!r} by == or !=, which "
+            "tell whether two expressions are the same, and not whether their values are",
+            hint="a.eq(b) and a.ne(b) make conditions of values",
+        )
+    return NotImplemented
+
+
+_WIDE = 2**63
+
+
+@attrs.frozen(order=False, eq=False, hash=False)
+class Literal(Expr):
+    """A constant. ``structural`` marks a fill value that no memory stores: ``0 * x`` is 0 for it,
+    even where ``x`` is NaN. What is computed from it keeps the mark where it is that fill still
+    (``fold_literals``); the mark says nothing else, so that whoever asks whether a value *equals* a
+    fill compares the values.
+
+    Equality is by type and bits, so that ``0.0`` and ``-0.0`` differ and NaN equals itself.
+    """
+
+    value: Any
+    type: Type
+    structural: bool = False
+
+    @property
+    def dtype(self) -> Type:
+        return self.type
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether this is a plain integer beyond those of 64 bits with a sign."""
+        return self.type is int and not -_WIDE <= self.value < _WIDE
+
+    def cast_to(self, dtype: np.dtype[Any]) -> Literal:
+        """This constant as ``dtype``. A plain integer is no int64 on its way to a float."""
+        plain = self.type is int and self.value.__class__ is int
+        value = self.value if plain else literal_value(self.value, self.type)
+        return Literal(literal_value(value, dtype), dtype, self.structural)
+
+    def _key(self) -> tuple[Any, ...]:
+        bits: Any = self.value if self.is_wide else literal_value(self.value, self.type).tobytes()
+        return (bits, is_weak(self.type), self.type, self.structural)
+
+    def _is_plain(self) -> bool:
+        """Whether its number tells it from others of its type: so for most indices and sizes."""
+        return self.value.__class__ is int and self.type is int and -_WIDE <= self.value < _WIDE
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Literal):
+            unlike(self, other)
+            return False
+        if self._is_plain() and other._is_plain():
+            return bool(self.value == other.value) and self.structural == other.structural
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        if self.type is not int:
+            return hash(self._key())
+        return hash(self.value if self._is_plain() else int(literal_value(self.value, int)))
+
+
+@frozen(order=False)
+class Var(Expr):
+    """A variable of the assembly, by name."""
+
+    name: str
+    type: Type
+
+    @property
+    def dtype(self) -> Type:
+        return self.type
+
+
+@frozen(order=False)
+class Buffer:
+    """A block of elements of one dtype, by name; ``growable`` if a kernel may reallocate it."""
+
+    name: str
+    dtype: np.dtype[Any]
+    growable: bool = False
+
+
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+class Call(Expr):
+    """An operator applied to arguments."""
+
+    op: Operator
+    args: tuple[Expr, ...]
+    _dtype: Type | None = attrs.field(default=None, init=False, eq=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.op == other.op and self.args == other.args
+
+    @property
+    def dtype(self) -> Type:
+        if self._dtype is None:
+            result = self.op.result(*(arg.dtype for arg in self.args))
+            object.__setattr__(self, "_dtype", result)
+            return result
+        return self._dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Call(self.op, children)
+
+
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+class Cast(Expr):
+    """A value converted to another dtype (C's rules; NumPy's ``astype``)."""
+
+    value: Expr
+    type: np.dtype[Any]
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.value == other.value and self.type == other.type
+
+    @property
+    def dtype(self) -> Type:
+        return self.type
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        try:
+            return cast(children[0], self.type)
+        except TypeError:  # of what is not bound yet
+            return Cast(children[0], self.type)
+
+
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+class Load(Expr):
+    """``buffer[index]``."""
+
+    buffer: Buffer
+    index: Expr
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.buffer == other.buffer and self.index == other.index
+
+    @property
+    def dtype(self) -> Type:
+        return self.buffer.dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index,)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Load(self.buffer, children[0])
+
+
+@frozen(order=False)
+class Length(Expr):
+    """The number of elements for which a buffer has room."""
+
+    buffer: Buffer
+
+    @property
+    def dtype(self) -> Type:
+        return INTP
+
+
+@frozen(order=False)
+class Overlaps(Expr):
+    """Whether two buffers share memory."""
+
+    first: Buffer
+    second: Buffer
+
+    @property
+    def dtype(self) -> Type:
+        return BOOL
+
+
+class Callee(Protocol):
+    """What a call needs of an assembly function."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def params(self) -> tuple[Var | Buffer, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def body(self) -> Any: ...
+
+
+@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+class Invoke(Expr):
+    """A call of an assembly function; arguments are expressions or buffers, as its parameters."""
+
+    function: Callee
+    args: tuple[Expr | Buffer, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return unlike(self, other)  # type: ignore[no-any-return]
+        return self.function == other.function and self.args == other.args
+
+    @property
+    def dtype(self) -> Type:
+        return self.function.dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return tuple(arg for arg in self.args if isinstance(arg, Expr))
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        rest = iter(children)
+        return Invoke(
+            self.function,
+            tuple(next(rest) if isinstance(arg, Expr) else arg for arg in self.args),
+        )
+
+
+# -- only in programs -----------------------------------------------------------------------
+
+
+@frozen(order=False)
+class Index(Expr):
+    """A loop index. Its type is Python's ``int``, so that it follows its operand's width."""
+
+    name: str
+
+    @property
+    def dtype(self) -> Type:
+        return int
+
+
+@frozen(order=False)
+class Name(Expr):
+    """A name standing alone: a ``let`` variable, or a run-time scalar argument or free name.
+
+    ``type`` is ``None`` until the name is bound.
+    """
+
+    name: str
+    type: Type | None = attrs.field(default=None, eq=False)
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def dtype(self) -> Type:
+        if self.type is None:
+            raise TypeError(f"the name {self.name!r} has no type yet")
+        return self.type
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Modified(Expr):
+    """An index with a modifier: ``~i`` (permissive), a protocol (follow, walk, gallop), or, in
+    normal form, an expression that no loop runs over (given; see ``affine``)."""
+
+    modifier: str
+    index: Expr
+
+    @property
+    def dtype(self) -> Type:
+        return self.index.dtype
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index,)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Modified(self.modifier, children[0])
+
+
+@attrs.frozen(order=False, cache_hash=True)
+class Access(Expr):
+    """``tensor[indices]``. The tensor is a name until it is bound, then a tensor-like object
+    with ``dtype``; the mode is fixed by where the access stands (see ``notation``)."""
+
+    tensor: Any
+    indices: tuple[Expr, ...]
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def dtype(self) -> Type:
+        try:
+            return self.tensor.dtype  # type: ignore[no-any-return]
+        except AttributeError:
+            raise TypeError(f"the tensor {self.tensor!r} is not bound yet") from None
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.indices
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Access(self.tensor, children, self.span)
+
+
+# -- building -------------------------------------------------------------------------------
+
+
+def lift(value: Any) -> Expr:
+    """``value`` as an expression; Python and NumPy scalars become literals."""
+    return value if isinstance(value, Expr) else Literal(value, type_of(value))
+
+
+def cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
+    """``value`` as ``dtype``; no node where it has that dtype already."""
+    if isinstance(value, Literal):
+        if same(value.type, dtype):
+            return value
+        return value.cast_to(dtype)
+    return value if same(value.dtype, dtype) else Cast(value, dtype)
+
+
+def call(op: Operator, *args: Any) -> Expr:
+    """``op`` applied to ``args``, folded when all are literals and where 0 or 1 change nothing.
+
+    Folding here is for integers and bools alone: the simplifier knows when floats may fold.
+    """
+    exprs = tuple(map(lift, args))
+    folded = _fold(op, exprs)
+    return Call(op, exprs) if folded is None else folded
+
+
+def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
+    literals = [a for a in args if isinstance(a, Literal) and concrete(a.type).kind in "biu"]
+    if not literals:
+        return None
+    if len(literals) == len(args):
+        return fold_literals(op, tuple(literals))
+    if len(args) != 2:
+        return None
+    first, second = args
+    constant, other = (second, first) if second is literals[0] else (first, second)
+    assert isinstance(constant, Literal)
+    try:
+        kind = concrete(other.dtype).kind
+    except TypeError:  # a name that is not bound yet
+        return None
+    if op is prim.and_ or op is prim.or_:
+        if kind != "b":
+            return None
+        return other if bool(constant.value) == (op is prim.and_) else lift(bool(constant.value))
+    if kind not in "iu" or not (is_weak(constant.type) or same(constant.type, other.dtype)):
+        return None  # the other operand has not the type of the result
+    value = int(constant.value)
+    if op is prim.add and value == 0:
+        return other
+    if op is prim.sub and value == 0 and other is first:
+        return other
+    if op is prim.mul and value == 1:
+        return other
+    if op is prim.mul and value == 0:
+        return constant if is_weak(other.dtype) else cast(constant, concrete(other.dtype))
+    if op in (prim.add, prim.sub) and other is first and isinstance(first, Call):
+        return _merge_constants(op, first, value)
+    return None
+
+
+def _merge_constants(op: Operator, first: Call, value: int) -> Expr | None:
+    """``(x + 1) - 1`` is ``x``: constants gather at the end of a sum."""
+    if first.op not in (prim.add, prim.sub) or not isinstance(first.args[1], Literal):
+        return None
+    if not is_weak(first.args[1].type):
+        return None
+    inner = int(first.args[1].value)
+    inner = inner if first.op is prim.add else -inner
+    total = inner + (value if op is prim.add else -value)
+    if total < 0:
+        return call(prim.sub, first.args[0], -total)
+    return call(prim.add, first.args[0], total)
+
+
+def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
+    """The value of ``op`` on constants, in the types that its typing rule gives: structural if it
+    is a structural operand still, up to its sign (``-0.0``, ``0 / 2``, ``max(0, 0)``)."""
+    wanted, result = op.typing(tuple(a.type for a in args))
+    if result is int and (exact := _exact(op, args)) is not None:
+        return Literal(exact, int)
+    values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
+    value = op.evaluate(*values)
+    value = result(value) if isinstance(result, type) else literal_value(value, result)
+    return Literal(value, result, _remains_fill(args, value, result))
+
+
+def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
+    """The value of ``op`` on plain integers where it is beyond those of 64 bits with a sign; what
+    it meets says whether it may stand there (``2**63`` is a number among floats)."""
+    numbers = [int(arg.value) for arg in args]
+    bits = sum(number.bit_length() for number in numbers)
+    if op is prim.power:
+        bits = numbers[0].bit_length() * abs(numbers[1])
+    if not 63 <= bits <= 1000 or op not in (prim.add, prim.sub, prim.mul, prim.neg, prim.power):
+        return None
+    if op is prim.power and numbers[1] < 0:
+        return None
+    exact = int(op.evaluate(*(np.array(number, object) for number in numbers)))
+    return None if -_WIDE <= exact < _WIDE else exact
+
+
+def _remains_fill(args: tuple[Literal, ...], value: Any, result: Type) -> bool:
+    """Whether a value computed from ``args`` is one of the structural fills among them.
+
+    Others are none: ``0 + inf`` does not swallow what is added to it, as a fill of ``inf`` does.
+    """
+    fills = [arg for arg in args if arg.structural]
+    if not fills:
+        return False
+    if is_tuple(result) or any(
+        is_tuple(arg.type) for arg in args
+    ):  # a field of a fill, or a tuple of fills
+        return len(fills) == len(args)
+    known = [literal_value(fill.value, fill.type) for fill in fills]
+    return any(alike(fill, value) or opposite(fill, value) for fill in known)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values are equal (``==``, so that zeros of both signs are), or both NaN."""
+    return bool(one == other) or bool(one != one and other != other)
+
+
+def opposite(one: Any, other: Any) -> bool:
+    """Whether a value is the negative of another."""
+    with np.errstate(all="ignore"):
+        return bool(np.multiply(one, -1.0) == other)
+
+
+def zero_of(dtype: Type) -> Literal:
+    """The zero of a type."""
+    return Literal(0, dtype) if is_weak(dtype) else Literal(np.zeros((), dtype)[()], dtype)
+
+
+TRUE, FALSE = Literal(np.True_, BOOL), Literal(np.False_, BOOL)

@@ -1,0 +1,260 @@
+"""The program: the paper's grammar (Figure "Syntax and Semantics for Finch") as immutable nodes.
+
+Expressions are those of ``expressions``: ``Literal``, ``Index``, ``Name`` (VARIABLE and VALUE),
+``Call``, ``Cast``, ``Access`` and, inside an access, ``Modified``. An access is an update where it
+is the target of an ``Assign`` and a read everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from finch_core.errors import Source, Span
+from finch_core.ir.expressions import Access, Expr, Index, Name
+from finch_core.ir.operators import Operator
+from finch_core.records import frozen
+
+
+def _span() -> Any:
+    return attrs.field(default=None, eq=False, repr=False, kw_only=True)
+
+
+class Stmt:
+    """A statement: ``exprs`` are its own expressions (targets included), ``bodies`` its parts."""
+
+    __slots__ = ()
+    span: Span | None
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return ()
+
+    @property
+    def bodies(self) -> tuple[Stmt, ...]:
+        return ()
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        """This statement over other expressions and parts."""
+        return self
+
+    def walk(self) -> Iterator[Stmt]:
+        left: list[Stmt] = [self]
+        while left:
+            stmt = left.pop()
+            yield stmt
+            left.extend(reversed(stmt.bodies))
+
+
+def operators_in(stmt: Stmt) -> Iterator[Operator]:
+    """The operators of a statement's updates and expressions, those of its parts too."""
+    for part in stmt.walk():
+        op = getattr(part, "op", None)
+        if op is not None:
+            yield op
+        for expr in part.exprs:
+            yield from (node.op for node in expr.walk() if hasattr(node, "op"))
+
+
+@frozen(order=False)
+class Extent(Expr):
+    """EXTENT: the half-open range from ``start`` up to ``stop``."""
+
+    start: Expr
+    stop: Expr
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.start, self.stop)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Extent(*children)
+
+
+@frozen
+class Sequential(Stmt):
+    """BLOCK: statements in order. ``Let`` binds until its end."""
+
+    statements: tuple[Stmt, ...] = ()
+    span: Span | None = _span()
+
+    @property
+    def bodies(self) -> tuple[Stmt, ...]:
+        return self.statements
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        return Sequential(bodies, span=self.span)
+
+
+@frozen
+class Loop(Stmt):
+    """LOOP: ``for index in extent``; dimensionalization finds an extent of ``None`` (``_``)."""
+
+    index: Index
+    extent: Extent | None
+    body: Stmt
+    span: Span | None = _span()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return () if self.extent is None else (self.extent,)
+
+    @property
+    def bodies(self) -> tuple[Stmt, ...]:
+        return (self.body,)
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        extent = exprs[0] if exprs else None
+        assert extent is None or isinstance(extent, Extent)
+        return Loop(self.index, extent, bodies[0], span=self.span)
+
+
+@frozen
+class Update(Stmt):
+    """ASSIGN: ``target = value``, or ``target <<op>>= value``.
+
+    ``fresh`` (set by the lifecycle pass): whatever this writes still holds the fill value.
+    """
+
+    target: Access
+    op: Operator | None
+    value: Expr
+    fresh: bool = attrs.field(default=False, kw_only=True)
+    span: Span | None = _span()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return (self.target, self.value)
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        target = exprs[0]
+        assert isinstance(target, Access)
+        return Update(target, self.op, exprs[1], fresh=self.fresh, span=self.span)
+
+
+@frozen
+class Define(Stmt):
+    """DEFINE: ``let name = value`` in ``body``."""
+
+    name: Name
+    value: Expr
+    body: Stmt
+    span: Span | None = _span()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    @property
+    def bodies(self) -> tuple[Stmt, ...]:
+        return (self.body,)
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        return Define(self.name, exprs[0], bodies[0], span=self.span)
+
+
+@frozen
+class Sieve(Stmt):
+    """SIEVE: ``if cond``; ``orelse`` is what runs where the condition is false."""
+
+    cond: Expr
+    body: Stmt
+    orelse: Stmt = Sequential()
+    span: Span | None = _span()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return (self.cond,)
+
+    @property
+    def bodies(self) -> tuple[Stmt, ...]:
+        return (self.body, self.orelse)
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        return Sieve(exprs[0], bodies[0], bodies[1], span=self.span)
+
+
+@frozen
+class Declare(Stmt):
+    """DECLARE: ``tensor .= init`` over ``dims`` (found by dimensionalization).
+
+    ``scratch`` (set by the pass of that name): only what follows in this block reads it.
+    """
+
+    tensor: Any
+    init: Expr
+    dims: tuple[Extent | None, ...] = ()
+    scratch: bool = attrs.field(default=False, kw_only=True)
+    span: Span | None = _span()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return (self.init, *(d for d in self.dims if d is not None))
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        rest = iter(exprs[1:])
+        dims: Any = tuple(None if d is None else next(rest) for d in self.dims)
+        return Declare(self.tensor, exprs[0], dims, scratch=self.scratch, span=self.span)
+
+
+@frozen
+class Freeze(Stmt):
+    """FREEZE: end the updates of a tensor and make it ready for reading."""
+
+    tensor: Any
+    span: Span | None = _span()
+
+
+@frozen
+class Thaw(Stmt):
+    """THAW: make a tensor that was read ready for updates again."""
+
+    tensor: Any
+    span: Span | None = _span()
+
+
+@frozen
+class Local:
+    """A tensor made inside the kernel: ``w = Tensor(fmt)`` or ``t = Scalar(0.0)``.
+
+    ``shape`` is what was given (else ``None``): whole numbers, and expressions of numbers that are
+    known before the program runs.
+    """
+
+    name: str
+    format: Any
+    shape: tuple[int | Expr, ...] | None = None
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+
+@frozen
+class Program:
+    """A parsed kernel.
+
+    ``params`` are the function's parameters in order; ``free`` maps each free name that is a tensor
+    or a number to a function that gives its value at the time of a call (run-time values, never
+    compiled in); ``results`` are the returned names, ``single`` whether one was returned bare;
+    ``captured`` are the callables found under free names when the kernel was parsed, as
+    ``(name, object)``, which must still be the same when the program is used.
+    """
+
+    name: str
+    params: tuple[str, ...]
+    body: Stmt
+    locals: tuple[Local, ...] = ()
+    results: tuple[str, ...] = ()
+    single: bool = True
+    free: tuple[str, ...] = ()
+    captured: tuple[tuple[str, Any], ...] = attrs.field(default=(), eq=False)
+    spans: dict[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
+    """Where each parameter, local and result was named."""
+    source: Source | None = attrs.field(default=None, eq=False, repr=False)
+    seen: Any = attrs.field(default=None, eq=False, repr=False)
+    """What the text was given meaning by (``frontend.seen.Seen``), where there was one."""
+
+    def as_text(self) -> str:
+        from finch_core.ir.program_text import program_text
+
+        return program_text(self)

@@ -1,0 +1,271 @@
+"""Programs as text: Python of the language, as a user would write it.
+
+Also for programs in normal form, whose accesses hold bound tensors (printed by ``str``) and whose
+extents are known.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import (
+    Access,
+    Call,
+    Cast,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+    Var,
+    lift,
+)
+from finch_core.ir.missing import Missing
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Extent,
+    Freeze,
+    Loop,
+    Program,
+    Sequential,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+)
+
+_LEVELS = (
+    ("or",), ("and",), ("not",), ("==", "!=", "<", "<=", ">", ">="), ("|",), ("^",), ("&",),
+    ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"), ("unary",), ("**",), ("atom",),
+)  # fmt: skip
+PRECEDENCE = {symbol: level for level, row in enumerate(_LEVELS, start=1) for symbol in row}
+"""Python's precedence of operators; a conditional expression is 0."""
+_PREFIX = {prim.neg: "-", prim.invert: "~", prim.not_: "not "}
+_AUGMENTED = ("+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>")
+_ATOM = PRECEDENCE["atom"]
+
+
+def program_text(program: Program) -> str:
+    """The text of a program; parsing it again gives an equal program."""
+    locals_left = {local.name: local for local in program.locals}
+    lines = [f"def {program.name}({', '.join(program.params)}):"]
+    body = [f"    {line}" for line in _lines(program.body, locals_left)]
+    if program.results:
+        comma = "" if program.single else ("," if len(program.results) == 1 else "")
+        body.append(f"    return {', '.join(program.results)}{comma}")
+    return "\n".join([*lines, *(body or ["    pass"])]) + "\n"
+
+
+def statement_text(statement: Stmt) -> str:
+    """The text of one statement."""
+    return "\n".join(_lines(statement, {}))
+
+
+def expression_text(expr: Expr) -> str:
+    """The text of one expression, with the parentheses that it needs and no others."""
+    return _text(expr)[0]
+
+
+# -- statements -----------------------------------------------------------------------------
+
+
+def _lines(node: Stmt, fresh: dict[str, Any]) -> Iterator[str]:
+    return _STATEMENTS[type(node)](node, fresh)
+
+
+def _below(node: Stmt, fresh: dict[str, Any]) -> Iterator[str]:
+    """The lines of a block one step in."""
+    empty = True
+    for line in _lines(node, fresh):
+        empty = False
+        yield f"    {line}"
+    if empty:
+        yield "    pass"
+
+
+def _sequential(node: Sequential, fresh: dict[str, Any]) -> Iterator[str]:
+    for statement in node.statements:
+        yield from _lines(statement, fresh)
+
+
+def _loop(node: Loop, fresh: dict[str, Any]) -> Iterator[str]:
+    names, body = [node.index.name], node.body
+    while node.extent is None and isinstance(body, Loop) and body.extent is None:
+        names.append(body.index.name)
+        body = body.body
+    over = "_" if node.extent is None else expression_text(node.extent)
+    yield f"for {', '.join(names)} in {over}:"
+    yield from _below(body, fresh)
+
+
+def _update(node: Update, fresh: dict[str, Any]) -> Iterator[str]:
+    target, op = expression_text(node.target), node.op
+    if op is None:
+        yield f"{target} = {expression_text(node.value)}"
+    elif op.symbol in _AUGMENTED:
+        yield f"{target} {op.symbol}= {expression_text(node.value)}"
+    else:
+        yield f"{target} = {_call(Call(op, (node.target, node.value)))[0]}"
+
+
+def _define(node: Define, fresh: dict[str, Any]) -> Iterator[str]:
+    yield f"{node.name.name} = {expression_text(node.value)}"
+    yield from _lines(node.body, fresh)
+
+
+def _sieve(node: Sieve, fresh: dict[str, Any]) -> Iterator[str]:
+    yield f"if {expression_text(node.cond)}:"
+    yield from _below(node.body, fresh)
+    orelse = node.orelse
+    if isinstance(orelse, Sieve):
+        first, *rest = _lines(orelse, fresh)
+        yield f"el{first}"
+        yield from rest
+    elif not (isinstance(orelse, Sequential) and not orelse.statements):
+        yield "else:"
+        yield from _below(orelse, fresh)
+
+
+def _declare(node: Declare, fresh: dict[str, Any]) -> Iterator[str]:
+    local = fresh.pop(str(node.tensor), None)
+    if local is not None:
+        sizes = "".join(f"{expression_text(lift(size))}, " for size in local.shape or ())
+        shape = "" if local.shape is None else f", ({sizes.rstrip()})"
+        yield f"{node.tensor} = Tensor({local.format}{shape})"
+        return
+    known = [expression_text(extent) for extent in node.dims if extent is not None]
+    note = f"  # {', '.join(known)}" if known else ""
+    yield f"{node.tensor}[...] = {expression_text(node.init)}{note}"
+
+
+def _freeze(node: Freeze, fresh: dict[str, Any]) -> Iterator[str]:
+    yield f"freeze({node.tensor})"
+
+
+def _thaw(node: Thaw, fresh: dict[str, Any]) -> Iterator[str]:
+    yield f"thaw({node.tensor})"
+
+
+_STATEMENTS: dict[type, Callable[[Any, dict[str, Any]], Iterator[str]]] = {
+    Sequential: _sequential,
+    Loop: _loop,
+    Update: _update,
+    Define: _define,
+    Sieve: _sieve,
+    Declare: _declare,
+    Freeze: _freeze,
+    Thaw: _thaw,
+}
+
+# -- expressions: each gives its text and how tightly it binds ---------------------------------
+
+
+def _text(node: Expr) -> tuple[str, int]:
+    return _EXPRESSIONS[type(node)](node)
+
+
+def _wrapped(node: Expr, level: int) -> str:
+    """The text of an operand of something that binds with ``level``."""
+    text, own = _text(node)
+    return text if own >= level else f"({text})"
+
+
+def _literal(node: Literal) -> tuple[str, int]:
+    text = value_text(node.value)
+    return text, PRECEDENCE["unary"] if text.startswith("-") else _ATOM
+
+
+def value_text(value: Any) -> str:
+    """A number or a tuple of numbers as Python writes it."""
+    if isinstance(value, (tuple, np.void)):
+        return (
+            f"({', '.join(map(value_text, value.item() if isinstance(value, np.void) else value))})"
+        )
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, float) and not isinstance(value, np.generic) and not np.isfinite(value):
+        return {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}[repr(value)]
+    if isinstance(value, np.generic):
+        return f"np.{value.dtype.name}({value_text(value.item())})"
+    return repr(value)
+
+
+def _access(node: Access) -> tuple[str, int]:
+    indices = ", ".join(map(expression_text, node.indices)) or "()"
+    return f"{node.tensor}[{indices}]", _ATOM
+
+
+def _modified(node: Modified) -> tuple[str, int]:
+    if node.modifier == "permissive":
+        return f"~{_wrapped(node.index, PRECEDENCE['unary'])}", PRECEDENCE["unary"]
+    if node.modifier == "given":
+        return _text(node.index)
+    return f"{node.modifier}({expression_text(node.index)})", _ATOM
+
+
+def _extent(node: Extent) -> tuple[str, int]:
+    start = "" if node.start == Literal(0, int) else f"{expression_text(node.start)}, "
+    return f"range({start}{expression_text(node.stop)})", _ATOM
+
+
+def _cast(node: Cast) -> tuple[str, int]:
+    name = "bool_" if concrete(node.type).kind == "b" else concrete(node.type).name
+    return f"np.{name}({expression_text(node.value)})", _ATOM
+
+
+def _call(node: Call) -> tuple[str, int]:
+    op, args = node.op, node.args
+    if op.symbol is not None and len(args) == 2:
+        return _infix(op, op.symbol, args)
+    if op in _PREFIX and len(args) == 1:
+        level = PRECEDENCE["not" if op is prim.not_ else "unary"]
+        return _PREFIX[op] + _wrapped(args[0], level), level
+    if op is prim.ifelse and len(args) == 3:
+        cond, first, second = args
+        return f"{_wrapped(first, 1)} if {_wrapped(cond, 1)} else {expression_text(second)}", 0
+    shown = ", ".join(map(expression_text, args))
+    if op is prim.make_tuple:
+        return f"({shown}{',' if len(args) == 1 else ''})", _ATOM
+    if op.name.startswith("field") and op.name[5:].isdigit():
+        return f"{_wrapped(args[0], _ATOM)}[{op.name[5:]}]", _ATOM
+    return f"{_function(op)}({shown})", _ATOM
+
+
+def _infix(op: Operator, symbol: str, args: tuple[Expr, ...]) -> tuple[str, int]:
+    level = PRECEDENCE[symbol]
+    # comparisons do not nest without parentheses (they would chain), and ** groups to the right
+    left = level + (symbol == "**" or level == PRECEDENCE["=="])
+    right = PRECEDENCE["unary"] if symbol == "**" else level + 1
+    return f"{_wrapped(args[0], left)} {symbol} {_wrapped(args[1], right)}", level
+
+
+def _function(op: Operator) -> str:
+    """The Python function that means ``op``: a builtin, else NumPy's, else the operator's name."""
+    names = {function: str(getattr(function, "__name__", "")) for function in op.python}
+    for module, prefix in ((builtins, ""), (np, "np.")):
+        for function, name in names.items():
+            if name and getattr(module, name, None) is function:
+                return prefix + name
+    return op.name
+
+
+_EXPRESSIONS: dict[type, Callable[[Any], tuple[str, int]]] = {
+    Literal: _literal,
+    Index: lambda node: (node.name, _ATOM),
+    Name: lambda node: (node.name, _ATOM),
+    Var: lambda node: (node.name, _ATOM),
+    Missing: lambda node: ("missing", _ATOM),
+    Access: _access,
+    Modified: _modified,
+    Extent: _extent,
+    Cast: _cast,
+    Call: _call,
+}

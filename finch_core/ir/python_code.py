@@ -1,0 +1,271 @@
+"""Python text for the reference: each expression with its static type and NumPy's meaning.
+
+Types are found as NumPy finds them; where an operator's typing rule asks for another dtype, a cast
+is written. ``missing`` is a value of its own that all arithmetic passes on.
+"""
+
+from __future__ import annotations
+
+import operator as py
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.errors import OutOfBounds
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import BOOL, Type, concrete, is_weak, same, type_of
+from finch_core.ir.expressions import (
+    Access,
+    Call,
+    Cast,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+    Var,
+    fold_literals,
+)
+from finch_core.ir.missing import Missing, MissingType, coalesce, missing
+from finch_core.ir.operators import Operator, cast_value, literal_value
+from finch_core.records import define, frozen
+
+_NATIVE = {prim.add: "+", prim.sub: "-", prim.mul: "*", prim.lt: "<", prim.le: "<=",
+           prim.gt: ">", prim.ge: ">=", prim.eq: "==", prim.ne: "!="}  # fmt: skip
+
+
+@frozen
+class Code:
+    """Text of an expression, its type, and whether its value may be ``missing``."""
+
+    text: str
+    type: Type
+    maybe: bool = False
+    op: Operator | None = None
+    """The operator that the text applies in Python's way, in parentheses."""
+
+
+@define
+class Emitter:
+    """Writes expressions. ``types`` knows the names' types, ``tensors`` the dtypes; ``constants``
+    gathers what the text refers to; ``safe`` are accesses whose plain indices are in bounds."""
+
+    types: dict[str, Code]
+    tensors: Mapping[str, np.dtype[Any]] = attrs.field(factory=dict)
+    safe: frozenset[tuple[str, str]] = frozenset()
+    constants: dict[str, Any] = attrs.field(
+        factory=lambda: {
+            "missing": missing, "_at": in_bounds, "_read": permissive_read, "_present": present,
+        }
+    )  # fmt: skip
+
+    def constant(self, value: Any) -> str:
+        """A name for ``value``."""
+        name = f"k{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def emit(self, node: Expr) -> Code:
+        """The code of an expression."""
+        if isinstance(node, (Index, Name, Var)):
+            return self.types[node.name]
+        if isinstance(node, Literal):
+            value = node.value if is_weak(node.type) else literal_value(node.value, node.type)
+            return Code(self.constant(value), node.type)
+        if isinstance(node, Missing):
+            return Code("missing", MissingType, True)
+        if isinstance(node, Access):
+            return self.access(node)
+        if isinstance(node, Cast):
+            return self.cast(self.emit(node.value), node.type)
+        assert isinstance(node, Call)
+        literals = [arg for arg in node.args if isinstance(arg, Literal) and arg.type is int]
+        if literals and len(literals) == len(node.args):
+            folded = fold_literals(node.op, tuple(literals))
+            if folded.is_wide:  # as a program has it, that is no number of 64 bits with a sign
+                return self.emit(folded)
+        return self.call(node)
+
+    # -- accesses ---------------------------------------------------------------------------
+
+    def access(self, node: Access) -> Code:
+        name = str(node.tensor)
+        dtype = self.tensors[name]
+        indices = [self.emit(strip(index)) for index in node.indices]
+        modes = [is_permissive(index) for index in node.indices]
+        if any(modes) or any(index.maybe for index in indices):
+            listed = "".join(f"{index.text}, " for index in indices)
+            return Code(f"_read(t_{name}, ({listed}), {modes})", dtype, True)
+        copied = ".copy()" if dtype.names is not None else ""
+        return Code(self.element(node) + copied, dtype)
+
+    def element(self, node: Access) -> str:
+        """``t[i, j]``, checked."""
+        name = str(node.tensor)
+        parts = [self.position(name, dim, strip(i)) for dim, i in enumerate(node.indices)]
+        return f"t_{name}[{', '.join(parts) or '()'}]"
+
+    def position(self, tensor: str, dim: int, index: Expr) -> str:
+        text = self.emit(index).text
+        if isinstance(index, Index) and (tensor, index.name) in self.safe:
+            return text
+        return f"_at({text}, t_{tensor}.shape[{dim}])"
+
+    # -- operations -------------------------------------------------------------------------
+
+    def cast(self, code: Code, wanted: Type) -> Code:
+        """``code`` as another dtype; weak numbers stay what they are where a weak type is asked."""
+        if same(code.type, wanted) or is_weak(wanted) or code.type is MissingType:
+            return code
+        convert = caster(code.type, concrete(wanted))
+        if code.maybe:
+            convert = passing(convert)
+        return Code(f"{self.constant(convert)}({code.text})", wanted, code.maybe)
+
+    def call(self, node: Call) -> Code:
+        args = [self.emit(arg) for arg in node.args]
+        types = tuple(arg.type for arg in args)
+        if node.op is prim.ifelse and MissingType in types[1:]:
+            kind = next((t for t in types[1:] if t is not MissingType), MissingType)
+            return Code(self.chosen(args, (BOOL, kind, kind)).text, kind, True)
+        if MissingType in types and node.op is not coalesce:
+            return Code("missing", MissingType, True)
+        wanted, result = node.op.typing(types)
+        return self.operation(node.op, args, wanted, result)
+
+    def operation(
+        self, op: Operator, args: list[Code], wanted: tuple[Type, ...], result: Type
+    ) -> Code:
+        """``op`` on arguments in the types that it asks for."""
+        maybe = any(arg.maybe for arg in args)
+        if op is prim.ifelse:
+            return self.chosen(args, wanted)
+        if op in (prim.and_, prim.or_):
+            word = "and" if op is prim.and_ else "or"
+            return Code(f"(bool({args[0].text}) {word} bool({args[1].text}))", BOOL)
+        if op in _NATIVE and not maybe and native(args, wanted):
+            return Code(f"({self._open(args[0], op)} {_NATIVE[op]} {args[1].text})", result, op=op)
+        cast_args = [self.cast(arg, t) for arg, t in zip(args, wanted, strict=True)]
+        function = evaluator(op, result)
+        if op is coalesce:
+            maybe = all(arg.maybe for arg in args)
+        elif maybe:
+            function = passing(function)
+        text = ", ".join(arg.text for arg in cast_args)
+        return Code(f"{self.constant(function)}({text})", result, maybe)
+
+    @staticmethod
+    def _open(first: Code, op: Operator) -> str:
+        """The first operand of ``op``: without parentheses in sums and products, of which Python
+        reads no more than 200 within each other."""
+        chained = first.op is op and op in (prim.add, prim.sub, prim.mul)
+        return first.text[1:-1] if chained else first.text
+
+    def chosen(self, args: list[Code], wanted: tuple[Type, ...]) -> Code:
+        """``a if c else b``: only the chosen one is evaluated."""
+        cond, first, second = (self.cast(a, t) for a, t in zip(args, wanted, strict=True))
+        text = f"({first.text} if {cond.text} else {second.text})"
+        return Code(text, wanted[1], first.maybe or second.maybe)
+
+
+def native(args: list[Code], wanted: tuple[Type, ...]) -> bool:
+    """Whether Python's own operator on these values is the operator's meaning: all Python ints, or
+    NumPy floats and integers of the very dtype that is asked for."""
+    if all(arg.type is int for arg in args):
+        return True
+    return all(
+        same(arg.type, want) and not is_weak(arg.type) and concrete(arg.type).kind in "iuf"
+        for arg, want in zip(args, wanted, strict=True)
+    )
+
+
+def evaluator(op: Operator, result: Type) -> Callable[..., Any]:
+    """An operator's meaning, giving a Python number where its result is weak."""
+    if isinstance(result, type) and result in (int, float, complex):
+        weak = result
+        return lambda *args: weak(op.evaluate(*args))
+    return op.evaluate
+
+
+def caster(source: Type, target: np.dtype[Any]) -> Callable[[Any], Any]:
+    """The conversion of a value of type ``source``."""
+    direct = target.kind == "f" and concrete(source).kind in "biuf"
+    return target.type if direct else lambda value: cast_value(value, target)
+
+
+def passing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, but ``missing`` where an argument is."""
+
+    def passed(*args: Any) -> Any:
+        return missing if any(arg is missing for arg in args) else function(*args)
+
+    return passed
+
+
+# -- what the text calls --------------------------------------------------------------------
+
+
+def in_bounds(index: Any, size: int) -> int:
+    """``index`` as a position of a dimension of ``size``; raises ``OutOfBounds``."""
+    position = py.index(index)
+    if not 0 <= position < size:
+        raise OutOfBounds(f"the index {position} is outside a dimension of {size}")
+    return position
+
+
+def permissive_read(array: Any, indices: tuple[Any, ...], modes: list[bool]) -> Any:
+    """An element, or ``missing`` where a permissive index is out of bounds or an index missing."""
+    if any(index is missing for index in indices):
+        return missing
+    if not inside(array, indices, modes):
+        return missing
+    return array[tuple(map(in_bounds, indices, array.shape))]
+
+
+def inside(array: Any, indices: tuple[Any, ...], modes: list[bool]) -> bool:
+    """Whether all permissive indices are in bounds."""
+    return all(
+        not permissive or 0 <= py.index(index) < size
+        for index, size, permissive in zip(indices, array.shape, modes, strict=True)
+    )
+
+
+def present(value: Any) -> Any:
+    """``value``; ``TypeError`` if it is ``missing``."""
+    if value is missing:
+        raise TypeError("an update with missing: resolve it with coalesce(x, default)")
+    return value
+
+
+def strip(index: Expr) -> Expr:
+    """An index without its modifiers."""
+    while isinstance(index, Modified):
+        index = index.index
+    return index
+
+
+def is_permissive(index: Expr) -> bool:
+    """Whether one of an index's modifiers is ``~``."""
+    return isinstance(index, Modified) and (
+        index.modifier == "permissive" or is_permissive(index.index)
+    )
+
+
+def evaluate(expr: Expr, values: Mapping[str, Any] | None = None) -> Any:
+    """The value of an expression over names with the given values."""
+    values = values or {}
+    emitter = Emitter({name: Code(f"x_{name}", type_of(value)) for name, value in values.items()})
+    code = emitter.emit(expr)
+    names = {f"x_{name}": value for name, value in values.items()}
+    with np.errstate(all="ignore"):
+        return eval(code.text, {**emitter.constants, **names})
+
+
+def function_of(definition: Callable[..., Expr], types: tuple[Type, ...]) -> Callable[..., Any]:
+    """The Python function of values of these types that an expression defines."""
+    names = [f"a{k}" for k in range(len(types))]
+    emitter = Emitter({name: Code(name, t) for name, t in zip(names, types, strict=True)})
+    code = emitter.emit(definition(*(Var(n, t) for n, t in zip(names, types, strict=True))))
+    return eval(f"lambda {', '.join(names)}: {code.text}", emitter.constants)  # type: ignore[no-any-return]

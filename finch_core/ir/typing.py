@@ -1,0 +1,255 @@
+"""Assembly made typed: no weak type is left, and every conversion is written out.
+
+A ``Call``'s arguments are cast to what its operator's typing rule asks for, values to the dtype of
+where they go, indices and sizes to int64, conditions to bool. Operators that are defined by an
+expression are expanded, so that backends see primitives alone.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
+    Argument,
+    Assign,
+    Block,
+    Fill,
+    For,
+    Function,
+    If,
+    Kernel,
+    Let,
+    Record,
+    Return,
+    Statement,
+    Store,
+    While,
+)
+from finch_core.ir.assembly_rewrite import (
+    names_in,
+    with_blocks,
+    with_children,
+    with_expressions,
+    with_statements,
+)
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import BOOL, INTP, concrete, is_tuple, is_weak, tuple_fields
+from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Invoke, Literal, Load, Var, cast
+
+DType = np.dtype[Any]
+_LAZY = (prim.and_, prim.or_, prim.ifelse)
+
+
+def typed(block: Block, returns: DType | None = None, names: Names | None = None) -> Block:
+    """``block`` with all types written out; ``returns`` is the dtype of ``Return`` values.
+
+    New variables are named by ``names``, or differently from all names in ``block``.
+    """
+    return _Typing(block, returns, names).block(block)
+
+
+def typed_function(function: Function) -> Function:
+    """``function`` with a typed body."""
+    names = Names({param.name for param in function.params} | names_in(function.body))
+    body = typed(function.body, function.dtype, names)
+    return function if body is function.body else attrs.evolve(function, body=body)
+
+
+def typed_kernel(kernel: Kernel) -> Kernel:
+    """``kernel`` with its body and functions typed."""
+    functions = tuple(map(typed_function, kernel.functions))
+    names = Names(kernel_names(kernel))
+    return attrs.evolve(kernel, body=typed(kernel.body, names=names), functions=functions)
+
+
+def kernel_names(kernel: Kernel) -> set[str]:
+    """All names of a kernel's parameters and body."""
+    names = names_in(kernel.body)
+    for param in kernel.params:
+        if isinstance(param, Argument):
+            names.add(param.var.name)
+        else:
+            assert isinstance(param, Record)
+            names |= {slot.target.name for slot in param.slots}
+    return names
+
+
+def converted(value: Expr, dtype: DType) -> Expr:
+    """A typed ``value`` as ``dtype``; tuples are converted field by field."""
+    if isinstance(value, Literal) or not is_tuple(dtype) or value.dtype == dtype:
+        return cast(value, dtype)
+    fields = (
+        converted(Call(prim.field(k), (value,)), field)
+        for k, field in enumerate(tuple_fields(dtype))
+    )
+    return Call(prim.make_tuple, tuple(fields))
+
+
+class _Typing:
+    """The pass over one block: linear, as each expression object is typed once.
+
+    ``_lets`` takes the variables that hold what a definition uses more than once; it is ``None``
+    where an expression may not be evaluated at all, or is evaluated more than once.
+    """
+
+    def __init__(self, whole: Block, returns: DType | None, names: Names | None) -> None:
+        self.returns = returns
+        self._whole = whole
+        self._names = names
+        self._lets: list[Statement] | None = None
+        self._memo: dict[int, tuple[Expr, Expr]] = {}  # by identity; holds the key alive
+        self._defined: dict[int, tuple[Expr, bool]] = {}
+        self._local: dict[int, tuple[Expr, Expr]] = {}  # of one statement: may use its lets
+
+    # -- statements -----------------------------------------------------------------------------
+
+    def block(self, block: Block) -> Block:
+        statements: list[Statement] = []
+        for statement in block.statements:
+            lets: list[Statement] = []
+            done = self.statement(statement, lets)
+            statements += [*lets, done]
+        return with_statements(block, statements)
+
+    def statement(self, statement: Statement, lets: list[Statement]) -> Statement:
+        """``statement`` typed; what must be computed before it goes to ``lets``."""
+        self._local = {}
+        self._lets = None if isinstance(statement, While) else lets
+        wanted = _wanted(statement, self.returns)
+        expressions = tuple(map(self.value, statement.expressions, wanted))
+        statement = with_expressions(_concrete_target(statement), expressions)
+        return with_blocks(statement, tuple(map(self.block, statement.blocks)))
+
+    def value(self, expr: Expr, dtype: DType) -> Expr:
+        """``expr`` typed, as ``dtype``."""
+        if isinstance(expr, Literal):
+            return _literal(expr, dtype)
+        return converted(self.expr(expr), dtype)
+
+    # -- expressions ----------------------------------------------------------------------------
+
+    def expr(self, expr: Expr) -> Expr:
+        """``expr`` typed, in the concrete dtype of its own type."""
+        memo = self._local if self._has_definition(expr) else self._memo
+        found = memo.get(id(expr))
+        if found is None:
+            found = memo[id(expr)] = (expr, self._typed(expr))
+        return found[1]
+
+    def _has_definition(self, expr: Expr) -> bool:
+        found = self._defined.get(id(expr))
+        if found is None:
+            own = isinstance(expr, Call) and expr.op.definition is not None
+            found = (expr, own or any(map(self._has_definition, expr.children)))
+            self._defined[id(expr)] = found
+        return found[1]
+
+    def _typed(self, expr: Expr) -> Expr:
+        if isinstance(expr, Literal):
+            return _literal(expr, concrete(expr.type))
+        if isinstance(expr, Var):
+            return _variable(expr)
+        if isinstance(expr, Call):
+            return self._call(expr)
+        if isinstance(expr, Cast):
+            return self._cast(expr)
+        if isinstance(expr, Load):
+            return with_children(expr, (self.value(expr.index, INTP),))
+        if isinstance(expr, Invoke):
+            params = [p.dtype for p in expr.function.params if not isinstance(p, Buffer)]
+            values = map(self.value, expr.children, map(concrete, params))
+            return with_children(expr, tuple(values))
+        return expr
+
+    def _cast(self, expr: Cast) -> Expr:
+        value = self.expr(expr.value)
+        if value is expr.value and value.dtype != expr.type and not is_tuple(expr.type):
+            return expr
+        return converted(value, expr.type)
+
+    def _call(self, expr: Call) -> Expr:
+        wanted, result = expr.op.typing(tuple(arg.dtype for arg in expr.args))
+        args = self._arguments(expr, tuple(map(concrete, wanted)))
+        if expr.op.definition is None:
+            same = all(new is old for new, old in zip(args, expr.args, strict=True))
+            return expr if same else Call(expr.op, args)
+        meaning = expr.op.definition(*map(self._once, args))
+        return self.value(meaning, concrete(result))
+
+    def _arguments(self, expr: Call, wanted: tuple[DType, ...]) -> tuple[Expr, ...]:
+        """The arguments as their wanted dtypes; those that may be skipped make no variables."""
+        if expr.op not in _LAZY:
+            return tuple(map(self.value, expr.args, wanted))
+        first = self.value(expr.args[0], wanted[0])
+        lets, self._lets = self._lets, None
+        rest = tuple(map(self.value, expr.args[1:], wanted[1:]))
+        self._lets = lets
+        return (first, *rest)
+
+    def _once(self, arg: Expr) -> Expr:
+        """An argument of a definition, which may use it more than once: computed before."""
+        if self._lets is None or isinstance(arg, (Var, Literal)):
+            return arg
+        if self._names is None:
+            self._names = Names(names_in(self._whole))
+        var = Var(self._names.fresh("t"), arg.dtype)
+        self._lets.append(Let(var, arg))
+        return var
+
+
+def _literal(expr: Literal, dtype: DType) -> Literal:
+    """A constant as ``dtype`` (``expressions.cast`` takes the weak ``int`` for int64)."""
+    return expr if not is_weak(expr.type) and expr.type == dtype else expr.cast_to(dtype)
+
+
+def _variable(var: Var) -> Var:
+    return Var(var.name, concrete(var.type)) if is_weak(var.type) else var
+
+
+# -- what each statement asks for -----------------------------------------------------------
+
+
+@singledispatch
+def _wanted(statement: Statement, returns: DType | None) -> tuple[DType, ...]:
+    """The dtypes of ``statement.expressions``: indices and sizes, unless said otherwise."""
+    return (INTP,) * len(statement.expressions)
+
+
+@_wanted.register(Let)
+@_wanted.register(Assign)
+def _(statement: Let | Assign, returns: DType | None) -> tuple[DType, ...]:
+    return (concrete(statement.var.type),)
+
+
+@_wanted.register
+def _(statement: Store, returns: DType | None) -> tuple[DType, ...]:
+    return (INTP, statement.buffer.dtype)
+
+
+@_wanted.register
+def _(statement: Fill, returns: DType | None) -> tuple[DType, ...]:
+    return (INTP, INTP, statement.buffer.dtype)
+
+
+@_wanted.register(While)
+@_wanted.register(If)
+def _(statement: While | If, returns: DType | None) -> tuple[DType, ...]:
+    return (BOOL,)
+
+
+@_wanted.register
+def _(statement: Return, returns: DType | None) -> tuple[DType, ...]:
+    assert returns is not None, "a return outside of a function"
+    return (returns,)
+
+
+def _concrete_target(statement: Statement) -> Statement:
+    """``statement`` with a variable that has a dtype; the index of a loop is int64."""
+    if isinstance(statement, (Let, Assign, For)) and is_weak(statement.var.type):
+        return attrs.evolve(statement, var=_variable(statement.var))
+    return statement

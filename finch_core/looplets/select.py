@@ -1,0 +1,83 @@
+"""A tensor that is one of two, by a condition: what merges of many operands read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from finch_core.interface.level import Format, Mode
+from finch_core.interface.tensorlike import Constant, TensorLike
+from finch_core.ir.builder import negation
+from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import Expr, Literal
+from finch_core.ir.program import Extent
+from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.interface.looplet import Looplet
+    from finch_core.interface.tensorlike import BoundTensor
+
+
+@frozen
+class Choice(TensorLike):
+    """``yes`` where ``cond`` holds, ``no`` elsewhere; neither is looked at where it is not it."""
+
+    cond: Expr
+    yes: TensorLike
+    no: TensorLike
+
+    @property
+    def _model(self) -> TensorLike:
+        """The one that knows where it comes from."""
+        return self.no if isinstance(self.yes, Constant) else self.yes
+
+    @property
+    def ndim(self) -> int:
+        return self._model.ndim
+
+    @property
+    def dtype(self) -> Type:
+        return self._model.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self._model.fill_value
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return self._model.dims
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self._model.root
+
+    @property
+    def whole(self) -> bool:
+        return False
+
+    def level_of(self, dim: int) -> Format | None:
+        return self._model.level_of(dim)
+
+    def protocol_of(self, dim: int) -> str:
+        return self._model.protocol_of(dim)
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.looplets.switch import Switch
+
+        yes, no = (part.unfurl(ctx, mode, protocol) for part in (self.yes, self.no))
+        return Switch(self.cond, yes, no)
+
+    def read(self, ctx: Context) -> Expr:
+        yes = ctx.under(self.cond, lambda: self.yes.read(ctx))
+        no = ctx.under(negation(self.cond), lambda: self.no.read(ctx))
+        return ctx.ifelse(self.cond, yes, no)
+
+
+def choice(cond: Expr, yes: TensorLike, no: TensorLike) -> TensorLike:
+    """One of two; either, where they are the same or ``cond`` is known."""
+    if isinstance(cond, Literal):
+        return yes if cond.value else no
+    return yes if yes == no else Choice(cond, yes, no)
+
+
+__all__ = ["Choice", "choice"]

@@ -1,0 +1,208 @@
+"""Bounds of gathers, scatters and ranges that are only known while a program runs.
+
+    for i in _: y[i] += x[I[i]]       ->     if at < 0 or at >= x_n0: fail
+    for q in range(ptr[i], ptr[i + 1])       before the loop, unless it is empty
+
+A loop over a whole dimension, or over a range that was checked before the program ran, has nothing
+checked here: ``Context.fitting`` has it. Where an access stands in an expression that is only
+evaluated under a condition, so does its check.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import attrs
+
+from finch_core.errors import OutOfBounds, Span
+from finch_core.interface.run import Run
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, lift
+from finch_core.ir.program import Extent, Loop
+from finch_core.records import frozen
+from finch_core.symbolic.guards import accesses, as_condition, conjuncts
+from finch_core.symbolic.out_of_range import OutOfRange, parted
+from finch_core.symbolic.prover import split
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.interface.level import Mode
+    from finch_core.ir.operators import Operator
+    from finch_core.looplets import Looplet
+
+_READING = "A[~i] takes an index that may be out of bounds, and is missing there"
+_WRITING = "write under a condition, as in: if 0 <= i and i < n"
+
+
+def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
+    """Emit the checks that ``start`` up to ``stop`` lies within what the loop's index accesses."""
+    from finch_core.lower.leading_indices import leading
+
+    done = set()
+    for guard, access, written in accesses(loop.body):
+        lead = leading(access)
+        if access.indices[lead : lead + 1] != (loop.index,):
+            continue
+        extent = access.tensor.dims[lead]
+        if extent is None or (loop.index, extent) in ctx.fitting or (guard, extent) in done:
+            continue
+        done.add((guard, extent))
+        hint = _WRITING if written else _READING
+        _under(ctx, guard, access, extent, start, stop, hint)
+
+
+def _under(
+    ctx: Context, guard: Expr, access: Access, extent: Extent, start: Expr, stop: Expr, hint: str
+) -> None:
+    from finch_core.lower.statements import evaluate
+
+    known = [as_condition(evaluate(ctx, c)) for c in conjuncts(guard) if _evaluable(c)]
+    if not known:
+        _check(ctx, access, extent, start, stop, hint)
+        return
+    cond = known[0]
+    for other in known[1:]:
+        cond = cond.and_(other)
+    with ctx.if_(cond), ctx.prover.assuming(cond):
+        _check(ctx, access, extent, start, stop, hint)
+
+
+def is_unit(extent: Extent) -> bool:
+    """Whether a range is one index long, whatever its start is."""
+    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
+    return atom == other and end == offset + 1
+
+
+def _check(
+    ctx: Context, access: Access, extent: Extent, start: Expr, stop: Expr, hint: str
+) -> None:
+    lower, upper = extent.start, extent.stop
+    what = _dimension(access)
+    first, last, size = (_after(lower, end) for end in (start, stop, upper))
+    if is_unit(Extent(start, stop)):
+        inside = within(ctx, start, extent)
+        message = f"index {{0}} is out of bounds for {what} of size {{1}}"
+        ctx.require(inside, OutOfBounds, message, first, size, span=access.span, hint=hint)
+        return
+    with ctx.prover.assuming(start < stop):
+        inside = _both(ctx, lower <= start, stop <= upper)
+    message = f"range({{0}}, {{1}}) is not within {what} of size {{2}}"
+    ctx.require(
+        (stop <= start).or_(inside),
+        OutOfBounds, message, first, last, size, span=access.span, hint=hint,
+    )  # fmt: skip
+
+
+def _after(lower: Expr, end: Expr) -> Expr:
+    """An end as the dimension itself counts, which begins at 0, where an access is shifted."""
+    shift = lower.value if isinstance(lower, Literal) else None
+    if shift is None:
+        return end - lower
+    return end if shift == 0 else end + -int(shift) if shift < 0 else end - int(shift)
+
+
+def within(ctx: Context, at: Expr, extent: Extent) -> Expr:
+    """The condition that an index lies within an extent, as short as what is known allows; where
+    the dtype of ``at`` bounds it, a test of that bound, which no loop changes, comes before the
+    test of ``at`` itself."""
+    lower, upper = extent.start, extent.stop
+    found = ctx.prover.range_of(at)
+    if found is None:
+        return _both(ctx, lower <= at, at < upper)
+    above = lift(True) if ctx.prover.le(lower, lift(found[0])) else lower <= at
+    return _both(ctx, above, (lift(found[1]) < upper).or_(at < upper))
+
+
+def _dimension(access: Access) -> str:
+    root = access.tensor.root
+    if root is None:
+        return f"a dimension of {access.tensor}"
+    return f"dimension {root.fiber.ndim - len(access.indices)} of {root}"
+
+
+def _both(ctx: Context, *conds: Expr) -> Expr:
+    """All of the conditions, without those that are known."""
+    result: Expr = TRUE
+    for cond in map(ctx.prover.decide, conds):
+        result = cond if result is TRUE else result.and_(cond)
+    return result
+
+
+# -- what is out of range along a part of a loop ------------------------------------------------
+
+
+@frozen
+class Beyond(TensorLike):
+    """A subtensor that is not there: reading or writing an element of it fails."""
+
+    like: TensorLike
+    rank: int
+    size: Expr
+    index: Expr | None = None
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    cause: OutOfRange | None = None
+    """What the index itself would have to read, where that is why there is no subtensor."""
+
+    @property
+    def ndim(self) -> int:
+        return self.rank
+
+    @property
+    def dtype(self) -> Type:
+        return self.like.dtype
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.rank
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        return Run(attrs.evolve(self, rank=self.rank - 1))
+
+    @property
+    def failure(self) -> OutOfRange:
+        """What is read of it."""
+        if self.cause is not None:
+            return attrs.evolve(self.cause, type=self.dtype)
+        root = self.like.root
+        where = 0 if root is None else root.fiber.ndim - self.like.ndim
+        what = f"dimension {where} of {root}"
+        return OutOfRange(self.dtype, what, self.size, self.index, self.span)
+
+    @property
+    def is_out_of_bounds(self) -> bool:
+        return True
+
+    def read(self, ctx: Context) -> Expr:
+        return self.failure
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        fail_out_of_range(ctx, self.failure)
+
+
+def fail_out_of_range(ctx: Context, node: OutOfRange) -> None:
+    """Emit the failure of a statement that needs ``node``."""
+    message = "an index is out of bounds for {} of size {{0}}"
+    values: tuple[Expr, ...] = (node.size,)
+    if node.index is not None:
+        message = "index {{0}} is out of bounds for {} of size {{1}}"
+        values = (node.index, node.size)
+    ctx.fail(ctx.site(OutOfBounds, message.format(node.what), node.span, _READING), *values)
+
+
+def within_range(ctx: Context, value: Expr) -> Expr:
+    """``value`` after the failures that it needs, under the conditions under which it does."""
+    value, found = parted(value)
+    for guard, node in found:
+        ctx.fork(guard, partial(fail_out_of_range, ctx, node))
+    return value
+
+
+def _evaluable(expr: Expr) -> bool:
+    """Whether the loops of all indices and accesses of an expression have been lowered, and it is
+    not what fails anyway."""
+    return not any(
+        isinstance(node, (Index, Name, OutOfRange)) or (isinstance(node, Access) and node.indices)
+        for node in expr.walk()
+    )

@@ -1,0 +1,114 @@
+"""The boxes of a tensor that updates write, in terms of what no loop changes: two that are apart
+write different elements.
+
+    for i in range(3): y[i] = a[i]              [0, 3)
+    for i in range(n): y[i + 3] = b[i]          [3, n + 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from itertools import combinations
+
+from finch_core.interface.tensorlike import BoundTensor
+from finch_core.ir.expressions import Call, Cast, Expr, Index, Literal, Var
+from finch_core.ir.program import Extent, Loop, Stmt, Update
+from finch_core.symbolic.prover import split
+
+Box = tuple[Extent | None, ...]
+"""Where in each dimension an update writes; None for anywhere."""
+
+MOST = 32
+"""How many boxes of one tensor are compared."""
+
+
+def boxes_of(
+    stmt: Stmt, tensors: Container[BoundTensor], changing: Container[Var]
+) -> dict[BoundTensor, list[Box]]:
+    """The boxes that ``stmt`` writes of each of ``tensors``; those in ``changing`` may change."""
+    found: dict[BoundTensor, list[Box]] = {}
+    _gather(stmt, {}, tensors, changing, found)
+    return found
+
+
+def are_apart(boxes: list[Box]) -> bool:
+    """Whether no two of the boxes overlap, for sure."""
+    return len(boxes) <= MOST and all(_apart(a, b) for a, b in combinations(boxes, 2))
+
+
+def _gather(
+    stmt: Stmt,
+    loops: Mapping[Index, Extent | None],
+    tensors: Container[BoundTensor],
+    changing: Container[Var],
+    found: dict[BoundTensor, list[Box]],
+) -> None:
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        if root is not None and root in tensors:
+            found.setdefault(root, []).append(_box(stmt, root, loops, changing))
+    if isinstance(stmt, Loop):
+        loops = {**loops, stmt.index: stmt.extent}
+    for body in stmt.bodies:
+        _gather(body, loops, tensors, changing, found)
+
+
+def _box(
+    stmt: Update,
+    root: BoundTensor,
+    loops: Mapping[Index, Extent | None],
+    changing: Container[Var],
+) -> Box:
+    tensor, whole = stmt.target.tensor, root.fiber
+    if tensor.ndim != whole.ndim:
+        return (None,) * whole.ndim
+    box: list[Extent | None] = []
+    for k, index in enumerate(stmt.target.indices):
+        extent = loops.get(index) if isinstance(index, Index) else _single(index)
+        shift = _shift(tensor.dims[k], whole.dims[k])
+        known = extent is not None and all(_is_fixed(end, changing) for end in extent.children)
+        if extent is None or shift is None or not known or tensor.level_of(k) != whole.level_of(k):
+            box.append(None)
+        else:
+            box.append(Extent(extent.start + shift, extent.stop + shift))
+    return tuple(box)
+
+
+def _single(index: Expr) -> Extent:
+    return Extent(index, index + 1)
+
+
+def _shift(mine: Extent | None, whole: Extent | None) -> int | None:
+    """What a wrapper adds to an index; None where it does more, or is not known."""
+    if mine is None or whole is None:
+        return None
+    (start, offset), (first, begin) = split(mine.start), split(whole.start)
+    (stop, end), (last, finish) = split(mine.stop), split(whole.stop)
+    if start != first or stop != last or finish - end != begin - offset:
+        return None
+    return begin - offset
+
+
+def _is_fixed(expr: Expr, changing: Container[Var]) -> bool:
+    """Whether an expression has one value all the time."""
+    if isinstance(expr, Var):
+        return expr not in changing
+    if isinstance(expr, (Call, Cast)):
+        return all(_is_fixed(child, changing) for child in expr.children)
+    return isinstance(expr, Literal)
+
+
+def _apart(a: Box, b: Box) -> bool:
+    return any(
+        one is not None and other is not None and (_ends(one, other) or _ends(other, one))
+        for one, other in zip(a, b, strict=True)
+    )
+
+
+def _ends(one: Extent, other: Extent) -> bool:
+    """Whether one extent ends where the other begins, or before."""
+    (stop, end), (start, begin) = split(one.stop), split(other.start)
+    return stop == start and end <= begin
+
+
+__all__ = ["Box", "are_apart", "boxes_of"]

@@ -1,0 +1,185 @@
+"""Concordization: every access meets its indices in the order of the loops (paper, Figure
+"Examples of concordization").
+
+    for i, j in _:                     for i, j in _:
+        s[()] += A[j, i]       ->          for i_2 in range(i, i + 1):
+                                               s[()] += A[j, i_2]
+        y[I[i]] += 1           ->          for i_3 in range(I[i], I[i] + 1):
+                                               y[i_3] += 1
+
+An index that is no loop's, or a loop's that is further out than that of the index before it (or
+than the declaration of the tensor), gets a loop of a single iteration around the statement. Where
+it is known before the loop of the next index begins, a read is *given* it instead, and has it
+looked up there once (see ``lower.leading_indices``): ``A[I[i], j]`` finds row ``I[i]`` before the
+loop of ``j``.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from finch_core.interface.level import RANDOM_ACCESS
+from finch_core.interface.tensorlike import BoundTensor, Fiber
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Access, Expr, Index, Modified, cast
+from finch_core.ir.program import Declare, Define, Extent, Loop, Sequential, Stmt, Update
+from finch_core.lower.access_order import discordance
+from finch_core.lower.pass_state import Unit, changes_of_mode
+from finch_core.records import define
+from finch_core.symbolic.affine import Scope, is_given
+
+
+def concordize(stmt: Stmt, unit: Unit) -> Stmt:
+    """Insert the loops that make every access of ``stmt`` concordant."""
+    taken = {part.index.name for part in stmt.walk() if isinstance(part, Loop)}
+    scope = Scope(bound=changes_of_mode(stmt))
+    return _Concordizer(Names(taken), unit).stmt(stmt, {}, {}, scope)
+
+
+Depths = dict[Index, int]
+Floors = dict[BoundTensor, int]
+
+
+@define
+class _Units:
+    """The single-iteration loops around one statement, outermost first."""
+
+    depths: Depths
+    floors: Floors
+    scope: Scope
+    names: Names
+    unit: Unit
+    loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
+
+    def depth(self, index: Expr) -> int:
+        """How deep an index's loop is; -1 for what is no index."""
+        if not isinstance(index, Index):
+            return -1
+        if index in self.depths:
+            return self.depths[index]
+        return next(d for unit, _, d in self.loops if unit == index)
+
+    def index_for(self, value: Expr, above: int) -> tuple[Index, int]:
+        """A single-iteration loop's index that equals ``value``, deeper than ``above``."""
+        for unit, same, depth in self.loops:
+            if same == value and depth > above:
+                return unit, depth
+        base = value.name if isinstance(value, Index) else "at"
+        unit = Index(self.names.fresh(base))
+        depth = len(self.depths) + len(self.loops)
+        self.loops.append((unit, value, depth))
+        return unit, depth
+
+    def access(self, node: Access, written: bool) -> Access:
+        """An access whose indices are those of loops, each deeper than the one before, or given."""
+        root = node.tensor.root
+        above = self.floors.get(root, -1) if root is not None else -1
+        indices: list[Expr] = []
+        for k, (given, extent) in enumerate(zip(node.indices, node.tensor.dims, strict=True)):
+            if is_given(given):
+                indices.append(given)
+                continue
+            index, depth = given, self.depth(given)
+            if depth <= above:
+                if (
+                    not written
+                    and "given" not in self.unit.disabled
+                    and self.known_before(node, k, above)
+                ):
+                    indices.append(Modified("given", given))
+                    continue
+                index, depth = self.index_for(given, above)
+                if not written:
+                    self.unit.costly += discordance(
+                        node, k, self.depths, self.plain(root), self.scope
+                    )
+                if (given, extent) in self.unit.fitting:
+                    self.unit.fitting.add((index, extent))
+            indices.append(index)
+            above = depth
+        same = tuple(indices) == node.indices
+        return node if same else attrs.evolve(node, indices=tuple(indices))
+
+    def plain(self, root: BoundTensor | None) -> bool:
+        """Whether a tensor is an argument, in the order in which it is stored."""
+        found = None if root is None or root.local else self.unit.arguments.get(root.name)
+        return isinstance(found, Fiber)
+
+    def known_before(self, node: Access, k: int, above: int) -> bool:
+        """Whether index ``k`` is known before the loop of the next index that is one of a loop
+        begins, deeper than ``above``, and can be looked up there, by the program's word too."""
+        level = node.tensor.level_of(k)
+        if node.tensor.protocol_of(k) not in ("", RANDOM_ACCESS):
+            return False
+        following = (self.depths.get(i, -1) for i in node.indices[k + 1 :] if isinstance(i, Index))
+        loop = next((depth for depth in following if depth > above), None)
+        if loop is None or level is None or RANDOM_ACCESS not in level.protocols:
+            return False
+        value = node.indices[k]
+        return self.settled(value) and self.scope.depth(value) <= loop and self.scope.ready(value)
+
+    def settled(self, value: Expr) -> bool:
+        """Whether the value of an index is that of loops alone, without wrappers."""
+        for part in value.walk():
+            if isinstance(part, Index) and part not in self.depths:
+                return False
+            if isinstance(part, Access) and not all(isinstance(i, Index) for i in part.indices):
+                return False
+        return True
+
+    def expr(self, expr: Expr, written: bool = False) -> Expr:
+        """All accesses of an expression, those inside indices first."""
+        children = expr.children
+        changed = tuple(self.expr(child) for child in children)
+        if any(a is not b for a, b in zip(changed, children, strict=True)):
+            expr = expr.rebuild(changed)
+        return self.access(expr, written) if isinstance(expr, Access) else expr
+
+    def exprs(self, stmt: Stmt) -> tuple[Expr, ...]:
+        """The expressions of a statement; the target of an update is written."""
+        if isinstance(stmt, Update):
+            return (self.expr(stmt.target, written=True), self.expr(stmt.value))
+        return stmt.exprs if isinstance(stmt, Declare) else tuple(map(self.expr, stmt.exprs))
+
+    def around(self, stmt: Stmt) -> Stmt:
+        for index, value, _ in reversed(self.loops):
+            start = value if isinstance(value, Index) else cast(value, INTP)
+            stmt = Loop(index, Extent(start, start + 1), stmt, span=stmt.span)
+        return stmt
+
+
+class _Concordizer:
+    def __init__(self, names: Names, unit: Unit) -> None:
+        self.names, self.unit = names, unit
+
+    def stmt(self, stmt: Stmt, depths: Depths, floors: Floors, scope: Scope) -> Stmt:
+        if isinstance(stmt, Sequential):
+            here = dict(floors)
+            for part in _block(stmt):
+                if isinstance(part, Declare):
+                    here[part.tensor] = len(depths) - 1
+            bodies = tuple(self.stmt(part, depths, here, scope) for part in stmt.bodies)
+            return stmt.rebuild((), bodies)
+        units = _Units(depths, floors, scope, self.names, self.unit)
+        exprs = units.exprs(stmt)
+        inner = {**depths, **{unit: depth for unit, _, depth in units.loops}}
+        for unit, _, _ in units.loops:
+            scope = scope.inside(unit)
+        if isinstance(stmt, Loop):
+            inner[stmt.index] = len(inner)
+            scope = scope.inside(stmt.index)
+        elif isinstance(stmt, Define):
+            scope = scope.binding(stmt.name)
+        bodies = tuple(self.stmt(body, inner, floors, scope) for body in stmt.bodies)
+        return units.around(stmt.rebuild(exprs, bodies))
+
+
+def _block(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements of a block, those that follow a ``let`` included."""
+    found: list[Stmt] = []
+    for part in stmt.bodies if isinstance(stmt, Sequential) else (stmt,):
+        found.append(part)
+        if isinstance(part, Define):
+            found.extend(_block(part.body))
+    return tuple(found)

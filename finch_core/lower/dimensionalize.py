@@ -1,0 +1,305 @@
+"""Dimensionalization: every loop and every declaration gets an extent (paper, "Dimensionalization
+Rules").
+
+    C[...] = 0                               C[...] = 0            # 3 x 5
+    for i in range(0, 3):                    for i in range(0, 3):
+        for j in _:                              for j in range(0, 5):
+            for k in _:                  ->          for k in range(0, 4):
+                C[i, j] += A[i, k] * B[k, j]             C[i, j] += A[i, k] * B[k, j]
+
+**A dimension begins at 0.** An index need not: in ``s[()] += x[i + 1]`` it runs from -1, where it
+reads ``x[0]``. But an index that writes a tensor as it is, ``y[i] = ...``, does not begin below 0:
+what reads say of it is cut there, so that ``y[i] = x[i + 1]`` runs over ``range(0, n - 1)``. (A
+shifted write, ``y[i - 1] = x[i]``, is not cut: it is refused where it would be below 0.)
+
+Where an index begins and ends is told by, the first of these that tells it:
+
+1. the dimensions that it indexes, shifted by a constant or not, in reads and in updates of tensors
+   that were not declared. They must agree once they are cut. Indices and dimensions that must be
+   equal form a class, with one end; each index has a beginning of its own.
+2. the ranges that the program writes out for other indices of the class: a declared tensor is as
+   large as what is written to it.
+3. accesses at other sums, ``x[2 * i + k]``, if the ranges of all else in the sum are known by 1 or
+   2: the index takes all values with which these accesses stay within their dimensions.
+4. the size that a declared tensor has already. One of size 0 is refused if it has no other index
+   to tell its size: it was made without a shape.
+
+A range that the program writes out must lie within the dimensions that it indexes, unless it is
+empty. What is known of sizes is compared before the program runs, or else where the loop begins
+(see ``lower.bounds``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from finch_core.errors import DimensionMismatch, FormatError, Span
+from finch_core.interface.tensorlike import ZERO, BoundTensor
+from finch_core.ir.expressions import Access, Expr, Index, Literal, Modified, Var
+from finch_core.ir.program import Declare, Extent, Loop, Stmt, Update
+from finch_core.lower.dimensions import (
+    Dim,
+    Known,
+    Range,
+    Reach,
+    Relation,
+    Shifted,
+    begins_at_0,
+    first_own,
+    moved,
+    shifted,
+)
+from finch_core.lower.extents import Solver
+from finch_core.lower.pass_state import Check, Unit
+from finch_core.symbolic.affine import is_given, linear
+
+
+def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
+    """Give every loop and declaration of ``stmt`` its extent; adds to ``unit.checks``."""
+    pass_ = _Dimensionalizer(unit)
+    pass_.collect(stmt)
+    return pass_.resolve(stmt)
+
+
+class _Dimensionalizer:
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.indices: dict[Index, Dim] = {}
+        self.explicit: dict[Index, Extent] = {}
+        self.solver = Solver(unit, self.indices, self.explicit)
+        self.declared: dict[BoundTensor, list[Dim]] = {}
+        self.declarations: dict[int, list[Dim]] = {}
+
+    # -- gathering ----------------------------------------------------------------------
+
+    def collect(self, stmt: Stmt) -> None:
+        if isinstance(stmt, Loop):
+            if stmt.extent is None:
+                self.indices[stmt.index] = Dim()
+            else:
+                self.explicit[stmt.index] = stmt.extent
+        if isinstance(stmt, Declare):
+            self.declare(stmt)
+        for expr in stmt.exprs:
+            for node in expr.walk():
+                if isinstance(node, Access):
+                    written = isinstance(stmt, Update) and node is stmt.target
+                    self.access(node, written)
+                    self.reaches(self.unit.plain.get(node, node), written)
+        for body in stmt.bodies:
+            self.collect(body)
+
+    def declare(self, stmt: Declare) -> None:
+        present, tensor = self.present(stmt), stmt.tensor
+        fixed = [e.stop for e in present] if tensor.fixed else tensor.shape
+        if fixed is not None:
+            whats = [f"dimension {k} of {tensor}" for k in range(len(fixed))]
+            known = zip(fixed, whats, strict=True)
+            dims = [Dim(known=[Known(None, ZERO, size, what, stmt.span)]) for size, what in known]
+            if not tensor.fixed:
+                self.not_negative(fixed, whats, stmt.span)
+        else:
+            dims = [Dim(own=[(len(self.declarations), tensor, extent.stop)]) for extent in present]
+        self.declared[tensor] = self.declarations[id(stmt)] = dims
+
+    def not_negative(self, sizes: Iterable[Expr], whats: list[str], span: Span | None) -> None:
+        """Check the sizes that a program gives to a local."""
+        for size, what in zip(sizes, whats, strict=True):
+            if not isinstance(size, Literal):
+                message = f"{what} cannot be {{1}}: it is negative"
+                hint = "give a size that is 0 or more"
+                self.unit.checks.append(Check(ZERO, size, message, span, "<=", hint=hint))
+
+    def present(self, stmt: Declare) -> list[Extent]:
+        """The dimensions that a declared tensor has before the program runs."""
+        return [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
+
+    def access(self, node: Access, written: bool) -> None:
+        for index in node.indices:
+            if isinstance(index, Modified) and not is_given(index):
+                raise FormatError(
+                    f"no wrapper that is installed knows what {index.modifier} means here",
+                    span=node.span,
+                    hint="install the plugin that does, or leave it out",
+                )
+        places = zip(node.indices, node.tensor.dims, self.dims_of(node), strict=True)
+        for k, (index, extent, dim) in enumerate(places):
+            if dim is None or not isinstance(index, Index):
+                continue
+            what = _what(node, k, index)
+            if index in self.explicit:
+                self.ranged(index, dim, extent, what, node.span, written)
+            elif index not in self.indices:
+                continue
+            elif isinstance(dim, Shifted):
+                self.shifted(index, dim, extent, what, node.span, written)
+            elif isinstance(dim, Extent):
+                hint = self.undeclared(node) if written else ""
+                known = Known(index, dim.start, dim.stop, what, node.span, hint)
+                self.indexed(index, known, extent, written and dim.start == ZERO)
+            else:
+                self.indices[index].join(dim)
+                says = not written or bool(dim.known)  # one that is written takes its size from it
+                known = Known(index, ZERO, None, what, node.span)
+                self.indexed(index, known if says else None, extent, written)
+
+    def indexed(self, index: Index, known: Known | None, extent: Extent, cut: bool) -> None:
+        """Note what an access says of an inferred index, and that its loop lies in ``extent``."""
+        dim = self.indices[index].find()
+        if known is not None:
+            dim.known.append(known)
+        if cut:
+            dim.cut.append(index)
+        self.unit.fitting.add((index, extent))
+
+    def shifted(
+        self,
+        index: Index,
+        dim: Shifted,
+        extent: Extent,
+        what: str,
+        span: Span | None,
+        written: bool,
+    ) -> None:
+        """An inferred index that is shifted before it is one of a declared tensor."""
+        here, there = self.indices[index].find(), dim.dim.find()
+        if written:
+            there.written.append(Relation(index, here, dim.shift, extent, what, span))
+        else:
+            here.read.append(Relation(index, there, dim.shift, extent, what, span))
+
+    def ranged(
+        self,
+        index: Index,
+        dim: Dim | Shifted | Extent,
+        extent: Extent,
+        what: str,
+        span: Span | None,
+        written: bool,
+    ) -> None:
+        """A written-out range: it fixes a declared tensor's dimension that it writes, and must fit
+        any other."""
+        range_ = Range(index, self.explicit[index], extent, what, span)
+        if isinstance(dim, Extent):
+            self.solver.fit(range_, dim)
+            return
+        if isinstance(dim, Shifted):
+            range_ = attrs.evolve(range_, extent=moved(range_.extent, dim.shift))
+            dim = dim.dim
+        found = dim.find()
+        (found.ranges if written and dim.own else found.fits).append(range_)
+
+    def dims_of(self, node: Access) -> list[Dim | Shifted | Extent | None]:
+        """The dimensions of an access: classes where it is declared, or what they are now."""
+        root = node.tensor.root
+        extents = node.tensor.dims
+        if root is None or root not in self.declared:
+            return [None if e is None else self.known(e) for e in extents]
+        own = {e.stop: d for e, d in zip(root.fiber.dims, self.declared[root], strict=True)}
+        return [None if e is None else own.get(e.stop) or shifted(e, own) for e in extents]
+
+    def known(self, extent: Extent) -> Extent:
+        """A dimension as it is before the program runs."""
+        return Extent(self.unit.present(extent.start), self.unit.present(extent.stop))
+
+    def undeclared(self, node: Access) -> str:
+        """What to do where a tensor that is updated as it is has another size."""
+        root = node.tensor.root
+        return "" if root is None or root.fixed else _UNDECLARED.format(root)
+
+    def reaches(self, node: Access, written: bool) -> None:
+        """Note the sums at which a tensor is accessed."""
+        if written and node.tensor.root in self.declared:
+            return
+        for index, dim in zip(node.indices, self.dims_of(node), strict=True):
+            terms = _sum(index)
+            if isinstance(dim, (Dim, Extent)) and _from_zero(dim) and not _is_shift(terms):
+                for factor, part in terms:
+                    if isinstance(part, Index) and part in self.indices:
+                        rest = tuple(term for term in terms if term[1] != part)
+                        found = Reach(part, factor, rest, dim)
+                        self.indices[part].find().reaches.append(found)
+
+    # -- solving ------------------------------------------------------------------------
+
+    def resolve(self, stmt: Stmt) -> Stmt:
+        bodies = tuple(self.resolve(body) for body in stmt.bodies)
+        if isinstance(stmt, Loop):
+            return attrs.evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0])
+        if isinstance(stmt, Declare):
+            classes = zip(self.declarations[id(stmt)], self.present(stmt), strict=True)
+            dims = tuple(self.tensor_extent(dim, own) for dim, own in classes)
+            return attrs.evolve(stmt, dims=dims)
+        return stmt.rebuild(stmt.exprs, bodies)
+
+    def loop_extent(self, stmt: Loop) -> Extent:
+        if stmt.extent is not None:
+            return stmt.extent
+        name, dim = stmt.index.name, self.indices[stmt.index].find()
+        if self.solver.solve(dim) is None:
+            hint = f"write it out, as in: for {name} in range(0, n)"
+            raise DimensionMismatch(
+                f"nothing fixes the extent of {name}", span=stmt.span, hint=hint
+            )
+        if dim.source == "own":
+            self.has_size(stmt, *first_own(dim))
+        extent = dim.extent(stmt.index)
+        assert extent is not None
+        assert stmt.index not in dim.cut or begins_at_0(extent), "an output is written before 0"
+        return extent
+
+    def has_size(self, stmt: Loop, tensor: BoundTensor, size: Expr) -> None:
+        """Check that a tensor that alone tells the extent of a loop was made with a shape."""
+        if tensor.sizeless is None:
+            return
+        name = stmt.index.name
+        message = f"nothing fixes the extent of {name}: {tensor} has no shape"
+        hint = (
+            f"make {tensor} with a shape, as in Tensor(format, (n,)), or write the range, "
+            f"for {name} in range(0, n)"
+        )
+        check = Check(tensor.sizeless, size, message, stmt.span, "<=", hint=hint)
+        self.unit.checks.append(check)
+
+    def tensor_extent(self, dim: Dim, own: Extent) -> Extent | None:
+        """The new extent of a declared dimension, or None where it keeps its own."""
+        stop = self.solver.solve(dim)
+        return None if stop is None or stop == own.stop else Extent(ZERO, stop)
+
+
+def _what(node: Access, k: int, index: Index) -> str:
+    """A dimension for a message: of the tensor that was passed, where it is seen as it is; else the
+    access as it was written."""
+    tensor = node.tensor
+    if tensor.root is not None and tensor.dims == tensor.root.fiber.dims:
+        return f"dimension {k} of {tensor.root}"
+    written = "" if node.span is None else node.span.code()
+    if written:
+        return f"index {index.name} of {written}".replace("{", "{{").replace("}", "}}")
+    return f"dimension {k} of {tensor}"
+
+
+def _from_zero(dim: Dim | Extent) -> bool:
+    return isinstance(dim, Dim) or dim.start == ZERO
+
+
+def _sum(index: Expr) -> list[tuple[int, Expr]]:
+    """What an index is a sum of; nothing where it may be out of bounds."""
+    while isinstance(index, Modified):
+        if index.modifier == "permissive":
+            return []
+        index = index.index
+    return linear(index)
+
+
+def _is_shift(terms: list[tuple[int, Expr]]) -> bool:
+    """Whether this is an index plus what is known before the program runs, as an offset is."""
+    parts = [(factor, part) for factor, part in terms if not isinstance(part, (Literal, Var))]
+    return len(parts) == 1 and parts[0][0] == 1 and isinstance(parts[0][1], Index)
+
+
+_UNDECLARED = (
+    "{0} is updated as it is; write {0}[...] = 0 first, and it takes its size from what is written"
+)

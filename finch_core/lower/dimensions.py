@@ -1,0 +1,235 @@
+"""Classes of dimensions that must agree, and what is known of them before they are solved (see
+``passes/dimensionalize.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import attrs
+
+from finch_core.errors import Span
+from finch_core.interface.tensorlike import ONE, ZERO, BoundTensor
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Expr, Index, Literal, lift
+from finch_core.ir.program import Extent
+from finch_core.looplets.transform import minus, plus
+from finch_core.records import define, frozen
+from finch_core.symbolic.affine import total
+
+
+@frozen
+class Range:
+    """A range that the program writes out, and the dimension that it indexes."""
+
+    index: Index
+    extent: Extent
+    dim: Extent
+    what: str
+    span: Span | None
+
+
+@frozen(eq=False)
+class Shifted:
+    """A declared dimension that is accessed at an index plus ``shift``."""
+
+    dim: Dim
+    shift: Expr
+
+
+@frozen(eq=False)
+class Relation:
+    """An inferred index that stands, shifted, for a declared dimension."""
+
+    index: Index
+    other: Dim
+    shift: Expr
+    dim: Extent
+    what: str
+    span: Span | None
+
+
+@frozen(eq=False)
+class Known:
+    """What an access, or a tensor whose size is fixed, says of a dimension.
+
+    ``start`` is where ``index`` begins by it, ``stop`` where all indices end (None: it does not
+    say). ``hint`` is what to do where that is not what was known before, if it is special.
+    """
+
+    index: Index | None
+    start: Expr
+    stop: Expr | None
+    what: str
+    span: Span | None
+    hint: str = ""
+
+    def cut(self) -> Known:
+        """The same of an index that begins at 0."""
+        if _never_negative(self.start) or self.stop is None:
+            return self
+        start: Expr = ZERO if isinstance(self.start, Literal) else self.start.max(ZERO)
+        return attrs.evolve(self, start=start, stop=self.stop.max(ZERO))
+
+
+@frozen(eq=False)
+class Reach:
+    """An access at ``factor * index + rest``, where an index has the range in which that lies
+    within ``dim``: an extent, or a class."""
+
+    index: Index
+    factor: int
+    rest: tuple[tuple[int, Expr], ...]
+    dim: Extent | Dim
+
+
+@define(eq=False)
+class Dim:
+    """A class of dimensions that must be equal and of the indices that run over them.
+
+    All end at one place, ``stop``. A dimension begins at 0, and so do indices that are not in
+    ``begins``. ``known`` is what accesses say of them. ``own`` are the present dimensions of
+    tensors that are declared with this dimension, with the number of the declaration; ``ranges``
+    the ranges with which those are written, ``fits`` those with which they are only read. ``cut``
+    are the indices that write a tensor unshifted, and so do not begin below 0. Where an index is
+    shifted in an access of a declared tensor, ``written`` has the indices that write this
+    dimension, ``read`` the dimensions that this index reads.
+    """
+
+    parent: Dim | None = None
+    known: list[Known] = attrs.field(factory=list)
+    ranges: list[Range] = attrs.field(factory=list)
+    fits: list[Range] = attrs.field(factory=list)
+    own: list[tuple[int, BoundTensor, Expr]] = attrs.field(factory=list)
+    cut: list[Index] = attrs.field(factory=list)
+    reaches: list[Reach] = attrs.field(factory=list)
+    written: list[Relation] = attrs.field(factory=list)
+    read: list[Relation] = attrs.field(factory=list)
+    begins: dict[Index, Expr] = attrs.field(factory=dict)
+    stop: Expr | None = None
+    source: str = ""
+    """What has given the ``stop``: ``"known"``, ``"reach"`` or ``"own"``."""
+    solving: bool = False
+
+    def find(self) -> Dim:
+        return self if self.parent is None else self.parent.find()
+
+    def join(self, other: Dim) -> None:
+        a, b = self.find(), other.find()
+        if a is b:
+            return
+        b.parent = a
+        for name in _LISTS:
+            getattr(a, name).extend(getattr(b, name))
+
+    def extent(self, index: Index) -> Extent | None:
+        """The extent of one of its indices, once this is solved."""
+        return None if self.stop is None else Extent(self.begins.get(index, ZERO), self.stop)
+
+
+_LISTS = ("known", "ranges", "fits", "own", "cut", "reaches", "written", "read")
+
+
+def first_own(dim: Dim) -> tuple[BoundTensor, Expr]:
+    """The tensor that is declared first with this dimension, and the size that it has."""
+    _, tensor, size = min(dim.own, key=lambda own: own[0])
+    return tensor, size
+
+
+def moved(extent: Extent, shift: Expr) -> Extent:
+    """An extent whose ends are both shifted."""
+    return Extent(plus(extent.start, shift), plus(extent.stop, shift))
+
+
+def shifted(extent: Extent, own: dict[Expr, Dim]) -> Shifted | None:
+    """Which of a tensor's dimensions ``own``, by their ends, was shifted to ``extent``."""
+    start = extent.start
+    if isinstance(start, Literal):
+        shift: Expr = Literal(-int(start.value), int)
+    elif isinstance(start, Call) and start.op is prim.sub and start.args[0] == ZERO:
+        shift = start.args[1]
+    else:
+        return None
+    found = (dim for stop, dim in own.items() if minus(stop, shift) == extent.stop)
+    dim = next(found, None)
+    return None if dim is None else Shifted(dim, shift)
+
+
+Terms = list[tuple[int, Expr]]
+"""A sum of terms, each with a whole factor."""
+
+
+def reached(factor: int, least: Terms, most: Terms, size: Expr) -> Extent:
+    """The range of an index in which ``factor * index + rest`` lies within ``0 .. size``, for all
+    rests from ``least`` up to ``most``."""
+    by = abs(factor)
+    end, slack = (1, size), (1, lift(by - 1))
+    if factor > 0:
+        return Extent(_quotient([*_negative(least), slack], by),
+                      _quotient([end, *_negative(most), slack], by))  # fmt: skip
+    one = (1, ONE)
+    return Extent(_quotient([*most, *_negative([end]), one, slack], by),
+                  _quotient([*least, one, slack], by))  # fmt: skip
+
+
+def _negative(terms: Terms) -> Terms:
+    return [(-factor, term) for factor, term in terms]
+
+
+def _quotient(terms: Terms, by: int) -> Expr:
+    """The sum of ``terms`` divided by ``by``, rounded down."""
+    found = total([_signed(*term) for term in terms])
+    if by == 1:
+        return found
+    return lift(int(found.value) // by) if isinstance(found, Literal) else found // by
+
+
+def _signed(factor: int, term: Expr) -> tuple[int, Expr]:
+    if isinstance(term, Literal):
+        return 1, lift(factor * int(term.value))
+    return (1 if factor > 0 else -1), term if abs(factor) == 1 else term * abs(factor)
+
+
+def spread(factor: int, extent: Extent) -> tuple[Terms, Terms]:
+    """The least and the greatest value of ``factor * i`` for ``i`` in ``extent``."""
+    first: Terms = [(factor, extent.start)]
+    last: Terms = [(factor, extent.stop), (-factor, ONE)]
+    return (first, last) if factor > 0 else (last, first)
+
+
+def greatest(exprs: list[Expr]) -> Expr:
+    """The largest of some sizes; the constants among them as one."""
+    return _chosen(exprs, max, Expr.max)
+
+
+def least(exprs: list[Expr]) -> Expr:
+    """The smallest of some sizes; the constants among them as one."""
+    return _chosen(exprs, min, Expr.min)
+
+
+def _chosen(exprs: list[Expr], best: Callable[..., Any], pick: Callable[..., Expr]) -> Expr:
+    fixed = [int(expr.value) for expr in exprs if isinstance(expr, Literal)]
+    rest = [expr for expr in dict.fromkeys(exprs) if not isinstance(expr, Literal)]
+    return reduce(pick, [*rest, *([lift(best(fixed))] if fixed else [])])
+
+
+def begins_at_0(extent: Extent) -> bool:
+    """Whether an extent begins at 0 or above, by its form."""
+    start = extent.start
+    parts = start.args if isinstance(start, Call) and start.op is prim.maximum_ else (start,)
+    return any(isinstance(part, Literal) and part.value >= 0 for part in parts)
+
+
+def at_least_zero(expr: Expr) -> Expr:
+    """The larger of ``expr`` and 0."""
+    return expr if _never_negative(expr) else expr.max(ZERO)
+
+
+def _never_negative(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and bool(expr.value >= 0)
+
+
+def is_plain(what: str) -> bool:
+    """Whether the text for a dimension names one of a tensor, and not an access that is shifted."""
+    return what.startswith("dimension ")

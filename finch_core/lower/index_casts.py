@@ -1,0 +1,93 @@
+"""Widths: an index is a plain number, which follows the width of its neighbour (NEP 50); as a
+variable of the kernel it is an integer of 64 bits. So where its width matters, it is written as a
+cast.
+
+    y[i] += x[i] * i        ->         y[i] += x[i] * np.float32(i)         # x holds float32
+
+The same goes for a ``let`` of plain numbers. Constants and run-time numbers stay plain until
+assembly. What is added to narrower integers (or multiplied, ...) is narrow from the start, for no
+more of it is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from finch_core.ir.dtypes import Type, concrete, is_weak
+from finch_core.ir.expressions import Access, Call, Expr, Index, Name, cast
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import Stmt, Update
+from finch_core.ir.rewrite import rewrite, rewrite_statements
+from finch_core.lower.pass_state import Unit
+from finch_core.symbolic.updates import wraps_alike
+
+
+def widths(stmt: Stmt, unit: Unit) -> Stmt:
+    """Write the casts that indices and plain ``let`` variables need in ``stmt``."""
+    return rewrite_statements(rewrite(stmt, _operands, lambda target: target), _value)
+
+
+def _operands(node: Expr) -> Expr:
+    """An operation with the operands cast whose width is that of others."""
+    if not isinstance(node, Call) or not any(map(_loses_width, node.args)):
+        return node
+    wanted = _wanted(node.op, node.args)
+    args = (
+        arg if to is None or not _loses_width(arg) else cast(arg, to)
+        for arg, to in zip(node.args, wanted, strict=True)
+    )
+    return node.rebuild(tuple(args)) if any(wanted) else node
+
+
+def _value(stmt: Stmt) -> Stmt:
+    """An update with its value cast, if its width is that of the target."""
+    if not isinstance(stmt, Update) or stmt.op is None:
+        return stmt
+    if not _loses_width(stmt.value):
+        return _narrowed(stmt, stmt.op)
+    wanted = _wanted(stmt.op, (stmt.target, stmt.value))[1]
+    return stmt if wanted is None else attrs.evolve(stmt, value=cast(stmt.value, wanted))
+
+
+def _narrowed(stmt: Update, op: Operator) -> Update:
+    """An update whose value is cast to the target's dtype, where that is all that is kept of it."""
+    dtype = concrete(stmt.target.dtype)
+    if not wraps_alike(op, dtype, stmt.value):
+        return stmt
+    return attrs.evolve(stmt, value=cast(stmt.value, dtype))
+
+
+def _loses_width(expr: Expr) -> bool:
+    """Whether an expression is a plain number now, and none as a variable."""
+    try:
+        weak = is_weak(expr.dtype)
+    except TypeError:  # missing has no type
+        return False
+    return weak and any(isinstance(part, (Index, Name)) for part in _terms(expr))
+
+
+def _terms(expr: Expr) -> Any:
+    """The parts of an expression that make its value: not the indices of what it reads."""
+    yield expr
+    if not isinstance(expr, Access):
+        for child in expr.children:
+            yield from _terms(child)
+
+
+def _wanted(op: Operator, args: tuple[Expr, ...]) -> tuple[Any, ...]:
+    """The dtypes to which operands are cast; None for all where the operation is the same
+    without."""
+    plain: tuple[Type, ...] = tuple(arg.dtype for arg in args)
+    wide = tuple(concrete(arg.dtype) if _loses_width(arg) else arg.dtype for arg in args)
+    try:
+        found, other = op.typing(plain), op.typing(wide)
+    except TypeError:
+        return (None,) * len(args)
+    wanted = tuple(map(concrete, found[0]))
+    same = wanted == tuple(map(concrete, other[0])) and concrete(found[1]) == concrete(other[1])
+    return (None,) * len(args) if same else wanted
+
+
+__all__ = ["widths"]

@@ -1,0 +1,178 @@
+"""Indices that are known before a loop begins: ``A[n, j]`` is, along ``j``, the row ``n`` of ``A``.
+
+    for j in _:                           if 0 > n or n >= A_n0: fail
+        y[j] += A[n, j] * x[j]     ->     q = A_ptr[n]
+                                          ...
+
+Such an index was made ``given`` by a wrapper, a mask, or concordization; no loop runs over it. It
+is looked up, by a level's random access, where the loop of the next index begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from finch_core.interface.level import RANDOM_ACCESS, Mode
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.ir.dtypes import INTP, Type, is_weak
+from finch_core.ir.expressions import TRUE, Access, Expr, cast
+from finch_core.ir.program import Define, Extent, Sequential, Stmt
+from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
+from finch_core.looplets.transform import around_thunk
+from finch_core.lower.bounds import Beyond, fail_out_of_range, within
+from finch_core.records import frozen
+from finch_core.symbolic.affine import is_given
+from finch_core.symbolic.guards import accesses
+from finch_core.symbolic.out_of_range import OutOfRange, parted
+
+if TYPE_CHECKING:
+    from finch_core.errors import Span
+    from finch_core.interface.context import Context
+    from finch_core.looplets.region import Region
+
+
+@frozen
+class At(TensorLike):
+    """``inner`` at ``index`` of its outermost dimension. Where that is out of bounds, what is read
+    of it fails; where something is ``sure`` to be read, the loop fails as a whole."""
+
+    inner: TensorLike
+    index: Expr
+    sure: bool = False
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    failures: tuple[tuple[Expr, OutOfRange], ...] = ()
+    """What the index itself reads beyond an end, each with the condition under which it does."""
+
+    @property
+    def ndim(self) -> int:
+        return self.inner.ndim - 1
+
+    @property
+    def dtype(self) -> Type:
+        return self.inner.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.inner.fill_value
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return self.inner.dims[1:]
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.inner.root
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        access = RANDOM_ACCESS if mode is Mode.READ else ""
+        found = self._select(ctx, self.inner.unfurl(ctx, mode, access), mode, protocol)
+        extent = self.inner.dims[0]
+        inside = TRUE if extent is None else within(ctx, self.index, extent)
+        if extent is not None and inside != TRUE:
+            found = Switch(inside, found, self._beyond(extent.stop))
+        for cond, cause in reversed(self.failures):
+            failing = self._beyond(cause.size, cause)
+            found = failing if cond == TRUE else Switch(cond, failing, found)
+        return found
+
+    def _beyond(self, size: Expr, cause: OutOfRange | None = None) -> Looplet:
+        """What there is where the index is out of bounds, or cannot be told at all."""
+        beyond = Beyond(self.inner, self.ndim - 1, size, self.index, self.span, cause)
+        return Failing(beyond.failure) if self.sure else Missed(beyond)
+
+    def _select(self, ctx: Context, part: Part, mode: Mode, protocol: str) -> Looplet:
+        """What ``part``, which is over the outermost dimension, is over the next."""
+
+        def select(part: Part) -> Looplet:
+            return self._select(ctx, part, mode, protocol)
+
+        def look_up(ctx: Context) -> Iterator[Part]:
+            assert isinstance(part, Lookup)
+            yield select(part.body(ctx, self.index))
+
+        if isinstance(part, (Run, Missed)):
+            part = part.body
+        if isinstance(part, TensorLike):
+            return part.unfurl(ctx, mode, protocol)
+        if isinstance(part, Failing):
+            return part
+        if isinstance(part, Thunk):
+            return around_thunk(part, select)
+        if isinstance(part, Switch):
+            return attrs.evolve(part, head=select(part.head), tail=select(part.tail))
+        if isinstance(part, Sequence):
+            return self._phase(part, select)
+        assert isinstance(part, Lookup), f"a {type(part).__name__} has no random access"
+        return Thunk(look_up)
+
+    def _phase(self, part: Sequence, select: Callable[[Part], Looplet]) -> Looplet:
+        """The phase that the index is in."""
+        *first, last = part.phases
+        found = select(last.body)
+        for phase in reversed(first):
+            assert phase.stop is not None
+            found = Switch(self.index < phase.stop, select(phase.body), found)
+        return found
+
+
+@frozen
+class Failing(Looplet):
+    """Fails wherever it stands: nothing else of a loop that begins is worth its code."""
+
+    failure: OutOfRange
+    precedence: ClassVar[Precedence] = Precedence.THUNK
+
+    @property
+    def fails(self) -> bool:
+        return True
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        ctx.fork(region.start < region.stop, lambda: fail_out_of_range(ctx, self.failure))
+
+
+@frozen
+class Missed(Looplet):
+    """A run that fails where it is read. It comes before all else: where that is so, it does not
+    matter what else is read."""
+
+    body: Beyond
+    precedence: ClassVar[Precedence] = Precedence.THUNK
+
+    def lower(self, ctx: Context, region: Region, slot: int) -> None:
+        Run(self.body).lower(ctx, region, slot)
+
+
+def leading(access: Access) -> int:
+    """How many of the first indices are given, without a loop."""
+    return next((k for k, i in enumerate(access.indices) if not is_given(i)), len(access.indices))
+
+
+def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
+    """The tensor of an access at its leading indices; ``sure``: it is read at every index."""
+    from finch_core.lower.statements import evaluate
+
+    tensor: TensorLike = access.tensor
+    for index in access.indices[: leading(access)]:
+        value, failures = parted(evaluate(ctx, index.index))  # type: ignore[attr-defined]
+        value = ctx.bind("at", value if is_weak(value.dtype) else cast(value, INTP))
+        tensor = At(tensor, value, sure, access.span, tuple(failures))
+    return tensor
+
+
+def read_for_sure(stmt: Stmt) -> frozenset[Access]:
+    """The accesses that ``stmt`` reads, whatever holds."""
+    if isinstance(stmt, Define):
+        return _unguarded(attrs.evolve(stmt, body=Sequential())) | read_for_sure(stmt.body)
+    if isinstance(stmt, Sequential):
+        return frozenset().union(*map(read_for_sure, stmt.statements))
+    return _unguarded(stmt) if not stmt.bodies else frozenset()
+
+
+def _unguarded(stmt: Stmt) -> frozenset[Access]:
+    return frozenset(node for guard, node, written in accesses(stmt) if guard is TRUE)
+
+
+__all__ = ["At", "leading", "read_for_sure", "selected"]

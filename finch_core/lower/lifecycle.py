@@ -1,0 +1,406 @@
+"""Life cycle automation: freeze and thaw are inserted where tensors change mode (paper, Figure
+"Life cycle automation").
+
+    y[...] = 0                    y[...] = 0
+    for i in _:                   for i in _:
+        y[i] += x[i]                  y[i] += x[i]
+    for i in _:           ->      freeze(y)
+        s[()] += y[i]             thaw(s)
+                                  for i in _:
+                                      s[()] += y[i]
+                                  freeze(s)
+
+A tensor changes mode only in the block that declares it (or that freezes or thaws it in so many
+words), and otherwise in the outermost block. What is left in update mode is frozen at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from finch_core.errors import FormatError, LifecycleError, Span, quote
+from finch_core.interface.level import Mode, Order
+from finch_core.interface.tensorlike import BoundTensor
+from finch_core.ir.expressions import Access, Expr, Index, Var
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Freeze,
+    Loop,
+    Sequential,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+)
+from finch_core.lower.boxes import Box, are_apart, boxes_of
+from finch_core.lower.pass_state import Unit
+from finch_core.records import frozen
+
+
+def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
+    """Insert the freezes and thaws of ``stmt``, and mark updates of what is still fill."""
+    found = _Block(None, results=unit.program.results, changing=unit.changing).run(stmt)
+    _check_walked(found, {})
+    return found
+
+
+_Singles = dict[BoundTensor, tuple[Index, ...]]
+
+
+@frozen
+class _Uses:
+    """What a statement does to tensors of blocks around it, and where first."""
+
+    reads: dict[BoundTensor, Span | None]
+    updates: dict[BoundTensor, Span | None]
+
+
+class _Block:
+    """One block: the modes of the tensors that change mode in it.
+
+    ``own`` are those tensors; None in the outermost block, where all do. ``around`` are tensors of
+    blocks around this one that a single update writes, with the loops since they were fresh.
+    """
+
+    def __init__(
+        self,
+        own: frozenset[BoundTensor] | None,
+        around: _Singles | None = None,
+        results: tuple[str, ...] = (),
+        changing: frozenset[Var] = frozenset(),
+    ) -> None:
+        self.own = own
+        self.changing = changing
+        self.results = results
+        self.thawed: dict[BoundTensor, Span | None] = {}
+        """Where the program thawed what it has not frozen since, in so many words."""
+        self.around: _Singles = around or {}
+        self.modes: dict[BoundTensor, Mode] = {}
+        self.written: dict[BoundTensor, list[Box]] = {}
+        """The boxes written of each tensor since it was declared."""
+
+    def run(self, stmt: Stmt) -> Stmt:
+        items = list(self.items(stmt))
+        self.check_results()
+        return _nest(items + [Freeze(t) for t in self.updated()])
+
+    def check_results(self) -> None:
+        for tensor, span in self.thawed.items():
+            if tensor.name in self.results:
+                raise LifecycleError(
+                    f"{tensor} is returned while it is still being updated",
+                    span=span,
+                    hint=f"write freeze({tensor}) after its last update, or leave this thaw out",
+                )
+
+    def updated(self) -> list[BoundTensor]:
+        return [t for t, mode in self.modes.items() if mode is Mode.UPDATE]
+
+    def items(self, stmt: Stmt) -> Iterator[Stmt]:
+        for item in _flatten(stmt):
+            yield from self.item(item)
+
+    def item(self, stmt: Stmt) -> Iterator[Stmt]:
+        if isinstance(stmt, Declare):
+            if self.mode(stmt.tensor) is Mode.UPDATE:
+                yield self.frozen(stmt.tensor, stmt)
+            self.modes[stmt.tensor] = Mode.UPDATE
+            self.written[stmt.tensor] = []
+            yield stmt
+        elif isinstance(stmt, (Freeze, Thaw)):
+            yield self.written_out(stmt)
+        else:
+            uses = _uses(stmt)
+            _check_operators(stmt)
+            yield from self.changes(uses, stmt)
+            yield _inner(stmt, self.fresh(stmt), self.around, self.changing)
+
+    def fresh(self, stmt: Stmt) -> frozenset[BoundTensor]:
+        """The tensors of which ``stmt`` writes each element once, and the first since they were
+        declared."""
+        found = set()
+        for tensor, boxes in boxes_of(stmt, self.written, self.changing).items():
+            before = self.written[tensor]
+            alone = not before and _updates_of(stmt, tensor) == 1
+            before.extend(boxes)
+            if alone or are_apart(before):
+                found.add(tensor)
+        return frozenset(found)
+
+    def mode(self, tensor: BoundTensor) -> Mode:
+        return self.modes.get(tensor, Mode.READ)
+
+    def written_out(self, stmt: Freeze | Thaw) -> Stmt:
+        wanted = Mode.UPDATE if isinstance(stmt, Freeze) else Mode.READ
+        if self.mode(stmt.tensor) is not wanted:
+            doing = "frozen" if isinstance(stmt, Freeze) else "thawed"
+            raise LifecycleError(
+                f"{stmt.tensor} is {doing} already",
+                span=stmt.span,
+                hint="freeze and thaw are inserted where they are needed; leave this one out",
+            )
+        if isinstance(stmt, Thaw):
+            _check_thaw(stmt.tensor, stmt.span)
+        if isinstance(stmt, Freeze):
+            self.thawed.pop(stmt.tensor, None)
+            self.modes[stmt.tensor] = Mode.READ
+        else:
+            self.thawed[stmt.tensor] = stmt.span
+            self.modes[stmt.tensor] = Mode.UPDATE
+        return stmt
+
+    def changes(self, uses: _Uses, stmt: Stmt) -> Iterator[Stmt]:
+        """The changes of mode before a statement."""
+        for tensor, span in uses.updates.items():
+            if tensor in uses.reads:
+                where = "loop" if isinstance(stmt, Loop) else "statement"
+                raise LifecycleError(
+                    f"{tensor} is read and updated within one {where}",
+                    span=uses.reads[tensor] or span,
+                    hint=_apart(tensor, stmt),
+                )
+            if self.owns(tensor) and self.mode(tensor) is Mode.READ:
+                _check_thaw(tensor, span)
+                self.modes[tensor] = Mode.UPDATE
+                yield Thaw(tensor, span=stmt.span)
+        for tensor in uses.reads:
+            if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
+                yield self.frozen(tensor, stmt)
+        for tensor in _declared_inside(stmt):
+            if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
+                yield self.frozen(tensor, stmt)
+
+    def frozen(self, tensor: BoundTensor, before: Stmt) -> Freeze:
+        """The change that a statement needs."""
+        self.thawed.pop(tensor, None)
+        self.modes[tensor] = Mode.READ
+        return Freeze(tensor, span=before.span)
+
+    def owns(self, tensor: BoundTensor) -> bool:
+        return self.own is None or tensor in self.own
+
+
+def _apart(tensor: BoundTensor, stmt: Stmt) -> str:
+    """How a tensor can be read and updated in ``stmt`` all the same."""
+    levels = tensor.format.levels()
+    if not all(level.thaws and level.order is Order.ANY for level in levels):
+        return "write to another tensor"
+    updates = [part for part in stmt.walk() if isinstance(part, Update)]
+    mine = [part for part in updates if part.target.tensor.root is tensor]
+    if all(_is_read(tensor, part.value) for part in mine):
+        where = mine[0].target.span.code() if mine[0].target.span else f"{tensor}[...]"
+        steps = f"v = ..., thaw({tensor}), {where or tensor} = v, freeze({tensor}){_IMPORTED}"
+        return f"write to another tensor, or take the value first, in the loop: {steps}"
+    return (
+        f"write to another tensor, or say in the loop when it is updated: thaw({tensor}) before "
+        f"its updates, freeze({tensor}) behind them{_IMPORTED}"
+    )
+
+
+_IMPORTED = " (both from finch_core)"
+
+
+def _is_read(tensor: BoundTensor, expr: Expr) -> bool:
+    return any(isinstance(n, Access) and n.tensor.root is tensor for n in expr.walk())
+
+
+def _check_operators(stmt: Stmt) -> None:
+    """Refuse two reductions of one tensor by different operators: which comes first at an element
+    would be left to the formats. (An assignment beside a reduction has one meaning.)"""
+    for updates in _reductions(stmt).values():
+        for update in updates[1:]:
+            if update.op != updates[0].op:
+                name = update.target.tensor.root
+                first, second = _operator_name(updates[0]), _operator_name(update)
+                raise LifecycleError(
+                    f"{name} is updated by {first} and by {second} within one statement",
+                    span=update.target.span or update.span,
+                    hint="split the loop in two, or update another tensor",
+                )
+
+
+def _operator_name(update: Update) -> str:
+    assert update.op is not None
+    return f"'{update.op.symbol}='" if update.op.symbol else update.op.spelling
+
+
+def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
+    """The reductions below a statement, but for tensors that change mode inside it."""
+    found: dict[BoundTensor, list[Update]] = {}
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        return {} if root is None or stmt.op is None else {root: [stmt]}
+    inside: frozenset[BoundTensor] = frozenset()
+    for body in stmt.bodies:
+        inside |= _owned(body)
+        for tensor, updates in _reductions(body).items():
+            found.setdefault(tensor, []).extend(updates)
+    return {tensor: updates for tensor, updates in found.items() if tensor not in inside}
+
+
+def _check_walked(stmt: Stmt, walked: dict[BoundTensor, Span | None]) -> None:
+    """Refuse to thaw a tensor in a loop that walks along what it stores; ``walked`` are those that
+    loops around ``stmt`` walk. A level that stores every index stays as it is."""
+    if isinstance(stmt, Thaw) and stmt.tensor in walked:
+        raise LifecycleError(
+            f"{stmt.tensor} is thawed in a loop along what it stores",
+            span=walked[stmt.tensor] or stmt.span,
+            hint="write to another tensor, or thaw it behind the loop",
+        )
+    if isinstance(stmt, Declare):
+        walked.pop(stmt.tensor, None)
+    inner = dict(walked)
+    if isinstance(stmt, Loop) and any(isinstance(part, Thaw) for part in stmt.body.walk()):
+        inner.update(_walked_by(stmt.index, stmt.body))
+    for body in stmt.bodies:
+        _check_walked(body, inner if not isinstance(stmt, Sequential) else walked)
+
+
+def _walked_by(index: Index, body: Stmt) -> Iterator[tuple[BoundTensor, Span | None]]:
+    """The tensors that a loop's body reads along the loop, on levels that do not store all."""
+    for part in body.walk():
+        reads = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
+        for node in (node for expr in reads for node in expr.walk()):
+            if not isinstance(node, Access) or node.tensor.root is None:
+                continue
+            levels = (node.tensor.level_of(k) for k, at in enumerate(node.indices) if at == index)
+            if not all(level is None or level.stores_fill for level in levels):
+                yield node.tensor.root, node.span
+
+
+def _check_thaw(tensor: BoundTensor, span: Span | None) -> None:
+    for level in tensor.format.levels():
+        if not level.thaws:
+            raise FormatError(
+                f"{tensor} cannot be updated again once it is frozen: "
+                f"a {level.name} cannot continue",
+                span=span,
+                hint=f"declare it, {tensor}[...] = fill, and write all of it in one go; "
+                f"{_continuing()} can continue",
+            )
+
+
+def _continuing() -> str:
+    """The installed levels that can be updated again once they are frozen."""
+    from finch_core.interface.plugins import hub
+
+    levels = sorted(hub().levels.items())
+    return quote(name for name, level in levels if not level.is_leaf and level.thaws)
+
+
+# -- blocks -------------------------------------------------------------------------------------
+
+
+def _flatten(stmt: Stmt) -> Iterator[Stmt]:
+    """The statements of a block in order; a ``let`` comes without the rest that it binds in."""
+    left = [stmt]
+    while left:
+        part = left.pop()
+        if isinstance(part, Sequential):
+            left.extend(reversed(part.statements))
+        elif isinstance(part, Define):
+            yield attrs.evolve(part, body=Sequential())
+            left.append(part.body)
+        else:
+            yield part
+
+
+def _nest(items: list[Stmt]) -> Stmt:
+    """The inverse of ``_flatten``."""
+    done: list[Stmt] = []
+    for k, item in enumerate(items):
+        if isinstance(item, Define):
+            done.append(attrs.evolve(item, body=_nest(items[k + 1 :])))
+            break
+        done.append(item)
+    return done[0] if len(done) == 1 else Sequential(tuple(done))
+
+
+def _owned(stmt: Stmt) -> frozenset[BoundTensor]:
+    """The tensors that change mode in so many words directly in a block."""
+    left, found = [stmt], set()
+    while left:
+        part = left.pop()
+        if isinstance(part, (Sequential, Define)):
+            left.extend(part.bodies)
+        elif isinstance(part, (Declare, Freeze, Thaw)):
+            found.add(part.tensor)
+    return frozenset(found)
+
+
+def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
+    found = [p.tensor for p in stmt.walk() if isinstance(p, (Declare, Freeze, Thaw))]
+    return list(dict.fromkeys(found))
+
+
+def _inner(
+    stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles, changing: frozenset[Var]
+) -> Stmt:
+    """A statement with the life cycles of the blocks inside it settled, and its updates marked."""
+    return _settle(stmt, {**around, **dict.fromkeys(fresh, ())}, changing)
+
+
+def _settle(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        once = root in singles and set(singles[root]) <= set(stmt.target.indices)
+        return attrs.evolve(stmt, fresh=True) if once else stmt
+    if isinstance(stmt, Loop):
+        singles = {tensor: (*loops, stmt.index) for tensor, loops in singles.items()}
+    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, changing) for body in stmt.bodies))
+
+
+def _body(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
+    own = _owned(stmt)
+    if own:
+        around = {tensor: loops for tensor, loops in singles.items() if tensor not in own}
+        return _Block(own, around, changing=changing).run(stmt)
+    if isinstance(stmt, Sequential):
+        parts = tuple(_settle(part, singles, changing) for part in stmt.bodies)
+        return stmt.rebuild((), parts)
+    return _settle(stmt, singles, changing)
+
+
+def _updates_of(stmt: Stmt, tensor: BoundTensor) -> int:
+    """How many updates of a tensor one pass through ``stmt`` makes at most."""
+    if isinstance(stmt, Update):
+        return int(stmt.target.tensor.root is tensor)
+    counts = [_updates_of(body, tensor) for body in stmt.bodies]
+    return max(counts, default=0) if isinstance(stmt, Sieve) else sum(counts)
+
+
+# -- uses ---------------------------------------------------------------------------------------
+
+
+def _uses(stmt: Stmt) -> _Uses:
+    uses = _Uses({}, {})
+    _gather(stmt, uses, frozenset())
+    return uses
+
+
+def _gather(stmt: Stmt, uses: _Uses, own: frozenset[BoundTensor]) -> None:
+    """Add the uses of ``stmt``, but for tensors that change mode inside it."""
+    if isinstance(stmt, Update):
+        root = stmt.target.tensor.root
+        if root is not None and root not in own:
+            uses.updates.setdefault(root, stmt.target.span or stmt.span)
+        for index in stmt.target.indices:
+            _reads(index, uses, own, stmt.span)
+        _reads(stmt.value, uses, own, stmt.span)
+    elif not isinstance(stmt, (Declare, Freeze, Thaw)):
+        for expr in stmt.exprs:
+            _reads(expr, uses, own, stmt.span)
+    for body in stmt.bodies:
+        inside = own | _owned(body) if not isinstance(stmt, Sequential) else own
+        _gather(body, uses, inside)
+
+
+def _reads(expr: Expr, uses: _Uses, own: frozenset[BoundTensor], span: Span | None) -> None:
+    for node in expr.walk():
+        if isinstance(node, Access):
+            root = node.tensor.root
+            if root is not None and root not in own:
+                uses.reads.setdefault(root, node.span or span)

@@ -1,0 +1,101 @@
+"""What the passes share while one program is normalised for one set of formats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core.errors import Span
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.ir.builder import Names
+from finch_core.ir.expressions import Access, Expr, Index, Var
+from finch_core.ir.program import Declare, Extent, Freeze, Loop, Program, Stmt, Thaw
+from finch_core.records import define, frozen
+
+if TYPE_CHECKING:
+    from finch_core.lower.access_order import Discordance
+
+
+@frozen
+class Check:
+    """Two sizes that must agree, tested before the program runs."""
+
+    first: Expr
+    second: Expr
+    message: str
+    span: Span | None = None
+    relation: str = "=="
+    """``==``, or ``<=`` for a range that must lie within a dimension."""
+    hint: str = ""
+    range: Extent | None = None
+    """Where given, nothing is asked if this range is empty."""
+
+
+@define
+class Unit:
+    """A program, and what its names stand for.
+
+    ``tensors`` are the arguments and locals that are tensors, ``arguments`` what the program's
+    names mean (a wrapper around a tensor, where one was passed), ``scalars`` the run-time
+    values. Passes add to ``checks``.
+    """
+
+    program: Program
+    names: Names
+    tensors: dict[str, BoundTensor]
+    arguments: dict[str, TensorLike]
+    scalars: dict[str, Var]
+    strict: bool = False
+    disabled: frozenset[str] = frozenset()
+    """Rules that only make code better, switched off (see ``compile.Options``)."""
+    checks: list[Check] = attrs.field(factory=list)
+    hub: Any = None
+    simplifier: Any = None
+    fitting: set[tuple[Index, Extent]] = attrs.field(factory=set)
+    """Indices whose loops are known to lie within a dimension; others are checked as they run."""
+    plain: dict[Access, Access] = attrs.field(factory=dict)
+    """Accesses of wrappers that wrapperization made, and what they were before."""
+    costly: list[Discordance] = attrs.field(factory=list)
+    """Reads that go against the order of the storage, and pay for it."""
+    snapshots: dict[Var, Var] = attrs.field(factory=dict)
+    """Dimensions that the program changes, and the variables that keep what they were before."""
+
+    def present(self, expr: Expr) -> Expr:
+        """A dimension as it is before the program runs, though the program may change it."""
+        from finch_core.ir.rewrite import rewrite_expr
+
+        return rewrite_expr(expr, self._before)
+
+    def _before(self, node: Expr) -> Expr:
+        if not isinstance(node, Var) or node not in self.changing:
+            return node
+        if node not in self.snapshots:
+            self.snapshots[node] = Var(self.names.fresh(f"{node.name}_before"), node.type)
+        return self.snapshots[node]
+
+    @property
+    def changing(self) -> frozenset[Var]:
+        """The dimensions of the tensors that the program declares."""
+        declared = {s.tensor for s in self.program.body.walk() if isinstance(s, Declare)}
+        found = set()
+        for name in declared:
+            if self.arguments[name].root is not None:
+                for level in self.arguments[name].root.level.levels():  # type: ignore[union-attr]
+                    if isinstance(level.shape, Var):
+                        found.add(level.shape)
+        return frozenset(found)
+
+    def span_of(self, name: str) -> Span | None:
+        return self.program.spans.get(name)
+
+
+def changes_of_mode(stmt: Stmt, depth: int = 0) -> dict[Any, int]:
+    """How many loops are around the innermost change of mode of each tensor."""
+    if isinstance(stmt, (Declare, Freeze, Thaw)):
+        return {stmt.tensor: depth}
+    found: dict[Any, int] = {}
+    for body in stmt.bodies:
+        for tensor, inner in changes_of_mode(body, depth + isinstance(stmt, Loop)).items():
+            found[tensor] = max(inner, found.get(tensor, 0))
+    return found

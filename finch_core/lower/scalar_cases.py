@@ -1,0 +1,71 @@
+"""A statement that reads a scalar of two cases is emitted once for each, where that is of use
+(paper, "Scalars": a sparse scalar's readers are specialised for its fill value).
+
+    for i in _:                           if s_dirty:
+        y[i] += s[()] * x[i]     ->           for i in _: y[i] += s_val * x[i]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir.expressions import Access, Expr
+from finch_core.ir.program import Declare, Define, Loop, Sieve, Stmt, Update
+from finch_core.ir.rewrite import rewrite
+from finch_core.looplets.region import is_empty
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+
+
+def cases_of(ctx: Context, stmt: Stmt) -> tuple[Expr, Stmt, Stmt] | None:
+    """A condition, and what ``stmt`` is where it holds and where it does not.
+
+    None where nothing it reads has two cases, or where they differ in values alone: a loop is not
+    emitted twice unless it vanishes in one case.
+    """
+    if not isinstance(stmt, (Define, Loop, Sieve, Update)):
+        return None
+    for tensor in dict.fromkeys(_scalars_read(stmt)):
+        switch = tensor.cases(ctx)
+        if switch is None:
+            continue
+        yes, no = (
+            _with(ctx, stmt, tensor, part)
+            for part in (switch.head, switch.tail)
+            if isinstance(part, TensorLike)
+        )
+        if isinstance(stmt, Update) or is_empty(no) or type(no) is not type(stmt):
+            return switch.cond, yes, no
+    return None
+
+
+def _scalars_read(stmt: Stmt) -> Iterator[TensorLike]:
+    """What ``stmt`` reads without an index, and does not change."""
+    changed = {part.tensor for part in stmt.walk() if isinstance(part, Declare)}
+    changed |= {part.target.tensor.root for part in stmt.walk() if isinstance(part, Update)}
+    for part in stmt.walk():
+        for expr in _values(part):
+            for node in expr.walk():
+                if isinstance(node, Access) and not node.indices:
+                    tensor: TensorLike = node.tensor
+                    if tensor.root not in changed or tensor.root is None:
+                        yield tensor
+
+
+def _values(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions whose values ``stmt`` takes."""
+    return (*stmt.target.indices, stmt.value) if isinstance(stmt, Update) else stmt.exprs
+
+
+def _with(ctx: Context, stmt: Stmt, tensor: TensorLike, part: TensorLike) -> Stmt:
+    """``stmt`` where the scalar ``tensor`` is ``part``."""
+    value = part.read(ctx)
+
+    def rule(node: Expr) -> Expr:
+        found = isinstance(node, Access) and not node.indices and node.tensor == tensor
+        return value if found else node
+
+    return ctx.simplify(rewrite(stmt, rule, lambda target: target))

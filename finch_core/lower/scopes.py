@@ -1,0 +1,303 @@
+"""Scopes: every loop index and ``let`` name becomes unique, and names become what they stand for.
+
+    for i in _: s[()] += x[i] * c          for i in _: s[()] += x[i] * c
+    for i in _: s[()] += y[i]       ->     for i_2 in _: s[()] += y[i_2]
+
+Tensors, scalars and the types of ``let`` names are bound here, so that whatever the types forbid
+is refused with the place in the program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.errors import (
+    DimensionMismatch,
+    FinchError,
+    FormatError,
+    KernelSyntaxError,
+    Span,
+    count,
+)
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import concrete, holds
+from finch_core.ir.expressions import (
+    Access,
+    Call,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+    alike,
+    cast,
+    lift,
+)
+from finch_core.ir.operators import Operator, literal_value
+from finch_core.ir.program import Declare, Define, Extent, Freeze, Loop, Stmt, Thaw, Update
+from finch_core.ir.rewrite import rewrite_expr
+from finch_core.lower.pass_state import Unit
+from finch_core.symbolic.affine import total
+from finch_core.symbolic.outcomes import outcomes
+
+
+def scopes(stmt: Stmt, unit: Unit) -> Stmt:
+    """Bind every name in ``stmt``."""
+    return _Scopes(unit).stmt(stmt, {})
+
+
+class _Scopes:
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.names = Names((*unit.arguments, *unit.scalars))
+
+    def stmt(self, stmt: Stmt, scope: dict[str, Expr]) -> Stmt:
+        if isinstance(stmt, Loop):
+            index = Index(self.names.fresh(stmt.index.name))
+            extent: Any = None if stmt.extent is None else self.expr(stmt.extent, scope, stmt.span)
+            if extent is not None:
+                self.range(stmt.index.name, extent, stmt.span)
+            body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
+            return Loop(index, extent, body, span=stmt.span)
+        if isinstance(stmt, Define):
+            value = self.expr(stmt.value, scope, stmt.span)
+            name = Name(self.names.fresh(stmt.name.name), self.type_of(value, stmt.span))
+            body = self.stmt(stmt.body, {**scope, stmt.name.name: name})
+            return Define(name, value, body, span=stmt.span)
+        if isinstance(stmt, Update):
+            return self.update(stmt, scope)
+        if isinstance(stmt, Declare):
+            return self.declare(stmt, scope)
+        if isinstance(stmt, (Freeze, Thaw)):
+            return attrs.evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
+        exprs = tuple(self.expr(expr, scope, stmt.span) for expr in stmt.exprs)
+        for expr in exprs:
+            self.type_of(expr, stmt.span)
+        return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
+
+    def range(self, name: str, extent: Extent, span: Span | None) -> None:
+        """Refuse a range whose ends are no whole numbers."""
+        for end, how in ((extent.start, "starts"), (extent.stop, "ends")):
+            type_ = concrete(self.type_of(end, span))
+            if type_.kind not in "biu":
+                raise FormatError(
+                    f"the range of {name} {how} at a number of {type_}, not at a whole one",
+                    span=span,
+                    hint="give a whole number, or cast it, as in range(int(n))",
+                )
+
+    def update(self, stmt: Update, scope: dict[str, Expr]) -> Stmt:
+        target: Any = self.expr(stmt.target, scope, stmt.span)
+        if target.tensor.root is None:
+            raise _unwritable(stmt.target.tensor, target.span)
+        value = self.expr(stmt.value, scope, stmt.span)
+        mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
+        if stmt.op is not None and isinstance(value, Literal):
+            _require_held(stmt.op, (target, value), stmt.span)
+        try:
+            result = other if stmt.op is None else stmt.op.result(mine, other)
+        except TypeError:
+            raise FormatError(
+                f"{stmt.op and stmt.op.spelling} is not defined on {mine} and {concrete(other)}",
+                span=stmt.span,
+                hint=_CAST,
+            ) from None
+        if not _fits(mine, result, value if stmt.op is None else None):
+            name = stmt.target.tensor
+            raise FormatError(
+                f"{name} holds {mine}, and cannot take a value of {concrete(result)}",
+                span=stmt.span,
+                hint=f"cast the value, as in np.{mine}(...), or give {name} a wider dtype",
+            )
+        return Update(target, stmt.op, value, span=stmt.span)
+
+    def declare(self, stmt: Declare, scope: dict[str, Expr]) -> Stmt:
+        tensor = self.plain(stmt.tensor, stmt.span)
+        if tensor.local:
+            tensor.shape = self.shape(stmt, scope)
+        if not self.unit.arguments[stmt.tensor].whole:
+            raise FormatError(
+                f"{stmt.tensor} is a part of a tensor, and cannot be declared",
+                span=stmt.span,
+                hint="declare the whole tensor, or write zeros in a loop",
+            )
+        init = self.expr(stmt.init, scope, stmt.span)
+        fill, dtype = tensor.format.fill_value, tensor.format.dtype
+        known = outcomes(init)  # 1 + 2j is a sum
+        literal = cast(known[0], dtype) if len(known) == 1 else None
+        if not isinstance(literal, Literal) or not _same_value(literal.value, fill, dtype):
+            shown = literal.value.item() if isinstance(literal, Literal) else "a run-time value"
+            leaf = tensor.format.levels()[-1]
+            other = "make the tensor with that fill value"
+            if not leaf.holds_fill:
+                other = f"use another leaf, as a {leaf.name} has no other fill"
+            elif tensor.fixed:
+                set_ = f"{stmt.tensor}[i] = {_spelled(shown)}"
+                other = f"set an array to another value in a loop, {set_}, or pass a Tensor "
+                other += "that has it as its fill"
+            raise FormatError(
+                f"{stmt.tensor} is declared to {shown}, but its fill value is {fill.item()}",
+                span=stmt.span,
+                hint=f"write {stmt.tensor}[...] = {fill.item()}, or {other}",
+            )
+        return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
+
+    def shape(self, stmt: Declare, scope: dict[str, Expr]) -> tuple[Expr, ...] | None:
+        """The shape that a local is given where it is made."""
+        found_locals = (local for local in self.unit.program.locals if local.name == stmt.tensor)
+        local = next(found_locals, None)
+        if local is None or local.shape is None:
+            return None
+        found = [self.expr(lift(size), scope, stmt.span) for size in local.shape]
+        for size in found:
+            if concrete(self.type_of(size, stmt.span)).kind not in "iu":
+                raise FormatError(
+                    f"a dimension of {stmt.tensor} is no integer", span=stmt.span, hint=_CAST
+                )
+            if any(isinstance(node, (Index, Access, Name)) for node in size.walk()):
+                raise KernelSyntaxError(
+                    f"the shape of {stmt.tensor} is not known before the program runs",
+                    span=stmt.span,
+                    hint="make it of whole numbers, parameters that are numbers, and their sums",
+                )
+        return tuple(total([(1, size)]) for size in found)
+
+    def plain(self, name: str, span: Span | None) -> Any:
+        """The tensor of this name, which must be no wrapper around one."""
+        argument = self.unit.arguments.get(name)
+        if argument is None:
+            raise KernelSyntaxError(f"{name} is a number, not a tensor", span=span)
+        root = argument.root
+        if root is None:
+            raise _unwritable(name, span)
+        return root
+
+    def expr(self, expr: Expr, scope: dict[str, Expr], span: Span | None) -> Expr:
+        def rule(node: Expr) -> Expr:
+            if isinstance(node, (Index, Name)):
+                return self.name(node, scope, span)
+            if isinstance(node, Access) and isinstance(node.tensor, str):
+                return self.access(node)
+            return node
+
+        return rewrite_expr(expr, rule)
+
+    def name(self, node: Index | Name, scope: dict[str, Expr], span: Span | None) -> Expr:
+        if node.name in scope:
+            return scope[node.name]
+        if node.name in self.unit.scalars:
+            return self.unit.scalars[node.name]
+        where = getattr(node, "span", None) or span
+        if node.name in self.unit.arguments:
+            argument = self.unit.arguments[node.name]
+            indices = ", ".join("ijklmnop"[: argument.ndim]) or "()"
+            raise KernelSyntaxError(
+                f"{node.name} is a tensor, and stands here without an index",
+                span=where,
+                hint=f"read an element, {node.name}[{indices}]",
+            )
+        raise KernelSyntaxError(f"the name {node.name} is not bound", span=where)
+
+    def access(self, node: Access) -> Expr:
+        tensor = self.unit.arguments.get(node.tensor)
+        if tensor is None:
+            raise KernelSyntaxError(
+                f"{node.tensor} is a number, and cannot be indexed", span=node.span
+            )
+        if tensor.ndim != len(node.indices):
+            raise DimensionMismatch(
+                f"{node.tensor} has {count(tensor.ndim, 'dimension')} and is accessed with "
+                f"{count(len(node.indices), 'index', 'indices')}",
+                span=node.span,
+                hint=_indices_hint(node.tensor, tensor),
+            )
+        for index in node.indices:
+            self.index(index, node)
+        return attrs.evolve(node, tensor=tensor)
+
+    def index(self, index: Expr, node: Access) -> None:
+        inner = index.index if isinstance(index, Modified) else index
+        kind = concrete(self.type_of(inner, node.span)).kind
+        if kind not in "iu":
+            raise FormatError(
+                f"an index of {node.tensor} is no integer", span=node.span, hint="cast it, int(x)"
+            )
+
+    def type_of(self, expr: Expr, span: Span | None) -> Any:
+        """The type of an expression, or a refusal where an operator is not defined on its types."""
+        for node in expr.walk():
+            if isinstance(node, Call):
+                try:
+                    _ = node.dtype
+                except TypeError as error:
+                    raise self.undefined(node, span, error) from None
+                _require_held(node.op, node.args, span)
+                why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
+                if why:
+                    raise FormatError(why, span=span, hint=_CAST)
+        try:
+            return expr.dtype
+        except NotImplementedError:
+            return None
+
+    @staticmethod
+    def undefined(node: Call, span: Span | None, error: Exception) -> FinchError:
+        types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
+        name = node.op.spelling
+        return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
+
+
+def _spelled(value: Any) -> str:
+    """A number as a program writes it."""
+    shown = str(value)
+    return shown.replace("inf", "math.inf").replace("nan", "math.nan")
+
+
+def _unwritable(name: str, span: Span | None) -> FinchError:
+    return FormatError(
+        f"{name} is a mask, which cannot be written: it has no memory",
+        span=span,
+        hint="write a tensor of bools, Tensor(Dense(Dense(Element(False)))), say",
+    )
+
+
+_CAST = "cast the operands, as in int(x) or np.float64(x)"
+
+
+def _fits(target: Any, source: Any, value: Expr | None) -> bool:
+    """Whether the update may be stored; a literal that the dtype holds exactly always may."""
+    if isinstance(value, Literal) and not isinstance(value.value, tuple) and target.names is None:
+        stored = literal_value(value.value, target)
+        return bool(stored == value.value or value.value != value.value) and holds(target, source)
+    return holds(target, source)
+
+
+def _require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> None:
+    """Refuse a written integer that the dtype in which ``op`` computes cannot hold: it would be
+    another number there."""
+    if not any(isinstance(arg, Literal) and arg.is_wide for arg in args):
+        return
+    wanted, _ = op.typing(tuple(arg.dtype for arg in args))
+    for arg, type_ in zip(args, wanted, strict=True):
+        dtype = concrete(type_)
+        if not isinstance(arg, Literal) or not arg.is_wide or dtype.kind not in "iu":
+            continue
+        if arg.value < 0 or dtype != np.uint64:
+            raise FormatError(
+                f"{arg.value} does not fit in {dtype}, in which {op.spelling} computes here",
+                span=span,
+                hint="write a float, or cast the other operand, np.float64(x)",
+            )
+
+
+def _same_value(value: Any, fill: Any, dtype: Any) -> bool:
+    return Literal(value, dtype) == Literal(fill, dtype) or alike(value, fill)
+
+
+def _indices_hint(name: str, tensor: TensorLike) -> str:
+    indices = ", ".join("ijklmnop"[: tensor.ndim])
+    return f"write {name}[{indices or '()'}]"

@@ -1,0 +1,66 @@
+"""Which declarations make scratch: locals that nothing reads but what follows in the same block.
+
+    for i, j in _:                            for i, j in _:
+        t[...] = 0                                t[...] = 0  # scratch
+        for k in _:                               for k in _:
+            t[()] += U[i, k] * V[j, k]    ->          t[()] += U[i, k] * V[j, k]
+        C[i, j] = S[i, j] * t[()]                 C[i, j] = S[i, j] * t[()]
+
+Where its readers vanish, so does all that computes it (``symbolic.simplifier``): here where ``S``
+stores nothing, as if the sum stood in the product.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from finch_core.interface.tensorlike import BoundTensor
+from finch_core.ir.expressions import Access
+from finch_core.ir.program import Declare, Freeze, Sequential, Stmt, Thaw
+from finch_core.ir.rewrite import rewrite_statements
+from finch_core.lower.pass_state import Unit
+
+_Tensors = frozenset[BoundTensor]
+
+
+def scratch(stmt: Stmt, unit: Unit) -> Stmt:
+    """Mark the declarations of ``stmt`` that make scratch."""
+    declared = {part.tensor for part in stmt.walk() if isinstance(part, Declare)}
+    private = {t for t in declared if t.local and t.name not in unit.program.results}
+    private -= _read_elsewhere(stmt, frozenset())
+    if not private or "scratch" in unit.disabled:
+        return stmt
+
+    def mark(part: Stmt) -> Stmt:
+        if isinstance(part, Declare) and part.tensor in private:
+            return attrs.evolve(part, scratch=True)
+        return part
+
+    return rewrite_statements(stmt, mark)
+
+
+def _read_elsewhere(stmt: Stmt, mine: _Tensors) -> set[BoundTensor]:
+    """The tensors that are used where no block around has declared them before; ``mine`` are those
+    that one has."""
+    if isinstance(stmt, Sequential):
+        found: set[BoundTensor] = set()
+        for part in stmt.statements:
+            found |= _read_elsewhere(part, mine)
+            if isinstance(part, Declare):
+                mine |= {part.tensor}
+        return found
+    used = {root for root in _roots(stmt) if root is not None} - mine
+    if isinstance(stmt, (Freeze, Thaw)):
+        used |= {stmt.tensor} - mine
+    for body in stmt.bodies:
+        used |= _read_elsewhere(body, mine)
+    return used
+
+
+def _roots(stmt: Stmt) -> set[BoundTensor | None]:
+    return {
+        node.tensor.root
+        for expr in stmt.exprs
+        for node in expr.walk()
+        if isinstance(node, Access)
+    }  # fmt: skip

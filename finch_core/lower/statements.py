@@ -1,0 +1,199 @@
+"""Recursive lowering: Finch Normal Form to assembly, one statement and one loop at a time (paper,
+Figures "Basic evaluation semantics" and "Looplet evaluation semantics")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core.errors import IndexOverflow, Span, placed
+from finch_core.interface.abi import MOST_INDICES
+from finch_core.interface.level import RANDOM_ACCESS, Mode
+from finch_core.interface.looplet import Looplet
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Access, Expr, Literal, Load, Var
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Freeze,
+    Loop,
+    Sequential,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+)
+from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
+from finch_core.looplets.evaluation import lower_region
+from finch_core.looplets.region import Region
+from finch_core.looplets.slots import Slot
+from finch_core.lower.bounds import check_bounds, is_unit, within_range
+from finch_core.lower.leading_indices import leading, read_for_sure, selected
+from finch_core.lower.scalar_cases import cases_of
+from finch_core.symbolic.guards import as_condition
+from finch_core.symbolic.missing_values import may_be_missing, require_present
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+
+
+def lower(ctx: Context, stmt: Stmt) -> None:
+    """Emit a statement in Finch Normal Form whose enclosing loops have been lowered."""
+    cases = cases_of(ctx, stmt)
+    if cases is None:
+        _LOWERING[type(stmt)](ctx, stmt)
+    else:
+        cond, yes, no = cases
+        ctx.fork(cond, lambda: lower(ctx, yes), lambda: lower(ctx, no))
+
+
+def evaluate(ctx: Context, expr: Expr) -> Expr:
+    """An expression without indices, as assembly: what is left of its accesses is read."""
+
+    def rule(node: Expr) -> Expr:
+        if isinstance(node, Access):
+            return _scalar(node).read(ctx)
+        return node
+
+    return rewrite_expr(expr, rule)
+
+
+def usable(ctx: Context, expr: Expr, span: Span | None) -> Expr:
+    """``evaluate`` for a value that a statement cannot do without."""
+    value = within_range(ctx, evaluate(ctx, expr))
+    require_present(value, span)
+    return value
+
+
+def _scalar(access: Access) -> TensorLike:
+    tensor: TensorLike = access.tensor
+    assert not access.indices, "an access was not unfurled"
+    return tensor
+
+
+def _sequential(ctx: Context, stmt: Sequential) -> None:
+    for part in stmt.statements:
+        lower(ctx, part)
+
+
+def _update(ctx: Context, stmt: Update) -> None:
+    """Rule *Assign*."""
+    value = usable(ctx, stmt.value, stmt.span)
+    with placed(stmt.span):
+        _scalar(stmt.target).update(ctx, stmt.op, value)
+
+
+def _define(ctx: Context, stmt: Define) -> None:
+    """Rule *Define*."""
+    value = within_range(ctx, evaluate(ctx, stmt.value))
+    if not isinstance(value, Literal) and not may_be_missing(value):
+        value = ctx.let(stmt.name.name, value, concrete(stmt.value.dtype))
+    lower(ctx, ctx.simplify(substitute_name(stmt.body, stmt.name, value)))
+
+
+def _sieve(ctx: Context, stmt: Sieve) -> None:
+    """Rules *SieveTrue* and *SieveFalse*."""
+    cond = as_condition(usable(ctx, stmt.cond, stmt.span))
+    ctx.fork(cond, lambda: lower(ctx, stmt.body), lambda: lower(ctx, stmt.orelse))
+
+
+def _declare(ctx: Context, stmt: Declare) -> None:
+    """Rule *Declare*: the tensor takes its dimensions and is left empty, in update mode."""
+    tensor: BoundTensor = stmt.tensor
+    levels = [lvl for lvl in tensor.level.levels() if not lvl.format.is_leaf]
+    for lvl, extent in zip(levels, stmt.dims, strict=True):
+        if extent is not None and not ctx.is_constant(lvl.shape):
+            stop = evaluate(ctx, extent.stop)
+            _require_length(ctx, tensor, stop)
+            ctx.assign(lvl.shape, stop)  # type: ignore[arg-type]
+            if lvl.shape in ctx.settled:
+                ctx.prover.know_equal(lvl.shape, extent.stop)
+    tensor.level.declare(ctx, stmt.init)
+    tensor.level.assemble(ctx, 0, 1)
+
+
+def _require_length(ctx: Context, tensor: BoundTensor, stop: Expr) -> None:
+    """A dimension is not longer than any may be: asked of those that numbers decide."""
+    parts = [part for part in stop.walk() if isinstance(part, (Var, Load))]
+    if isinstance(stop, Literal) or len(parts) > 1 or not ctx.dimensions.issuperset(parts):
+        cond = (stop >= 0).and_(stop <= MOST_INDICES)
+        message = f"{tensor} would have {{0}} indices: a dimension has at most {MOST_INDICES}"
+        span, hint = ctx.spans.get(tensor), "split the dimension in two"
+        ctx.require(cond, IndexOverflow, message, stop, span=span, hint=hint)
+
+
+def _freeze(ctx: Context, stmt: Freeze) -> None:
+    """Rule *Freeze*."""
+    stmt.tensor.level.freeze(ctx, 1)
+    ctx.thawed = tuple(tensor for tensor in ctx.thawed if tensor is not stmt.tensor)
+
+
+def _thaw(ctx: Context, stmt: Thaw) -> None:
+    """Rule *Thaw*."""
+    stmt.tensor.level.thaw(ctx, 1)
+    ctx.thawed = (*ctx.thawed, stmt.tensor)
+
+
+def _loop(ctx: Context, stmt: Loop) -> None:
+    """Rule *Unfurl*: every access of the index becomes a slot, and the looplets are lowered."""
+    assert stmt.extent is not None
+    extent = stmt.extent
+    start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
+    single = is_unit(extent)
+    stop = start + 1
+    if not single:
+        stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
+    certain = read_for_sure(stmt.body)
+    looplets: dict[int, Looplet] = {}
+    slots: dict[Any, Slot] = {}
+
+    def unfurled(mode: Mode) -> Callable[[Expr], Expr]:
+        def rule(node: Expr) -> Expr:
+            if not isinstance(node, Access) or isinstance(node.tensor, Slot):
+                return node
+            lead = leading(node)
+            if node.indices[lead : lead + 1] != (stmt.index,):
+                return node
+            key = (node.tensor, node.indices[:lead], mode)
+            if key not in slots:
+                if node.tensor.root is not None:
+                    ctx.spans[node.tensor.root] = node.span
+                sure = mode is Mode.READ and node in certain
+                tensor = selected(ctx, node, sure)
+                slots[key] = Slot(ctx.fresh_slot(), tensor)
+                single_read = single and mode is Mode.READ and ctx.allows("random_access")
+                protocol = RANDOM_ACCESS if single_read else ""
+                with placed(node.span):
+                    looplets[slots[key].number] = tensor.unfurl(ctx, mode, protocol)
+            return attrs.evolve(node, tensor=slots[key], indices=node.indices[lead:])
+
+        return rule
+
+    check_bounds(ctx, stmt, start, stop)
+    body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
+    Region(stmt.index, start, stop, body, looplets).lower(ctx)
+
+
+_LOWERING: dict[type, Callable[[Context, Any], None]] = {
+    Sequential: _sequential,
+    Update: _update,
+    Define: _define,
+    Sieve: _sieve,
+    Declare: _declare,
+    Freeze: _freeze,
+    Thaw: _thaw,
+    Loop: _loop,
+}
+
+
+class FinchRules:
+    """The lowering of this package: what a ``Context`` emits statements and regions by."""
+
+    statement = staticmethod(lower)
+    region = staticmethod(lower_region)
+
+
+__all__ = ["FinchRules", "evaluate", "lower"]

@@ -1,0 +1,75 @@
+"""Wrapperization: index expressions become wrapper tensors, and conditions become masks (paper,
+Figure "Wrapperization" and Table "Wrapper tensors").
+
+    if i <= j:                        if UpTriMask()[i, j]:
+        s[()] += A[i - 1, j]   ->         s[()] += offset(A, (-1, 0))[i, j]
+
+The wrappers and masks that are installed say what they make of an index or a comparison; the core
+knows none of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from finch_core.ir.expressions import Access, Call, Expr
+from finch_core.ir.program import Define, Loop, Stmt
+from finch_core.ir.rewrite import rewrite_expr
+from finch_core.lower.pass_state import Unit, changes_of_mode
+from finch_core.symbolic.affine import Scope
+from finch_core.symbolic.missing_values import fill_for_missing
+
+
+def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
+    """Offer every access to the wrappers and every comparison to the masks, until none wants it."""
+    found = [*unit.hub.wrappers.values(), *unit.hub.masks.values()]
+    wrappers = [w for w in found if hasattr(w, "match_access")]
+    wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # indices in their own order
+    masks = [m for m in found if hasattr(m, "match_condition")]
+    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks), unit.plain)
+    return pass_.stmt(stmt, Scope(bound=changes_of_mode(stmt)))
+
+
+class _Wrapperizer:
+    def __init__(
+        self, wrappers: tuple[Any, ...], masks: tuple[Any, ...], plain: dict[Access, Access]
+    ) -> None:
+        self.wrappers, self.masks, self.plain = wrappers, masks, plain
+
+    def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
+        inner = scope
+        if isinstance(stmt, Loop):
+            inner = scope.inside(stmt.index)
+        elif isinstance(stmt, Define):
+            inner = scope.binding(stmt.name)
+        exprs = tuple(
+            rewrite_expr(expr, lambda node: self.rule(node, scope)) for expr in stmt.exprs
+        )
+        return stmt.rebuild(exprs, tuple(self.stmt(body, inner) for body in stmt.bodies))
+
+    def rule(self, node: Expr, scope: Scope) -> Expr:
+        node = self.access(node, scope)
+        if isinstance(node, Call):
+            node = fill_for_missing(node)
+        if isinstance(node, Call):
+            for mask in self.masks:
+                found = mask.match_condition(node, scope)
+                if found is not None:
+                    result: Expr = found
+                    return result
+        return node
+
+    def access(self, node: Expr, scope: Scope) -> Expr:
+        """``node`` after all wrappers; a mask may make a comparison of an access of it."""
+        plain = None
+        while isinstance(node, Access):
+            if plain is None and None not in node.tensor.dims:
+                plain = node
+            matches = (wrapper.match_access(node, scope) for wrapper in self.wrappers)
+            found = next((match for match in matches if match is not None), None)
+            if found is None:
+                break
+            node = found
+        if plain is not None and isinstance(node, Access) and node is not plain:
+            self.plain[node] = plain
+        return node

@@ -1,0 +1,173 @@
+"""Which writes a format can take is declared, and decided here from the loops around each write.
+
+    C[...] = 0                            C[...] = 0
+    for i, j in _:                        for i in range(A_n0):
+        C[i, j] = A[i, j]         ->          for j in range(A_n1):
+                                                  C[i, j] = A[i, j]
+
+    C[...] = 0
+    for j, i in _:                ->      refused, where C is Dense(SparseList(...)): the loops
+        C[i, j] = A[i, j]                 around this write must begin with i, j
+
+A level whose order is *once* wants each fiber visited once, in order: from the declaration to the
+loop of its index there are the loops of the access's own indices, in order, and no others; and one
+loop writes each fiber, or several do one after the other, if the level can resume.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from finch_core.errors import FormatError, Span, quote
+from finch_core.interface.level import Order
+from finch_core.interface.tensorlike import BoundTensor, Fiber
+from finch_core.ir.expressions import Expr, Index, Literal
+from finch_core.ir.program import Declare, Loop, Sequential, Stmt, Thaw, Update
+from finch_core.lower.bounds import is_unit
+from finch_core.lower.pass_state import Unit
+from finch_core.records import frozen
+
+
+@frozen
+class _Write:
+    update: Update
+    loops: tuple[Loop, ...]
+    """The loops between the tensor's declaration (or thaw) and the update, outermost first."""
+
+
+def orders(stmt: Stmt, unit: Unit) -> Stmt:
+    """Refuse the writes that a format cannot take; gives ``stmt`` unchanged."""
+    phases: dict[tuple[BoundTensor, int], list[_Write]] = {}
+    _gather(stmt, (), {}, phases, [0])
+    for (tensor, _), writes in phases.items():
+        for write in writes:
+            _check(tensor, write, unit)
+            _check_taken_back(tensor, write.update)
+        _check_single(tensor, writes, unit)
+    return stmt
+
+
+def _gather(
+    stmt: Stmt,
+    loops: tuple[Loop, ...],
+    starts: dict[BoundTensor, tuple[int, int]],
+    phases: dict[tuple[BoundTensor, int], list[_Write]],
+    counter: list[int],
+) -> None:
+    """Collect the writes of each phase of updates; ``starts`` says how deep each phase began."""
+    if isinstance(stmt, (Declare, Thaw)):
+        counter[0] += 1
+        starts[stmt.tensor] = (len(loops), counter[0])
+    if isinstance(stmt, Update):
+        tensor = stmt.target.tensor.root
+        if tensor is not None and tensor in starts:
+            depth, phase = starts[tensor]
+            phases.setdefault((tensor, phase), []).append(_Write(stmt, loops[depth:]))
+    inner = (*loops, stmt) if isinstance(stmt, Loop) else loops
+    for body in stmt.bodies:
+        scope = starts if isinstance(stmt, Sequential) else dict(starts)
+        _gather(body, inner, scope, phases, counter)
+
+
+def _check_taken_back(tensor: BoundTensor, update: Update) -> None:
+    """A leaf that cannot hold fill takes nothing back: once an entry is closed, it stays."""
+    levels = tensor.format.levels()
+    if levels[-1].holds_fill or update.op is not None or update.fresh:
+        return
+    if isinstance(update.value, Literal) and bool(update.value.value):
+        return
+    if any(level.order is Order.ANY and not level.stores_fill for level in levels[:-1]):
+        raise FormatError(
+            f"{tensor} cannot be overwritten here: a {levels[-1].name} keeps what it has stored",
+            span=update.target.span or update.span,
+            hint="accumulate with |=, declare the tensor first and write each index once, or use "
+            "an Element(False) leaf",
+        )
+
+
+def _sequential_depth(tensor: BoundTensor) -> int:
+    """How many leading indices a format wants in order: up to its last level of order *once*."""
+    levels = [level for level in tensor.format.levels() if not level.is_leaf]
+    return max((k + 1 for k, level in enumerate(levels) if level.order is Order.ONCE), default=0)
+
+
+def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
+    depth = _sequential_depth(tensor)
+    wanted = tuple(index for index in write.update.target.indices[:depth])
+    loops = tuple(loop.index for loop in write.loops[:depth])
+    if wanted != loops:
+        span = write.update.target.span or write.update.span
+        _refuse(tensor, depth, span, _written_as(wanted, write.loops), unit)
+
+
+def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str, ...]:
+    """The names that the program has for indices; none where one of them is computed."""
+    units = {loop.index: loop.extent for loop in loops if loop.extent is not None}
+    units = {index: extent for index, extent in units.items() if is_unit(extent)}
+    names = []
+    for index in indices:
+        while index in units:
+            index = units[index].start
+        if not isinstance(index, Index):
+            return ()
+        names.append(index.name)
+    return tuple(names)
+
+
+def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None:
+    """One loop nest writes each fiber of a sequential level, or several do in order, where the
+    levels can resume: that is known here, or else checked while the program runs."""
+    depth = _sequential_depth(tensor)
+    if depth == 0 or len(writes) < 2:
+        return
+    nests: dict[tuple[int, ...], _Write] = {}
+    for write in writes:
+        nests.setdefault(tuple(id(loop) for loop in write.loops[:depth]), write)
+    if len(nests) < 2:
+        return
+    levels = [lvl for lvl in tensor.level.levels() if lvl.format.order is Order.ONCE]
+    resumes = all(lvl.format.resumes for lvl in levels)
+    for before, late in pairwise(nests.values()):
+        if not resumes or _comes_before(late, before, depth):
+            span = late.update.target.span or late.update.span
+            _refuse(tensor, depth, span, (), unit)
+    for lvl in levels:
+        lvl.resumed = True
+
+
+def _comes_before(late: _Write, before: _Write, depth: int) -> bool:
+    """Whether a write is known to begin before another has ended, which the program has first."""
+    if not all(isinstance(write.update.target.tensor, Fiber) for write in (late, before)):
+        return False  # a wrapper may shift it
+    for one, other in zip(late.loops[:depth], before.loops[:depth], strict=True):
+        first, second = one.extent, other.extent
+        if one is other:
+            continue
+        if first is None or second is None:
+            return False
+        if first.start == second.start:
+            if not is_unit(second):
+                return True
+            if not is_unit(first):
+                return False
+            continue
+        starts = (first.start, second.start)
+        known = all(isinstance(start, Literal) for start in starts)
+        return known and bool(first.start.value < second.start.value)  # type: ignore[attr-defined]
+    return False
+
+
+def _refuse(
+    tensor: BoundTensor, depth: int, span: Span | None, names: tuple[str, ...], unit: Unit
+) -> None:
+    level = [lvl for lvl in tensor.format.levels() if not lvl.is_leaf][depth - 1]
+    if names:
+        order = f"the loops around this write must begin with {', '.join(names)}, in that order"
+    else:
+        order = "one nest of loops must write all of it, in the order of its indices"
+    free = [n for n, f in sorted(unit.hub.levels.items()) if not f.is_leaf and f.order is Order.ANY]
+    raise FormatError(
+        f"{tensor} cannot be written here: its {level.name} level takes each fiber once, in order",
+        span=span,
+        hint=f"{order}; {quote(free)} can be written in any order" if free else order,
+    )

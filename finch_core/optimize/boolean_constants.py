@@ -1,0 +1,136 @@
+"""Flags whose value is known: a dirty bit that was just set needs no test.
+
+    mut dirty: bool = False
+    dirty = True                    ->      (nothing; what the branch does is done)
+    if dirty: ...
+
+Boolean variables are followed forward; where branches meet, what they agree on stays known, and a
+loop forgets what it assigns.
+"""
+
+from __future__ import annotations
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Break,
+    Fail,
+    For,
+    If,
+    Let,
+    Return,
+    Statement,
+    While,
+)
+from finch_core.ir.assembly_rewrite import (
+    changed_names,
+    redeclared_names,
+    with_blocks,
+    with_children,
+    with_expressions,
+    with_statements,
+)
+from finch_core.ir.builder import Names, conditional
+from finch_core.ir.dtypes import BOOL
+from finch_core.ir.expressions import FALSE, TRUE, Call, Expr, Literal, Var, call
+
+Known = dict[str, Literal]
+"""Values of flags by name."""
+
+
+def boolean_constants(block: Block, names: Names) -> Block:
+    """``block`` without the tests of flags whose value is known."""
+    return _Flags(redeclared_names(block)).block(block, {})[0]
+
+
+class _Flags:
+    """The pass; ``_redeclared`` names keep a scope of their own."""
+
+    def __init__(self, redeclared: frozenset[str]) -> None:
+        self._redeclared = redeclared
+
+    def block(self, block: Block, known: Known) -> tuple[Block, Known | None]:
+        """The new block, and what is known at its end (``None`` if control never gets there)."""
+        done: list[Statement] = []
+        state: Known | None = known
+        for statement in block.statements:
+            if state is None:
+                break
+            new, state = self._statement(statement, state)
+            done += new
+        return with_statements(block, done), state
+
+    def _statement(
+        self, statement: Statement, known: Known
+    ) -> tuple[tuple[Statement, ...], Known | None]:
+        if isinstance(statement, If):
+            return self._if(statement, known)
+        if isinstance(statement, (For, While)):
+            return self._loop(statement, known)
+        values = tuple(evaluated(expr, known) for expr in statement.expressions)
+        new = with_expressions(statement, values)
+        if isinstance(new, (Break, Fail, Return)):
+            return (new,), None
+        if isinstance(new, (Let, Assign)):
+            known = {name: value for name, value in known.items() if name != new.var.name}
+            if new.var.type == BOOL and isinstance(new.value, Literal):
+                known[new.var.name] = new.value
+        return (new,), known
+
+    def _if(self, statement: If, known: Known) -> tuple[tuple[Statement, ...], Known | None]:
+        cond = evaluated(statement.cond, known)
+        if isinstance(cond, Literal):
+            taken, state = self.block(statement.body if cond.value else statement.orelse, known)
+            return self._inlined(taken), state
+        body, first = self.block(statement.body, {**known, **_learnt(cond, TRUE)})
+        orelse, second = self.block(statement.orelse, {**known, **_learnt(cond, FALSE)})
+        new = with_blocks(with_expressions(statement, (cond,)), (body, orelse))
+        if isinstance(new, If) and not new.body:
+            return conditional(new.cond, new.body, new.orelse), _meet(first, second)
+        return (new,), _meet(first, second)
+
+    def _loop(self, loop: For | While, known: Known) -> tuple[tuple[Statement, ...], Known | None]:
+        if isinstance(loop, While) and evaluated(loop.cond, known) == FALSE:
+            return (), known
+        changed = changed_names(loop)
+        steady = {name: value for name, value in known.items() if name not in changed}
+        before = known if isinstance(loop, For) else steady  # a ``for`` evaluates its bounds once
+        expressions = tuple(evaluated(expr, before) for expr in loop.expressions)
+        inside = dict(steady)
+        if isinstance(loop, While):
+            inside |= _learnt(expressions[0], TRUE)
+        body, _ = self.block(loop.body, inside)
+        return (with_blocks(with_expressions(loop, expressions), (body,)),), steady
+
+    def _inlined(self, block: Block) -> tuple[Statement, ...]:
+        """The statements of a branch that is always taken, in the block around it."""
+        names = {s.var.name for s in block.statements if isinstance(s, Let)}
+        return (If(TRUE, block),) if names & self._redeclared else block.statements
+
+
+def _learnt(cond: Expr, outcome: Literal) -> Known:
+    """What is known where ``cond`` came out as ``outcome``."""
+    return {cond.name: outcome} if isinstance(cond, Var) else {}
+
+
+def _meet(first: Known | None, second: Known | None) -> Known | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return {name: value for name, value in first.items() if second.get(name) == value}
+
+
+def evaluated(expr: Expr, known: Known) -> Expr:
+    """``expr`` with known flags replaced, as far as that decides anything."""
+    if not known:
+        return expr
+    if isinstance(expr, Var):
+        return known.get(expr.name, expr)
+    children = tuple(evaluated(child, known) for child in expr.children)
+    if all(new is old for new, old in zip(children, expr.children, strict=True)):
+        return expr
+    if isinstance(expr, Call):
+        if expr.op is prim.ifelse and isinstance(children[0], Literal):
+            return children[1] if children[0].value else children[2]
+        return call(expr.op, *children)
+    return with_children(expr, children)

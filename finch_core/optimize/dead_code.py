@@ -1,0 +1,133 @@
+"""Dead code: variables that nothing reads, aliases, and branches and loops that do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from finch_core.ir.assembly import Assign, Block, Comment, For, If, Let, Statement, While
+from finch_core.ir.assembly_rewrite import (
+    Substitution,
+    read_names,
+    redeclared_names,
+    stored_by,
+    with_blocks,
+    with_statements,
+)
+from finch_core.ir.builder import Names, conditional
+from finch_core.ir.expressions import Expr, Literal, Var
+from finch_core.optimize.dereferenceability import assigned_names
+from finch_core.symbolic.simplifier import folded
+
+
+def dead_code(block: Block, names: Names) -> Block:
+    """``block`` without what has no effect."""
+    while True:
+        new = _useful(_unaliased(block))
+        if new is block:
+            return block
+        block = new
+
+
+# -- aliases --------------------------------------------------------------------------------
+
+
+def _unaliased(block: Block) -> Block:
+    """``block`` with the constants and immutable variables that its lets only rename."""
+    assigned = assigned_names(block)
+    ambiguous = assigned | redeclared_names(block)
+    aliases: dict[str, Expr] = {}
+    for statement in block.walk():
+        if isinstance(statement, Let) and statement.var.name not in ambiguous:
+            value = statement.value
+            renames = isinstance(value, Var) and value.name not in ambiguous
+            if isinstance(value, Literal) or renames:
+                aliases[statement.var.name] = _resolved(value, aliases)
+    replace = Substitution(lambda e: aliases.get(e.name) if isinstance(e, Var) else None, folded)
+    return _fixed(replace.block(block) if aliases else block, assigned)
+
+
+def _resolved(value: Expr, aliases: dict[str, Expr]) -> Expr:
+    return aliases.get(value.name, value) if isinstance(value, Var) else value
+
+
+def _fixed(block: Block, assigned: frozenset[str]) -> Block:
+    """``block`` in which variables that nothing assigns are immutable."""
+    done = []
+    for statement in block.statements:
+        if isinstance(statement, Let) and statement.mutable and statement.var.name not in assigned:
+            statement = attrs.evolve(statement, mutable=False)
+        blocks = tuple(_fixed(inner, assigned) for inner in statement.blocks)
+        done.append(with_blocks(statement, blocks))
+    return with_statements(block, done)
+
+
+# -- what nothing needs ---------------------------------------------------------------------
+
+
+def _useful(block: Block) -> Block:
+    return _kept(block, _live(block))
+
+
+def _live(block: Block) -> set[str]:
+    """Names that something with an effect depends on, and all that ``block`` does not declare."""
+    declared: set[str] = set()
+    feeds: dict[str, set[str]] = {}
+    pending: set[str] = set()
+    for statement in block.walk():
+        reads = _reads(statement.expressions)
+        if isinstance(statement, Let):
+            declared.add(statement.var.name)
+        if isinstance(statement, (Let, Assign)) and not _has_effect(statement):
+            feeds.setdefault(statement.var.name, set()).update(reads)
+        else:
+            pending |= reads
+        if isinstance(statement, For):
+            pending |= {var.name for var, _ in statement.lanes}
+    pending |= feeds.keys() - declared
+    live: set[str] = set()
+    while pending:
+        name = pending.pop()
+        live.add(name)
+        pending |= feeds.get(name, set()) - live
+    return live
+
+
+def _reads(expressions: Iterable[Expr]) -> set[str]:
+    return {name for expr in expressions for name in read_names(expr)}
+
+
+def _has_effect(statement: Statement) -> bool:
+    return any(stored_by(expr) for expr in statement.expressions)
+
+
+def _kept(block: Block, live: set[str]) -> Block:
+    done: list[Statement] = []
+    for statement in block.statements:
+        if isinstance(statement, (Let, Assign)):
+            if statement.var.name in live or _has_effect(statement):
+                done.append(statement)
+            continue
+        blocks = tuple(_kept(inner, live) for inner in statement.blocks)
+        done += _without_nothing(with_blocks(statement, blocks))
+    return with_statements(block, done)
+
+
+def _without_nothing(statement: Statement) -> tuple[Statement, ...]:
+    """``statement``, or nothing where it does nothing."""
+    if _has_effect(statement):
+        return (statement,)
+    if isinstance(statement, If) and not (_acts(statement.body) and _acts(statement.orelse)):
+        body = statement.body if _acts(statement.body) else Block()
+        orelse = statement.orelse if _acts(statement.orelse) else Block()
+        if (body, orelse) == (statement.body, statement.orelse) and body:
+            return (statement,)
+        return conditional(statement.cond, body, orelse)
+    if isinstance(statement, (For, While)) and not _acts(statement.body):
+        return ()
+    return (statement,)
+
+
+def _acts(block: Block) -> bool:
+    return any(not isinstance(statement, Comment) for statement in block.statements)

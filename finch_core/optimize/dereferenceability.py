@@ -1,0 +1,115 @@
+"""Which places of memory are there, whether or not a loop runs: what lets a load move before it.
+
+A place is known to exist where its index is built from the variables of enclosing loops (levels
+assemble all that a loop runs over), or where it is certainly accessed nearby.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import attrs
+
+from finch_core.ir.assembly import Assign, Block, Fill, For, Let, Statement
+from finch_core.ir.assembly_rewrite import certain, read_names
+from finch_core.ir.assembly_text import expr_text
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, Load, Var
+from finch_core.records import define
+
+_LONG = 24
+
+
+def place_name(place: Load) -> str:
+    """A name for what is at ``place``: ``y_val_i`` for ``y_val[i]``."""
+    index = re.sub(r"\W+", "_", expr_text(place.index)).strip("_")
+    return f"{place.buffer.name}_{index}" if len(index) <= _LONG else place.buffer.name
+
+
+def assigned_names(block: Block) -> frozenset[str]:
+    """Names of the variables that some ``Assign`` in ``block`` changes."""
+    return frozenset(s.var.name for s in block.walk() if isinstance(s, Assign))
+
+
+@define
+class Places:
+    """What is known where a statement stands. Capacity never shrinks, so places stay."""
+
+    assigned: frozenset[str]
+    grounded: set[str] = attrs.field(factory=set)
+    """Variables of enclosing loops, and what is computed from those alone."""
+    declared: set[str] = attrs.field(factory=set)
+    known: set[Load] = attrs.field(factory=set)
+    filled: list[Fill] = attrs.field(factory=list)
+
+    def inside(self, statement: Statement) -> Places:
+        """The same in a block of ``statement``."""
+        inner = Places(
+            self.assigned, set(self.grounded), set(self.declared), set(self.known),
+            list(self.filled),
+        )  # fmt: skip
+        if isinstance(statement, For):
+            inner.grounded.add(statement.var.name)
+            inner.declared.add(statement.var.name)
+        inner.access(statement)
+        return inner
+
+    def exists(self, place: Load) -> bool:
+        """Whether ``place`` is memory that may be read and written here."""
+        return self.is_certain(place) or self._is_grounded(place.index)
+
+    def is_certain(self, place: Load) -> bool:
+        """Whether ``place`` has been accessed for sure."""
+        return place in self.known or self._is_filled(place)
+
+    def is_loop_variable(self, index: Expr) -> bool:
+        """Whether ``index`` is the very variable of an enclosing loop."""
+        return isinstance(index, Var) and index.name in self.grounded
+
+    def after(self, statement: Statement) -> None:
+        """Take note of what ``statement`` declares and accesses."""
+        if isinstance(statement, Let):
+            self.declared.add(statement.var.name)
+            if self._is_grounded(statement.value) and statement.var.name not in self.assigned:
+                self.grounded.add(statement.var.name)
+        elif isinstance(statement, Fill):
+            self.filled.append(statement)
+        self.access(statement)
+
+    def access(self, *statements: Statement) -> None:
+        """Take note of the places that are certainly accessed."""
+        self.known |= self.accessed(statements)
+
+    def accessed(self, statements: Iterable[Statement]) -> set[Load]:
+        """Places that ``statements`` certainly access and whose index never changes."""
+        return {p for p in certain(statements) if isinstance(p, Load) and self._is_fixed(p.index)}
+
+    def _is_fixed(self, index: Expr) -> bool:
+        names = {part.name for part in index.walk() if isinstance(part, Var)}
+        return _is_arithmetic(index) and not names & self.assigned
+
+    def _is_grounded(self, index: Expr) -> bool:
+        names = read_names(index)
+        constants = names - self.declared - self.assigned
+        return (
+            _is_arithmetic(index)
+            and bool(names & self.grounded)
+            and not names - self.grounded - constants
+        )
+
+    def _is_filled(self, place: Load) -> bool:
+        return any(
+            fill.buffer == place.buffer and _covers(fill, place.index) for fill in self.filled
+        )
+
+
+def _is_arithmetic(index: Expr) -> bool:
+    return all(isinstance(part, (Var, Literal, Call, Cast)) for part in index.walk())
+
+
+def _covers(fill: Fill, index: Expr) -> bool:
+    ends = (fill.start, index, fill.stop)
+    if not all(isinstance(end, Literal) for end in ends):
+        return False
+    start, at, stop = (end.value for end in ends if isinstance(end, Literal))
+    return bool(start <= at < stop)

@@ -1,0 +1,53 @@
+"""Flags raised in every turn of a loop are raised once, after it.
+
+    for k in range(start, stop):            for k in range(start, stop):
+        s += a[k] * b[k]            ->          s += a[k] * b[k]
+        dirty = True                        if start < stop: dirty = True
+
+What is left of the loop can then be computed in lanes.
+"""
+
+from __future__ import annotations
+
+from finch_core.ir.assembly import Assign, Block, Break, For, If, Let, Statement
+from finch_core.ir.assembly_rewrite import changed_names, read_names, with_blocks, with_statements
+from finch_core.ir.builder import Names
+from finch_core.ir.expressions import Literal
+
+
+def invariant_stores(block: Block, names: Names) -> Block:
+    """``block`` with the flags that loops raise in every turn raised behind them."""
+    done: list[Statement] = []
+    for statement in block.statements:
+        inner = tuple(invariant_stores(b, names) for b in statement.blocks)
+        statement = with_blocks(statement, inner)
+        done += _behind(statement) if isinstance(statement, For) else (statement,)
+    return with_statements(block, done)
+
+
+def _behind(loop: For) -> tuple[Statement, ...]:
+    """``loop`` without what it raises, and a test behind it that it ran."""
+    flags = tuple(s for s in loop.body.statements if _is_raised(s, loop))
+    if not flags:
+        return (loop,)
+    rest = tuple(s for s in loop.body.statements if s not in flags)
+    shorter = For(loop.var, loop.start, loop.stop, Block(rest), loop.lanes)
+    return shorter, If(loop.start < loop.stop, Block(tuple(dict.fromkeys(flags))))
+
+
+def _is_raised(statement: Statement, loop: For) -> bool:
+    """Whether ``statement`` gives a variable from outside a constant that nothing in the loop reads
+    or changes, in every turn, in a loop whose bounds stay as they are."""
+    if not isinstance(statement, Assign) or not isinstance(statement.value, Literal):
+        return False
+    name = statement.var.name
+    inside = list(loop.walk())
+    if any(isinstance(s, Break) for s in inside):
+        return False
+    others = (s for s in inside if s is not loop and s != statement)
+    declared = any(isinstance(s, Let) and s.var.name == name for s in inside)
+    read = any(name in read_names(e) for s in inside for e in s.expressions)
+    bounds = read_names(loop.start) | read_names(loop.stop)
+    changed = changed_names(*loop.body.statements)
+    elsewhere = any(isinstance(s, Assign) and s.var.name == name for s in others)
+    return not (declared or read or elsewhere or bounds & changed)

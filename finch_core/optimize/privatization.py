@@ -1,0 +1,130 @@
+"""Banks: where values scatter over few elements, they may be added to several copies of them.
+
+    for x in range(0, n):                           if n >= 16:
+        at: int64 = int64(grey[x] // 16)    ->          for x in range(0, n):  # banks: bins[0:16]
+        bins[at] += 1                                       ...
+                                                    else: ...
+
+An element that was written a moment ago is waited for, and values that follow one another are
+often equal: with a few copies, taken in turn, each is written less often. The dtype of the index
+says how many elements there are (see ``ranges``), and the copies pay where there are as many turns.
+Whole numbers alone, whose sums are the same in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
+    Block,
+    Fail,
+    Fill,
+    For,
+    Grow,
+    If,
+    Let,
+    Move,
+    Return,
+    Sort,
+    Statement,
+    Store,
+)
+from finch_core.ir.assembly_rewrite import (
+    in_terms_of,
+    read_names,
+    redeclared_names,
+    with_blocks,
+    with_statements,
+)
+from finch_core.ir.builder import Names
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Buffer, Call, Expr, Literal, Load
+from finch_core.symbolic.ranges import range_of
+
+MOST = 256
+"""Elements up to which copies pay."""
+
+
+def privatization(block: Block, names: Names) -> Block:
+    """``block`` with banks permitted in the outermost loops in which they pay."""
+    done: list[Statement] = []
+    for statement in block.statements:
+        found = _scattered(statement) if isinstance(statement, For) else {}
+        if found:
+            assert isinstance(statement, For)
+            marked = attrs.evolve(statement, banks=tuple(found.items()))
+            done.append(_where_long(statement, marked, sum(found.values())))
+        else:
+            blocks = tuple(privatization(b, names) for b in statement.blocks)
+            done.append(with_blocks(statement, blocks))
+    return with_statements(block, done)
+
+
+def _where_long(loop: For, marked: For, count: int) -> Statement:
+    """``marked`` if there are at least ``count`` turns, else ``loop``."""
+    turns = loop.stop - loop.start
+    if isinstance(turns, Literal):
+        return marked if turns.value >= count else loop
+    return If(turns >= Literal(count, INTP), Block((marked,)), Block((loop,)))
+
+
+def _scattered(loop: For) -> dict[Buffer, int]:
+    """The buffers to whose elements, by what is read from memory, ``loop`` adds whole numbers, and
+    with which it does nothing else; and how many elements it can be."""
+    inside = list(loop.walk())
+    if any(isinstance(s, (Fail, Return)) for s in inside) or loop.banks:
+        return {}
+    stores = [s for s in inside if isinstance(s, Store)]
+    twice = redeclared_names(loop.body)
+    lets = (s for s in inside if isinstance(s, Let) and not s.mutable)
+    meanings: dict[Expr, Expr] = {s.var: s.value for s in lets if s.var.name not in twice}
+    found: dict[Buffer, int] = {}
+    for buffer in dict.fromkeys(s.buffer for s in stores):
+        counts = [_count(s, meanings) for s in stores if s.buffer == buffer]
+        if None not in counts and not any(buffer.name in _others(s, buffer) for s in inside):
+            found[buffer] = max(count for count in counts if count is not None)
+    return found
+
+
+def _count(store: Store, meanings: dict[Expr, Expr]) -> int | None:
+    """How many elements a scattered sum of whole numbers may go to; None for any other store."""
+    if store.buffer.dtype.kind not in "iu" or _summand(store) is None:
+        return None
+    if not any(isinstance(e, Load) for e in in_terms_of(store.index, meanings).walk()):
+        return None
+    bounds = range_of(store.index, meanings)
+    if bounds is None or bounds[0] < 0 or bounds[1] >= MOST:
+        return None
+    return bounds[1] + 1
+
+
+def _summand(store: Store) -> Expr | None:
+    """What is added to an element; None where a store is no sum."""
+    value, place = store.value, Load(store.buffer, store.index)
+    if not isinstance(value, Call) or value.op is not prim.add:
+        return None
+    first, second = value.args
+    if first == place:
+        return second
+    return first if second == place else None
+
+
+def _others(statement: Statement, buffer: Buffer) -> set[str]:
+    """Names of all that ``statement`` has to do with, but for the element of ``buffer`` that it
+    adds to."""
+    summand = _summand(statement) if isinstance(statement, Store) else None
+    expressions: tuple[Expr, ...] = statement.expressions
+    if isinstance(statement, Store) and statement.buffer == buffer and summand is not None:
+        expressions = (statement.index, summand)
+    return set(_whole(statement)).union(*map(read_names, expressions))
+
+
+def _whole(statement: Statement) -> Iterator[str]:
+    """Names of the buffers of which a statement changes a part, or reads one."""
+    if isinstance(statement, (Grow, Fill, Sort)):
+        yield statement.buffer.name
+    if isinstance(statement, Move):
+        yield from (statement.target.name, statement.source.name)

@@ -1,0 +1,191 @@
+"""Register promotion: an element that a loop updates lives in a variable during the loop.
+
+    for q in range(start, stop):            mut y_val_i: float64 = y_val[i]
+        y_val[i] += a[q] * x[q]     ->      for q in range(start, stop):
+                                                y_val_i += a[q] * x[q]
+                                            y_val[i] = y_val_i
+
+The outermost loop that allows it is taken. Before a ``Fail`` or ``Return`` in the loop the variable
+is stored back. Where the loop may not run and the element may not exist then, all of this goes
+under a test that the loop runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Fail,
+    Fill,
+    For,
+    Grow,
+    If,
+    Let,
+    Move,
+    Return,
+    Sort,
+    Statement,
+    Store,
+    While,
+)
+from finch_core.ir.assembly_rewrite import (
+    Substitution,
+    certain,
+    changed_names,
+    read_names,
+    with_blocks,
+    with_expressions,
+    with_statements,
+)
+from finch_core.ir.builder import Names
+from finch_core.ir.expressions import Buffer, Expr, Invoke, Load, Var
+from finch_core.optimize.dereferenceability import Places, assigned_names, place_name
+
+Loop = For | While
+
+
+def scalar_promotion(block: Block, names: Names) -> Block:
+    """``block`` with elements that loops update in variables."""
+    return _Promotion(names).block(block, Places(assigned_names(block)))
+
+
+class _Promotion:
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._active: set[Load] = set()
+        """Places that live in a variable here: all that is left are stores on the way out."""
+
+    def block(self, block: Block, places: Places) -> Block:
+        done: list[Statement] = []
+        for at, statement in enumerate(block.statements):
+            later = block.statements[at + 1 :]
+            done += self.statement(statement, later, places)
+            places.after(statement)
+        return with_statements(block, done)
+
+    def statement(
+        self, statement: Statement, later: tuple[Statement, ...], places: Places
+    ) -> tuple[Statement, ...]:
+        """What replaces ``statement``, which ``later`` follows in its block."""
+        if isinstance(statement, (For, While)):
+            for place in _candidates(statement):
+                guard = _guard(statement, place, later, places)
+                if guard is not None and place not in self._active:
+                    return self._promoted(statement, place, guard, later, places)
+        return (self._inner(statement, places),)
+
+    def _inner(self, statement: Statement, places: Places) -> Statement:
+        blocks = tuple(self.block(b, places.inside(statement)) for b in statement.blocks)
+        return with_blocks(statement, blocks)
+
+    def _promoted(
+        self,
+        loop: Loop,
+        place: Load,
+        guard: Expr | bool,
+        later: tuple[Statement, ...],
+        places: Places,
+    ) -> tuple[Statement, ...]:
+        register = Var(self._names.fresh(place_name(place)), place.buffer.dtype)
+        back = Store(place.buffer, place.index, register)
+        body = _in_register(loop, place, register, back)
+        # what else the loop updates is promoted around it
+        self._active.add(place)
+        inner = self.statement(body, later, places)
+        self._active.remove(place)
+        around = (Let(register, place, mutable=True), *inner, back)
+        return around if isinstance(guard, bool) else (If(guard, Block(around)),)
+
+
+def _candidates(loop: Loop) -> Iterator[Load]:
+    """Places to which ``loop`` stores, invariant in it, when it has no others in their buffers."""
+    changed = changed_names(loop)
+    places: dict[str, set[Load]] = {}
+    spoiled: set[str] = set()
+    stored: dict[Load, None] = {}
+    for statement in loop.walk():
+        spoiled |= _spoiled(statement)
+        if isinstance(statement, Store):
+            place = Load(statement.buffer, statement.index)
+            places.setdefault(statement.buffer.name, set()).add(place)
+            stored[place] = None
+        for expr in statement.expressions:
+            for node in expr.walk():
+                if isinstance(node, Load):
+                    places.setdefault(node.buffer.name, set()).add(node)
+                elif isinstance(node, Invoke):
+                    spoiled |= {arg.name for arg in node.args if isinstance(arg, Buffer)}
+    for place in stored:
+        name = place.buffer.name
+        if name not in spoiled and len(places[name]) == 1 and not read_names(place.index) & changed:
+            yield place
+
+
+def _spoiled(statement: Statement) -> set[str]:
+    """Buffers that ``statement`` touches in other ways than by an element."""
+    if isinstance(statement, (Grow, Fill, Sort)):
+        return {statement.buffer.name}
+    if isinstance(statement, Move):
+        return {statement.target.name, statement.source.name}
+    return set()
+
+
+def _guard(
+    loop: Loop, place: Load, later: tuple[Statement, ...], places: Places
+) -> Expr | bool | None:
+    """When ``place`` may be read before ``loop``: always (``True``), under a condition, or never
+    (``None``)."""
+    direct = _is_direct(loop.body, place)
+    if places.is_certain(place) or place in places.accessed(_before_growth(later, place)):
+        return True
+    if places.exists(place) and (direct or places.is_loop_variable(place.index)):
+        return True
+    if isinstance(loop, While) and place in certain((loop,)):
+        return True
+    if place not in certain(loop.body.statements):
+        return None
+    return loop.start < loop.stop if isinstance(loop, For) else loop.cond
+
+
+def _before_growth(statements: tuple[Statement, ...], place: Load) -> Iterator[Statement]:
+    """``statements`` up to one that gives ``place`` its room."""
+    for statement in statements:
+        grown = (s.buffer for s in statement.walk() if isinstance(s, Grow))
+        if place.buffer in grown:
+            return
+        yield statement
+
+
+def _is_direct(block: Block, place: Load) -> bool:
+    """Whether ``place`` is accessed in ``block`` or in loops in it, outside of any branch."""
+    return place in certain(block.statements) or any(
+        _is_direct(statement.body, place)
+        for statement in block.statements
+        if isinstance(statement, (For, While))
+    )
+
+
+def _in_register(loop: Loop, place: Load, register: Var, back: Store) -> Loop:
+    replace = Substitution(lambda expr: register if expr == place else None)
+    cond = tuple(map(replace, loop.expressions)) if isinstance(loop, While) else loop.expressions
+    result = with_blocks(with_expressions(loop, cond), (_stored_back(loop.body, replace, back),))
+    assert isinstance(result, (For, While))
+    return result
+
+
+def _stored_back(block: Block, replace: Substitution, back: Store) -> Block:
+    """``block`` with the variable for the place, which is stored where control leaves for good."""
+    assert isinstance(back.value, Var)
+    done: list[Statement] = []
+    for statement in block.statements:
+        blocks = tuple(_stored_back(inner, replace, back) for inner in statement.blocks)
+        new = with_expressions(statement, tuple(map(replace, statement.expressions)))
+        if isinstance(new, Store) and new.buffer == back.buffer:
+            done.append(Assign(back.value, new.value))
+        elif isinstance(new, (Fail, Return)):
+            done += [back, new]
+        else:
+            done.append(with_blocks(new, blocks))
+    return with_statements(block, done)

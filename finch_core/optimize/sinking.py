@@ -1,0 +1,153 @@
+"""Variables are declared where they are first set, and set once before they are read.
+
+    mut t: float64 = 0.0                    for i in range(0, n):
+    for i in range(0, n):                       mut t: float64 = 0.0
+        t = 0.0                     ->          ...
+        t = 0.0
+        ...
+
+A scalar that is declared in a loop starts anew in each turn; as a variable of the loop it can be
+kept in lanes. Only variables that the code itself declares are touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from finch_core.ir.assembly import Assign, Block, Break, For, If, Let, Return, Statement, While
+from finch_core.ir.assembly_rewrite import (
+    read_names,
+    redeclared_names,
+    stored_by,
+    with_blocks,
+    with_statements,
+)
+from finch_core.ir.builder import Names
+from finch_core.ir.expressions import Expr, Literal
+
+
+def sinking(block: Block, names: Names) -> Block:
+    """``block`` with its mutable variables declared as far inside as they can be."""
+    return _Scoped(redeclared_names(block)).block(block, set())
+
+
+class _Scoped:
+    def __init__(self, redeclared: frozenset[str]) -> None:
+        self.redeclared = redeclared
+        self.mentions = _Mentions()
+
+    def block(self, block: Block, ours: set[str]) -> Block:
+        """``ours`` are the variables that are declared around the block."""
+        done = list(block.statements)
+        for let in [s for s in done if isinstance(s, Let) and self.moves(s)]:
+            done = self.sunk(done, let)
+        ours = ours | {s.var.name for s in done if isinstance(s, Let)} - self.redeclared
+        done = self.without_overwritten(done, ours)
+        inner = (with_blocks(s, tuple(self.block(b, ours) for b in s.blocks)) for s in done)
+        return with_statements(block, inner)
+
+    def moves(self, let: Let) -> bool:
+        """Whether where a variable is declared makes no difference to what it starts as."""
+        constant = isinstance(let.value, Literal)
+        return let.mutable and constant and let.var.name not in self.redeclared
+
+    def sunk(self, statements: list[Statement], let: Let) -> list[Statement]:
+        """``statements`` with ``let`` in the one block that uses it, if that sets it first."""
+        name = let.var.name
+        users = [s for s in statements if s is not let and self.mentions(s, name)]
+        if len(users) != 1 or not isinstance(users[0], (For, While, If)):
+            return statements
+        (user,) = users
+        if any(name in read_names(expr) for expr in user.expressions):
+            return statements
+        if isinstance(user, For) and any(var.name == name for var, _ in user.lanes):
+            return statements
+        blocks = self.using(user, name)
+        if len(blocks) != 1 or not self.sets_first(blocks[0], name):
+            return statements
+        inside = Block((let, *blocks[0].statements))
+        moved = with_blocks(user, tuple(inside if b is blocks[0] else b for b in user.blocks))
+        return [moved if s is user else s for s in statements if s is not let]
+
+    def using(self, statement: Statement, name: str) -> list[Block]:
+        """The blocks of a statement that have to do with a variable."""
+        blocks = statement.blocks
+        return [b for b in blocks if any(self.mentions(s, name) for s in b.statements)]
+
+    def sets_first(self, block: Block, name: str) -> bool:
+        """Whether the first that a block does with a variable is to set it."""
+        first = next(s for s in block.statements if self.mentions(s, name))
+        if isinstance(first, Assign):
+            return first.var.name == name and name not in read_names(first.value)
+        if isinstance(first, (For, While, If)):  # in turn its own
+            blocks = self.using(first, name)
+            outside = any(name in read_names(expr) for expr in first.expressions)
+            alone = not any(self.mentions(s, name) for s in block.statements if s is not first)
+            return not outside and alone and len(blocks) == 1 and self.sets_first(blocks[0], name)
+        return False
+
+    def without_overwritten(self, statements: list[Statement], ours: set[str]) -> list[Statement]:
+        """``statements`` without what is set, and set again before anything reads it."""
+        k = 0
+        while k < len(statements):
+            first = statements[k]
+            if (
+                isinstance(first, (Let, Assign))
+                and first.var.name in ours
+                and _is_pure(first.value)
+            ):
+                again = self.overwriting(statements[k + 1 :], first.var.name)
+                if again is not None and (isinstance(first, Assign) or first.mutable):
+                    at = k + 1 + again
+                    later = statements[at]
+                    assert isinstance(later, Assign)
+                    if isinstance(first, Let):
+                        later = Let(later.var, later.value, mutable=True)
+                    statements = [
+                        *statements[:k],
+                        *statements[k + 1 : at],
+                        later,
+                        *statements[at + 1 :],
+                    ]
+                    continue
+            k += 1
+        return statements
+
+    def overwriting(self, statements: Iterable[Statement], name: str) -> int | None:
+        """Where a variable is set anew, if nothing before that has to do with it or leaves."""
+        for k, statement in enumerate(statements):
+            if isinstance(statement, Assign) and statement.var.name == name:
+                return None if name in read_names(statement.value) else k
+            if self.mentions(statement, name):
+                return None
+            if any(isinstance(inner, (Break, Return)) for inner in statement.walk()):
+                return None
+        return None
+
+
+def _is_pure(value: Expr) -> bool:
+    return not stored_by(value)
+
+
+class _Mentions:
+    """The variables that statements have to do with, found once for each."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Statement, frozenset[str]]] = {}
+
+    def __call__(self, statement: Statement, name: str) -> bool:
+        return name in self.names(statement)
+
+    def names(self, statement: Statement) -> frozenset[str]:
+        known = self._found.get(id(statement))
+        if known is not None:
+            return known[1]
+        names = {name for expr in statement.expressions for name in read_names(expr)}
+        if isinstance(statement, (Let, Assign, For)):
+            names.add(statement.var.name)
+        if isinstance(statement, For):
+            names.update(var.name for var, _ in statement.lanes)
+        for block in statement.blocks:
+            names.update(*map(self.names, block.statements))
+        self._found[id(statement)] = statement, frozenset(names)  # kept, so that its id is
+        return self._found[id(statement)][1]

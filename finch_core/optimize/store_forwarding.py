@@ -1,0 +1,267 @@
+"""Fills that what follows overwrites: each element starts from the value, not from memory.
+
+    fill(y_val, 0, n, 0.0)
+    for i in range(0, n):                    for i in range(0, n):
+        mut s: float64 = y_val[i]     ->         mut s: float64 = 0.0
+        ...                                      ...
+        y_val[i] = s                             y_val[i] = s
+
+What follows must store every element, whatever happens: in a loop over all of them, or in several
+loops and single turns one after the other that leave no gap, as where a border is peeled off. A
+fill of ``n * m`` elements may be overwritten row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Break,
+    Fill,
+    For,
+    If,
+    Let,
+    Move,
+    Statement,
+    Store,
+    While,
+)
+from finch_core.ir.assembly_rewrite import (
+    Substitution,
+    changed_names,
+    own_changes,
+    read_names,
+    redeclared_names,
+    with_blocks,
+    with_statements,
+)
+from finch_core.ir.builder import Names
+from finch_core.ir.expressions import Call, Expr, Invoke, Length, Load, Overlaps, lift
+from finch_core.optimize.dereferenceability import assigned_names
+from finch_core.optimize.polynomial import Polynomial, polynomial, product
+from finch_core.symbolic.prover import Prover
+from finch_core.symbolic.simplifier import folded
+
+ZERO = lift(0)
+
+
+def store_forwarding(block: Block, names: Names) -> Block:
+    """``block`` without the fills that what follows makes needless."""
+    return _fills(block, assigned_names(block) | redeclared_names(block))
+
+
+def _fills(block: Block, fickle: frozenset[str]) -> Block:
+    statements = [
+        with_blocks(s, tuple(_fills(inner, fickle) for inner in s.blocks)) for s in block.statements
+    ]
+    k = 0
+    while k < len(statements):
+        statement = statements[k]
+        if isinstance(statement, Fill):
+            taken_over = _Overwriting(statement, fickle).all_of(statements[k + 1 :])
+            if taken_over is not None:
+                statements[k:] = taken_over
+                continue
+        k += 1
+    return with_statements(block, statements)
+
+
+Extents = tuple[tuple[Expr, Expr], ...]
+"""What is still to be stored of each dimension, the outermost first: from where up to where."""
+
+
+class _Overwriting:
+    """Whether statements overwrite all that ``fill`` fills, and what they are without it.
+
+    ``fickle`` are the names whose values may change.
+    """
+
+    def __init__(self, fill: Fill, fickle: frozenset[str]) -> None:
+        self._fill = fill
+        self._buffer = fill.buffer
+        self._prover = Prover()
+        self._held = read_names(fill.stop) | read_names(fill.value)
+        self._fickle = fickle - self._held
+        self._unfilled = Substitution(lambda e: fill.value if self._is_load(e) else None, folded)
+
+    def all_of(self, statements: Sequence[Statement]) -> list[Statement] | None:
+        """``statements`` without need of the fill, or None."""
+        extents: Extents = ((self._fill.start, self._fill.stop),)
+        found = self._part(statements, ZERO, extents, outermost=True)
+        factors = _factors(self._fill.stop)
+        if found is None and len(factors) > 1 and not polynomial(self._fill.start):
+            extents = tuple((ZERO, factor) for factor in factors)
+            found = self._part(statements, ZERO, extents, outermost=True)
+        return found
+
+    def _part(
+        self,
+        statements: Sequence[Statement],
+        place: Expr,
+        extents: Extents,
+        outermost: bool = False,
+    ) -> list[Statement] | None:
+        """``statements``, which store all of ``extents`` around ``place``."""
+        if not extents:
+            return self._element(statements, place)
+        (reached, goal), *inner = extents
+        done: list[Statement] = []
+        for statement in statements:
+            if self._prover.le(goal, reached):
+                break
+            if not self._keeps(statement, place):
+                return None
+            if self._touches(statement):
+                piece = self._piece(statement, place, ((reached, goal), *inner), outermost)
+                if piece is None:
+                    return None
+                statement, reached = piece
+            elif isinstance(statement, Let) and statement.var.name not in self._fickle:
+                self._prover.define(statement.var, statement.value)
+            done.append(statement)
+        if not self._prover.le(goal, reached):
+            return None
+        rest = statements[len(done) :]
+        return [*done, *rest] if outermost or not any(map(self._touches, rest)) else None
+
+    def _piece(
+        self, statement: Statement, place: Expr, extents: Extents, outermost: bool
+    ) -> tuple[Statement, Expr] | None:
+        """A statement that stores what comes next, and up to where it does."""
+        (reached, goal), *inner = extents
+        if isinstance(statement, If) and statement.orelse:
+            either = self._either(statement, place, extents, outermost)
+            return None if either is None else (either, goal)
+        turns = _turns(statement)
+        if turns is None or not self._is_fixed(*turns) or not self._prover.le(turns[0], reached):
+            return None
+        start, stop = turns
+        if self._loads(statement) and not self._prover.le(reached, start):
+            return None  # an element that was stored before is not what it was filled with
+        end = self._prover.maximum(reached, stop)
+        if isinstance(statement, If) and not self._prover.le(stop, start + 1):
+            if not self._prover.le(goal, stop):
+                return None
+            end = start + 1  # where the test fails, all is done already
+        at = statement.var if isinstance(statement, For) else start
+        place = place + product((at, *(stop for _, stop in inner)))
+        body, *others = statement.blocks
+        with self._prover.assuming():
+            new = self._part(body.statements, place, tuple(inner), outermost=False)
+        if new is None:
+            return None
+        return with_blocks(statement, (with_statements(body, new), *others)), end
+
+    def _either(
+        self, statement: If, place: Expr, extents: Extents, outermost: bool
+    ) -> Statement | None:
+        """``statement``, both branches of which store all of ``extents``."""
+        if self._buffer.name in read_names(statement.cond):
+            return None
+        blocks = []
+        for block in statement.blocks:
+            with self._prover.assuming():
+                new = self._part(block.statements, place, extents, outermost=outermost)
+            if new is None:
+                return None
+            blocks.append(with_statements(block, new))
+        return with_blocks(statement, tuple(blocks))
+
+    def _element(self, statements: Sequence[Statement], place: Expr) -> list[Statement] | None:
+        """``statements``, which store the element at ``place`` and touch no other."""
+        at = polynomial(place)
+        done: list[Statement] = []
+        for k, statement in enumerate(statements):
+            if not self._keeps(statement, place):
+                return None
+            if isinstance(statement, Store) and statement.buffer == self._buffer:
+                if any(found != at for s in statements for found in self._places(s)):
+                    return None
+                return [*done, self._unfilled.statement(statement), *statements[k + 1 :]]
+            if self._touches(statement):
+                if isinstance(statement, If) and statement.orelse:
+                    either = self._either(statement, place, (), outermost=False)
+                    if either is None or any(map(self._touches, statements[k + 1 :])):
+                        return None
+                    return [*done, either, *statements[k + 1 :]]
+                if not isinstance(statement, (Let, Assign)):
+                    return None
+                statement = self._unfilled.statement(statement)
+            done.append(statement)
+        return None
+
+    # -- what is touched --------------------------------------------------------------------
+
+    def _keeps(self, statement: Statement, place: Expr) -> bool:
+        """Whether control goes on after ``statement``, with what is relied on as it was."""
+        return not breaks(statement) and not changed_names(statement) & (
+            self._held | read_names(place)
+        )
+
+    def _is_fixed(self, *exprs: Expr) -> bool:
+        return not any(
+            isinstance(node, (Load, Invoke)) or read_names(expr) & self._fickle
+            for expr in exprs
+            for node in expr.walk()
+        )
+
+    def _is_load(self, expr: Expr) -> bool:
+        return isinstance(expr, Load) and expr.buffer == self._buffer
+
+    def _loads(self, statement: Statement) -> bool:
+        return any(
+            self._is_load(node)
+            for inner in statement.walk()
+            for expr in inner.expressions
+            for node in expr.walk()
+        )
+
+    def _touches(self, statement: Statement) -> bool:
+        return any(True for _ in self._places(statement))
+
+    def _places(self, statement: Statement) -> Iterator[Polynomial | None]:
+        """Where a statement loads from the buffer or stores to it; None for any other way."""
+        name = self._buffer.name
+        for inner in statement.walk():
+            if isinstance(inner, Store) and inner.buffer == self._buffer:
+                yield polynomial(inner.index)
+            elif name in own_changes(inner) or (
+                isinstance(inner, Move) and inner.source.name == name
+            ):
+                yield None
+            for expr in inner.expressions:
+                for node in expr.walk():
+                    if isinstance(node, Load) and node.buffer == self._buffer:
+                        yield polynomial(node.index)
+                    elif isinstance(node, (Invoke, Length, Overlaps)) and name in read_names(node):
+                        yield None
+
+
+def breaks(statement: Statement) -> bool:
+    """Whether the loop that ``statement`` stands in may be left by it."""
+    if isinstance(statement, Break):
+        return True
+    if isinstance(statement, (For, While)):
+        return False
+    return any(breaks(inner) for block in statement.blocks for inner in block.statements)
+
+
+def _factors(expr: Expr) -> tuple[Expr, ...]:
+    """What a size is the product of."""
+    if isinstance(expr, Call) and expr.op is prim.mul:
+        return tuple(factor for arg in expr.args for factor in _factors(arg))
+    return (expr,)
+
+
+def _turns(statement: Statement) -> tuple[Expr, Expr] | None:
+    """From where up to where a loop goes; ``if a < b`` is a loop's first turn."""
+    if isinstance(statement, For):
+        return statement.start, statement.stop
+    cond = statement.cond if isinstance(statement, If) else None
+    if isinstance(cond, Call) and cond.op in (prim.lt, prim.gt):
+        low, high = cond.args if cond.op is prim.lt else reversed(cond.args)
+        return low, high
+    return None

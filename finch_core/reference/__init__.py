@@ -1,0 +1,1 @@
+"""What programs mean over NumPy arrays, and what assembly means: the two oracles."""

@@ -1,0 +1,363 @@
+"""The extents of a program's loops and the sizes of its outputs, by a rule of its own.
+
+This is half of the test oracle, so it shares no code with the compiler's dimensionalization: it
+works on the sizes of one call's arguments. What it follows are the rules that are told there
+(``passes/dimensionalize.py``): a dimension begins at 0, and so does an index that writes a tensor
+unshifted; accesses that must agree, then written ranges, then accesses at other sums, then the size
+that a declared tensor has already, tell where an index begins and ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from finch_core.errors import DimensionMismatch
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name
+from finch_core.ir.program import Declare, Loop, Program, Stmt, Update
+from finch_core.records import define, frozen
+
+Sizes = list[int | None]
+Range = tuple[int, int]
+
+
+@frozen(eq=False)
+class _Place:
+    """One index of one access: dimension ``dim`` of a tensor, at ``expr``.
+
+    ``scope`` are the loops around it by name, ``sizes`` of which declaration, if any.
+    """
+
+    access: Access
+    dim: int
+    expr: Expr
+    written: bool
+    scope: Mapping[str, Loop]
+    declare: Declare | None
+
+
+@define
+class Extents:
+    """What is found: ranges of inferred loops and sizes of declared tensors, by ``id`` of the
+    statement. ``shapes`` are the tensors' own sizes, ``scalars`` the known run-time numbers,
+    ``fixed`` the tensors that a declaration does not resize, ``sizeless`` those that were made
+    without a shape.
+    """
+
+    shapes: dict[str, tuple[int, ...]]
+    scalars: dict[str, Any]
+    fixed: frozenset[str] = frozenset()
+    sizeless: frozenset[str] = frozenset()
+    loops: dict[int, Range] = attrs.field(factory=dict)
+    declares: dict[int, Sizes] = attrs.field(factory=dict)
+    places: list[_Place] = attrs.field(factory=list)
+    open: dict[int, Loop] = attrs.field(factory=dict)
+    """The loops whose range is inferred."""
+    firm: dict[int, Range] = attrs.field(factory=dict)
+    """Ranges of loops by the accesses that must agree and by written ranges alone."""
+    sums: dict[int, Range] = attrs.field(factory=dict)
+    """Ranges of loops by accesses at other sums."""
+    nodes: dict[int, Declare] = attrs.field(factory=dict)
+
+    def find(self, program: Program) -> None:
+        """Fill ``loops`` and ``declares``; raises ``DimensionMismatch``."""
+        self.gather(program.body, {}, {})
+        self.settle()
+        self.firm = dict(self.loops)
+        while self.by_sums() or self.by_size():
+            self.settle()
+        for loop in self.open.values():
+            self.range(loop, strict=True)
+        for place in self.places:
+            self.check_write(place)
+
+    # -- gathering ----------------------------------------------------------------------
+
+    def gather(self, node: Stmt, scope: dict[str, Loop], declared: dict[str, Declare]) -> None:
+        if isinstance(node, Declare):
+            declared[str(node.tensor)] = node
+            own = self.shapes[str(node.tensor)]
+            fixed = str(node.tensor) in self.fixed
+            self.nodes[id(node)] = node
+            self.declares[id(node)] = list(own) if fixed else [None] * len(own)
+        for access in accesses(node):
+            self.access(access, node, scope, declared)
+        if isinstance(node, Loop):
+            if node.extent is None:
+                self.open[id(node)] = node
+            scope = {**scope, node.index.name: node}
+        for body in node.bodies:
+            self.gather(body, scope, declared)
+
+    def access(
+        self, access: Access, node: Stmt, scope: dict[str, Loop], declared: dict[str, Declare]
+    ) -> None:
+        name, written = str(access.tensor), isinstance(node, Update) and access is node.target
+        if len(access.indices) != len(self.shapes[name]):
+            raise DimensionMismatch(
+                f"{name!r} has {len(self.shapes[name])} dimensions, not {len(access.indices)}",
+                span=access.span,
+            )
+        for dim, expr in enumerate(access.indices):
+            plain = _plain(expr)
+            if plain is not None:
+                place = _Place(access, dim, plain, written, scope, declared.get(name))
+                self.places.append(place)
+
+    # -- what is known of one place -----------------------------------------------------
+
+    def size(self, place: _Place) -> int | None:
+        """The size of its dimension, as far as it is known."""
+        if place.declare is None:
+            return self.shapes[str(place.access.tensor)][place.dim]
+        return self.declares[id(place.declare)][place.dim]
+
+    def resized(self, place: _Place) -> bool:
+        """Whether its dimension is as large as what is written to it."""
+        return place.declare is not None and str(place.access.tensor) not in self.fixed
+
+    def shifted(self, place: _Place) -> tuple[Loop, int] | None:
+        """``(loop, c)`` for an index ``i + c`` with a known ``c``."""
+        found = self.linear(place.expr)
+        if found is None or list(found[0].values()) != [1]:
+            return None
+        (name,) = found[0]
+        return place.scope[name], found[1]
+
+    def linear(self, expr: Expr) -> tuple[dict[str, int], int] | None:
+        """An index as whole multiples of indices and a number."""
+        value = self.known(expr)
+        if value is not None:
+            return {}, value
+        if isinstance(expr, Index):
+            return {expr.name: 1}, 0
+        if not isinstance(expr, Call) or expr.op not in _LINEAR:
+            return None
+        parts = [self.linear(arg) for arg in expr.args]
+        if None in parts:
+            return None
+        if expr.op is prim.mul:
+            return self.multiplied(expr, parts)
+        sign = -1 if expr.op in (prim.sub, prim.neg) else 1
+        first = ({}, 0) if expr.op is prim.neg else parts[0]
+        return _sum(first, parts[-1], sign)
+
+    def multiplied(self, expr: Call, parts: list[Any]) -> tuple[dict[str, int], int] | None:
+        for literal, other in ((0, 1), (1, 0)):
+            if isinstance(expr.args[literal], Literal):
+                return _sum(({}, 0), parts[other], parts[literal][1])
+        return None
+
+    def known(self, expr: Expr) -> int | None:
+        """The value of an expression over run-time scalars alone."""
+        from finch_core.ir.python_code import evaluate
+
+        for part in expr.walk():
+            if isinstance(part, (Index, Access, Modified)):
+                return None
+            if isinstance(part, Name) and part.name not in self.scalars:
+                return None
+        return int(evaluate(expr, self.scalars))
+
+    # -- accesses that must agree -------------------------------------------------------
+
+    def settle(self) -> None:
+        """Tell loops and declarations what they know of each other, until nothing is new; then let
+        a declaration that knows nothing be as large as what is written to it."""
+        before = None
+        while before != (before := self.state()):
+            for loop in self.open.values():
+                self.range(loop)
+            for place in self.places:
+                self.take(place)
+            if before == self.state():
+                self.by_writes()
+
+    def state(self) -> Any:
+        return dict(self.loops), {key: tuple(sizes) for key, sizes in self.declares.items()}
+
+    def range(self, loop: Loop, *, strict: bool = False) -> None:
+        """What its accesses say of an inferred loop; raises if they differ, where ``strict``."""
+        said = [says for place in self.places for says in self.says(place, loop)]
+        if any(self.cuts(place, loop) for place in self.places):
+            said = [(a if a is None else max(a, 0), b if b is None else max(b, 0)) for a, b in said]
+        by_sum = self.sums.get(id(loop))
+        starts = sorted({start for start, _ in said if start is not None})
+        stops = {stop for _, stop in said if stop is not None}
+        starts = starts or [0 if by_sum is None else by_sum[0]]
+        ends = sorted(stops if by_sum is None else stops | {by_sum[1]})
+        if strict and (len(starts) != 1 or len(ends) != 1):
+            ranges = [(start, end) for start in starts for end in ends]
+            what = f"has ranges {ranges}" if ends else "has no range"
+            raise DimensionMismatch(f"the index {loop.index.name!r} {what}", span=loop.span)
+        if ends:
+            self.loops[id(loop)] = starts[-1], ends[-1]
+
+    def says(self, place: _Place, loop: Loop) -> Iterator[tuple[int | None, int | None]]:
+        """Where the index of ``loop`` begins and ends by one place."""
+        found, size = self.shifted(place), self.size(place)
+        if found is None or found[0] is not loop:
+            return
+        shift = found[1]
+        if place.declare is not None and place.written:
+            if isinstance(place.expr, Index):
+                yield None if self.resized(place) else 0, size
+        else:
+            yield -shift, None if size is None else size - shift
+
+    def cuts(self, place: _Place, loop: Loop) -> bool:
+        """Whether the index of ``loop`` writes a tensor as it is, and so begins at 0."""
+        return (
+            place.written and isinstance(place.expr, Index) and place.scope[place.expr.name] is loop
+        )
+
+    def take(self, place: _Place) -> None:
+        """Let a declared dimension be as long as the inferred loop that indexes it."""
+        if self.resized(place) and self.size(place) is None and isinstance(place.expr, Index):
+            found = self.loops.get(id(place.scope[place.expr.name]))
+            if found is not None:
+                self.declares[id(place.declare)][place.dim] = found[1]
+
+    # -- written ranges -----------------------------------------------------------------
+
+    def by_writes(self) -> None:
+        """Size the first open dimension all of whose writes, if there are any, have known ends."""
+        groups: dict[tuple[int, int], list[_Place]] = {}
+        for place in self.places:
+            if self.resized(place) and self.size(place) is None and place.written:
+                groups.setdefault((id(place.declare), place.dim), []).append(place)
+        for (declare, dim), places in groups.items():
+            ends = [self.end(place) for place in places if self.counts(place)]
+            if ends and None not in ends:
+                self.declares[declare][dim] = max(0, *ends)  # type: ignore[type-var]
+                return
+
+    def counts(self, place: _Place) -> bool:
+        """Whether a write tells the size: at a loop's index, shifted or not."""
+        found = self.shifted(place)
+        plain = isinstance(place.expr, Index)
+        return found is not None and not (id(found[0]) in self.open and plain)
+
+    def end(self, place: _Place) -> int | None:
+        """Up to where a write reaches."""
+        loop, shift = self.shifted(place)  # type: ignore[misc]
+        if loop.extent is not None:  # wherever it begins
+            stop = self.known(loop.extent.stop)
+        else:
+            stop = self.loops[id(loop)][1] if id(loop) in self.loops else None
+        return None if stop is None else stop + shift
+
+    def range_of(self, loop: Loop, loops: Mapping[int, Range]) -> Range | None:
+        """The range of a loop, if it is known before the program runs."""
+        if loop.extent is None:
+            return loops.get(id(loop))
+        start, stop = self.known(loop.extent.start), self.known(loop.extent.stop)
+        return None if start is None or stop is None else (start, stop)
+
+    def check_write(self, place: _Place) -> None:
+        """Refuse a write over a range that goes beyond its dimension."""
+        declared = place.written and place.declare is not None
+        found = self.shifted(place) if declared else None
+        if found is None:
+            return
+        range_, size = self.range_of(found[0], self.loops), self.size(place)
+        if range_ is None or size is None or range_[0] >= range_[1]:
+            return
+        if range_[0] + found[1] < 0 or range_[1] + found[1] > size:
+            name = found[0].index.name
+            raise DimensionMismatch(
+                f"{name!r} leaves {place.access.tensor}", span=place.access.span
+            )
+
+    # -- accesses at other sums ---------------------------------------------------------
+
+    def by_sums(self) -> bool:
+        """Give the first loop that knows nothing the range of its accesses at sums, if any."""
+        for loop in self.open.values():
+            if id(loop) not in self.loops:
+                found = [r for place in self.places for r in self.reached(place, loop)]
+                if found:
+                    start = max(first for first, _ in found)
+                    if any(self.cuts(place, loop) for place in self.places):
+                        start = max(start, 0)
+                    self.sums[id(loop)] = start, max(start, min(last for _, last in found))
+                    return True
+        return False
+
+    def reached(self, place: _Place, loop: Loop) -> Iterator[Range]:
+        """The range of an index in which one access stays within its dimension."""
+        found, name = self.linear(place.expr), loop.index.name
+        if found is None or self.shifted(place) or (place.written and self.resized(place)):
+            return
+        factor, size = found[0].get(name, 0), self.size(place)
+        if not factor or place.scope[name] is not loop or size is None:
+            return
+        least = most = found[1]
+        for other, by in found[0].items():
+            extent = self.range_of(place.scope[other], self.firm)
+            if other == name:
+                continue
+            if extent is None:
+                return
+            ends = [by * extent[0], by * (extent[1] - 1)][:: 1 if by > 0 else -1]
+            least, most = least + ends[0], most + ends[1]
+        room = size - 1 - most
+        if factor > 0:
+            yield -(least // factor), room // factor + 1
+        else:
+            yield -(room // -factor), least // -factor + 1
+
+    # -- sizes that tensors have --------------------------------------------------------
+
+    def by_size(self) -> bool:
+        """Let the first declared dimension that knows nothing keep its own size."""
+        for key, sizes in self.declares.items():
+            name = str(self.nodes[key].tensor)
+            for dim, size in enumerate(sizes):
+                if size is None:
+                    sizes[dim] = self.shapes[name][dim]
+                    unsized = name in self.sizeless and sizes[dim] == 0
+                    if unsized and self.is_asked(key, dim):
+                        span = self.nodes[key].span
+                        raise DimensionMismatch(f"nothing fixes the size of {name!r}", span=span)
+                    return True
+        return False
+
+    def is_asked(self, key: int, dim: int) -> bool:
+        """Whether an inferred loop takes its extent from a declared dimension."""
+        return any(
+            id(place.declare) == key and place.dim == dim and isinstance(place.expr, Index)
+            and id(place.scope[place.expr.name]) in self.open
+            for place in self.places
+        )  # fmt: skip
+
+
+_LINEAR = (prim.add, prim.sub, prim.neg, prim.mul)
+
+
+def _sum(first: Any, second: Any, factor: int) -> tuple[dict[str, int], int]:
+    """``first + factor * second``."""
+    indices = dict(first[0])
+    for name, by in second[0].items():
+        indices[name] = indices.get(name, 0) + factor * by
+    return {name: by for name, by in indices.items() if by}, first[1] + factor * second[1]
+
+
+def _plain(expr: Expr) -> Expr | None:
+    """An index without the protocols by which it is read; None where it may be out of bounds."""
+    while isinstance(expr, Modified):
+        if expr.modifier == "permissive":
+            return None
+        expr = expr.index
+    return expr
+
+
+def accesses(node: Stmt) -> Iterator[Access]:
+    """The accesses of a statement's own expressions, outer ones first."""
+    for expr in node.exprs:
+        for part in expr.walk():
+            if isinstance(part, Access):
+                yield part

@@ -1,0 +1,253 @@
+"""The plain-NumPy meaning of a program: its loops over dense arrays. The oracle of the tests.
+
+``run`` writes the program as Python text over NumPy arrays and executes it. One rule of the
+language is not modelled: here a structural fill is a plain value, so ``0 * nan`` is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.ir.dtypes import type_of
+from finch_core.ir.expressions import Access, lift
+from finch_core.ir.operators import cast_value
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Freeze,
+    Loop,
+    Program,
+    Sequential,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+)
+from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permissive, strip
+from finch_core.records import frozen
+from finch_core.reference.extents import Extents, accesses
+from finch_core.reference.wrappers import as_seen, unwrapped
+
+
+def run(
+    program: Program,
+    arguments: Mapping[str, Any],
+    free: Mapping[str, Any] | None = None,
+    *,
+    resize: bool = True,
+) -> dict[str, np.ndarray[Any, Any]]:
+    """The tensors that a program wrote or returns, as new dense arrays, by name.
+
+    ``arguments`` and ``free`` give each parameter and free name a value: anything with
+    ``to_numpy()`` or ``toarray()``, a NumPy array (0-dimensional for a scalar tensor), a wrapper, a
+    mask, or a number. A NumPy array that is declared takes the size of what is written to it, as a
+    tensor does, or keeps its own without ``resize``, as kernels have it.
+    The values are left as they are. Raises ``DimensionMismatch`` where sizes disagree,
+    ``OutOfBounds``, and ``TypeError`` for an update with ``missing``.
+    """
+    given = {**arguments, **(free or {})}
+    program, values = unwrapped(program, given)
+    used = _tensor_names(program)
+    arrays = {name: to_array(value) for name, value in values.items() if name in used}
+    scalars = {name: value for name, value in values.items() if isinstance(value, _NUMBERS)}
+    fixed = set() if resize else {name for name, value in values.items() if _is_fixed(value)}
+    extents = _extents(program, arrays, scalars, values, fixed)
+    writer = _Writer.of(program, arrays, scalars, extents)
+    lines = [f"    {line}" for line in writer.lines(program.body)]
+    written = [name for name in _written(program) if name in arrays or name in program.results]
+    results = ", ".join(f"{name!r}: t_{name}" for name in written)
+    params = [f"t_{name}" for name in arrays] + [f"x_{name}" for name in scalars]
+    text = "\n".join([f"def run({', '.join(params)}):", *lines, f"    return {{{results}}}"])
+    scope = writer.emitter.constants
+    exec(_compiled(text, program.name), scope)
+    copies = [array.copy() for array in arrays.values()]
+    with np.errstate(all="ignore"):
+        found: dict[str, np.ndarray[Any, Any]] = scope["run"](*copies, *scalars.values())
+    return {name: as_seen(given.get(name), array) for name, array in found.items()}
+
+
+def _compiled(text: str, name: str) -> Any:
+    """The code of a text, which is right but for parentheses that are nested too deeply."""
+    try:
+        return compile(text, f"<reference of {name}>", "exec")
+    except SyntaxError as error:
+        raise RecursionError(str(error)) from None
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+"""What is given beside tensors: whatever else there is, the program does not use."""
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a declaration leaves the size of an argument as it is."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return bool(getattr(getattr(value, "signature", None), "fixed", False))
+
+
+def to_array(value: Any) -> np.ndarray[Any, Any]:
+    """A tensor's elements as a dense array."""
+    for method in ("to_numpy", "toarray"):
+        if hasattr(value, method):
+            return np.asarray(getattr(value, method)())
+    return np.asarray(value)
+
+
+def _tensor_names(program: Program) -> set[str]:
+    """Names that are declared, accessed or returned."""
+    names = set(program.results)
+    for node in program.body.walk():
+        names |= {str(access.tensor) for access in accesses(node)}
+        if isinstance(node, (Declare, Freeze, Thaw)):
+            names.add(str(node.tensor))
+    return names
+
+
+def _written(program: Program) -> list[str]:
+    names = dict.fromkeys(program.results)
+    for node in program.body.walk():
+        if isinstance(node, Declare):
+            names[str(node.tensor)] = None
+        elif isinstance(node, Update):
+            names[str(node.target.tensor)] = None
+    return list(names)
+
+
+def _extents(
+    program: Program,
+    arrays: Mapping[str, np.ndarray[Any, Any]],
+    scalars: dict[str, Any],
+    values: Mapping[str, Any],
+    fixed: set[str],
+) -> Extents:
+    shapes = {name: array.shape for name, array in arrays.items()}
+    for local in program.locals:
+        sizes = local.shape or (0,) * local.format.ndim
+        shapes[local.name] = tuple(int(evaluate(lift(size), scalars)) for size in sizes)
+    fixed = fixed | {local.name for local in program.locals if local.shape is not None}
+    sizeless = {name for name, value in values.items() if getattr(value, "_sizeless", False)}
+    sizeless |= {local.name for local in program.locals if local.shape is None}
+    extents = Extents(shapes, scalars, frozenset(fixed), frozenset(sizeless))
+    extents.find(program)
+    return extents
+
+
+@frozen
+class _Writer:
+    """Writes statements as lines of Python."""
+
+    emitter: Emitter
+    extents: Extents
+
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        arrays: Mapping[str, np.ndarray[Any, Any]],
+        scalars: Mapping[str, Any],
+        extents: Extents,
+    ) -> _Writer:
+        types = {name: Code(f"x_{name}", type_of(value)) for name, value in scalars.items()}
+        tensors = {name: array.dtype for name, array in arrays.items()}
+        tensors |= {local.name: np.dtype(local.format.dtype) for local in program.locals}
+        emitter = Emitter(types, tensors, _safe(program))
+        emitter.constants |= {"_new": _new, "_inside": inside}
+        return cls(emitter, extents)
+
+    def lines(self, node: Stmt) -> Iterator[str]:
+        yield from _STATEMENTS[type(node)](self, node)
+
+    def below(self, node: Stmt) -> Iterator[str]:
+        yield "    pass"
+        for line in self.lines(node):
+            yield f"    {line}"
+
+    def sequential(self, node: Sequential) -> Iterator[str]:
+        for statement in node.statements:
+            yield from self.lines(statement)
+
+    def loop(self, node: Loop) -> Iterator[str]:
+        if node.extent is None:
+            start, stop = map(str, self.extents.loops[id(node)])
+        else:
+            start = f"int({self.emitter.emit(node.extent.start).text})"
+            stop = f"int({self.emitter.emit(node.extent.stop).text})"
+        self.emitter.types[node.index.name] = Code(f"i_{node.index.name}", int)
+        yield f"for i_{node.index.name} in range({start}, {stop}):"
+        yield from self.below(node.body)
+
+    def sieve(self, node: Sieve) -> Iterator[str]:
+        yield f"if {self.emitter.emit(node.cond).text}:"
+        yield from self.below(node.body)
+        yield "else:"
+        yield from self.below(node.orelse)
+
+    def define(self, node: Define) -> Iterator[str]:
+        value = self.emitter.emit(node.value)
+        name = node.name.name
+        self.emitter.types[name] = Code(f"x_{name}", value.type, value.maybe)
+        yield f"x_{name} = {value.text}"
+        yield from self.lines(node.body)
+
+    def declare(self, node: Declare) -> Iterator[str]:
+        name = str(node.tensor)
+        dtype = self.emitter.constant(self.emitter.tensors[name])
+        init = self.emitter.emit(node.init).text
+        yield f"t_{name} = _new({tuple(self.extents.declares[id(node)])}, {dtype}, {init})"
+
+    def update(self, node: Update) -> Iterator[str]:
+        target, emitter = node.target, self.emitter
+        dtype = emitter.tensors[str(target.tensor)]
+        value = emitter.emit(node.value)
+        if value.maybe:
+            value = attrs.evolve(value, text=f"_present({value.text})", maybe=False)
+        element = emitter.element(Access(target.tensor, tuple(map(strip, target.indices))))
+        if node.op is not None:
+            args = [Code(element, dtype), value]
+            types = node.op.typing((dtype, value.type))
+            value = emitter.operation(node.op, args, *types)
+        line = f"{element} = {emitter.cast(value, dtype).text}"
+        if any(map(is_permissive, target.indices)):
+            listed = "".join(f"{emitter.emit(strip(i)).text}, " for i in target.indices)
+            modes = list(map(is_permissive, target.indices))
+            yield f"if _inside(t_{target.tensor}, ({listed}), {modes}):"
+            line = f"    {line}"
+        yield line
+
+    def nothing(self, node: Stmt) -> Iterator[str]:
+        return iter(())
+
+
+_STATEMENTS: dict[type, Any] = {
+    Sequential: _Writer.sequential,
+    Loop: _Writer.loop,
+    Sieve: _Writer.sieve,
+    Define: _Writer.define,
+    Declare: _Writer.declare,
+    Update: _Writer.update,
+    Freeze: _Writer.nothing,
+    Thaw: _Writer.nothing,
+}
+
+
+def _new(shape: tuple[int, ...], dtype: np.dtype[Any], init: Any) -> np.ndarray[Any, Any]:
+    array = np.empty(shape, dtype)
+    array[...] = cast_value(init, dtype)
+    return array
+
+
+def _safe(program: Program) -> frozenset[tuple[str, str]]:
+    """Pairs of tensors and indices of inferred loops that are in bounds without a check: the
+    tensor is never declared, so that its sizes have fixed the loop."""
+    nodes = list(program.body.walk())
+    declared = {str(node.tensor) for node in nodes if isinstance(node, Declare)}
+    loops = {node.index.name for node in nodes if isinstance(node, Loop) and node.extent is None}
+    loops -= {
+        node.index.name for node in nodes if isinstance(node, Loop) and node.extent is not None
+    }
+    names = _tensor_names(program) - declared
+    return frozenset((tensor, index) for tensor in names for index in loops)

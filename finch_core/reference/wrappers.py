@@ -1,0 +1,59 @@
+"""Wrappers and masks as arguments of the reference: an access of one is written as what it means of
+the tensor inside, until plain arrays are left.
+
+    offset(A, 1)[i]    is    A[i + 1]              UpTriMask()[i, j]    is    i <= j
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from finch_core.ir.expressions import Access, Expr
+from finch_core.ir.program import Program
+from finch_core.ir.rewrite import rewrite
+
+
+def unwrapped(program: Program, values: Mapping[str, Any]) -> tuple[Program, dict[str, Any]]:
+    """A program of the tensors inside of wrappers, by the same names, and those. Masks are gone.
+
+    What has a dense array of its own stays: a window, say.
+    """
+    plain = dict(values)
+    for name, value in values.items():
+        while not is_array(value):
+            program, value = _without(program, name, value), getattr(value, "tensor", None)
+            plain[name] = value
+        if value is None:
+            del plain[name]
+    return program, plain
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is a number, an array or a tensor: something with a dense array."""
+    if not hasattr(value, "dense_access"):
+        return True
+    return getattr(value, "has_array", False) and is_array(value.tensor)
+
+
+def as_seen(value: Any, array: Any) -> Any:
+    """An array for what is inside of ``value``, as it is seen from outside."""
+    if is_array(value):
+        return array
+    array = as_seen(value.tensor, array)
+    return value.dense_result(array) if hasattr(value, "dense_result") else array
+
+
+def _without(program: Program, name: str, value: Any) -> Program:
+    def rule(node: Expr) -> Expr:
+        if isinstance(node, Access) and node.tensor == name:
+            found: Expr = value.dense_access(node)
+            return found
+        return node
+
+    return attrs.evolve(program, body=rewrite(program.body, rule))
+
+
+__all__ = ["as_seen", "is_array", "unwrapped"]

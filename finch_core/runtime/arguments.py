@@ -1,0 +1,236 @@
+"""What may be passed to a kernel: tensors, arrays, SciPy arrays, numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from _cffi_backend import FFI
+
+from finch_core.errors import FormatError, KernelSyntaxError
+from finch_core.interface.plugins import hub
+from finch_core.interface.signatures import ScalarSignature, scalar_signature, tensor_signature
+from finch_core.ir.dtypes import SUPPORTED, Type, concrete, is_tuple, type_of
+from finch_core.ir.program import Program
+from finch_core.runtime.arrays import from_array
+from finch_core.runtime.storage import TensorStorage
+
+
+class Number:
+    """A run-time number, as a kernel takes it."""
+
+    __slots__ = ("_kind", "signature", "value")
+    _memory = ()
+    signature: ScalarSignature
+
+    def __init__(self, value: Any) -> None:
+        known = _SIGNATURES.get(type(value)) or _signature(type_of(value))
+        self.signature, self._kind = known
+        self.value = value
+
+    @property
+    def fits(self) -> bool:
+        """Whether a plain integer is one of 64 bits with a sign."""
+        return type(self.value) is not int or -(2**63) <= self.value < 2**63
+
+    def words(self) -> tuple[Any, ...]:
+        """The values by which it is passed (see ``abi``)."""
+        if self._kind == "f":
+            return (float(self.value),)
+        if self._kind == "c":
+            return (float(self.value.real), float(self.value.imag))
+        return (int(self.value),)
+
+
+def _signature(type: Type) -> tuple[ScalarSignature, str]:
+    return scalar_signature(type), concrete(type).kind
+
+
+_SIGNATURES = {
+    type(value): _signature(type_of(value))
+    for value in (False, 0, 0.0, 0j, *(np.dtype(code).type() for code in "?bhilqBHILQfdFD"))
+}
+"""What code depends on of the numbers that are most often passed, by their Python type."""
+
+
+UNMASK = "pass a.filled(value), and the mask, np.ma.getmaskarray(a), as an array of its own"
+"""What to do with a masked array."""
+
+
+def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
+    """``value`` as something with a signature. Raises ``FormatError`` for what is no argument."""
+    if isinstance(value, np.ndarray):
+        return array_argument(value, name, written, program)
+    if hasattr(value, "signature"):
+        if written:
+            _require_writeable(value, name, program)
+        return value
+    if isinstance(value, (bool, int, float, complex, np.generic)):
+        if isinstance(value, np.generic) and not _is_supported(value.dtype):
+            raise FormatError(
+                f"{name} is a {type(value).__name__}, which a kernel does not take",
+                span=program.spans.get(name),
+                hint="pass a bool, an integer, or a number in single or double precision, float(x)",
+            )
+        if written:
+            raise KernelSyntaxError(
+                f"{name} is written, and a number was passed",
+                span=program.spans.get(name),
+                hint="pass Scalar(0.0), and read its .value afterwards",
+            )
+        return Number(value)
+    if (conversion := hub().conversion_of(value)) is not None:
+        if written:
+            raise FormatError(
+                f"{name} is written, and {conversion.objects} are read only",
+                span=program.spans.get(name),
+                hint="pass Tensor(fmt), and convert it afterwards"
+                + (f" with {conversion.by}" if conversion.by else ""),
+            )
+        return conversion.take(value)
+    raise FormatError(
+        f"{name} is a {type(value).__name__}, which a kernel does not take",
+        span=program.spans.get(name),
+        hint="pass a Tensor, a NumPy array, a SciPy sparse array or a number",
+    )
+
+
+def _is_supported(dtype: np.dtype[Any]) -> bool:
+    return dtype in SUPPORTED or is_tuple(dtype)
+
+
+SMALL_BYTES, SMALL_EXTENT = 1 << 15, 1 << 12
+"""The most bytes, and the largest extent or number, of arguments that are small."""
+
+
+def are_small(values: Iterable[Any]) -> bool:
+    """Whether all arguments are tensors and numbers of which no kernel has much to do."""
+    room = SMALL_BYTES
+    for value in values:
+        if value.__class__ is Number:
+            if value._kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
+                return False
+        elif isinstance(value, TensorStorage):
+            room -= sum(stop - start for start, stop in value._memory)
+            if room < 0 or max(value.shape, default=0) > SMALL_EXTENT:
+                return False
+        else:
+            return False
+    return True
+
+
+def is_writeable(value: Any) -> bool:
+    """Whether an array, or the one that a tensor is over, may be written."""
+    if isinstance(value, np.ndarray):
+        return bool(value.flags.writeable)
+    return not value.signature.readonly
+
+
+def _require_writeable(value: Any, name: str, program: Program) -> None:
+    """Raise ``FormatError`` for an output over memory that may not be written."""
+    tensor = value
+    while not isinstance(tensor, (np.ndarray, TensorStorage)):
+        if not hasattr(tensor, "tensor"):
+            return  # it has no memory, and is refused when the program is looked at
+        tensor = tensor.tensor
+    if isinstance(tensor, TensorStorage) and tensor.signature.readonly:
+        key, hint = _readonly_buffer(tensor), f"pass a copy, {name}.copy()"
+        what = f"its buffer {key} is read-only"
+        if tensor.signature.fixed:
+            what = "the array that it wraps is read-only, or was copied to be wrapped"
+            hint = "wrap an array that may be written, is contiguous and aligned"
+    elif is_writeable(tensor):
+        return
+    else:
+        what, hint = "the array is read-only", "pass a copy"
+    raise FormatError(f"{name} is written, and {what}", span=program.spans.get(name), hint=hint)
+
+
+def _readonly_buffer(tensor: TensorStorage) -> str:
+    """The first buffer that may not be written, by level and name."""
+    for part in tensor._layout.buffers:
+        if not tensor._arrays[part.number].flags.writeable:
+            return f"{part.level}_{part.field.name}"
+    return ""
+
+
+def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, program: Program) -> Any:
+    """A NumPy array as a tensor over its memory."""
+    if written:
+        _require_writeable(array, name, program)
+    if written and not array.flags.c_contiguous:
+        raise FormatError(
+            f"{name} is written, and the array is not contiguous",
+            span=program.spans.get(name),
+            hint="pass np.ascontiguousarray(a), or a Tensor",
+        )
+    if written and not array.flags.aligned:
+        raise FormatError(
+            f"{name} is written, and the array is not aligned in memory",
+            span=program.spans.get(name),
+            hint="pass a copy, a.copy(), or a Tensor",
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise FormatError(
+            f"{name} is a masked array, and its mask would be lost",
+            span=program.spans.get(name),
+            hint=UNMASK,
+        )
+    try:
+        return _over(array)
+    except FormatError as error:
+        error.message = f"{name} is an array of {array.dtype}: {error.message}"
+        error.span = program.spans.get(name)
+        raise
+
+
+# -- arrays -----------------------------------------------------------------------------------
+
+MOST = 1024
+"""Arrays that are remembered."""
+
+_ffi = FFI()
+_address = _ffi.from_buffer
+_tensors: dict[tuple[Any, ...], Any] = {}
+"""Tensors over arrays that were passed before, by address, shape and dtype.
+
+That is all there is to a record, so that it is right for whatever array has the same. These tensors
+keep no memory alive: the caller's arguments do, for the time of a call.
+"""
+
+
+def as_tensor(value: Any) -> Any:
+    """What a tensor or an array that was passed is to a kernel."""
+    return _over(value) if isinstance(value, np.ndarray) else value
+
+
+def _known(array: np.ndarray[Any, Any]) -> Any:
+    """The tensor over an array that was passed before. Raises ``KeyError`` for others, and what
+    comes of arrays that are not C-contiguous."""
+    return _tensors[_address(array), array.shape, array.dtype]
+
+
+def _over(array: np.ndarray[Any, Any]) -> Any:
+    """A tensor over an array's memory, as long as the caller holds the array."""
+    try:
+        return _known(array)
+    except (KeyError, TypeError, ValueError, BufferError):
+        return _remembered(array)
+
+
+def _remembered(array: np.ndarray[Any, Any]) -> Any:
+    tensor = from_array(array, TensorStorage)
+    tensor.signature = tensor_signature(tensor.format, fixed=True)  # each call asks whether it may
+    flags = array.flags
+    if array.size and flags.c_contiguous and flags.aligned:
+        if len(_tensors) >= MOST:
+            _tensors.clear()
+        address = _ffi.cast("char *", _address(array))
+        tensor._arrays = []
+        _tensors[address, array.shape, array.dtype] = tensor
+    return tensor
+
+
+TAKEN: dict[type, Any] = {np.ndarray: _known, **dict.fromkeys(_SIGNATURES, Number)}
+"""How arguments of the most common types become values with a signature."""

@@ -1,0 +1,55 @@
+"""NumPy arrays as dense tensors over their memory."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from finch_core.interface.layout import Layout, layout
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.interface.signatures import TensorSignature, tensor_signature
+from finch_core.runtime.storage import TensorStorage, address_of
+
+Stored = TypeVar("Stored", bound=TensorStorage)
+
+
+def dense_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
+    """The format of a NumPy array of ``ndim`` dimensions."""
+    format: Format = hub().layout("values")(fill, dtype)
+    for _ in range(ndim):
+        format = hub().layout("dense")(format)
+    return format
+
+
+def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
+    """A dense tensor of class ``kind`` over a NumPy array's memory (over a copy, where it is not
+    C-contiguous and aligned)."""
+    flags = array.flags
+    signature, place = _array_signature(array.ndim, array.dtype, readonly=not flags.writeable)
+    if not (flags.c_contiguous and flags.aligned):
+        array = np.require(array, requirements=("C", "ALIGNED"))
+    start = address_of(array)
+    tensor = kind.__new__(kind)
+    tensor.format, tensor.signature, tensor._layout = signature.format, signature, place
+    tensor._record = np.array((*array.shape, start, array.size, 0), np.uint64)
+    tensor.address = record = address_of(tensor._record)
+    tensor._arrays = [array.reshape(-1)]
+    stop = start + array.nbytes
+    tensor._memory = ((start, stop),) if stop > start else ((record, record + 8),)
+    tensor._state = object()
+    return tensor
+
+
+@lru_cache(maxsize=256)
+def _array_signature(
+    ndim: int, dtype: np.dtype[Any], readonly: bool = False
+) -> tuple[TensorSignature, Layout]:
+    """What all arrays of a dtype and number of dimensions share."""
+    format = dense_format(ndim, np.zeros((), dtype)[()], dtype)
+    place = layout(format)
+    assert [part.offset for part in place.buffers] == [ndim]
+    assert place.words == ndim + 2 + (ndim > 0)
+    return tensor_signature(format, fixed=True, readonly=readonly), place

@@ -1,0 +1,374 @@
+"""Conversions: from one format to another by compiled kernels, and to and from NumPy."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.interface.signatures import tensor_signature
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.ir.program import Declare, Loop, Program, Sequential, Sieve, Stmt, Update
+from finch_core.locks import Lock
+from finch_core.runtime.arguments import UNMASK
+from finch_core.runtime.arrays import dense_format, from_array
+from finch_core.runtime.backends import LAST, VARIABLE
+from finch_core.runtime.pipeline import Options
+from finch_core.runtime.storage import address_of
+from finch_core.runtime.tensor import Tensor, checked_shape
+
+SMALL = 4096
+"""Tensors of at most so many indices are made empty without compiling anything."""
+
+_templates: dict[Format, Tensor] = {}
+_lock = Lock()
+
+
+def coordinate_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
+    """The format of sorted coordinates: compressed in every dimension."""
+    format: Format = hub().layout("values")(fill, dtype)
+    for _ in range(ndim):
+        format = hub().layout("compressed")(format)
+    return format
+
+
+def asarray(data: Any) -> Any:
+    """``data`` as a tensor, in the format that needs no copy.
+
+    NumPy arrays become dense, SciPy's CSR and CSC ``Dense(SparseList(Element()))`` (CSC under a
+    swizzle); tensors are returned as they are.
+    """
+    if hasattr(data, "signature"):
+        return data
+    if isinstance(data, np.ma.MaskedArray):
+        raise FormatError("this array is masked, and its mask would be lost", hint=UNMASK)
+    if (conversion := hub().conversion_of(data)) is not None:
+        return conversion.take(data)
+    try:
+        return from_array(np.asarray(data), Tensor)
+    except ValueError:
+        raise FormatError(
+            "the lists are not all of one length",
+            hint="nested lists are read as np.array reads them: each level of one length",
+        ) from None
+
+
+def wrapped(data: Any) -> Any:
+    """``asarray`` of what a wrapper is put around. The copy of an array that cannot be used in
+    place is read-only: what a kernel writes would not be seen in the array."""
+    tensor = asarray(data)
+    if isinstance(data, np.ndarray) and data.size and tensor._record[data.ndim] != address_of(data):
+        tensor.signature = tensor_signature(tensor.format, fixed=True, readonly=True)
+    return tensor
+
+
+# -- empty tensors --------------------------------------------------------------------------
+
+
+def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
+    """Make ``tensor`` hold the fill value throughout."""
+    if _blank_into(tensor, shape):
+        return
+    if any(shape):
+        small = math.prod(n + 1 for n in shape) <= SMALL
+        _declare(tensor, shape, Options(backend=LAST if small else None))
+        return
+    with _lock:
+        template = _templates.get(tensor.format)
+    if template is None:
+        template = Tensor._bare(tensor.format)
+        _declare(template, shape, Options(backend=LAST))
+        with _lock:
+            _templates[tensor.format] = template
+    _take(tensor, template)
+
+
+def _blank_into(tensor: Tensor, shape: tuple[int, ...]) -> bool:
+    """``empty_into`` for formats that know what they are when empty; False for others."""
+    contents = []
+    positions, dims = 1, iter(shape)
+    for level in tensor._layout.levels:
+        found = level.blank(positions, 0 if level.is_leaf else next(dims))
+        if found is None:
+            return False
+        fields, positions = found
+        contents.append(fields)
+    tensor._set_fields(shape, contents)
+    return True
+
+
+def _take(tensor: Tensor, template: Tensor) -> None:
+    """Copy ``template``, of the same format, into ``tensor``."""
+    tensor._record[:] = template._record
+    for part in tensor._layout.buffers:
+        tensor._set_array(part, template._arrays[part.number].copy())
+    tensor._note_memory()
+
+
+def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
+    """Run a program that declares ``tensor`` and nothing else."""
+    tensor._record[: len(shape)] = shape
+    for part in tensor._layout.scalars:  # a kernel that failed may have left them amiss
+        tensor._set_scalar(part, part.field.init)
+    fill = Literal(tensor.fill_value, tensor.dtype)
+    program = Program("empty", ("out",), Declare("out", fill))
+    _kernel(program, options)(tensor)
+
+
+# -- kernels made here ----------------------------------------------------------------------
+
+_kernels: dict[Any, Any] = {}
+
+
+def _kernel(program: Program, options: Options) -> Any:
+    from finch_core.runtime.kernel import Kernel
+
+    key = (program.name, program.params, program.body, options, os.environ.get(VARIABLE))
+    kernel = _kernels.get(key)
+    if kernel is None:
+        kernel = _kernels.setdefault(key, Kernel.of_program(program, options))
+    return kernel
+
+
+def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
+    """``out[...] = fill; for i, j in _: if data[i, j] != fill: out[i, j] = data[i, j]``."""
+    indices = tuple(Index(f"i{k}") for k in range(ndim))
+    value: Expr = Access("data", indices)
+    body: Stmt = Update(Access("out", indices), None, value)
+    if sieve:
+        body = Sieve(Call(prim.ne, (value, Literal(fill, dtype))), body)
+    for index in reversed(indices):
+        body = Loop(index, None, body)
+    declare = Declare("out", Literal(fill, dtype))
+    return Program("convert", ("out", "data"), Sequential((declare, body)))
+
+
+def convert_into(out: Tensor, data: Any) -> None:
+    """Fill ``out`` with the values of ``data``: a tensor, NumPy or SciPy array, or nested lists.
+
+    What ``data`` stores is stored, fills too, unless it stores stretches of indices, as arrays and
+    bands do: fills that are stored there say nothing, and are left out where ``out`` can.
+    """
+    source = asarray(data)
+    if source.ndim != out.ndim:
+        raise DimensionMismatch(
+            f"data of {source.ndim} dimensions for a format of {out.ndim}",
+            hint="nest one level a dimension, ending in a leaf",
+        )
+    if not in_order(source):
+        source = _in_order(source)
+    sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
+    program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
+    out._record[: out.ndim] = source.shape
+    _kernel(program, Options())(out, source)
+
+
+def _in_order(source: Any) -> Any:
+    """What a wrapper shows, as something that can be read in the order of its indices: the wrapper
+    itself, unless it permutes them. Raises ``FormatError`` where it does not begin at 0."""
+    if hasattr(source, "coordinates"):
+        shape, coords, values = to_coordinates(source)
+        return from_sorted(shape, *_sorted(shape, coords, values), source.fill_value)
+    inner = source
+    while not isinstance(inner, Tensor):
+        if not getattr(inner, "has_array", False):
+            name = getattr(inner, "name", type(inner).__name__)
+            raise FormatError(
+                f"what {name} makes is no data of a tensor: its dimensions do not begin at 0",
+                hint="read it in a kernel, into a tensor of its own",
+            )
+        if hasattr(inner, "coordinates"):  # it permutes what is below
+            return from_array(np.ascontiguousarray(source.to_numpy()), Tensor)
+        inner = inner.tensor
+    return source
+
+
+def _stores_all(format: Format) -> bool:
+    """Whether there is a value for every index, so that nothing can be left out."""
+    return all(level.stores_fill or level.is_leaf for level in format.levels())
+
+
+def _keeps_fills(source: Any, out: Tensor) -> bool:
+    """Whether a fill that ``source`` stores is one for ``out``, and was put there on purpose."""
+    while not isinstance(source, Tensor):
+        source = source.tensor
+    if source.ndim and list(source.format.levels())[-2].pads:
+        return False
+    return bool(source.fill_value == out.fill_value)
+
+
+def in_order(source: Any) -> bool:
+    """Whether a tensor-like can be read in the order of its indices without searching."""
+    return isinstance(source, Tensor)
+
+
+def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
+    """The shape, the indices (an array a dimension) and the values of what ``source`` stores."""
+    if not hasattr(source, "coordinates"):
+        return stored_coordinates(source)
+    shape, coords, values = source.coordinates()
+    return shape, list(coords), values
+
+
+def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
+    """The shape, indices and values of all that is stored, in order; of formats that store
+    stretches of indices (see ``convert_into``) what differs from the fill."""
+    format = coordinate_format(tensor.ndim, tensor.fill_value, tensor.dtype)
+    compressed = Tensor(format, tensor)
+    buffers = compressed.buffers
+    coords: list[Any] = []
+    for k in range(tensor.ndim):
+        counts = np.diff(buffers[f"{k}_ptr"])
+        coords = [np.repeat(c, counts) for c in coords]
+        coords.append(buffers[f"{k}_idx"])
+    return tensor.shape, coords, buffers[f"{tensor.ndim}_val"]
+
+
+# -- coordinates ----------------------------------------------------------------------------
+
+
+def from_coordinates(
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any, *, owned: bool = False
+) -> Tensor:
+    """A tensor of ``format`` from one array of indices a dimension and one of values.
+
+    Duplicates add up; zeros are stored as other values are. The arrays are copied, unless they are
+    ``owned``: nobody else has them. Raises ``FormatError`` for an index outside ``shape``.
+    """
+    shape = checked_shape(shape, format.ndim)
+    arrays = [np.asarray(c, np.intp) for c in coords]
+    for k, (array, n) in enumerate(zip(arrays, shape, strict=True)):
+        if array.size and not (array.min() >= 0 and array.max() < n):
+            bad = int(np.flatnonzero((array < 0) | (array >= n))[0])
+            raise FormatError(
+                f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
+            )
+    values = np.asarray(values)
+    taken = _sorted(shape, arrays, values)
+    if taken[1] is values and not owned:
+        taken = [array.copy() for array in arrays], values.copy()
+    try:
+        if rows := _rows_of_sorted(format, shape, *taken):
+            return rows
+    except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
+        raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
+    source = from_sorted(shape, *taken, format.fill_value)
+    return source if source.format == format else Tensor(format, source)
+
+
+def _sorted(shape: tuple[int, ...], coords: list[Any], values: Any) -> tuple[list[Any], Any]:
+    """Coordinates in order, duplicates added up."""
+    if not coords or _increases(coords):
+        return coords, values
+    if math.prod(shape) <= np.iinfo(np.intp).max:
+        place = coords[0]
+        for coord, n in zip(coords[1:], shape[1:], strict=True):
+            place = place * n + coord
+        order = np.argsort(place, kind="stable")
+    else:
+        order = np.lexsort(coords[::-1])
+    coords, values = [c[order] for c in coords], values[order]
+    new = np.ones(len(values), bool)
+    new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
+    if not new.all():
+        starts = np.flatnonzero(new)
+        ufunc = np.logical_or if values.dtype == bool else np.add
+        values = ufunc.reduceat(values, starts).astype(values.dtype)
+        coords = [c[starts] for c in coords]
+    return coords, values
+
+
+def _increases(coords: list[Any]) -> bool:
+    """Whether coordinates are in order and no two the same."""
+    if not len(coords[0]):
+        return True
+    less = np.zeros(len(coords[0]) - 1, bool)
+    same = ~less
+    for coord in coords:
+        less |= same & (coord[1:] > coord[:-1])
+        same &= coord[1:] == coord[:-1]
+    return bool(less.all())
+
+
+def _rows_of_sorted(
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
+) -> Tensor | None:
+    """A matrix of rows that are compressed, from coordinates in order without duplicates; None
+    where ``format`` is another, or its integers are too narrow."""
+    levels = list(format.levels())
+    if [level.layout for level in levels] != ["dense", "compressed", "values"]:
+        return None
+    dtypes = {field.name: field.dtype for field in levels[1].fields}
+    room = np.iinfo(dtypes["idx"]).max, np.iinfo(dtypes["ptr"]).max
+    if shape[1] > room[0] or len(values) > room[1] or values.dtype != format.dtype:
+        return None
+    pointers = np.zeros(shape[0] + 1, dtypes["ptr"])
+    np.cumsum(np.bincount(coords[0], minlength=shape[0]), out=pointers[1:])
+    indices = np.ascontiguousarray(coords[1], dtypes["idx"])
+    buffers = {"1_ptr": pointers, "1_idx": indices, "2_val": np.ascontiguousarray(values)}
+    return Tensor.from_buffers(format, shape, buffers)
+
+
+def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
+    """A tensor compressed in every dimension, from coordinates in order without duplicates."""
+    buffers: dict[str, Any] = {f"{len(shape)}_val": np.ascontiguousarray(values)}
+    new = np.zeros(len(values), bool)
+    new[:1] = True
+    fibers = np.zeros(1, np.intp)  # where each of a level begins among the values
+    for k, coord in enumerate(coords):
+        new[1:] |= coord[1:] != coord[:-1]
+        if new.all():
+            starts = fibers, len(values)
+            indices = coord
+        else:
+            fibers, outer = np.flatnonzero(new), fibers
+            starts = np.searchsorted(fibers, outer), len(fibers)
+            indices = coord[fibers]
+        buffers[f"{k}_ptr"] = np.append(*starts).astype(np.intp, copy=False)
+        buffers[f"{k}_idx"] = np.ascontiguousarray(indices, np.intp)
+        if len(fibers) != len(indices) and k + 1 < len(coords):
+            fibers = np.arange(len(values))
+    format = coordinate_format(len(shape), fill, values.dtype)
+    return Tensor.from_buffers(format, shape, buffers)
+
+
+# -- to NumPy -------------------------------------------------------------------------------
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The dense array; over the tensor's own memory where it is stored like that."""
+    levels = tensor.format.levels()
+    layouts = [getattr(level, "layout", "") for level in levels]
+    if layouts != ["dense"] * tensor.ndim + ["values"]:
+        tensor = Tensor(dense_format(tensor.ndim, tensor.fill_value, tensor.dtype), tensor)
+    (values,) = tensor.buffers.values()
+    return values.reshape(tensor.shape)
+
+
+def _stored_plainly(tensor: Tensor, index: tuple[int, ...]) -> Any:
+    """An element of a dense array or of a tensor that is one scalar; None for any other."""
+    layouts = [level.layout for level in tensor._layout.levels]
+    if layouts == ["dense"] * tensor.ndim + ["values"]:
+        return tensor._arrays[0][: math.prod(tensor.shape)].reshape(tensor.shape)[index]
+    if tensor.ndim == 0 and len(tensor._layout.scalars) == 1 and not tensor._layout.buffers:
+        return tensor._scalar(tensor._layout.scalars[0])
+    return None
+
+
+def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
+    """One element of a tensor, as a NumPy scalar."""
+    found = _stored_plainly(tensor, index)
+    if found is not None:
+        return found
+    names = tuple(f"i{k}" for k in range(tensor.ndim))
+    value = Access("data", tuple(Name(name) for name in names))
+    program = Program("element", ("out", "data", *names), Update(Access("out", ()), None, value))
+    out = np.zeros((), tensor.dtype)
+    _kernel(program, Options(backend=LAST))(out, tensor, *index)
+    return out[()]

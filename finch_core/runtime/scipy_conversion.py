@@ -1,0 +1,26 @@
+"""SciPy's sparse arrays, as a conversion like any other (see ``conversions``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from finch_core.interface.conversions import Conversion
+from finch_core.interface.plugins import hookimpl
+
+
+def _take(array: Any) -> Any:
+    from finch_core.runtime.scipy_arrays import from_scipy
+
+    return from_scipy(array)
+
+
+def _give(tensor: Any) -> Any:
+    from finch_core.runtime.scipy_arrays import to_scipy
+
+    return to_scipy(tensor)
+
+
+@hookimpl
+def finch_conversion() -> Conversion:
+    """SciPy's sparse arrays, read in place where they are CSR or CSC."""
+    return Conversion("scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()")

@@ -1,0 +1,183 @@
+"""The state of the files that code comes from, so that no kernel on disk outlives a change of them.
+
+Of our own packages, and of those of plugins and of the backend, all files count. Of the modules of
+others (a format in a script, what a plugin imports) the file does, and those of all that it
+imports, as far as that is said in the text: up to modules in ``site-packages``, for which the
+distributions that are installed there vouch, and to Python's own and NumPy, which go by version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from finch_core.interface.discovery import installed
+from finch_core.interface.plugin_records import DISTRIBUTION
+from finch_core.interface.plugins import hub
+
+Stamp = tuple[str, int, int]
+
+_BEGAN = time.time_ns()
+"""When this process has read our files, or began to."""
+
+_LIBRARIES = ("site-packages", "dist-packages")
+_IMPORT = re.compile(
+    r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)"
+    r"|import[ \t]+([^\n#;]+))",
+    re.MULTILINE,
+)
+"""An import, wherever it stands: one in a string does no harm."""
+
+
+class UntoldError(Exception):
+    """What code depends on cannot be told, so that kernels of it are not kept."""
+
+
+def state(backend: str, modules: frozenset[str] = frozenset()) -> str:
+    """The state of all files that the compiler, the module ``backend``, the plugins and these
+    ``modules`` come from.
+
+    Raises ``UntoldError`` where one is unknown, or has changed since this process read it.
+    """
+    text, newest = _state(backend, modules, hub().generation)
+    if _BEGAN < newest <= time.time_ns():
+        raise UntoldError
+    return text
+
+
+@cache
+def _state(backend: str, modules: frozenset[str], generation: int) -> tuple[str, int]:
+    stamps: set[Stamp] = set()
+    plugins = {module.__name__ for module in hub().modules()}
+    for package in {_top(name) for name in ("finch_core", backend, *plugins)}:
+        stamps.update(_package(package))
+    for name in sorted(modules):
+        if not is_settled(name) and _file(_spec(name)) is None:
+            raise UntoldError  # written in a notebook, say
+    stamps.update(_reached({backend, *plugins, *modules}))
+    text = repr((np.__version__, sorted(stamps)))
+    return hashlib.sha256(text.encode()).hexdigest(), max(when for _, when, _ in stamps)
+
+
+def _package(name: str) -> Iterator[Stamp]:
+    for folder in getattr(sys.modules.get(name), "__path__", ()):
+        for path, _, files in os.walk(folder):
+            yield from (_stamp(os.path.join(path, f)) for f in files if f.endswith(".py"))
+
+
+def _stamp(path: str) -> Stamp:
+    found = os.stat(path)
+    return path, found.st_mtime_ns, found.st_size
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+@cache
+def _own() -> frozenset[str]:
+    """Our own packages."""
+    entries = (*installed("finch.plugins"), *installed("finch.backends"))
+    return frozenset(
+        {"finch_core", *(_top(e.value) for e in entries if e.distribution == DISTRIBUTION)}
+    )
+
+
+def is_settled(name: str) -> bool:
+    """Whether nothing need be asked of a module: it is our own, Python's or NumPy's."""
+    top = _top(name)
+    return top in _own() or top in sys.stdlib_module_names - {"__main__"} or top == "numpy"
+
+
+# -- what a module imports ------------------------------------------------------------------------
+
+
+def _reached(roots: set[str]) -> Iterator[Stamp]:
+    """The files of modules, and of all that they import."""
+    todo, seen, places = sorted(roots), set(), set()
+    while todo:
+        name = todo.pop()
+        if name in seen or is_settled(name):
+            continue
+        seen.add(name)
+        spec = _spec(name)
+        file = _file(spec)
+        if file is None:
+            continue
+        yield _stamp(file)
+        todo += [name.rpartition(".")[0]] if "." in name else []
+        place = _library(file)
+        if place is not None and place not in places:
+            places.add(place)
+            yield from _distributions(place)
+        if place is None or name in roots:
+            todo += _imports(name, file, spec)
+
+
+def _spec(name: str) -> Any:
+    """Where a module is from, found without importing it."""
+    module = sys.modules.get(name)
+    if module is not None:
+        return getattr(module, "__spec__", None) or module
+    parent, _, _ = name.rpartition(".")
+    try:
+        if not parent:
+            return find_spec(name) if name else None
+        places = getattr(_spec(parent), "submodule_search_locations", None)
+        return PathFinder.find_spec(name, places) if places else None
+    except (ImportError, ValueError, AttributeError):
+        return None
+
+
+def _file(spec: Any) -> str | None:
+    file = getattr(spec, "origin" if isinstance(spec, ModuleSpec) else "__file__", None)
+    return os.path.abspath(file) if isinstance(file, str) and os.path.isfile(file) else None
+
+
+def _library(file: str) -> str | None:
+    """The folder of installed distributions that a file lies in."""
+    parts = file.split(os.sep)
+    for k, part in enumerate(parts):
+        if part in _LIBRARIES:
+            return os.sep.join(parts[: k + 1])
+    return None
+
+
+def _distributions(place: str) -> Iterator[Stamp]:
+    for name in os.listdir(place):
+        if name.endswith((".dist-info", ".egg-info")):
+            yield _stamp(os.path.join(place, name))
+
+
+def _imports(name: str, file: str, spec: Any) -> list[str]:
+    """The modules that a file may import."""
+    if not file.endswith((".py", ".pyw")):
+        return []
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        text = opened.read()
+    inside = getattr(spec, "submodule_search_locations", None) is not None
+    package = name if inside else name.rpartition(".")[0]
+    found: list[str] = []
+    for source, names, plain in _IMPORT.findall(text):
+        words = [
+            part.split()[0] for part in (names or plain).strip("()").split(",") if part.split()
+        ]
+        if not source:
+            found += words
+            continue
+        level = len(source) - len(source.lstrip("."))
+        parents = package.split(".")
+        base = parents[: len(parents) - level + 1] if level else []
+        whole = ".".join([*base, *filter(None, source.lstrip(".").split("."))])
+        found += [whole, *(f"{whole}.{word}" for word in words)]
+    return [name for name in found if name]

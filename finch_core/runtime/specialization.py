@@ -1,0 +1,332 @@
+"""A kernel for one tuple of signatures: compiled, as a draft at first, and called."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import FormatError, IndexOverflow, LifecycleError
+from finch_core.interface.abi import (
+    CONTROL_WORDS,
+    DONE,
+    FAILED,
+    GUARD,
+    INTERRUPTED,
+    MOVED,
+    CompleteKernel,
+)
+from finch_core.interface.level import Format
+from finch_core.interface.signatures import Signature, TensorSignature
+from finch_core.ir.assembly import OUT_OF_MEMORY
+from finch_core.ir.program import Declare, Program, Update
+from finch_core.locks import Lock
+from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
+from finch_core.runtime.pipeline import Lowered, local_records
+from finch_core.runtime.storage import TensorStorage
+
+MOST_CALLS = 64
+"""Calls that a kernel remembers."""
+
+DRAFT_CALLS = 1000
+"""Calls on little data after which a draft is compiled as well as others."""
+
+
+def drafts() -> bool:
+    """Whether drafts are made: not where ``FINCH_DRAFTS`` is 0."""
+    return os.environ.get("FINCH_DRAFTS", "1") not in ("", "0")
+
+
+Caller = Callable[..., Any]
+Call = tuple[Caller, list[Any], tuple[int, ...]]
+"""All that a call needs to know of tensors and arrays in some state of their buffers: what runs on
+them, the addresses of their records, and which of them are arrays that are written."""
+
+Workspace = tuple[tuple[TensorStorage, ...], list[int]]
+"""The locals of a call, and the addresses of their records."""
+
+
+class Entry:
+    """A kernel for one tuple of signatures: compiled, and how to call it.
+
+    A ``draft`` is compiled sooner and runs slower. It is run on little data alone, and so often:
+    then it is compiled as other kernels are.
+    """
+
+    def __init__(
+        self, lowered: Lowered, make: Callable[[Format], TensorStorage], draft: bool
+    ) -> None:
+        self.lowered = lowered
+        self._make = make
+        self.calls = 0
+        program = lowered.program
+        self._compiled: CompleteKernel = lowered.compile(draft=draft)
+        self._is_draft = lowered.is_draft
+        self._local_records = local_records(program)
+        self._pool: list[Workspace] = []
+        self._checked: deque[list[Any]] = deque(maxlen=4)
+        self._entered: dict[tuple[Any, ...], Call] = {}
+        self._threads = threading.local()
+        self._lock = Lock()
+        names = (*program.params, *program.free)
+        self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
+        outputs = written(program)
+        self._outputs = tuple(k for k, name in enumerate(names) if name in outputs)
+        self.arrays = tuple(k for k in self._outputs if _is_array(lowered.signatures[k]))
+        self._declared = _declared(program)
+        self._names = names
+        self._results = _result_plan(program)
+        # workspaces are kept for the next call, unless they are given away
+        self._keeps_locals = bool(self._local_records) and all(kind for kind, _ in self._results)
+        self._single = program.single
+        self.call = self._caller()
+
+    def run(
+        self,
+        values: Sequence[Any],
+        given: Sequence[Any],
+        calls: dict[tuple[Any, ...], Call] | None = None,
+    ) -> Any:
+        """Run on arguments that have these signatures; ``given`` is what results are taken from.
+
+        A call of tensors and arrays alone that comes a second time is entered into ``calls``.
+        """
+        if self._is_draft and not are_small(values):
+            self._finish()
+        memory = [value._memory for value in values]
+        if memory not in self._checked:
+            self._check_memory(values, memory)
+        elif calls is not None and self._simple:
+            self._enter(calls, values, given)
+        if self._simple:
+            words = [value.address for value in values]
+        else:
+            words = [word for value in values for word in value.words()]
+        try:
+            return self.call(words, given, values)
+        except OverflowError:
+            self._refuse_wide(values)
+            raise
+
+    def _refuse_wide(self, values: Sequence[Any]) -> None:
+        """Raise ``FormatError`` if one of the arguments is an integer of more than 64 bits."""
+        for name, value in zip(self._names, values, strict=True):
+            if value.__class__ is Number and not value.fits:
+                raise FormatError(
+                    f"{name} is {value.value}, which does not fit in int64",
+                    span=self.lowered.program.spans.get(name),
+                    hint="pass a float, or np.uint64(n) up to 2**64 - 1",
+                ) from None
+
+    def _finish(self) -> None:
+        """Put the kernel in the place of its draft; calls that run meanwhile end in the draft."""
+        with self._lock:
+            if self._is_draft:
+                self._compiled = self.lowered.compile()
+                self._is_draft = False
+                self.call = self._caller()
+                self._entered.clear()
+
+    def _drafted(self, call: Caller) -> Caller:
+        """``call``, as often as a draft is run."""
+
+        def drafted(
+            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
+        ) -> Any:
+            if self.calls < DRAFT_CALLS:
+                return call(words, given, values)
+            self._finish()
+            return self.call(words, given, values)
+
+        return drafted
+
+    def _enter(
+        self, calls: dict[tuple[Any, ...], Call], values: Sequence[Any], given: Sequence[Any]
+    ) -> None:
+        if len(calls) >= MOST_CALLS:
+            calls.clear()
+        arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
+        self._entered = calls
+        words = [value.address for value in values]
+        calls[tuple([value._state for value in values])] = self.call, words, arrays
+
+    def _caller(self) -> Caller:
+        """What runs on records and numbers that have been checked; ``given`` are the arguments.
+
+        All that is known before is in variables of this function: what a call looks up costs as
+        much as what a small kernel does.
+        """
+        compiled = self._compiled  # held, for a call may outlast a draft's place here
+        function: Any = compiled.function
+        threads, pool = self._threads, self._pool
+        has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
+        kind, place = self._results[0] if self._single and self._results else (False, 0)
+
+        def call(
+            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
+        ) -> Any:
+            self.calls += 1
+            try:
+                control = threads.address
+            except AttributeError:
+                control = self._control()
+            locals_: tuple[TensorStorage, ...] = ()
+            try:
+                if has_locals:
+                    try:
+                        workspace = pool.pop()
+                    except IndexError:
+                        workspace = self._made_workspace()
+                    locals_, addresses = workspace
+                    code = function(control, *words, *addresses)
+                else:
+                    code = function(control, *words)
+            except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
+                raise
+            except BaseException:  # what handlers of signals raise comes when the kernel ends, too
+                self._leave(compiled, values or [as_tensor(value) for value in given])
+                raise
+            if code != DONE:
+                given_ = values or [as_tensor(value) for value in given]
+                self._settle(code, compiled, given_, locals_)
+            if keeps_locals:
+                pool.append(workspace)
+            return given[place] if kind else self._gather(given, locals_)
+
+        return self._drafted(call) if self._is_draft else call
+
+    def _gather(self, given: Sequence[Any], locals_: Any) -> Any:
+        if not self._results:
+            return None
+        found = tuple(given[k] if kind else locals_[k] for kind, k in self._results)
+        return found[0] if self._single else found
+
+    def _control(self) -> int:
+        block = np.zeros(CONTROL_WORDS, np.int64)
+        block[GUARD] = self._compiled.guard()
+        self._threads.block, self._threads.address = block, block.ctypes.data
+        address: int = self._threads.address
+        return address
+
+    # -- memory -------------------------------------------------------------------------
+
+    def may_write(self, args: Sequence[Any]) -> bool:
+        """Whether none of the arrays that are written is read-only."""
+        return all(is_writeable(args[k]) for k in self.arrays)
+
+    def _check_memory(self, values: Sequence[Any], memory: list[Any]) -> None:
+        """Refuse an output that shares memory with anything else."""
+        for k in self._outputs:
+            for other, value in enumerate(values):
+                if other == k or not _shared(values[k], value):
+                    continue
+                raise LifecycleError(
+                    f"{self._names[k]} is written, and shares memory with {self._names[other]}",
+                    span=self.lowered.program.spans.get(self._names[k]),
+                    hint="pass a copy, A.copy()",
+                )
+        self._checked.append(memory)
+
+    def _made_workspace(self) -> Workspace:
+        """Locals for a call while those of calls that are over are in use."""
+        made = tuple(
+            self._make(loc.format) for loc in self._local_records
+        )  # declared with its shape
+        return made, [tensor.address for tensor in made]
+
+    def _leave(self, compiled: Any, values: Sequence[Any]) -> None:
+        """Make the outputs of a call valid that was left in its midst."""
+        for k in self._outputs:
+            values[k]._adopt_moved(compiled)
+        self._checked.clear()
+        self._reset(values, True)
+
+    def _settle(
+        self, code: int, compiled: Any, values: Sequence[Any], locals_: tuple[TensorStorage, ...]
+    ) -> None:
+        """What a kernel that did more than return leaves to do."""
+        if code == INTERRUPTED:
+            self._leave(compiled, values)
+            raise compiled.interruption()
+        failed = code >= FAILED
+        moved = code == MOVED or (failed and int(self._threads.block[3]) != 0)
+        if moved:
+            for k in self._outputs:
+                values[k]._adopt_moved(compiled)
+            for local in locals_:
+                local._adopt_moved(compiled, keep=self._keeps_locals)
+            self._checked.clear()
+        if failed:
+            numbers = [int(v) for v in self._threads.block[:3]]
+            site = self.lowered.kernel.sites[code - FAILED]
+            if not site.early:
+                self._reset(values, code - FAILED == OUT_OF_MEMORY)
+            raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
+
+    def _reset(self, values: Sequence[Any], memory: bool) -> None:
+        """Leave the outputs valid after a failure: those that were declared are empty, as are those
+        whose structure was left half changed. An array keeps what was written to it."""
+        from finch_core.runtime.validation import is_valid
+
+        for k in self._outputs:
+            signature = self.lowered.signatures[k]
+            while not isinstance(signature, TensorSignature):
+                signature = signature.inner  # type: ignore[attr-defined]
+            if signature.fixed:
+                continue
+            levels = signature.format.levels()
+            cut = memory and any(level.fields for level in levels if not level.is_leaf)
+            if self._names[k] in self._declared or cut or not is_valid(values[k]):
+                _empty(values[k])
+
+
+def _is_array(signature: Signature) -> bool:
+    return isinstance(signature, TensorSignature) and signature.fixed
+
+
+def _empty(value: Any) -> None:
+    """Make an output empty: of the shape that it has, if there is memory for it and its indices are
+    wide enough."""
+    try:
+        value.fill(value.shape)
+    except (MemoryError, IndexOverflow):
+        value.fill((0,) * value.ndim)
+
+
+def _shared(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    return any(
+        start < other_stop and other_start < stop
+        for start, stop in a._memory
+        for other_start, other_stop in b._memory
+    )
+
+
+def written(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program writes."""
+    found = set()
+    for part in program.body.walk():
+        if isinstance(part, Update):
+            found.add(part.target.tensor)
+        elif isinstance(part, Declare):
+            found.add(part.tensor)
+    return frozenset(found)
+
+
+def _declared(program: Program) -> frozenset[str]:
+    return frozenset(p.tensor for p in program.body.walk() if isinstance(p, Declare))
+
+
+def _result_plan(program: Program) -> tuple[tuple[bool, int], ...]:
+    """For each result: whether it is an argument, and which."""
+    names = (*program.params, *program.free)
+    records = [local.name for local in local_records(program)]
+    return tuple(
+        (True, names.index(name)) if name in names else (False, records.index(name))
+        for name in program.results
+    )

@@ -1,0 +1,267 @@
+"""What a tensor stores: its record, which kernels read and write, and the arrays of its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from _cffi_backend import FFI
+
+from finch_core.interface.layout import Layout, Part, layout, sizes_of
+from finch_core.interface.level import Format
+from finch_core.interface.signatures import TensorSignature, tensor_signature
+
+_ffi = FFI()
+_ADDRESS = _ffi.typeof("uintptr_t")
+
+
+class TensorStorage:
+    """A format, a shape and buffers, without conversions: what calls of kernels need of a tensor.
+
+    Kernels find it through its *record* (see ``abi``), which Python and compiled code share:
+    dimensions and scalars are read from it.
+    """
+
+    __slots__ = (
+        "__weakref__", "_arrays", "_layout", "_memory", "_record", "_state", "address", "format",
+        "signature",
+    )  # fmt: skip
+    format: Format
+    signature: TensorSignature
+    address: int
+    _layout: Layout
+    _record: np.ndarray[Any, np.dtype[np.uint64]]
+    _arrays: list[np.ndarray[Any, Any]]
+    _memory: tuple[tuple[int, int], ...]
+    _state: object
+    """Another one whenever the buffers move: what is known of a state stays true of it."""
+
+    # -- making -------------------------------------------------------------------------
+
+    def _setup(self, format: Format) -> None:
+        """Be of a format, without buffers and of no size."""
+        made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
+        self.format, self.signature, self._layout = format, made.signature, made.layout
+        self._record = made.record.copy()
+        self.address = address_of(self._record)
+        self._arrays = list(made.arrays)
+        self._memory, self._state = (), object()
+
+    @classmethod
+    def _bare(cls, format: Format) -> Self:
+        """A tensor whose buffers are still to be set."""
+        self = cls.__new__(cls)
+        self._setup(format)
+        return self
+
+    # -- what it is ---------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        return self._layout.ndim
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self._record[: self._layout.ndim].tolist())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the values."""
+        return self.format.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of whatever is not stored."""
+        return self.format.fill_value
+
+    @property
+    def nstored(self) -> int:
+        """The number of leaf values that are stored."""
+        stored, shape = 1, (*self.shape, 0)
+        for k, (level, positions, _, below) in enumerate(self._levels()):
+            if level.is_leaf:
+                break
+            if level.stores_fill:
+                stored = stored * below // max(positions, 1)
+            else:
+                stored = level.entries(positions, shape[k], self._fields(k), below)
+        return stored
+
+    @property
+    def buffers(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The parts in use of all buffers, as views, by ``"<depth>_<name>"``."""
+        result = {}
+        for k, (_, _, sizes, _) in enumerate(self._levels()):
+            for name, size in sizes.items():
+                part = self._layout.part(k, name)
+                result[f"{k}_{name}"] = self._arrays[part.number][:size]
+        return result
+
+    def _levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
+        """Each level with its number of positions, its buffers' sizes and its child's positions."""
+        positions, dims = 1, iter(self.shape)
+        for k, level in enumerate(self._layout.levels):
+            shape = 0 if level.is_leaf else next(dims)
+            sizes, below = sizes_of(level, positions, shape, self._fields(k))
+            yield level, positions, sizes, below
+            positions = below
+
+    def _fields(self, k: int) -> Mapping[str, Any]:
+        """The arrays (whole) and scalars of level ``k``, by name."""
+        return _Fields(self, k)
+
+    def words(self) -> tuple[int]:
+        """How a kernel is given this tensor: the address of its record."""
+        return (self.address,)
+
+    # -- the record ---------------------------------------------------------------------
+
+    def _scalar(self, part: Part) -> Any:
+        if part.field.dtype.itemsize == 8:
+            return self._record.view(part.field.dtype)[part.offset]
+        raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
+        return raw.view(part.field.dtype)[0]
+
+    def _set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
+        """Take over a shape, and the scalars and new buffers of each level."""
+        words, spans, rest = list(shape), [], []
+        for part in self._layout.scalars:
+            value = fields[part.level][part.field.name]
+            plain = type(value) is int and value >= 0 and part.field.dtype.kind in "iu"
+            words += [value] if plain else [0] * part.words
+            if not plain:
+                rest.append((part, value))
+        for part in self._layout.buffers:
+            array = fields[part.level][part.field.name]
+            self._arrays[part.number] = array
+            start, size = address_of(array), array.size
+            words += (start, size)
+            if size:
+                spans.append((start, start + array.nbytes))
+        if self._layout.sizeless is not None:
+            words.append(0)
+        if words:
+            self._record[:] = words
+        for part, value in rest:
+            self._set_scalar(part, value)
+        self._remember(spans)
+
+    def _mark_sizeless(self, sizeless: bool) -> None:
+        """Note whether this has no size because it was made without a shape."""
+        if self._layout.sizeless is not None:
+            self._record[self._layout.sizeless] = sizeless
+
+    @property
+    def _sizeless(self) -> bool:
+        place = self._layout.sizeless
+        return place is not None and bool(self._record[place])
+
+    def _set_scalar(self, part: Part, value: Any) -> None:
+        raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
+        raw.view(part.field.dtype)[0] = value
+
+    def _set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
+        self._arrays[part.number] = array
+        self._record[part.offset] = address_of(array)
+        self._record[part.offset + 1] = array.size
+
+    def _note_memory(self) -> None:
+        """Remember where the buffers are (the record where there are none), to notice memory that
+        is shared."""
+        spans = []
+        for part in self._layout.buffers:
+            if size := self._arrays[part.number].nbytes:
+                start = int(self._record[part.offset])
+                spans.append((start, start + size))
+        self._remember(spans)
+
+    def _note_readonly(self) -> None:
+        """Have kernels refuse to write this where a buffer is read-only."""
+        if any(array.size and not array.flags.writeable for array in self._arrays):
+            self.signature = tensor_signature(self.format, self.signature.fixed, readonly=True)
+
+    def _leave_readonly(self) -> None:
+        """Take buffers of one's own, with nothing in them, for those that are read-only."""
+        self.signature = tensor_signature(self.format, self.signature.fixed)
+        for part in self._layout.buffers:
+            self._set_array(part, np.empty(0, part.field.dtype))
+        self._note_memory()
+
+    def _remember(self, spans: list[tuple[int, int]]) -> None:
+        self._memory = tuple(spans) or ((self.address, self.address + self._record.nbytes),)
+        self._state = object()
+
+    def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+        """Take over the buffers that a kernel has reallocated; what means nothing outside of it
+        only to ``keep`` it for the next call."""
+        if not self._arrays:  # the memory is another's, and stays where it is
+            return
+        for part in self._layout.buffers:
+            address = int(self._record[part.offset])
+            if address != address_of(self._arrays[part.number]):
+                dtype = part.field.dtype
+                size = int(self._record[part.offset + 1])
+                memory = kernel.adopt(address, size * dtype.itemsize)
+                self._arrays[part.number] = np.frombuffer(memory, dtype, size)
+        if not keep:
+            self._drop_scratch()
+        self._note_memory()
+
+    def _drop_scratch(self) -> None:
+        """Give back the memory of what means nothing outside of a kernel."""
+        for part in (*self._layout.scalars, *self._layout.buffers):
+            if part.field.scratch and part.field.is_buffer:
+                self._set_array(part, np.empty(0, part.field.dtype))
+            elif part.field.scratch:
+                self._set_scalar(part, part.field.init)
+
+
+class _Unset:
+    """What all tensors of a format begin as."""
+
+    __slots__ = ("arrays", "layout", "record", "signature")
+
+    def __init__(self, format: Format) -> None:
+        self.signature, self.layout = tensor_signature(format), layout(format)
+        self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
+        model = TensorStorage.__new__(TensorStorage)
+        model._layout, model._arrays = self.layout, list(self.arrays)
+        model._record = self.record = np.zeros(self.layout.words, np.uint64)
+        for part in self.layout.buffers:
+            model._set_array(part, self.arrays[part.number])
+        for part in self.layout.scalars:
+            model._set_scalar(part, part.field.init)
+
+
+_UNSET: dict[Format, _Unset] = {}
+
+
+class _Fields(Mapping[str, Any]):
+    """What a level of a tensor stores, by name; looked up when it is asked for."""
+
+    __slots__ = ("_parts", "_tensor")
+
+    def __init__(self, tensor: TensorStorage, k: int) -> None:
+        self._tensor, self._parts = tensor, tensor._layout.fields[k]
+
+    def __getitem__(self, name: str) -> Any:
+        part = self._parts[name]
+        if part.field.is_buffer:
+            return self._tensor._arrays[part.number]
+        return self._tensor._scalar(part)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """Where an array's memory begins."""
+    try:
+        address: int = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(array)))
+    except (ValueError, BufferError):  # it is not contiguous, or of a dtype that buffers lack
+        address = array.__array_interface__["data"][0]
+    return address

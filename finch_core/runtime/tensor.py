@@ -1,0 +1,241 @@
+"""Tensors: a format, a shape, and the buffers of its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import (
+    DimensionMismatch,
+    FinchError,
+    FormatError,
+    IndexOverflow,
+    OutOfBounds,
+    OutOfMemory,
+    count,
+)
+from finch_core.interface.abi import MOST_INDICES
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.runtime.storage import TensorStorage
+
+
+class Tensor(TensorStorage):
+    """A tensor of some format.
+
+    ``Tensor(fmt)`` is empty with every dimension 0, ``Tensor(fmt, shape)`` holds the fill value
+    throughout, ``Tensor(fmt, data)`` converts a NumPy array, a SciPy sparse array, another tensor
+    or nested lists.
+    """
+
+    __slots__ = ()
+    __finch_local__ = True
+    __array_priority__ = 1000
+
+    def __init__(self, format: Format, data: Any = None, /) -> None:
+        if isinstance(format, type) and issubclass(format, Format):
+            format = format()
+        if not isinstance(format, Format):
+            raise FormatError(
+                f"the first argument of Tensor is a level format, not {type(format).__name__}",
+                hint="Tensor(Dense(SparseList(Element(0.0))), data), or asarray(data)",
+            )
+        self._setup(format)
+        if data is None:
+            self._empty((0,) * self._layout.ndim)
+            self._mark_sizeless(True)
+        elif _is_shape(data):
+            self._empty(checked_shape(data, self._layout.ndim))
+        else:
+            from finch_core.runtime.convert import convert_into
+
+            convert_into(self, data)
+
+    @classmethod
+    def from_buffers(
+        cls, format: Format, shape: tuple[int, ...], buffers: Mapping[str, Any]
+    ) -> Tensor:
+        """A tensor over existing arrays, which are checked and used without a copy.
+
+        ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's
+        name; or the name alone where only one level has it) to one-dimensional contiguous arrays of
+        the field's dtype; what a kernel alone can know, of memory beyond them, is not taken.
+        Over arrays that are read-only the tensor may be read, and not written. Raises
+        ``FormatError`` naming the buffer and the position at fault.
+        """
+        from finch_core.runtime.validation import take_buffers, validate
+
+        self = cls._bare(format)
+        shape = checked_shape(shape, format.ndim)
+        taken = take_buffers(self._layout, dict(buffers))
+        self._record[: len(shape)] = shape
+        for part in self._layout.scalars:
+            key = (part.level, part.field.name)
+            if key in taken:
+                self._set_scalar(part, taken[key])
+        for part in self._layout.buffers:
+            empty = np.empty(0, part.field.dtype)
+            self._set_array(part, taken.get((part.level, part.field.name), empty))
+        self._note_memory()
+        self._note_readonly()
+        validate(self)
+        return self
+
+    def fill(self, shape: tuple[int, ...]) -> None:
+        """Make this hold the fill value throughout, with the given shape, in fresh buffers."""
+        self._empty(checked_shape(shape, self.ndim))
+        self._mark_sizeless(False)
+
+    def _empty(self, shape: tuple[int, ...]) -> None:
+        from finch_core.runtime.convert import empty_into
+
+        if self.signature.readonly:
+            self._leave_readonly()
+        try:
+            empty_into(self, shape)
+        except FinchError:
+            raise
+        except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
+            raise OutOfMemory(f"there is no memory for a tensor of shape {shape}") from error
+
+    @property
+    def value(self) -> Any:
+        """The value of a 0-dimensional tensor, as a Python scalar (a tuple of them for tuples)."""
+        if self.ndim:
+            raise DimensionMismatch(
+                f"a tensor with {self.ndim} dimensions has no single value",
+                hint="A[i, j] reads one element",
+            )
+        place = self._layout
+        if not place.buffers and len(place.scalars) == 1:
+            return self._scalar(place.scalars[0]).item()
+        return self[()].item()
+
+    # -- conversions --------------------------------------------------------------------
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A dense array of the same values (new memory, except where it is stored like that)."""
+        from finch_core.runtime.convert import to_numpy
+
+        return to_numpy(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.to_numpy()
+        fresh = not any(np.may_share_memory(array, mine) for mine in self._arrays)
+        cast = dtype is not None and array.dtype != dtype
+        if copy is False and (fresh or cast):
+            raise ValueError("a dense array of this tensor cannot be made without a copy")
+        if cast:
+            return array.astype(dtype)
+        return array.copy() if copy and not fresh else array
+
+    def to_scipy(self) -> Any:
+        """A SciPy sparse array: CSR for matrices (sharing memory where this is stored so), else
+        COO. Stored zeros are kept as ``to`` keeps them."""
+        return hub().conversion("scipy").give(self)
+
+    def to(self, format: Format) -> Tensor:
+        """This tensor in another format.
+
+        What is stored is stored there, fills too; only those of levels that store stretches of
+        indices (``Dense``, ``RunList``, ``SparseBand``) are left out where ``format`` can do so.
+        """
+        return Tensor(format, self)
+
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.format, self._record, self._arrays)
+
+    def copy(self) -> Tensor:
+        """A tensor of the same format with memory of its own."""
+        other = Tensor._bare(self.format)
+        other._record[:] = self._record
+        for part in other._layout.buffers:
+            other._set_array(part, self._arrays[part.number].copy())
+        other._note_memory()
+        return other
+
+    def __getitem__(self, index: Any) -> Any:
+        """One element, by one integer a dimension; negative ones count from the end."""
+        from finch_core.runtime.convert import element
+
+        return element(self, checked_index(index, self.shape))
+
+    def __repr__(self) -> str:
+        from finch_core.runtime.describe import describe
+
+        return describe(self)
+
+
+def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
+    """A tensor that was pickled: with a record of its own, that has its own addresses."""
+    tensor = Tensor._bare(format)
+    tensor._record[:] = record
+    for part in tensor._layout.buffers:
+        tensor._set_array(part, arrays[part.number])
+    tensor._note_memory()
+    tensor._note_readonly()
+    return tensor
+
+
+def _is_shape(data: Any) -> bool:
+    """Whether ``data`` is meant as a shape: a tuple of integers. (Data are nested lists.)"""
+    return isinstance(data, tuple) and all(map(_is_whole, data))
+
+
+def _is_whole(n: Any) -> bool:
+    return type(n) is int or (isinstance(n, (int, np.integer)) and not isinstance(n, bool))
+
+
+def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
+    """``shape`` as a tuple of ``ndim`` non-negative ints. Raises ``FormatError`` for what is no
+    integer, ``IndexOverflow`` for more than ``MOST_INDICES``, else ``DimensionMismatch``."""
+    for n in shape:
+        if not _is_whole(n):
+            raise FormatError(f"a dimension is an integer, not {type(n).__name__} {n!r}")
+    taken = tuple([int(n) for n in shape])
+    if len(taken) != ndim:
+        raise DimensionMismatch(
+            f"a shape of {count(len(taken), 'dimension')} for a format of {ndim}",
+            hint="nest one level a dimension, ending in a leaf",
+        )
+    if taken and min(taken) < 0:
+        raise DimensionMismatch(f"a dimension cannot be negative: {taken}")
+    if taken and max(taken) > MOST_INDICES:
+        raise IndexOverflow(
+            f"a dimension of {max(taken)} is too long: a tensor has at most {MOST_INDICES} indices",
+            hint="split the dimension in two",
+        )
+    return taken
+
+
+def checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """``index`` as a tuple of indices within ``shape``."""
+    indices = index if isinstance(index, tuple) else (index,)
+    if len(indices) != len(shape):
+        raise DimensionMismatch(
+            f"{count(len(indices), 'index', 'indices')} for a tensor of "
+            f"{count(len(shape), 'dimension')}",
+            hint="element access takes one integer a dimension",
+        )
+    result = []
+    for k, (i, n) in enumerate(zip(indices, shape, strict=True)):
+        if not isinstance(i, (int, np.integer)) or isinstance(i, bool):
+            raise FormatError(
+                f"element access takes integers, not {type(i).__name__}",
+                hint="to_numpy() gives an array that can be sliced",
+            )
+        if not -n <= i < n:
+            raise OutOfBounds(
+                f"index {i} is out of bounds for dimension {k} of size {n}",
+                hint="from 0 up to the size, or from -1 down to minus the size",
+            )
+        result.append(int(i) % n)
+    return tuple(result)

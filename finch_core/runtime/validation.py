@@ -1,0 +1,264 @@
+"""Checks of buffers that come from outside: what is malformed is named, with its position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from finch_core.errors import FormatError, IndexOverflow, quote
+from finch_core.interface.layout import Layout, Part, sizes_of
+from finch_core.ir.operators import exact_value
+from finch_core.runtime.arguments import UNMASK
+
+if TYPE_CHECKING:
+    from finch_core.runtime.storage import TensorStorage
+
+
+def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str], Any]:
+    """The given arrays and scalars by level and field name; each must be there, and no other."""
+    taken = {}
+    names = [part.field.name for part in (*layout.buffers, *layout.scalars)]
+    for part in (*layout.buffers, *layout.scalars):
+        name = part.field.name
+        key = f"{part.level}_{name}"
+        if key not in given and names.count(name) == 1:
+            key = name
+        if key not in given:
+            if not part.field.is_buffer or part.field.scratch:
+                continue
+            raise FormatError(
+                f"the buffer {part.level}_{name} ({part.field.role}) is missing",
+                hint=f"the format has {quote(f'{p.level}_{p.field.name}' for p in layout.buffers)}",
+            )
+        value = given.pop(key)
+        if part.field.scratch or part.field.private:
+            continue
+        take = _array if part.field.is_buffer else _scalar
+        taken[part.level, name] = take(key, part, value)
+    if given:
+        raise FormatError(
+            f"the format has no buffers {quote(given)}",
+            hint="it has "
+            + ", ".join(f"{p.level}_{p.field.name}" for p in layout.buffers if not p.field.scratch),
+        )
+    return taken
+
+
+def _array(key: str, part: Part, value: Any) -> np.ndarray[Any, Any]:
+    wanted = part.field.dtype
+    if not isinstance(value, np.ndarray):
+        raise FormatError(f"the buffer {key} is a {type(value).__name__}, not a NumPy array")
+    if isinstance(value, np.ma.MaskedArray):
+        raise FormatError(f"the buffer {key} is masked, and its mask would be lost", hint=UNMASK)
+    if value.dtype != wanted:
+        raise FormatError(
+            f"the buffer {key} has dtype {value.dtype}, and the format wants {wanted}",
+            hint="give the format the array's dtype, or the array the format's",
+        )
+    if value.ndim != 1 or not value.flags.c_contiguous or not value.flags.aligned:
+        raise FormatError(
+            f"the buffer {key} is not a contiguous, aligned array of one dimension",
+            hint="np.require(array, requirements=('C', 'A')) makes one",
+        )
+    return value
+
+
+def _scalar(key: str, part: Part, value: Any) -> Any:
+    wanted = part.field.dtype
+    try:
+        return exact_value(value, wanted)
+    except (TypeError, ValueError):
+        shown = f"{value!r}" if np.ndim(value) == 0 else f"a {type(value).__name__}"
+        raise FormatError(
+            f"{key} is {shown}, and the format has a number of {wanted} there"
+        ) from None
+
+
+def validate(tensor: TensorStorage) -> None:
+    """Check all buffers of a tensor, level by level from the outermost."""
+    positions, dims = 1, iter(tensor.shape)
+    for k, level in enumerate(tensor.format.levels()):
+        shape = 0 if level.is_leaf else next(dims)
+        fields = tensor._fields(k)
+        try:
+            level.validate(positions, shape, fields)
+            try:
+                sizes, below = sizes_of(level, positions, shape, fields)
+            except IndexError:
+                names = quote(f.name for f in level.fields if f.is_buffer and not f.scratch)
+                raise FormatError(f"{names}: too short for {positions} fibers") from None
+            _check_lengths(sizes, fields)
+            level.validate_contents(positions, shape, fields)
+        except FormatError as error:
+            error.message = f"level {k} ({level.name}): {error.message}"
+            error.hint = error.hint or "Tensor(fmt, array) makes buffers as the format wants them"
+            raise
+        positions = below
+
+
+def is_valid(tensor: Any) -> bool:
+    """Whether the buffers of a tensor, or of the one inside a wrapper, are well formed."""
+    while not hasattr(tensor, "_fields"):
+        tensor = tensor.tensor
+    try:
+        validate(tensor)
+    except FormatError:
+        return False
+    return True
+
+
+def _check_lengths(sizes: dict[str, int], fields: Mapping[str, Any]) -> None:
+    for name, size in sizes.items():
+        if len(fields[name]) < size:
+            raise FormatError(f"{name} has {len(fields[name])} elements, and needs {size}")
+
+
+def check_pointers(name: str, pointers: np.ndarray[Any, Any], positions: int) -> None:
+    """``pointers`` must start at 0 and not decrease over ``positions + 1`` entries."""
+    if len(pointers) < positions + 1:
+        raise FormatError(f"{name} has {len(pointers)} elements, and needs {positions + 1}")
+    used = pointers[: positions + 1]
+    if used[0] != 0:
+        raise FormatError(f"{name}[0] is {used[0]}, and must be 0")
+    falls = np.flatnonzero(used[1:] < used[:-1])
+    if falls.size:
+        k = int(falls[0])
+        raise FormatError(f"{name}[{k + 1}] is {used[k + 1]}, less than {name}[{k}], {used[k]}")
+
+
+def check_indices(
+    name: str, indices: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], shape: int
+) -> None:
+    """``indices`` must be within ``shape``, and increase strictly within each fiber."""
+    stored = int(pointers[-1]) if len(pointers) else 0
+    if len(indices) < stored:
+        raise FormatError(f"{name} has {len(indices)} elements, and needs {stored}")
+    used = indices[:stored]
+    outside = np.flatnonzero((used < 0) | (used >= shape))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"{name}[{k}] is {used[k]}, and not within the dimension, {shape}")
+    flat = np.flatnonzero(used[1:] <= used[:-1]) + 1
+    wrong = flat[~np.isin(flat, pointers)]
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(f"{name}[{k}] is {used[k]}, not more than {name}[{k - 1}], {used[k - 1]}")
+
+
+def check_block_starts(
+    last: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]
+) -> None:
+    """No block of a fiber may be empty, or begin before the one before it ends."""
+    count = int(pointers[-1])
+    lengths = np.diff(offsets[: count + 1].astype(np.int64))
+    ends = last[:count].astype(np.int64)
+    before = np.concatenate([[-1], ends[:-1]])
+    before[pointers[:-1][pointers[:-1] < count]] = -1
+    wrong = np.flatnonzero((lengths < 1) | (ends - lengths < before))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(
+            f"ofs[{k + 1}] is {offsets[k + 1]}: the block that ends at idx[{k}], {ends[k]}, cannot "
+            f"have {lengths[k]} entries"
+        )
+
+
+def check_bands(
+    last: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], positions: int, shape: int
+) -> None:
+    """The band of each fiber must be within the dimension."""
+    if len(last) < positions:
+        raise FormatError(f"idx has {len(last)} elements, and needs {positions}")
+    lengths = np.diff(offsets[: positions + 1].astype(np.int64))
+    ends = last[:positions].astype(np.int64)
+    outside = np.flatnonzero((ends < 0) | (ends >= max(shape, 1)))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"idx[{k}] is {ends[k]}, and not within the dimension, {shape}")
+    wrong = np.flatnonzero(lengths > np.minimum(ends + 1, shape))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(
+            f"ofs[{k + 1}] is {offsets[k + 1]}: the band that ends at idx[{k}], {ends[k]}, cannot "
+            f"have {lengths[k]} entries"
+        )
+
+
+def check_range(
+    name: str, values: np.ndarray[Any, Any], count: int, least: int, greatest: int
+) -> None:
+    """The first ``count`` values must be there, from ``least`` to ``greatest``."""
+    if len(values) < count:
+        raise FormatError(f"{name} has {len(values)} elements, and needs {count}")
+    used = values[:count]
+    outside = np.flatnonzero((used < least) | (used > greatest))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"{name}[{k}] is {used[k]}, and not from {least} to {greatest}")
+
+
+def check_runs(
+    left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], stored: np.ndarray[Any, Any]
+) -> None:
+    """The runs that are ``stored`` must not end before they begin."""
+    wrong = np.flatnonzero(stored & (right < left))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(f"right[{k}] is {right[k]}, less than left[{k}], {left[k]}")
+
+
+def check_starts(
+    left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]
+) -> None:
+    """No run of a fiber may begin after it ends, or before the one before it has ended."""
+    count = int(pointers[-1])
+    if len(left) < count:
+        raise FormatError(f"left has {len(left)} elements, and needs {count}")
+    used, ends = left[:count].astype(np.int64), right[:count].astype(np.int64)
+    before = np.concatenate([[-1], ends[:-1]])[:count]
+    before[pointers[:-1][pointers[:-1] < count]] = -1
+    wrong = np.flatnonzero((used > ends) | (used <= before))
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(
+            f"left[{k}] is {used[k]}: a run cannot go from there to right[{k}], {ends[k]}"
+            + (f", after one that ends at {before[k]}" if before[k] >= 0 else "")
+        )
+
+
+def check_cover(right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], shape: int) -> None:
+    """The runs of each fiber must cover the dimension: they end at increasing indices, the last at
+    its end."""
+    count = int(pointers[-1])
+    if len(right) < count:
+        raise FormatError(f"right has {len(right)} elements, and needs {count}")
+    used = right[:count].astype(np.int64)
+    outside = np.flatnonzero((used < 1) | (used > shape))
+    if outside.size:
+        k = int(outside[0])
+        raise FormatError(f"right[{k}] is {used[k]}, and not from 1 to the dimension, {shape}")
+    flat = np.flatnonzero(used[1:] <= used[:-1]) + 1
+    wrong = flat[~np.isin(flat, pointers)]
+    if wrong.size:
+        k = int(wrong[0])
+        raise FormatError(f"right[{k}] is {used[k]}, not more than right[{k - 1}], {used[k - 1]}")
+    for p in np.flatnonzero(pointers[1:] == pointers[:-1])[:1] if shape else ():
+        raise FormatError(f"ptr[{p + 1}] is ptr[{p}], {pointers[p]}: fiber {p} has no runs")
+    ends = pointers[1:][pointers[1:] > pointers[:-1]].astype(np.int64) - 1
+    short = ends[used[ends] != shape]
+    if short.size:
+        k = int(short[0])
+        raise FormatError(f"right[{k}], the last of its fiber, is {used[k]}, and must be {shape}")
+
+
+def require_index(number: int, dtype: np.dtype[Any], parameter: str = "index") -> None:
+    """Raise ``IndexOverflow`` unless ``dtype``, which the format's ``parameter`` gives, holds
+    ``number``."""
+    if number > np.iinfo(dtype).max:
+        article = "an" if parameter == "index" else "a"
+        raise IndexOverflow(
+            f"{number} is too much for {article} {parameter} of {dtype}",
+            hint=f"give the level a wider {parameter} dtype, {parameter}=np.int64",
+        )

@@ -1,0 +1,258 @@
+"""What wrappers share: a tensor seen otherwise along some of its dimensions, inside a program and
+as an argument of a kernel (paper, section "Wrapperization")."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from finch_core.errors import FormatError
+from finch_core.interface.signatures import Signature, wrapped_signature
+from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, TensorLike
+from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import Access, Expr, Modified, Var
+from finch_core.ir.program import Extent
+from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.interface.level import Format, Mode
+    from finch_core.looplets import Looplet
+
+
+@frozen
+class Wrapped(TensorLike):
+    """``inner``, changed along the dimensions whose entry in ``parts`` is not None."""
+
+    inner: TensorLike
+    parts: tuple[Any, ...]
+
+    verb: ClassVar[str] = ""
+    unchanged: ClassVar[str] = "None"
+    """The function that makes it and what stands for no change, for the text of a program."""
+
+    def __str__(self) -> str:
+        parts = ", ".join(self.unchanged if p is None else _shown(p) for p in self.parts)
+        return f"{self.verb}({self.inner}, ({parts}{',' * (len(self.parts) == 1)}))"
+
+    @property
+    def ndim(self) -> int:
+        return self.inner.ndim
+
+    @property
+    def dtype(self) -> Type:
+        return self.inner.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.inner.fill_value
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.inner.root
+
+    @property
+    def whole(self) -> bool:
+        return self.inner.whole
+
+    def level_of(self, dim: int) -> Format | None:
+        return self.inner.level_of(dim)
+
+    def protocol_of(self, dim: int) -> str:
+        return self.inner.protocol_of(dim)
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        pairs = zip(self.inner.dims, self.parts, strict=True)
+        return tuple(e if e is None or p is None else self.extent(e, p) for e, p in pairs)
+
+    def filled_beyond(self) -> TensorLike | None:
+        inner = self.inner.filled_beyond()
+        return None if inner is None else attrs.evolve(self, inner=inner)
+
+    def extent(self, extent: Extent, part: Any) -> Extent | None:
+        """What ``part`` makes of a dimension."""
+        return extent
+
+    def outermost(self, looplet: Looplet, part: Any) -> Looplet:
+        """What ``part`` makes of the looplet over the outermost dimension."""
+        return looplet
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        from finch_core.looplets.transform import Transform
+
+        looplet = self.inner.unfurl(ctx, mode, protocol)
+        if any(part is not None for part in self.parts[1:]):
+            looplet = Transform(self.around).looplet(looplet)
+        return looplet if self.parts[0] is None else self.outermost(looplet, self.parts[0])
+
+    def around(self, sub: TensorLike) -> TensorLike:
+        """The same around a subtensor."""
+        if isinstance(sub, (Constant, Discard)) or all(part is None for part in self.parts[1:]):
+            return sub
+        return attrs.evolve(self, inner=sub, parts=self.parts[1:])
+
+    @classmethod
+    def along(cls, node: Access, k: int, part: Any, index: Expr) -> Access:
+        """``node`` with its tensor changed along dimension ``k``, and ``index`` there."""
+        tensor, rest = node.tensor, (None,) * (node.tensor.ndim - k - 1)
+        parts = (*(None,) * k, part, *rest)
+        if isinstance(tensor, cls) and tensor.parts[k] is None:
+            parts = (*tensor.parts[:k], part, *tensor.parts[k + 1 :])
+            tensor = tensor.inner
+        indices = (*node.indices[:k], index, *node.indices[k + 1 :])
+        return attrs.evolve(node, tensor=cls(tensor, parts), indices=indices)
+
+
+def whole(value: Any, what: str) -> int:
+    """``value`` as an integer of 64 bits; ``FormatError`` that says ``what`` it is otherwise."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        shown = f"{type(value).__name__} {value!r}"
+        raise FormatError(f"{what} is an integer, not {shown}") from None
+    if not -(2**63) <= number < 2**63:
+        raise FormatError(f"{what} of {number} is too large: integers have 64 bits")
+    return number
+
+
+def _shown(part: Any) -> str:
+    from finch_core.ir.program_text import expression_text
+
+    return expression_text(part) if isinstance(part, Expr) else str(part)
+
+
+@frozen
+class Seen(TensorLike):
+    """An argument that is a wrapper around ``inner``: wrapperization writes it as index expressions
+    of ``inner``, so that wrappers nest in any order."""
+
+    inner: TensorLike
+    kind: type
+    params: Any
+    ndim: int
+
+    @property
+    def dtype(self) -> Type:
+        return self.inner.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.inner.fill_value
+
+    @property
+    def root(self) -> BoundTensor | None:
+        return self.inner.root
+
+    @property
+    def whole(self) -> bool:
+        return self.inner.whole
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return (None,) * self.ndim
+
+
+def seen(node: Access, kind: type) -> Seen | None:
+    """The tensor of an access if it is an argument that a wrapper of this kind made."""
+    tensor = node.tensor
+    return tensor if isinstance(tensor, Seen) and tensor.kind is kind else None
+
+
+def plus(index: Expr, shift: Expr) -> Expr:
+    """``index + shift``, with the modifiers of the index outermost."""
+    if isinstance(index, Modified):
+        return Modified(index.modifier, plus(index.index, shift))
+    if isinstance(shift, Modified):
+        return Modified(shift.modifier, plus(index, shift.index))
+    return index + shift
+
+
+def mapped(index: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """``change(index)``, with the modifiers of the index (``~``, protocols) outermost."""
+    if isinstance(index, Modified):
+        return Modified(index.modifier, mapped(index.index, change))
+    return change(index)
+
+
+class WrapperTensor:
+    """A wrapper as an argument of a kernel: a tensor, and what is changed along its dimensions.
+
+    ``key`` is what code depends on, ``scalars`` are run-time integers.
+    """
+
+    permutes: ClassVar[bool] = False
+    has_array: ClassVar[bool] = False
+    """Whether this has a dense array where the wrapped tensor has one."""
+    name: ClassVar[str]
+    signature: Signature
+
+    def __init__(self, tensor: Any, key: Any = (), scalars: tuple[int, ...] = ()) -> None:
+        from finch_core.runtime.convert import wrapped
+
+        self.tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
+        self.key, self.scalars, self.nscalars = key, scalars, len(scalars)
+        self.signature = wrapped_signature(self, self.tensor.signature, (key, len(scalars)))
+
+    def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
+        """What stands for this in a program, around ``inner``."""
+        return Seen(inner, type(self), self.params(scalars), self.ndim)
+
+    def params(self, scalars: tuple[Var, ...]) -> Any:
+        """What ``match_access`` needs to know of an argument."""
+        return scalars
+
+    def dense_access(self, node: Access) -> Expr:
+        """What an access of this means of the wrapped tensor, which goes by the same name then
+        (see ``reference_wrappers``). Where ``has_array``, ``to_numpy`` does instead."""
+        raise NotImplementedError
+
+    def words(self) -> tuple[Any, ...]:
+        return (*self.tensor.words(), *self.scalars)
+
+    @property
+    def _memory(self) -> Any:
+        return self.tensor._memory
+
+    def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+        self.tensor._adopt_moved(kernel, keep)
+
+    def fill(self, shape: tuple[int, ...]) -> None:
+        """Make the wrapped tensor hold nothing, in its own shape."""
+        self.tensor.fill(self.tensor.shape)
+
+    @property
+    def ndim(self) -> int:
+        return int(self.tensor.ndim)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.tensor.shape
+        return shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.tensor.dtype
+        return dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.tensor.fill_value
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A dense array of the same values, where this has dimensions that begin at 0."""
+        raise FormatError(
+            f"what {self.name} makes has no dense array: it does not begin at index 0",
+            hint="read it in a kernel, into a tensor of its own",
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.to_numpy(), dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(str, (*((self.key,) if self.key != () else ()), *self.scalars)))
+        return f"{self.name}({shown}) of\n{self.tensor!r}"

@@ -1,0 +1,1 @@
+"""What is known of expressions: algebra, simplification, ranges, proofs about extents."""

@@ -1,0 +1,457 @@
+"""The simplifier's rules on expressions (paper, rule *Simplify*; the algebra of
+[ahrens_looplets_2023, Figure 5]): named data, read off the operators' algebra.
+
+A float operand is dropped or absorbed only where that is exact, or where the constant is
+*structural*: a fill value that no memory stores. ``docs/simplifier.md`` is the table of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete, is_tuple, is_weak, same
+from finch_core.ir.expressions import FALSE, TRUE, Call, Expr, Literal, alike, cast
+from finch_core.ir.operators import Operator, literal_value, operator
+from finch_core.records import frozen
+from finch_core.symbolic.missing_values import first_present, propagate
+from finch_core.symbolic.out_of_range import strict
+from finch_core.symbolic.outcomes import constant_call
+
+
+@frozen
+class Rule:
+    """A rewriting of calls: ``apply`` gives the new expression, or None where it does not match.
+
+    ``ops`` names the operators it is about (None: all that ``concerns`` takes). ``exact`` lists the
+    dtype kinds of the operands on which the result is the same to the last bit, for all operands:
+    the rule is applied to no others, but where a structural fill takes part. ``meaning`` is the
+    rewriting in words, ``otherwise`` why it is not done on other dtypes; for the documentation.
+    """
+
+    name: str
+    apply: Callable[[Call], Expr | None]
+    ops: tuple[str, ...] | None = None
+    exact: str = "biufc"
+    meaning: str = ""
+    otherwise: str = ""
+    concerns: Callable[[Operator], bool] = attrs.field(default=lambda op: True, repr=False)
+
+    def is_about(self, op: Operator) -> bool:
+        """Whether it may rewrite calls of ``op``."""
+        return self.concerns(op) if self.ops is None else op.name in self.ops
+
+
+def _same_type(expr: Expr, call: Call) -> Expr:
+    """``expr`` in the type that the call has."""
+    if is_weak(call.dtype) or same(expr.dtype, call.dtype):
+        return expr
+    return cast(expr, concrete(call.dtype))
+
+
+def _equals(literal: Literal, value: Any, dtype: Any) -> bool:
+    if value is None or is_tuple(literal.type):
+        return False
+    return alike(literal_value(literal.value, dtype), value)
+
+
+def _annihilator(call: Call) -> Expr | None:
+    op = call.op
+    if op.annihilator is None and op.structural_annihilator is None:
+        return None
+    dtype = concrete(op.typing(tuple(a.dtype for a in call.args))[0][0])
+    for arg in call.args:
+        if isinstance(arg, Literal) and _annihilates(op, arg, dtype):
+            value = literal_value(arg.value, dtype)
+            return Literal(value, concrete(call.dtype), structural=arg.structural)
+    return None
+
+
+def _annihilates(op: Any, arg: Literal, dtype: Any) -> bool:
+    swallows = op.structural_annihilator if arg.structural and dtype.kind in "fc" else None
+    if swallows is not None and swallows(literal_value(arg.value, dtype)):
+        return True
+    if op.annihilator is None or not (arg.structural or dtype.kind in op.exact_annihilator):
+        return False
+    return _equals(arg, op.annihilator(dtype), dtype)
+
+
+def _identity(call: Call) -> Expr | None:
+    op = call.op
+    if op.identity is None or len(call.args) != 2:
+        return None
+    dtype = concrete(op.typing(tuple(a.dtype for a in call.args))[0][0])
+    first, second = call.args
+    if is_identity(op, second, dtype):
+        return _same_type(first, call)
+    return _same_type(second, call) if is_identity(op, first, dtype, first=True) else None
+
+
+def is_identity(op: Operator, arg: Expr, dtype: Any, *, first: bool = False) -> bool:
+    """Whether ``op(x, arg)``, or ``op(arg, x)`` for ``first``, is ``x`` for ``x`` of ``dtype``:
+    exactly, or for a structural fill."""
+    if not isinstance(arg, Literal) or op.identity is None:
+        return False
+    exact = op.exact_identity
+    if first and op.exact_first is not None:
+        exact = op.exact_first
+    if not (arg.structural or dtype.kind in exact):
+        return False
+    return _equals(arg, op.identity(dtype), dtype)
+
+
+def _idempotent(call: Call) -> Expr | None:
+    if call.op.idempotent and len(call.args) == 2 and call.args[0] == call.args[1]:
+        return _same_type(call.args[0], call)
+    return None
+
+
+def _ifelse(call: Call) -> Expr | None:
+    cond, yes, no = call.args
+    if isinstance(cond, Literal):
+        return _same_type(yes if cond.value else no, call)
+    if yes == no:
+        return _same_type(yes, call)
+    if isinstance(yes, Literal) and isinstance(no, Literal):  # a fill, and its like as a constant
+        one, other = (attrs.evolve(c, structural=True) for c in (yes, no))
+        return _same_type(one, call) if _same_type(one, call) == _same_type(other, call) else None
+    return None
+
+
+def _not(call: Call) -> Expr | None:
+    (arg,) = call.args
+    if not isinstance(arg, Call):
+        return None
+    if arg.op is prim.not_:
+        return _same_type(arg.args[0], call)
+    total = all(concrete(a.dtype).kind in "iub" for a in arg.args)
+    if arg.op in (prim.eq, prim.ne) or (total and arg.op in _OPPOSITE):
+        return Call(_OPPOSITE[arg.op], arg.args)
+    return None
+
+
+_OPPOSITE = {
+    prim.eq: prim.ne, prim.ne: prim.eq, prim.lt: prim.ge, prim.ge: prim.lt, prim.gt: prim.le,
+    prim.le: prim.gt,
+}  # fmt: skip
+
+
+def _reflexive(call: Call) -> Expr | None:
+    first, second = call.args
+    if first == second and concrete(first.dtype).kind in "biu":
+        return TRUE if call.op in (prim.eq, prim.le, prim.ge) else FALSE
+    return None
+
+
+def _bounds(call: Call) -> Expr | None:
+    """Nothing exceeds the largest value of a dtype, and nothing is below the smallest."""
+    first, second = call.args
+    op = call.op
+    if op in (prim.gt, prim.ge):
+        first, second, op = second, first, prim.lt if op is prim.gt else prim.le
+    dtype = concrete(prim.lt.typing((first.dtype, second.dtype))[0][0])
+    if dtype.kind not in "iuf":
+        return None
+    largest, smallest = prim.minimum_.identity, prim.maximum_.identity
+    assert largest is not None
+    assert smallest is not None
+    if op is prim.lt and (_is(first, largest, dtype) or _is(second, smallest, dtype)):
+        return FALSE
+    total = dtype.kind in "iu"  # a NaN is on neither side
+    if op is prim.le and total and (_is(first, smallest, dtype) or _is(second, largest, dtype)):
+        return TRUE
+    return None
+
+
+def _is(expr: Expr, bound: Callable[[Any], Any], dtype: Any) -> bool:
+    return isinstance(expr, Literal) and _equals(expr, bound(dtype), dtype)
+
+
+def _extremes(call: Call) -> Expr | None:
+    """``min(x, y) <= x`` holds, and ``x < min(x, y)`` does not."""
+    first, second = call.args
+    op = call.op
+    if op in (prim.gt, prim.ge):
+        first, second, op = second, first, prim.lt if op is prim.gt else prim.le
+    if not _same_dtype(first, second) or concrete(first.dtype).kind not in "biu":
+        return None
+    if op is prim.le and (_among(first, second, _LEAST) or _among(second, first, _MOST)):
+        return TRUE
+    if op is prim.lt and (_among(second, first, _LEAST) or _among(first, second, _MOST)):
+        return FALSE
+    return None
+
+
+_LEAST, _MOST = (prim.minimum_, prim.minimum), (prim.maximum_, prim.maximum)
+
+
+def _among(expr: Expr, part: Expr, ops: tuple[Operator, ...]) -> bool:
+    """Whether ``expr`` is the least (or most) of ``part`` and others."""
+    return isinstance(expr, Call) and expr.op in ops and part in expr.args
+
+
+def _truth(call: Call) -> Expr | None:
+    """A bool compared with a constant is that bool, or its negation."""
+    for arg, other in zip(call.args, reversed(call.args), strict=True):
+        if (
+            isinstance(arg, Literal)
+            and concrete(arg.type).kind == "b" == concrete(other.dtype).kind
+        ):
+            return other if bool(arg.value) is (call.op is prim.eq) else _negation(other)
+    return None
+
+
+def _negation(expr: Expr) -> Expr:
+    """The negation of a bool."""
+    return Call(prim.not_, (expr,))
+
+
+def _double_negation(call: Call) -> Expr | None:
+    (arg,) = call.args
+    return arg.args[0] if isinstance(arg, Call) and arg.op is call.op else None
+
+
+def _subtract_zero(call: Call) -> Expr | None:
+    first, second = call.args
+    if not isinstance(second, Literal) or is_tuple(second.type):
+        return None
+    value = literal_value(second.value, concrete(call.dtype))
+    signed = np.signbit(value.real) or np.signbit(value.imag)
+    plain = concrete(call.dtype).kind in "iu" or second.structural or not signed
+    return _same_type(first, call) if value == 0 and plain else None
+
+
+def _divide_by_one(call: Call) -> Expr | None:
+    first, second = call.args
+    if not isinstance(second, Literal) or concrete(call.dtype).kind != "f":
+        return None
+    if not is_tuple(second.type) and second.value == 1:
+        return _same_type(first, call)
+    return None
+
+
+def _left_annihilator(call: Call) -> Expr | None:
+    """A fill of zero over anything is zero, as a fill of zero times anything is."""
+    first, op = call.args[0], call.op
+    assert op.left_annihilator is not None
+    if not isinstance(first, Literal) or is_tuple(first.type):
+        return None
+    dtype = concrete(op.typing(tuple(a.dtype for a in call.args))[0][0])
+    if not (first.structural or dtype.kind in op.exact_left):
+        return None
+    if not _equals(first, op.left_annihilator(dtype), dtype):
+        return None
+    value = literal_value(first.value, dtype)
+    return Literal(value, concrete(call.dtype), structural=first.structural)
+
+
+def _same_dtype(*exprs: Expr) -> bool:
+    return len({(expr.dtype, is_weak(expr.dtype)) for expr in exprs}) == 1
+
+
+def _ring(call: Call, *parts: Expr) -> bool:
+    """Whether a call and all its parts have one dtype on which algebra is exact."""
+    return _same_dtype(call, *parts) and concrete(call.dtype).kind in "biu"
+
+
+def _of(expr: Expr, op: Operator) -> tuple[Expr, ...]:
+    """The two operands of a call of ``op``; nothing for anything else."""
+    return expr.args if isinstance(expr, Call) and expr.op is op and len(expr.args) == 2 else ()
+
+
+def _inverse(call: Call) -> Expr | None:
+    """``x - x`` is 0, ``(x + y) - y`` and ``(x - y) + y`` are ``x``."""
+    first, second = call.args
+    if not _ring(call, first, second):
+        return None
+    if call.op.undoes:
+        base = operator(call.op.undoes)
+        if first == second and base.identity is not None:
+            return _constant(base.identity(concrete(call.dtype)), call)
+        parts = _of(first, base)
+        for part, other in zip(parts, reversed(parts), strict=True):
+            if other == second and _same_dtype(part, call):
+                return part
+    found = _undone(first, second, call)
+    return _undone(second, first, call) if found is None else found
+
+
+def _undone(difference: Expr, part: Expr, call: Call) -> Expr | None:
+    """``x`` for ``(x - y) + y``."""
+    if not isinstance(difference, Call) or difference.op.undoes != call.op.name:
+        return None
+    kept, gone = difference.args
+    return kept if gone == part and _same_dtype(kept, call) else None
+
+
+def _constant(value: Any, call: Call) -> Expr:
+    return Literal(int(value) if is_weak(call.dtype) else value, call.dtype)
+
+
+def _negated_operand(call: Call) -> Expr | None:
+    """A sum with a negated operand is a difference; a difference with one a sum."""
+    first, second = call.args
+    if isinstance(second, Call) and second.op is prim.neg and _same_dtype(call, first, second):
+        op = prim.sub if call.op is prim.add else prim.add
+        return Call(op, (first, second.args[0]))
+    if isinstance(first, Call) and first.op is prim.neg and _same_dtype(call, first, second):
+        return Call(prim.sub, (second, first.args[0])) if call.op is prim.add else None
+    return None
+
+
+def _association(call: Call) -> Expr | None:
+    """The constants of a sum (product, ...) are combined."""
+    for arg, constant in zip(call.args, reversed(call.args), strict=True):
+        parts = _of(arg, call.op)
+        if not parts or not isinstance(constant, Literal) or not _ring(call, arg, parts[0]):
+            continue
+        for part, inner in zip(parts, reversed(parts), strict=True):
+            if isinstance(inner, Literal) and not isinstance(part, Literal):
+                dtype = concrete(call.dtype)
+                values = (literal_value(c.value, dtype) for c in (inner, constant))
+                return Call(call.op, (part, _constant(call.op.evaluate(*values), call)))
+    return None
+
+
+def _absorption(call: Call) -> Expr | None:
+    """``min(x, max(x, y))`` is ``x``; ``min(x, min(x, y))`` is ``min(x, y)``."""
+    if not _ring(call, *call.args):
+        return None
+    for arg, other in zip(call.args, reversed(call.args), strict=True):
+        if call.op.dual and arg in _of(other, operator(call.op.dual)):
+            return arg
+        if call.op.idempotent and arg in _of(other, call.op):
+            return other
+    return None
+
+
+def _folded(op: Operator, *args: Expr) -> Expr:
+    made = Call(op, args)
+    found = constant_call(made)
+    return made if found is None else found
+
+
+def _distribution(call: Call) -> Expr | None:
+    """``x * y + x * z`` is ``x * (y + z)``: one operation less."""
+    if len(call.args) != 2:
+        return None
+    first, second = call.args
+    if not (isinstance(first, Call) and isinstance(second, Call) and first.op is second.op):
+        return None
+    outer = first.op
+    if call.op.name not in outer.distributes and outer.dual != call.op.name:
+        return None
+    if len(first.args) != 2 or not _ring(call, *first.args, *second.args):
+        return None
+    for common, y in zip(first.args, reversed(first.args), strict=True):
+        for twin, z in zip(second.args, reversed(second.args), strict=True):
+            if common == twin:
+                return Call(outer, (common, Call(call.op, (y, z))))
+    return None
+
+
+def _reversible(op: Operator) -> bool:
+    return op.associative or bool(op.undoes)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "out of range", strict,
+        meaning="`op(x, y)` fails where `x` is out of bounds, whatever `y` is",
+    ),
+    Rule(
+        "missing", propagate, meaning="`op(missing, x)` is `missing`, but in a deciding `and`, `or`"
+    ),
+    Rule(
+        "coalesce", first_present, ("coalesce",), meaning="the first operand that is not `missing`"
+    ),
+    Rule(  # these before constants: a fill stays structural, whatever comes to be known first
+        "annihilator", _annihilator, exact="biu", meaning="`op(x, z)` is `z`, as in `x * 0`",
+        otherwise="`nan * 0` is NaN, `inf * 0` is NaN, `-1.0 * 0` is -0.0",
+        concerns=lambda op: bool(op.annihilator or op.structural_annihilator),
+    ),
+    Rule(
+        "left annihilator", _left_annihilator, exact="biuf",
+        meaning="`op(z, x)` is `z`, as in `0 // x`, `0 << x`, `1 ** x`; a fill of zero over "
+        "anything is zero",
+        otherwise="`0.0 / 0` is NaN; `1.0 ** x` is exact on floats, too",
+        concerns=lambda op: op.left_annihilator is not None,
+    ),
+    Rule("constants", constant_call, meaning="`op(1, 2)` is its value"),
+    Rule(
+        "identity", _identity, exact="biu", meaning="`op(x, e)` is `x`, as in `x * 1`",
+        otherwise="`-0.0 + 0.0` is 0.0, `min(inf, nan)` is infinity; `x * 1` and `min(x, inf)` are "
+        "exact on floats, too",
+        concerns=lambda op: op.identity is not None,
+    ),
+    Rule(
+        "idempotence", _idempotent, meaning="`op(x, x)` is `x`, as in `max(x, x)`",
+        concerns=lambda op: op.idempotent,
+    ),
+    Rule("ifelse", _ifelse, ("ifelse",), meaning="a constant condition, equal cases"),
+    Rule(
+        "negation", _not, ("not",), exact="biu",
+        meaning="`not x < y` is `x >= y`; `not x == y` is `x != y`, for all dtypes",
+        otherwise="a NaN is neither below nor above",
+    ),
+    Rule(
+        "truth", _truth, ("eq", "ne"), exact="b", meaning="`x == True` is `x`",
+        otherwise="other dtypes have more than two values",
+    ),
+    Rule(
+        "reflexivity", _reflexive, ("eq", "ne", "lt", "le", "gt", "ge"), exact="biu",
+        meaning="`x <= x` is true, `x < x` is false", otherwise="a NaN does not equal itself",
+    ),
+    Rule(
+        "bounds", _bounds, ("lt", "le", "gt", "ge"), exact="iuf",
+        meaning="`x > largest` and `x < smallest` are false; of integers, `x <= largest` is true",
+        otherwise="bools are compared by truth; complex numbers have no order",
+    ),
+    Rule(
+        "extremes", _extremes, ("lt", "le", "gt", "ge"), exact="biu",
+        meaning="`min(x, y) <= x` is true, `x < min(x, y)` is false; `max` the other way",
+        otherwise="a NaN is neither below nor above",
+    ),
+    Rule(
+        "double negation", _double_negation, ("neg", "invert", "conj"), meaning="`-(-x)` is `x`"
+    ),
+    Rule(
+        "inverse", _inverse, exact="biu",
+        meaning="`x - x` is 0, `(x + y) - y` is `x`, `(x ^ y) ^ y` is `x`",
+        otherwise="`inf - inf` is NaN, and sums of floats round",
+        concerns=_reversible,
+    ),
+    Rule(
+        "negated operand", _negated_operand, ("add", "sub"), exact="iufc",
+        meaning="`x + -y` is `x - y`, `x - -y` is `x + y`", otherwise="bools have no negative",
+    ),
+    Rule(
+        "subtract zero", _subtract_zero, ("sub",), exact="iufc", meaning="`x - 0.0` is `x`",
+        otherwise="bools have no difference; `-0.0 - -0.0` is 0.0",
+    ),
+    Rule(
+        "divide by one", _divide_by_one, ("truediv",), exact="biuf", meaning="`x / 1` is `x`",
+        otherwise="complex infinities divided make NaN",
+    ),
+    Rule(
+        "association", _association, exact="biu", meaning="`(x + 1) + 2` is `x + 3`",
+        otherwise="sums of floats round", concerns=lambda op: op.associative and op.commutative,
+    ),
+    Rule(
+        "absorption", _absorption, exact="biu",
+        meaning="`min(x, max(x, y))` is `x`, `min(x, min(x, y))` is `min(x, y)`",
+        otherwise="a NaN in `y` is not absorbed",
+        concerns=lambda op: bool(op.dual or op.idempotent),
+    ),
+    Rule(
+        "distribution", _distribution, exact="biu", meaning="`x * y + x * z` is `x * (y + z)`",
+        otherwise="sums of floats round",
+    ),
+)  # fmt: skip
+"""The rules of the core, in the order in which they are tried."""
+
+__all__ = ["RULES", "Rule", "is_identity"]

@@ -1,0 +1,59 @@
+"""Locals that nothing reads any more: their declaration, their updates and the loops around those
+are no statements (``passes/scratch.py`` says which locals that can be asked of)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from finch_core.ir.expressions import Access
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Freeze,
+    Loop,
+    Sequential,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+)
+from finch_core.ir.rewrite import rewrite_statements
+
+NOTHING = Sequential()
+
+
+def dead_locals(stmt: Sequential) -> Stmt | None:
+    """A block without the scratch that it declares and does not read; None where it reads all."""
+    scratch = {p.tensor for p in stmt.statements if isinstance(p, Declare) and p.scratch}
+    dead = scratch - read(stmt) if scratch else scratch
+    return without(stmt, dead) if dead else None
+
+
+def read(stmt: Stmt) -> set[Any]:
+    """The tensors (bound ones) whose values a statement takes."""
+    found = set()
+    for part in stmt.walk():
+        taken = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
+        for expr in taken:
+            found |= {node.tensor.root for node in expr.walk() if isinstance(node, Access)}
+    return found
+
+
+def without(stmt: Stmt, gone: set[Any]) -> Stmt:
+    """``stmt`` without all that is done to the tensors in ``gone``, which it does not read."""
+
+    def rule(part: Stmt) -> Stmt:
+        if isinstance(part, (Declare, Freeze, Thaw)):
+            return NOTHING if part.tensor in gone else part
+        if isinstance(part, Update):
+            return NOTHING if part.target.tensor.root in gone else part
+        if isinstance(part, Sequential):
+            kept = tuple(s for s in part.statements if s != NOTHING)
+            return kept[0] if len(kept) == 1 else Sequential(kept, span=part.span)
+        does = not isinstance(part, (Loop, Define, Sieve)) or any(b != NOTHING for b in part.bodies)
+        return part if does else NOTHING
+
+    return rewrite_statements(stmt, rule)
+
+
+__all__ = ["dead_locals"]

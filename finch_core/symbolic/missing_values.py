@@ -1,0 +1,136 @@
+"""What ``missing`` does to expressions: everything passes it on but ``coalesce`` (paper, Table
+"Wrapper tensors", PermissiveTensor). All of it is settled while compiling: no code tests for it."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from finch_core.errors import FormatError, Span
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import Type, concrete, is_weak, same
+from finch_core.ir.expressions import Access, Call, Expr, Literal, Name, cast
+from finch_core.ir.missing import Missing, MissingType, coalesce
+
+
+def propagate(call: Call) -> Expr | None:
+    """``op(..., missing, ...)`` is ``missing``, unless the other operand of a logical operator
+    decides; what is missing in one case only is parted into cases."""
+    if call.op is coalesce:
+        return None
+    for k, arg in enumerate(call.args):
+        if call.op is prim.ifelse and k > 0:
+            break
+        if isinstance(arg, Missing):
+            found = _deciding(call)
+            return Missing(_type_of(call)) if found is None else found
+        if _in_one_case(arg):
+            return _cases(call, k)
+    return None
+
+
+def first_present(call: Call) -> Expr | None:
+    """``coalesce`` drops what is missing, and ends at the first that cannot be."""
+    kept: list[Expr] = []
+    for arg in call.args:
+        if not isinstance(arg, Missing):
+            kept.append(arg)
+            if _present(arg):
+                break
+    if not kept:
+        return Missing(_type_of(call))
+    if len(kept) == 1:
+        return _as_type_of(kept[0], call)
+    if len(kept) < len(call.args):
+        return _as_type_of(Call(coalesce, tuple(kept)), call)
+    found = next((k for k, arg in enumerate(call.args) if _in_one_case(arg)), None)
+    return None if found is None else _cases(call, found)
+
+
+def fill_for_missing(call: Call) -> Expr:
+    """``coalesce(A[~i], z)``, where ``z`` is what ``A`` is where nothing is stored, is ``A`` with
+    that beyond its borders: what is out of bounds needs no case of its own."""
+    if call.op is not coalesce or len(call.args) < 2:
+        return call
+    *first, access, default = call.args
+    if not isinstance(access, Access) or not isinstance(default, Literal):
+        return call
+    tensor = access.tensor.filled_beyond() if _is_fill(access, default) else None
+    if tensor is None:
+        return call
+    access = attrs.evolve(access, tensor=tensor)
+    return Call(coalesce, (*first, access)) if first else _as_type_of(access, call)
+
+
+def _is_fill(access: Access, default: Literal) -> bool:
+    """Whether a number is the fill of a tensor, with its sign."""
+    fill, dtype = access.tensor.fill_value, concrete(access.dtype)
+    if fill is None or dtype.kind not in "biufc" or default.value != fill:
+        return False
+    return bool(np.asarray(default.value).astype(dtype).tobytes() == np.asarray(fill).tobytes())
+
+
+def require_present(value: Expr, span: Span | None) -> None:
+    """Raise ``FormatError`` where a statement would use ``missing``."""
+    if may_be_missing(value):
+        raise FormatError(
+            "missing cannot be stored or tested: a permissive read may be out of bounds here",
+            span=span,
+            hint="give it a value there, as in coalesce(A[~i], 0)",
+        )
+
+
+def may_be_missing(value: Expr) -> bool:
+    """Whether ``value``, all of whose accesses are read, is missing in some case."""
+    return any(isinstance(node, Missing) for node in value.walk())
+
+
+def _deciding(call: Call) -> Expr | None:
+    decisive = {prim.and_: False, prim.or_: True}.get(call.op)
+    for arg in call.args:
+        if decisive is not None and isinstance(arg, Literal) and bool(arg.value) is decisive:
+            return arg
+    return None
+
+
+def _in_one_case(arg: Expr) -> bool:
+    return isinstance(arg, Call) and arg.op is prim.ifelse and any(
+        isinstance(case, Missing) or _in_one_case(case) for case in arg.args[1:]
+    )  # fmt: skip
+
+
+def _cases(call: Call, k: int) -> Expr:
+    cond, yes, no = call.args[k].children
+    before, after = call.args[:k], call.args[k + 1 :]
+    cases = (_settled(Call(call.op, (*before, case, *after))) for case in (yes, no))
+    return Call(prim.ifelse, (cond, *cases))
+
+
+def _settled(call: Call) -> Expr:
+    """``call``, whose operands are simple, without what is missing where that can be."""
+    found = first_present(call) if call.op is coalesce else propagate(call)
+    return call if found is None else found
+
+
+def _present(arg: Expr) -> bool:
+    """Whether an expression cannot turn out to be missing."""
+    return not any(isinstance(node, (Access, Name, Missing)) for node in arg.walk())
+
+
+def _type_of(call: Call) -> Type:
+    try:
+        return call.dtype
+    except TypeError:  # a missing without a type
+        return MissingType
+
+
+def _as_type_of(expr: Expr, call: Call) -> Expr:
+    dtype = _type_of(call)
+    if dtype is MissingType or is_weak(dtype) or same(expr.dtype, dtype):
+        return expr
+    return cast(expr, concrete(dtype))
+
+
+__all__ = [
+    "fill_for_missing", "first_present", "may_be_missing", "propagate", "require_present",
+]  # fmt: skip

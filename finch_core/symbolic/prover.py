@@ -1,0 +1,319 @@
+"""What the compiler knows of integers: the extent prover.
+
+Facts are differences ``a <= b + c`` between atoms (any expression that is no sum with a constant,
+``min`` or ``max``). ``le`` answers only what follows from them, so ``False`` means "not known".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import INTP, Type
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, call, cast, lift
+from finch_core.symbolic.ranges import Range, range_of
+
+_ZERO = lift(0)
+_DEPTH = 12
+_WITHIN = frozenset(map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4")))
+
+
+def _fits(dtype: Type) -> bool:
+    """Whether all numbers of a type are whole numbers of 64 bits with a sign."""
+    return dtype is int or dtype in _WITHIN
+
+
+def _wraps(dtype: Type) -> bool:
+    """Whether a sum of this type may be another than that of the numbers (64 bits do, for us)."""
+    return not (dtype is int or dtype == INTP)
+
+
+def split(expr: Expr) -> tuple[Expr, int]:
+    """``expr`` as an atom plus a constant; a literal's atom is ``0``. A sum that may wrap, being of
+    fewer than 64 bits or unsigned, is an atom."""
+    offset = 0
+    while True:
+        if isinstance(expr, Literal):
+            return _ZERO, offset + int(expr.value)
+        if isinstance(expr, Cast) and expr.type == INTP and _fits(expr.value.dtype):
+            expr = expr.value
+            continue
+        if isinstance(expr, Call) and expr.op in (prim.add, prim.sub):
+            first, second = expr.args
+            if not any(isinstance(arg, Literal) for arg in expr.args) or _wraps(expr.dtype):
+                return expr, offset
+            if isinstance(second, Literal):
+                value = int(second.value)
+                offset += value if expr.op is prim.add else -value
+                expr = first
+                continue
+            if isinstance(first, Literal) and expr.op is prim.add:
+                offset, expr = offset + int(first.value), second
+                continue
+        return expr, offset
+
+
+class Prover:
+    """A set of facts, extended within ``assuming`` blocks."""
+
+    def __init__(self, *, ranges: bool = True) -> None:
+        """``ranges``: whether what dtypes rule out is taken into account."""
+        self._ranges = ranges
+        self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
+        self._definitions: dict[Expr, Expr] = {}
+        self._answers: dict[tuple[Expr, Expr, int], tuple[bool, int]] = {}
+        """What was asked of these facts, and how deeply it was looked into."""
+
+    # -- facts --------------------------------------------------------------------------
+
+    def know_le(self, a: Expr, b: Expr) -> None:
+        """``a <= b`` from here on."""
+        (left, low), (right, high) = split(a), split(b)
+        if _is(left, prim.maximum_):
+            for arg in left.args:  # type: ignore[attr-defined]
+                self.know_le(arg + low, b)
+        elif _is(right, prim.minimum_):
+            for arg in right.args:  # type: ignore[attr-defined]
+                self.know_le(a, arg + high)
+        else:
+            self._upper.setdefault(left, []).append((right, high - low))
+            self._answers = {}
+
+    def know_equal(self, a: Expr, b: Expr) -> None:
+        self.know_le(a, b)
+        self.know_le(b, a)
+
+    def define(self, var: Expr, value: Expr) -> None:
+        """``var`` stands for ``value``, which may be a ``min`` or ``max``."""
+        self._definitions[var] = value
+        self._answers = {}
+
+    def least_of(self, expr: Expr) -> tuple[Expr, ...]:
+        """What ``expr`` is the least of: the arguments of the ``min`` it stands for, or itself."""
+        atom, offset = split(expr)
+        meaning, extra = split(self._definitions.get(atom, atom))
+        if not _is(meaning, prim.minimum_):
+            return (expr,)
+        return tuple(arg + (offset + extra) for arg in meaning.args)  # type: ignore[attr-defined]
+
+    def range_of(self, expr: Expr) -> Range | None:
+        """Between what ``expr`` lies whatever the data, where its dtype or operators tell."""
+        return range_of(expr, self._definitions) if self._ranges else None
+
+    def know(self, cond: Expr) -> None:
+        """The integer comparisons that ``cond`` being true implies."""
+        if not isinstance(cond, Call):
+            return
+        if cond.op is prim.and_:
+            for arg in cond.args:
+                self.know(arg)
+        elif len(cond.args) == 2 and all(_integer(arg) for arg in cond.args):
+            a, b = cond.args
+            for op, facts in _IMPLIED.items():
+                if cond.op is op:
+                    for flip, gap in facts:
+                        first, second = (b, a) if flip else (a, b)
+                        self.know_le(first + gap, second)
+
+    @contextmanager
+    def assuming(self, *conds: Expr) -> Iterator[None]:
+        """Facts that hold within the block only."""
+        saved = {atom: list(edges) for atom, edges in self._upper.items()}
+        definitions, answers = dict(self._definitions), self._answers
+        self._answers = dict(answers)
+        for cond in conds:
+            self.know(cond)
+        try:
+            yield
+        finally:
+            self._upper, self._definitions, self._answers = saved, definitions, answers
+
+    # -- questions ----------------------------------------------------------------------
+
+    def le(self, a: Expr, b: Expr) -> bool:
+        """Whether ``a <= b`` is known."""
+        return self._le(a, b, _DEPTH)
+
+    def lt(self, a: Expr, b: Expr) -> bool:
+        return self.le(a + 1, b)
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        return a == b or (self.le(a, b) and self.le(b, a))
+
+    def _le(self, a: Expr, b: Expr, depth: int) -> bool:
+        (left, low), (right, high) = split(a), split(b)
+        if left == right:
+            return low <= high
+        if depth == 0:
+            return False
+        question = (left, right, high - low)
+        answer, looked = self._answers.get(question, (False, 0))
+        if not answer and looked < depth:
+            answer = self._follows(a, b, depth)
+            self._answers[question] = answer, depth
+        return answer
+
+    def _follows(self, a: Expr, b: Expr, depth: int) -> bool:
+        """Whether ``a <= b`` by what their atoms stand for."""
+        (left, low), (right, high) = split(a), split(b)
+        left, right = self._definitions.get(left, left), self._definitions.get(right, right)
+        if _is(left, prim.maximum_):
+            return all(self._le(x + low, b, depth - 1) for x in left.args)  # type: ignore[attr-defined]
+        if _is(right, prim.minimum_):
+            return all(self._le(a, x + high, depth - 1) for x in right.args)  # type: ignore[attr-defined]
+        if _is(right, prim.maximum_) and any(
+            self._le(a, x + high, depth - 1)
+            for x in right.args  # type: ignore[attr-defined]
+        ):
+            return True
+        if _is(left, prim.minimum_) and any(
+            self._le(x + low, b, depth - 1)
+            for x in left.args  # type: ignore[attr-defined]
+        ):
+            return True
+        return self._reaches(left, right, high - low, depth)
+
+    def _reaches(self, start: Expr, goal: Expr, slack: int, depth: int) -> bool:
+        """Whether ``start <= goal + slack`` follows from a chain of facts."""
+        if isinstance(start, Literal):
+            start = _ZERO
+        goal, extra = split(goal)
+        slack += extra
+        best = {start: 0}
+        frontier = [start]
+        for _ in range(_DEPTH):
+            following = []
+            for atom in frontier:
+                for upper, gap in self._edges(atom):
+                    distance = best[atom] + gap
+                    if distance < best.get(upper, distance + 1):
+                        best[upper] = distance
+                        following.append(upper)
+            if goal in best and best[goal] <= slack:
+                return True
+            frontier = following
+            if not frontier:
+                break
+        return False
+
+    def _edges(self, atom: Expr) -> Iterator[tuple[Expr, int]]:
+        yield from self._upper.get(atom, ())
+        meaning = self._definitions.get(atom)
+        if meaning is not None:
+            value, offset = split(meaning)
+            args = value.args if _is(value, prim.minimum_) else (value,)  # type: ignore[attr-defined]
+            for arg in args:
+                upper, gap = split(arg)
+                yield upper, gap + offset
+
+    # -- simplification -----------------------------------------------------------------
+
+    def minimum(self, *exprs: Expr) -> Expr:
+        """The least of ``exprs``, without those known not to be needed."""
+        kept = _prune(exprs, self.le)
+        result = kept[0]
+        for expr in kept[1:]:
+            result = result.min(expr)
+        return result
+
+    def maximum(self, *exprs: Expr) -> Expr:
+        """The greatest of ``exprs``, without those known not to be needed."""
+        kept = _prune(exprs, lambda a, b: self.le(b, a))
+        result = kept[0]
+        for expr in kept[1:]:
+            result = result.max(expr)
+        return result
+
+    def decide(self, cond: Expr) -> Expr:
+        """``cond`` as a literal where the facts decide it."""
+        if isinstance(cond, Call) and len(cond.args) == 2:
+            if cond.op in (prim.and_, prim.or_):
+                return Call(cond.op, cond.args) if not cond.args else _logic(cond, self.decide)
+            if cond.op in _IMPLIED and all(_integer(arg) for arg in cond.args):
+                return self._compare(cond)
+        return cond
+
+    def _compare(self, cond: Call) -> Expr:
+        a, b = cond.args
+        op = cond.op
+        if op in (prim.gt, prim.ge):
+            a, b, op = b, a, prim.lt if op is prim.gt else prim.le
+        if op is prim.lt or op is prim.le:
+            gap = 1 if op is prim.lt else 0
+            if self.le(a + gap, b) or self._below(a, b, gap):
+                return lift(True)
+            never = self.le(b + 1 - gap, a) or self._below(b, a, 1 - gap)
+            return lift(False) if never else cond
+        apart = self.lt(a, b) or self.lt(b, a) or self._below(a, b, 1) or self._below(b, a, 1)
+        if apart or self.equal(a, b):
+            return lift(apart is (op is prim.ne))
+        return cond
+
+    def _below(self, a: Expr, b: Expr, gap: int) -> bool:
+        """Whether ``a + gap <= b`` by their dtypes and operators alone."""
+        first = self.range_of(a) if _fits(a.dtype) and _fits(b.dtype) else None
+        second = None if first is None else self.range_of(b)
+        return first is not None and second is not None and first[1] + gap <= second[0]
+
+
+_IMPLIED = {
+    prim.lt: ((False, 1),),
+    prim.le: ((False, 0),),
+    prim.gt: ((True, 1),),
+    prim.ge: ((True, 0),),
+    prim.eq: ((False, 0), (True, 0)),
+    prim.ne: (),
+}
+
+
+def balanced(cond: Expr) -> Expr:
+    """A comparison without a constant that both sides add, or that ``<`` says as well:
+    ``i + 1 == j + 1`` is ``i == j``, and ``i + 1 <= j`` is ``i < j``."""
+    if isinstance(cond, Call) and cond.op in (prim.and_, prim.or_):
+        return call(cond.op, *map(balanced, cond.args))
+    if not isinstance(cond, Call) or cond.op not in _IMPLIED:
+        return cond
+    if any(not _integer(arg) for arg in cond.args):
+        return cond
+    (first, low), (second, high) = map(split, cond.args)
+    if cond.op is prim.le and low == high + 1 and not isinstance(first, Literal):
+        return call(prim.lt, first, second)
+    shift = min(low, high)
+    if shift == 0 or isinstance(first, Literal) or isinstance(second, Literal):
+        return cond
+    if not (_fits(first.dtype) and _fits(second.dtype)):
+        return cond
+    return call(cond.op, _wide(first) + (low - shift), _wide(second) + (high - shift))
+
+
+def _wide(atom: Expr) -> Expr:
+    """A part of a sum as what sums have to be of, not to wrap."""
+    return cast(atom, INTP) if _wraps(atom.dtype) else atom
+
+
+def _logic(cond: Call, decide: Callable[[Expr], Expr]) -> Expr:
+    first, second = (decide(arg) for arg in cond.args)
+    return first.and_(second) if cond.op is prim.and_ else first.or_(second)
+
+
+def _is(expr: Expr, op: object) -> bool:
+    return isinstance(expr, Call) and expr.op is op
+
+
+def _integer(expr: Expr) -> bool:
+    from finch_core.ir.dtypes import concrete
+
+    return concrete(expr.dtype).kind in "iu" or (isinstance(expr, Var) and expr.type is int)
+
+
+def _prune(exprs: tuple[Expr, ...], below: Callable[[Expr, Expr], bool]) -> list[Expr]:
+    kept: list[Expr] = []
+    for expr in exprs:
+        if any(below(other, expr) for other in kept):
+            continue
+        kept = [other for other in kept if not below(expr, other)]
+        kept.append(expr)
+    return kept

@@ -1,0 +1,190 @@
+"""The simplifier: applies the rules on expressions (``symbolic.algebra``), and has those on
+statements (paper, rule *Simplify*)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from finch_core.errors import PluginError
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, cast
+from finch_core.ir.missing import Missing
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import Define, Loop, Sequential, Sieve, Stmt, Update
+from finch_core.ir.rewrite import rewrite, substitute_name
+from finch_core.records import frozen
+from finch_core.symbolic.algebra import RULES, Rule, is_identity
+from finch_core.symbolic.dead_locals import NOTHING, dead_locals
+from finch_core.symbolic.outcomes import equals
+from finch_core.symbolic.plugin_rules import AT_ONCE, PluginRule, endless
+from finch_core.symbolic.updates import update_dtype
+
+
+class Simplifier:
+    """Applies rules until none matches. Unchanged nodes stay identical."""
+
+    def __init__(self, rules: Iterable[Rule | PluginRule] = RULES) -> None:
+        self._rules = tuple(rules)
+        self._by_op: dict[Operator, tuple[Rule | PluginRule, ...]] = {}
+
+    def rules_for(self, op: Operator) -> tuple[Rule | PluginRule, ...]:
+        """The rules that may rewrite calls of ``op``."""
+        if op not in self._by_op:
+            self._by_op[op] = tuple(rule for rule in self._rules if rule.is_about(op))
+        return self._by_op[op]
+
+    def expr_rule(self, expr: Expr) -> Expr:
+        """One node whose operands are simple already."""
+        applied: list[str] = []
+        while isinstance(expr, Call):
+            for rule in self.rules_for(expr.op):
+                new = rule.apply(expr)
+                if new is not None and new != expr:
+                    applied.append(rule.name)
+                    if len(applied) > AT_ONCE:
+                        raise self._endless(applied, expr)
+                    expr = new
+                    break
+            else:
+                return expr
+        if isinstance(expr, Cast):
+            if isinstance(expr.value, Missing):
+                return Missing(expr.type)
+            return cast(expr.value, expr.type)
+        return expr
+
+    def _endless(self, applied: list[str], expr: Expr) -> PluginError:
+        """The error to raise where rules go on rewriting: it names those that are not ours."""
+        names = {rule.name for rule in self._rules if isinstance(rule, PluginRule)}
+        return endless([n for n in applied[-AT_ONCE // 2 :] if n in names] or applied, expr)
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        """A statement with its expressions simplified and what does nothing removed."""
+        return self._reduce(rewrite(stmt, self.expr_rule))
+
+    def _reduce(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Define) and isinstance(stmt.value, (Literal, Missing)):
+            return self.stmt(substitute_name(stmt.body, stmt.name, stmt.value))
+        bodies = stmt.bodies
+        if bodies:
+            parts = tuple([self._reduce(body) for body in bodies])
+            if any(a is not b for a, b in zip(parts, bodies, strict=True)):
+                stmt = stmt.rebuild(stmt.exprs, parts)
+        for rule in _BY_STATEMENT.get(type(stmt), ()):
+            new: Stmt | None = rule.apply(stmt)
+            if new is not None:
+                return new
+        return stmt
+
+
+_FOLDING = Simplifier(r for r in RULES if r.name in ("constants", "identity", "ifelse"))
+
+
+def folded(expr: Expr) -> Expr:
+    """A node of assembly in whose operands a variable has become a constant: ``x if 0 == 0 else 0``
+    is ``x``. What memory has stored is no structural fill, so only what is exact is done."""
+    if any(isinstance(c, Literal) and c.structural for c in expr.children):
+        expr = expr.rebuild(tuple(map(_number, expr.children)))
+    return _FOLDING.expr_rule(expr)
+
+
+def _number(expr: Expr) -> Expr:
+    return attrs.evolve(expr, structural=False) if isinstance(expr, Literal) else expr
+
+
+@frozen
+class StatementRule:
+    """A rewriting of statements of class ``about``; ``apply`` gives None where it does not fit."""
+
+    name: str
+    about: type[Stmt]
+    apply: Callable[[Any], Stmt | None]
+    meaning: str = ""
+
+
+def _discarded(stmt: Update) -> Stmt | None:
+    return NOTHING if stmt.target.tensor.drops_updates else None
+
+
+def _update_by_identity(stmt: Update) -> Stmt | None:
+    if stmt.op is None or not isinstance(stmt.value, Literal):
+        return None
+    dtype = update_dtype(stmt.op, concrete(stmt.target.dtype), stmt.value)
+    return NOTHING if dtype is not None and is_identity(stmt.op, stmt.value, dtype) else None
+
+
+def _fill_over_fill(stmt: Update) -> Stmt | None:
+    fill = stmt.target.tensor.fill_value
+    if not stmt.fresh or fill is None:
+        return None
+    held = Literal(fill, concrete(stmt.target.dtype))
+    value = stmt.value if stmt.op is None else Call(stmt.op, (held, stmt.value))
+    return NOTHING if equals(value, held) else None
+
+
+def _decided(stmt: Sieve) -> Stmt | None:
+    if isinstance(stmt.cond, Literal):
+        return stmt.body if stmt.cond.value else stmt.orelse
+    return None
+
+
+def _empty_branches(stmt: Sieve) -> Stmt | None:
+    return NOTHING if stmt.body == NOTHING and stmt.orelse == NOTHING else None
+
+
+def _empty_body(stmt: Loop | Define) -> Stmt | None:
+    return NOTHING if stmt.body == NOTHING else None
+
+
+def _flattened(stmt: Sequential) -> Stmt | None:
+    flat: list[Stmt] = []
+    for part in stmt.statements:
+        flat.extend(part.statements if isinstance(part, Sequential) else (part,))
+    if len(flat) == 1:
+        return flat[0]
+    if len(flat) == len(stmt.statements) and all(
+        a is b for a, b in zip(flat, stmt.statements, strict=True)
+    ):
+        return None
+    return Sequential(tuple(flat), span=stmt.span)
+
+
+STATEMENT_RULES: tuple[StatementRule, ...] = (
+    StatementRule("discarded update", Update, _discarded, "what is written nowhere is dropped"),
+    StatementRule(
+        "update by identity", Update, _update_by_identity, "`s += 0`, `s *= 1` do nothing"
+    ),
+    StatementRule(
+        "fill over fill",
+        Update,
+        _fill_over_fill,
+        "what equals the fill, written where nothing else was, is not",
+    ),
+    StatementRule(
+        "decided sieve", Sieve, _decided, "`if True: s` is `s`, `if False: s` is nothing"
+    ),
+    StatementRule("empty branches", Sieve, _empty_branches, "a condition on nothing is not tested"),
+    StatementRule("dead loop", Loop, _empty_body, "a loop over nothing is gone"),
+    StatementRule("dead definition", Define, _empty_body, "a `let` of nothing is gone"),
+    StatementRule(
+        "dead local",
+        Sequential,
+        dead_locals,
+        "what computes a local that nothing reads any more is gone",
+    ),
+    StatementRule("block", Sequential, _flattened, "blocks in blocks are one"),
+)
+"""The rules on statements; those on loops are in ``looplets.invariant``. A ``let`` of a constant is
+that constant."""
+
+_BY_STATEMENT: dict[type, tuple[StatementRule, ...]] = {
+    kind: tuple(rule for rule in STATEMENT_RULES if rule.about is kind)
+    for kind in (Update, Sieve, Loop, Define, Sequential)
+}
+
+__all__ = [
+    "NOTHING", "RULES", "STATEMENT_RULES", "Rule", "Simplifier", "StatementRule", "is_identity",
+]  # fmt: skip

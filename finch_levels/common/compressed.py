@@ -1,0 +1,85 @@
+"""What levels share that keep what a fiber ``p`` stores at ``ptr[p]`` up to ``ptr[p + 1]``, in the
+order of an index: where that is, steps along it, and the ways of access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Buffer, Expr, Load
+from finch_core.level import Mode
+from finch_core.looplets.routines import search
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import Fiber
+    from finch_core.looplets import Looplet, Part, Stepper
+
+
+def bounds_of(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
+    """Where what a fiber stores begins and ends."""
+    ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
+    start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
+    return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
+
+
+def steps(
+    ctx: Context,
+    fiber: Fiber,
+    kind: type[Stepper],
+    order: Buffer,
+    body: Callable[[Context, Expr], Part],
+    tail: Part | None,
+    *,
+    base: Expr | None = None,
+    past: int = 1,
+    anchored: bool = False,
+) -> Stepper:
+    """A step for each that a fiber stores: step ``q`` ends ``past`` the index that ``order`` has at
+    ``q``, counted from ``base``. Without a ``tail`` the last ends with the fiber, of which the
+    format makes sure. The rest is as for ``Stepper``, which ``kind`` is one of."""
+    start, stop = bounds_of(ctx, fiber)
+    q = ctx.var(f"{fiber.lvl.name}_p", start)
+
+    def seek(ctx: Context, i: Expr) -> None:
+        key = (i if base is None else base + i) + (1 - past)
+        with ctx.if_((q < stop).and_(Load(order, q).cast(INTP) < key)):
+            ctx.assign(q, search(ctx, order, q, stop, key))
+
+    def end_of(q: Expr) -> Expr:
+        index = Load(order, q).cast(INTP)
+        return (index if base is None else index - base) + past
+
+    return kind(
+        position=q,
+        end=stop,
+        stop=end_of,
+        body=body,
+        seek=seek,
+        bound=fiber.lvl.shape,
+        tail=tail,
+        start=ctx.lift(0),
+        anchored=anchored,
+        whole=tail is None,
+    )
+
+
+def unfurled(
+    fiber: Fiber,
+    mode: Mode,
+    protocol: str,
+    *,
+    update: Callable[[Context, Fiber], Iterator[Part]],
+    follow: Callable[[Context, Fiber], Iterator[Part]],
+    walk: Callable[[Context, Fiber, type[Stepper]], Iterator[Part]],
+) -> Looplet:
+    """The looplet for a way of access: ``walk`` is given ``Stepper``, or ``Jumper`` to gallop."""
+    from finch_core.looplets import Jumper, Stepper, Thunk
+
+    if mode is Mode.UPDATE:
+        return Thunk(lambda ctx: update(ctx, fiber))
+    if protocol == "follow":
+        return Thunk(lambda ctx: follow(ctx, fiber))
+    kind = Jumper if protocol == "gallop" else Stepper
+    return Thunk(lambda ctx: walk(ctx, fiber, kind))
