@@ -1,6 +1,7 @@
-"""Passes on typed assembly: each keeps the meaning, given that distinct buffers never overlap.
+"""Optimisation passes over typed assembly.
 
-One pass, one file. ``PASSES`` is the pipeline; each can be switched off by its name.
+Each pass preserves the meaning of the program, given that distinct buffers never alias. One
+pass, one file. ``PASSES`` is the pipeline; ``optimize`` can switch off each pass by its name.
 """
 
 from __future__ import annotations
@@ -56,16 +57,17 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("prefetch", prefetch),
     ("growth_hoisting", growth_hoisting),
 )
-"""The pipeline, in order: each pass with its name."""
+"""The pipeline, in order: the name of each pass and its function."""
 
 REASSOCIATING = frozenset({"vector_reductions", "gather_reductions"})
-"""The passes that let sums of floats be reassociated: a ``strict`` kernel does without."""
+"""The passes that reassociate sums of floats; a ``strict`` kernel runs without them."""
 
 
 def optimize(block: Block, disabled: Container[str] = (), names: Names | None = None) -> Block:
-    """``block`` after all ``PASSES`` but those named in ``disabled``.
+    """``block`` after all ``PASSES`` except those named in ``disabled``.
 
-    New variables are named by ``names``, or differently from all names in ``block``.
+    ``names`` makes the names of new variables; without it, they differ from all names in
+    ``block``.
     """
     names = names or Names(names_in(block))
     for name, step in PASSES:
@@ -75,13 +77,13 @@ def optimize(block: Block, disabled: Container[str] = (), names: Names | None = 
 
 
 def optimize_function(function: Function, disabled: Container[str] = ()) -> Function:
-    """``function`` with an optimized body."""
+    """``function`` with an optimised body; ``disabled`` as in ``optimize``."""
     names = Names({param.name for param in function.params} | names_in(function.body))
     return attrs.evolve(function, body=optimize(function.body, disabled, names))
 
 
 def optimize_kernel(kernel: Kernel, disabled: Container[str] = ()) -> Kernel:
-    """``kernel`` with its body and functions optimized."""
+    """``kernel`` with body and functions optimised; ``disabled`` as in ``optimize``."""
     body = optimize(kernel.body, disabled, Names(kernel_names(kernel)))
     functions = tuple(optimize_function(f, disabled) for f in kernel.functions)
     return attrs.evolve(kernel, body=body, functions=functions)

@@ -1,11 +1,11 @@
-"""Flags whose value is known: a dirty bit that was just set needs no test.
+"""Boolean constant propagation: tests of flags whose value is known are folded.
 
     mut dirty: bool = False
-    dirty = True                    ->      (nothing; what the branch does is done)
+    dirty = True                    ->      ...
     if dirty: ...
 
-Boolean variables are followed forward; where branches meet, what they agree on stays known, and a
-loop forgets what it assigns.
+A forward data-flow analysis of boolean variables: where branches join, the facts that both
+agree on remain; a loop invalidates the variables that it assigns.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from finch_core.ir.dtypes import BOOL
 from finch_core.ir.expressions import FALSE, TRUE, Call, Expr, Literal, Var, call
 
 Known = dict[str, Literal]
-"""Values of flags by name."""
+"""The known values of boolean variables, by name."""
 
 
 def boolean_constants(block: Block, names: Names) -> Block:
-    """``block`` without the tests of flags whose value is known."""
+    """``block`` without tests of variables whose value is known."""
     return _Flags(redeclared_names(block)).block(block, {})[0]
 
 
 class _Flags:
-    """The pass; ``_redeclared`` names keep a scope of their own."""
+    """The pass; the names in ``_redeclared`` are declared more than once."""
 
     def __init__(self, redeclared: frozenset[str]) -> None:
         self._redeclared = redeclared
 
     def block(self, block: Block, known: Known) -> tuple[Block, Known | None]:
-        """The new block, and what is known at its end (``None`` if control never gets there)."""
+        """The new block, and the facts at its end (``None`` if control never reaches the end)."""
         done: list[Statement] = []
         state: Known | None = known
         for statement in block.statements:
@@ -83,8 +83,8 @@ class _Flags:
         if isinstance(cond, Literal):
             taken, state = self.block(statement.body if cond.value else statement.orelse, known)
             return self._inlined(taken), state
-        body, first = self.block(statement.body, {**known, **_learnt(cond, TRUE)})
-        orelse, second = self.block(statement.orelse, {**known, **_learnt(cond, FALSE)})
+        body, first = self.block(statement.body, {**known, **_implied(cond, TRUE)})
+        orelse, second = self.block(statement.orelse, {**known, **_implied(cond, FALSE)})
         new = with_blocks(with_expressions(statement, (cond,)), (body, orelse))
         if isinstance(new, If) and not new.body:
             return conditional(new.cond, new.body, new.orelse), _meet(first, second)
@@ -99,18 +99,18 @@ class _Flags:
         expressions = tuple(evaluated(expr, before) for expr in loop.expressions)
         inside = dict(steady)
         if isinstance(loop, While):
-            inside |= _learnt(expressions[0], TRUE)
+            inside |= _implied(expressions[0], TRUE)
         body, _ = self.block(loop.body, inside)
         return (with_blocks(with_expressions(loop, expressions), (body,)),), steady
 
     def _inlined(self, block: Block) -> tuple[Statement, ...]:
-        """The statements of a branch that is always taken, in the block around it."""
+        """The statements of a branch that is always taken, spliced into the enclosing block."""
         names = {s.var.name for s in block.statements if isinstance(s, Let)}
         return (If(TRUE, block),) if names & self._redeclared else block.statements
 
 
-def _learnt(cond: Expr, outcome: Literal) -> Known:
-    """What is known where ``cond`` came out as ``outcome``."""
+def _implied(cond: Expr, outcome: Literal) -> Known:
+    """The facts that hold where ``cond`` evaluated to ``outcome``."""
     return {cond.name: outcome} if isinstance(cond, Var) else {}
 
 
@@ -121,7 +121,7 @@ def _meet(first: Known | None, second: Known | None) -> Known | None:
 
 
 def evaluated(expr: Expr, known: Known) -> Expr:
-    """``expr`` with known flags replaced, as far as that decides anything."""
+    """``expr`` with known variables replaced by their values, and folded."""
     if not known:
         return expr
     if isinstance(expr, Var):

@@ -1,4 +1,4 @@
-"""Dead code: variables that nothing reads, aliases, and branches and loops that do nothing."""
+"""Dead code elimination: unused variables, aliases, and branches and loops without effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from finch_core.symbolic.simplifier import folded
 
 
 def dead_code(block: Block, names: Names) -> Block:
-    """``block`` without what has no effect."""
+    """``block`` without statements that have no effect."""
     while True:
         new = _useful(_unaliased(block))
         if new is block:
@@ -34,7 +34,7 @@ def dead_code(block: Block, names: Names) -> Block:
 
 
 def _unaliased(block: Block) -> Block:
-    """``block`` with the constants and immutable variables that its lets only rename."""
+    """``block`` with uses of aliases (lets of a constant or an immutable variable) replaced."""
     assigned = assigned_names(block)
     ambiguous = assigned | redeclared_names(block)
     aliases: dict[str, Expr] = {}
@@ -45,25 +45,25 @@ def _unaliased(block: Block) -> Block:
             if isinstance(value, Literal) or renames:
                 aliases[statement.var.name] = _resolved(value, aliases)
     replace = Substitution(lambda e: aliases.get(e.name) if isinstance(e, Var) else None, folded)
-    return _fixed(replace.block(block) if aliases else block, assigned)
+    return _immutable(replace.block(block) if aliases else block, assigned)
 
 
 def _resolved(value: Expr, aliases: dict[str, Expr]) -> Expr:
     return aliases.get(value.name, value) if isinstance(value, Var) else value
 
 
-def _fixed(block: Block, assigned: frozenset[str]) -> Block:
-    """``block`` in which variables that nothing assigns are immutable."""
+def _immutable(block: Block, assigned: frozenset[str]) -> Block:
+    """``block`` in which variables that are never assigned are immutable."""
     done = []
     for statement in block.statements:
         if isinstance(statement, Let) and statement.mutable and statement.var.name not in assigned:
             statement = attrs.evolve(statement, mutable=False)
-        blocks = tuple(_fixed(inner, assigned) for inner in statement.blocks)
+        blocks = tuple(_immutable(inner, assigned) for inner in statement.blocks)
         done.append(with_blocks(statement, blocks))
     return with_statements(block, done)
 
 
-# -- what nothing needs ---------------------------------------------------------------------
+# -- liveness -------------------------------------------------------------------------------
 
 
 def _useful(block: Block) -> Block:
@@ -71,7 +71,7 @@ def _useful(block: Block) -> Block:
 
 
 def _live(block: Block) -> set[str]:
-    """Names that something with an effect depends on, and all that ``block`` does not declare."""
+    """Live names: those that effects depend on, and those that ``block`` does not declare."""
     declared: set[str] = set()
     feeds: dict[str, set[str]] = {}
     pending: set[str] = set()
@@ -110,12 +110,12 @@ def _kept(block: Block, live: set[str]) -> Block:
                 done.append(statement)
             continue
         blocks = tuple(_kept(inner, live) for inner in statement.blocks)
-        done += _without_nothing(with_blocks(statement, blocks))
+        done += _with_effect(with_blocks(statement, blocks))
     return with_statements(block, done)
 
 
-def _without_nothing(statement: Statement) -> tuple[Statement, ...]:
-    """``statement``, or nothing where it does nothing."""
+def _with_effect(statement: Statement) -> tuple[Statement, ...]:
+    """``statement``, or nothing if it has no effect."""
     if _has_effect(statement):
         return (statement,)
     if isinstance(statement, If) and not (_acts(statement.body) and _acts(statement.orelse)):

@@ -1,4 +1,4 @@
-"""Room for what is appended need not be filled where each element is stored before it counts.
+"""Dead fill elimination: capacity is not filled where each element is stored before it is counted.
 
     if stored >= room:                        if stored >= room:
         more = max(room * 2, 4)                   more = max(room * 2, 4)
@@ -8,8 +8,8 @@
     val[stored] += a * b                      stored += 1
     stored += 1
 
-Every turn of the counter must come behind a store to its element, so that none below it is as it
-was filled; and nothing else may look at the buffer.
+A store to the element at the counter must dominate each increment of the counter, so that no
+element below the counter still holds the fill value; and nothing else may access the buffer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ONE = Literal(1, INTP)
 
 
 def dead_fills(block: Block, names: Names) -> Block:
-    """``block`` without fills of room that is stored to before it counts."""
+    """``block`` without fills of capacity that is stored to before it is counted."""
     buffers = dict.fromkeys(s.buffer for s in block.walk() if isinstance(s, Fill))
     for buffer in buffers:
         block = _without_fills(block, buffer)
@@ -46,7 +46,8 @@ def dead_fills(block: Block, names: Names) -> Block:
 
 @frozen
 class _Append:
-    """Statements that append an element: where its room is filled, it is stored, and it counts."""
+    """The statements that append an element: the fill of new capacity, the store and the
+    increment."""
 
     fill: Fill
     store: Store
@@ -54,7 +55,7 @@ class _Append:
 
 
 def _without_fills(block: Block, buffer: Buffer) -> Block:
-    """``block`` without fills of ``buffer``, if it only appends to it."""
+    """``block`` without fills of ``buffer``, if it only appends to ``buffer``."""
     found = list(_appends(block, buffer))
     counters = {append.count.var for append in found}
     if len(counters) != 1 or not _is_all(block, buffer, found, counters.pop()):
@@ -79,7 +80,7 @@ def _without_fills(block: Block, buffer: Buffer) -> Block:
 
 
 def _appends(block: Block, buffer: Buffer) -> Iterator[_Append]:
-    """The places in ``block`` and its blocks that append to ``buffer``."""
+    """The appends to ``buffer`` in ``block`` and its nested blocks."""
     for k, statement in enumerate(block.statements):
         for inner in statement.blocks:
             yield from _appends(inner, buffer)
@@ -105,7 +106,7 @@ def _filled(statement: Statement, buffer: Buffer) -> Fill | None:
 
 
 def _append(room: If, fill: Fill, rest: tuple[Statement, ...]) -> _Append | None:
-    """What follows on ``room``, if it stores the element that is counted then."""
+    """The append that starts with ``room``, if ``rest`` stores the element and then counts it."""
     assert isinstance(room.cond, Call)
     counter, store = room.cond.args[0], None
     for statement in rest:
@@ -122,14 +123,15 @@ def _append(room: If, fill: Fill, rest: tuple[Statement, ...]) -> _Append | None
 
 
 def _is_all(block: Block, buffer: Buffer, appends: list[_Append], counter: Var) -> bool:
-    """Whether nothing but ``appends`` has to do with the buffer, and with how many there are."""
+    """Whether ``appends`` are the only accesses to the buffer and the only changes of its
+    counter."""
     place = Load(buffer, counter)
     known = {id(part) for a in appends for part in (a.fill, a.store, a.count)}
     declared = {s.var for s in block.walk() if isinstance(s, Let)}
     if not declared.issuperset({counter, *(append.fill.start for append in appends)}):
-        return False  # what is kept between calls tells the next one what is filled
+        return False  # the caller keeps such a variable, and it tells the next call what is filled
     if sum(id(statement) in known for statement in block.walk()) != 3 * len(appends):
-        return False  # one of their parts stands somewhere else, too
+        return False  # a part of an append also occurs elsewhere
     for statement in block.walk():
         expressions = statement.expressions
         if id(statement) in known:

@@ -1,7 +1,8 @@
-"""Which places of memory are there, whether or not a loop runs: what lets a load move before it.
+"""Dereferenceability: which loads are safe to execute even if the loop around them does not run.
 
-A place is known to exist where its index is built from the variables of enclosing loops (levels
-assemble all that a loop runs over), or where it is certainly accessed nearby.
+A place (an element of a buffer) is known to exist if its index is computed from variables of
+enclosing loops (levels assemble all positions that a loop runs over), or if the program
+certainly accesses it nearby.
 """
 
 from __future__ import annotations
@@ -21,29 +22,30 @@ _LONG = 24
 
 
 def place_name(place: Load) -> str:
-    """A name for what is at ``place``: ``y_val_i`` for ``y_val[i]``."""
+    """A name for the value at ``place``: ``y_val_i`` for ``y_val[i]``."""
     index = re.sub(r"\W+", "_", expr_text(place.index)).strip("_")
     return f"{place.buffer.name}_{index}" if len(index) <= _LONG else place.buffer.name
 
 
 def assigned_names(block: Block) -> frozenset[str]:
-    """Names of the variables that some ``Assign`` in ``block`` changes."""
+    """Names of the variables that ``block`` assigns."""
     return frozenset(s.var.name for s in block.walk() if isinstance(s, Assign))
 
 
 @define
 class Places:
-    """What is known where a statement stands. Capacity never shrinks, so places stay."""
+    """The places known to exist at a point of the program. Capacity never shrinks: facts stay
+    true."""
 
     assigned: frozenset[str]
     grounded: set[str] = attrs.field(factory=set)
-    """Variables of enclosing loops, and what is computed from those alone."""
+    """Variables of enclosing loops, and variables computed from those alone."""
     declared: set[str] = attrs.field(factory=set)
     known: set[Load] = attrs.field(factory=set)
     filled: list[Fill] = attrs.field(factory=list)
 
     def inside(self, statement: Statement) -> Places:
-        """The same in a block of ``statement``."""
+        """The facts at the start of a block of ``statement``."""
         inner = Places(
             self.assigned, set(self.grounded), set(self.declared), set(self.known),
             list(self.filled),
@@ -55,19 +57,19 @@ class Places:
         return inner
 
     def exists(self, place: Load) -> bool:
-        """Whether ``place`` is memory that may be read and written here."""
+        """Whether ``place`` is memory that may be read and written at this point."""
         return self.is_certain(place) or self._is_grounded(place.index)
 
     def is_certain(self, place: Load) -> bool:
-        """Whether ``place`` has been accessed for sure."""
+        """Whether ``place`` has certainly been accessed before this point."""
         return place in self.known or self._is_filled(place)
 
     def is_loop_variable(self, index: Expr) -> bool:
-        """Whether ``index`` is the very variable of an enclosing loop."""
+        """Whether ``index`` is exactly the variable of an enclosing loop."""
         return isinstance(index, Var) and index.name in self.grounded
 
     def after(self, statement: Statement) -> None:
-        """Take note of what ``statement`` declares and accesses."""
+        """Update the facts with what ``statement`` declares and accesses."""
         if isinstance(statement, Let):
             self.declared.add(statement.var.name)
             if self._is_grounded(statement.value) and statement.var.name not in self.assigned:
@@ -77,11 +79,11 @@ class Places:
         self.access(statement)
 
     def access(self, *statements: Statement) -> None:
-        """Take note of the places that are certainly accessed."""
+        """Record the places that ``statements`` certainly access."""
         self.known |= self.accessed(statements)
 
     def accessed(self, statements: Iterable[Statement]) -> set[Load]:
-        """Places that ``statements`` certainly access and whose index never changes."""
+        """The places that ``statements`` certainly access and whose index never changes."""
         return {p for p in certain(statements) if isinstance(p, Load) and self._is_fixed(p.index)}
 
     def _is_fixed(self, index: Expr) -> bool:

@@ -1,12 +1,12 @@
-"""Indirect lanes: long sums whose loads go through an index may be computed in several lanes, too.
+"""Gather reductions: long sums of indirect loads may be computed in several lanes.
 
     for q in range(p, p_stop):             for q in range(p, p_stop):  # lanes: add s
         j = idx[q]                             j = idx[q]
         s += a[q] * x[j]           ->          s += a[q] * x[j]
 
-What is gained is that no addition waits for the one before. Where the loop is short that costs
-more than it gives, so a backend asks for its length first; and no load may become part of a gather,
-which is slower than the loads that it replaces. A load that may be skipped stays where it is.
+Independent lanes break the chain in which each addition waits for the previous one. Short loops
+lose by it, so a backend tests the number of iterations first. The loads themselves stay scalar:
+gather instructions would be slower. A load under a condition stays under it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from finch_core.optimize.vector_reductions import permit
 
 
 def gather_reductions(block: Block, names: Names) -> Block:
-    """``block`` with lanes permitted in the sums that load through indices."""
+    """``block`` with lanes permitted in sums whose loads go through indices."""
     return permit(block, _goes_through_indices)
 
 

@@ -1,4 +1,4 @@
-"""A turn of a loop that is to have room for what it appends makes it first, and in one place.
+"""Growth check hoisting: the check for room to append moves to the head of the loop body.
 
     i = min(a_idx[p], b_idx[q])               if stored >= room:
     if a_idx[p] == i:                             ... grow(idx, more)
@@ -12,9 +12,9 @@
         idx[stored] = i
         ...
 
-All branches begin with it, so it is as well before them; and before what else neither it needs nor
-needs it. A backend finds it at the head of the loop then, and can part it from the turns that have
-room.
+Where both branches begin with the same growth check, the check moves before the branch; it then
+moves up past statements that are independent of it. A backend finds it at the head of the loop
+and can split off the iterations that have room.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from finch_core.ir.expressions import Expr, Var
 
 
 def growth_hoisting(block: Block, names: Names) -> Block:
-    """``block`` with room made at the heads of loops, where all of a turn needs it."""
+    """``block`` with growth checks at the heads of loop bodies, where each iteration makes one."""
     return _block(block) if any(isinstance(s, Grow) for s in block.walk()) else block
 
 
@@ -57,17 +57,18 @@ def _block(block: Block) -> Block:
     for statement in block.statements:
         statement = with_blocks(statement, tuple(map(_block, statement.blocks)))
         if isinstance(statement, (For, While)):
-            statement = with_blocks(statement, (_headed(statement.body),))
+            statement = with_blocks(statement, (_hoisted(statement.body),))
         elif isinstance(statement, If):
-            while (shorter := _without_head(statement)) is not None:
+            while (shorter := _without_check(statement)) is not None:
                 done.append(statement.body.statements[0])
                 statement = shorter
         done.append(statement)
     return with_statements(block, done)
 
 
-def _without_head(statement: If) -> If | None:
-    """``statement`` without what both of its branches begin with, if that makes room."""
+def _without_check(statement: If) -> If | None:
+    """``statement`` without the growth check with which both branches begin; None if they do
+    not."""
     if not statement.body or not statement.orelse:
         return None
     first, second = statement.body.statements[0], statement.orelse.statements[0]
@@ -80,7 +81,8 @@ def _without_head(statement: If) -> If | None:
 
 
 def _form(statement: Statement) -> Statement:
-    """``statement`` but for the names of what it declares."""
+    """``statement`` with the variables that it declares renamed canonically, to compare two
+    checks."""
     assert isinstance(statement, If)
     lets = [s for s in statement.body.statements if isinstance(s, Let)]
     new: dict[Expr, Var] = {s.var: Var(f"#{k}", s.var.type) for k, s in enumerate(lets)}
@@ -93,8 +95,8 @@ def _form(statement: Statement) -> Statement:
     return attrs.evolve(renamed, body=Block(tuple(inner)))
 
 
-def _headed(body: Block) -> Block:
-    """The body of a loop, the first thing that makes room before all else if it can be."""
+def _hoisted(body: Block) -> Block:
+    """The body of a loop with its first growth check moved to the front, if that is allowed."""
     found = next((k for k, s in enumerate(body.statements) if is_growth_check(s)), 0)
     before, check = body.statements[:found], body.statements[found : found + 1]
     if not before or not all(_are_independent(s, check) for s in before):
@@ -103,7 +105,7 @@ def _headed(body: Block) -> Block:
 
 
 def _are_independent(statement: Statement, others: Sequence[Statement]) -> bool:
-    """Whether ``statement`` may as well come after ``others``."""
+    """Whether ``statement`` may be reordered after ``others``."""
     own, theirs = changed_names(statement), changed_names(*others)
     if leaves(statement) or theirs & used_names(statement):
         return False

@@ -1,7 +1,12 @@
-"""Loop-invariant loads: what every turn of a loop reads is read once, before it.
+"""Loop-invariant code motion: a load of the same value in every iteration moves before the loop.
 
-Taken are loads from buffers that the loop does not change, at an index that it does not change,
-which every turn evaluates (or its condition), of places that exist even if the loop does not run.
+    for i in range(0, n):                 a_val_p = a_val[p]
+        y[i] += a_val[p] * x[i]     ->    for i in range(0, n):
+                                              y[i] += a_val_p * x[i]
+
+A load is hoisted if the loop changes neither its buffer nor its index, every iteration (or the
+loop's condition) evaluates it, and its place exists even if the loop does not run
+(``dereferenceability``).
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ Loop = For | While
 
 
 def invariant_code_motion(block: Block, names: Names) -> Block:
-    """``block`` with invariant loads before their loops."""
+    """``block`` with invariant loads hoisted out of their loops."""
     pass_ = _Invariant(names, redeclared_names(block))
     return pass_.block(block, Places(assigned_names(block)))
 
@@ -47,7 +52,8 @@ class _Invariant:
         return with_statements(block, done)
 
     def _hoisted(self, loop: Loop, places: Places) -> tuple[Statement, ...]:
-        """What ``loop`` becomes, which has been done inside: lets, and the loop that uses them."""
+        """The hoisted declarations, then ``loop`` that uses them; its body has been processed
+        already."""
         found = _candidates(loop, places)
         if not found:
             return (loop,)
@@ -61,7 +67,7 @@ class _Invariant:
 
 
 def _candidates(loop: Loop, places: Places) -> dict[Load, None]:
-    """The loads to hoist, in order of appearance; none of them within another."""
+    """The loads to hoist, in order of appearance; none is part of another."""
     changed = changed_names(loop)
 
     def fits(expr: Expr) -> TypeGuard[Load]:
@@ -84,7 +90,7 @@ def _candidates(loop: Loop, places: Places) -> dict[Load, None]:
 def _without_lets(
     loop: Loop, found: dict[Load, None], redeclared: frozenset[str]
 ) -> tuple[Loop, dict[Load, Let]]:
-    """``loop`` without the declarations in its body that only give a load in ``found`` a name."""
+    """``loop`` without the declarations in its body that only name a load in ``found``."""
     moved: dict[Load, Let] = {}
     rest: list[Statement] = []
     for statement in loop.body.statements:

@@ -1,10 +1,10 @@
-"""Flags raised in every turn of a loop are raised once, after it.
+"""Invariant store sinking: a flag that every iteration sets is set once, after the loop.
 
     for k in range(start, stop):            for k in range(start, stop):
         s += a[k] * b[k]            ->          s += a[k] * b[k]
         dirty = True                        if start < stop: dirty = True
 
-What is left of the loop can then be computed in lanes.
+The remaining loop can then be vectorised.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from finch_core.ir.expressions import Literal
 
 
 def invariant_stores(block: Block, names: Names) -> Block:
-    """``block`` with the flags that loops raise in every turn raised behind them."""
+    """``block`` with invariant assignments of constants moved after their loops."""
     done: list[Statement] = []
     for statement in block.statements:
         inner = tuple(invariant_stores(b, names) for b in statement.blocks)
         statement = with_blocks(statement, inner)
-        done += _behind(statement) if isinstance(statement, For) else (statement,)
+        done += _sunk(statement) if isinstance(statement, For) else (statement,)
     return with_statements(block, done)
 
 
-def _behind(loop: For) -> tuple[Statement, ...]:
-    """``loop`` without what it raises, and a test behind it that it ran."""
-    flags = tuple(s for s in loop.body.statements if _is_raised(s, loop))
+def _sunk(loop: For) -> tuple[Statement, ...]:
+    """``loop`` without its invariant assignments, and these after it under a test that it ran."""
+    flags = tuple(s for s in loop.body.statements if _is_invariant(s, loop))
     if not flags:
         return (loop,)
     rest = tuple(s for s in loop.body.statements if s not in flags)
@@ -35,9 +35,9 @@ def _behind(loop: For) -> tuple[Statement, ...]:
     return shorter, If(loop.start < loop.stop, Block(tuple(dict.fromkeys(flags))))
 
 
-def _is_raised(statement: Statement, loop: For) -> bool:
-    """Whether ``statement`` gives a variable from outside a constant that nothing in the loop reads
-    or changes, in every turn, in a loop whose bounds stay as they are."""
+def _is_invariant(statement: Statement, loop: For) -> bool:
+    """Whether every iteration of ``loop`` assigns a constant to an outer variable that the loop
+    neither reads nor changes otherwise, and the loop does not change its own bounds."""
     if not isinstance(statement, Assign) or not isinstance(statement.value, Literal):
         return False
     name = statement.var.name

@@ -1,4 +1,4 @@
-"""Flags that a branch raises, and that are tested right behind it, are not asked.
+"""Jump threading: a test of a flag that the preceding branch sets is merged into that branch.
 
 mut dirty: bool = False                 if c:
 if c:                                       y[q] = x
@@ -25,7 +25,7 @@ from finch_core.ir.expressions import FALSE, TRUE, Var
 
 
 def jump_threading(block: Block, names: Names) -> Block:
-    """``block`` in which what a flag guards stands where the flag is raised."""
+    """``block`` with the statements under a flag's test moved to where the flag is set."""
     if not any(_tested(statement) for statement in block.walk()):
         return block
     mentions = Counter(name for s in block.walk() for name in _own_mentions(s))
@@ -33,7 +33,7 @@ def jump_threading(block: Block, names: Names) -> Block:
 
 
 def _own_mentions(statement: Statement) -> list[str]:
-    """The variables that a statement itself sets or reads, once for each time."""
+    """The variables that a statement itself assigns or reads, one entry for each occurrence."""
     found = [name for expr in statement.expressions for name in read_names(expr)]
     return [*found, statement.var.name] if isinstance(statement, (Let, Assign)) else found
 
@@ -43,12 +43,12 @@ def _block(block: Block, mentions: Counter[str], redeclared: frozenset[str]) -> 
     for statement in block.statements:
         inner = tuple(_block(b, mentions, redeclared) for b in statement.blocks)
         done.append(with_blocks(statement, inner))
-    lowered = {s.var.name for s in done if isinstance(s, Let) and s.value == FALSE} - redeclared
+    cleared = {s.var.name for s in done if isinstance(s, Let) and s.value == FALSE} - redeclared
     for k in reversed(range(len(done) - 1)):
-        first, second = done[k : k + 2]  # as they are by now: what is guarded may raise a flag too
+        first, second = done[k : k + 2]  # rewritten ones: they may set a flag too
         flag = _tested(second)
-        # it is lowered, raised and tested, and nothing else
-        if flag in lowered and mentions[flag] == 3 and _raises(first, flag):
+        # the flag is declared False, set and tested, and occurs nowhere else
+        if flag in cleared and mentions[flag] == 3 and _sets(first, flag):
             assert isinstance(first, If)
             assert isinstance(second, If)
             if _names_differ(first.body, second.body):
@@ -57,22 +57,23 @@ def _block(block: Block, mentions: Counter[str], redeclared: frozenset[str]) -> 
 
 
 def _tested(statement: Statement) -> str:
-    """The flag whose test, without an ``else``, a statement is."""
+    """The flag if ``statement`` is a test of one without an ``else``, or an empty string."""
     if isinstance(statement, If) and not statement.orelse and isinstance(statement.cond, Var):
         return statement.cond.name
     return ""
 
 
-def _raises(statement: Statement, flag: str) -> bool:
-    """Whether a branch raises ``flag`` itself, and is not left before its end."""
+def _sets(statement: Statement, flag: str) -> bool:
+    """Whether a branch sets ``flag`` unconditionally, and control cannot leave it before its
+    end."""
     if not isinstance(statement, If):
         return False
     if any(isinstance(inner, (Break, Return)) for inner in statement.body.walk()):
         return False
-    return any(_is_raised(s, flag) for s in statement.body.statements)
+    return any(_is_set(s, flag) for s in statement.body.statements)
 
 
-def _is_raised(statement: Statement, flag: str) -> bool:
+def _is_set(statement: Statement, flag: str) -> bool:
     return isinstance(statement, Assign) and statement.var.name == flag and statement.value == TRUE
 
 
@@ -82,5 +83,5 @@ def _names_differ(first: Block, second: Block) -> bool:
 
 
 def _joined(first: If, second: If, flag: str) -> If:
-    kept = tuple(s for s in first.body.statements if not _is_raised(s, flag))
+    kept = tuple(s for s in first.body.statements if not _is_set(s, flag))
     return If(first.cond, Block((*kept, *second.body.statements)), first.orelse)

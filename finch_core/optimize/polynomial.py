@@ -1,4 +1,7 @@
-"""Indices as polynomials of what they are computed from: ``(y + 1) * n + x`` is ``n*y + n + x``."""
+"""Indices as polynomials in their atoms: ``(y + 1) * n + x`` is ``n*y + n + x``.
+
+Atoms are variables, loads and other expressions that are neither sums nor products.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Expr, Literal, lift
 
 Polynomial = dict[tuple[str, ...], int]
-"""The coefficient of each product of atoms, by their texts in order; none is zero."""
+"""The coefficient of each product of atoms (a sorted tuple of their texts); none is zero."""
 
 
 def polynomial(expr: Expr) -> Polynomial:
-    """What an integer ``expr`` is, so that equal ones compare equal however they are written."""
+    """The polynomial of an integer expression: equal polynomials compare equal however written."""
     from finch_core.ir.assembly_text import expr_text
 
     if isinstance(expr, Literal):
@@ -43,7 +46,7 @@ def _tidy(terms: Polynomial) -> Polynomial:
 
 
 def product(factors: Iterable[Expr]) -> Expr:
-    """The product of some expressions, 1 of none."""
+    """The product of ``factors``; 1 if there are none."""
     result = lift(1)
     for factor in factors:
         result = result * factor

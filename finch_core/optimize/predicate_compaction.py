@@ -1,18 +1,18 @@
-"""Turns of a loop that do nothing are left out 64 at a time, without a branch on each test.
+"""Predicate compaction: 64 predicates become a bit mask, and only its set bits are iterated.
 
     for j in range(0, n):                 for block in range(0, (n + 63) >> 6):
         if not seen[j]:                       first, last = block << 6, min((block << 6) + 64, n)
-            for k in ...:                     mut turns: uint64 = 0
+            for k in ...:                     mut active: uint64 = 0
                 ...             ->            for t in range(first, last):
-                                                  turns |= uint64(not seen[t]) << (t - first)
-                                              while turns != 0:
-                                                  j = first + ctz(turns)
-                                                  turns &= turns - 1
+                                                  active |= uint64(not seen[t]) << (t - first)
+                                              while active != 0:
+                                                  j = first + ctz(active)
+                                                  active &= active - 1
                                                   for k in ...:
                                                       ...
 
-Which turns do something is data that no processor foresees; compilers make the tests of 64 turns in
-vectors, and the turns that are left are all alike. It pays where a turn has a loop of its own.
+The predicates are data-dependent, so a branch on each would be mispredicted; C compilers
+vectorise the loop that computes the mask. It pays if the guarded body contains a loop.
 """
 
 from __future__ import annotations
@@ -52,23 +52,25 @@ _UINT64 = np.dtype(np.uint64)
 
 
 def predicate_compaction(block: Block, names: Names, inside: bool = False) -> Block:
-    """``block`` with its loops' tests made 64 at a time where that pays; ``inside`` of a loop only
-    those of loops over whole dimensions, for others may be short."""
+    """``block`` with loops over a predicate compacted where that pays.
+
+    ``inside`` another loop, only loops over whole dimensions qualify; others may be short.
+    """
     done: list[Statement] = []
     for statement in block.statements:
         within = inside or isinstance(statement, (For, While))
         blocks = tuple(predicate_compaction(b, names, within) for b in statement.blocks)
         statement = with_blocks(statement, blocks)
         if isinstance(statement, For) and (not inside or isinstance(statement.start, Literal)):
-            done += _by_blocks(statement, names)
+            done += _compacted(statement, names)
         else:
             done.append(statement)
     return with_statements(block, done)
 
 
-def _by_blocks(loop: For, names: Names) -> tuple[Statement, ...]:
-    """``loop`` as one over blocks of its turns, if all of a turn stands under a test."""
-    found = _taken_apart(loop)
+def _compacted(loop: For, names: Names) -> tuple[Statement, ...]:
+    """``loop`` as a loop over blocks of 64 iterations, if a predicate guards its whole body."""
+    found = _predicate(loop)
     if found is None:
         return (loop,)
     test, body = found
@@ -76,19 +78,19 @@ def _by_blocks(loop: For, names: Names) -> tuple[Statement, ...]:
     with b.for_("block", 0, (loop.stop - loop.start + (BITS - 1)) >> 6) as block:
         first = b.let("first", loop.start + (block << 6))
         last = b.let("last", (first + BITS).min(loop.stop))
-        turns = b.var("turns", 0, _UINT64)
-        with b.for_("t", first, last, lanes=((turns, prim.bitor),)) as t:
+        active = b.var("active", 0, _UINT64)
+        with b.for_("t", first, last, lanes=((active, prim.bitor),)) as t:
             here = Substitution(lambda e: t if e == loop.var else None)(test)
-            b.assign(turns, turns | (here.cast(_UINT64) << (t - first).cast(_UINT64)))
-        with b.while_(turns.ne(0)):
-            b.emit(Let(loop.var, first + call(prim.ctz, turns)))
-            b.assign(turns, turns & (turns - 1))
+            b.assign(active, active | (here.cast(_UINT64) << (t - first).cast(_UINT64)))
+        with b.while_(active.ne(0)):
+            b.emit(Let(loop.var, first + call(prim.ctz, active)))
+            b.assign(active, active & (active - 1))
             b.extend(body)
     return typed(b.finish(), names=names).statements
 
 
-def _taken_apart(loop: For) -> tuple[Expr, tuple[Statement, ...]] | None:
-    """The test without which a turn does nothing, and what a turn does where it holds."""
+def _predicate(loop: For) -> tuple[Expr, tuple[Statement, ...]] | None:
+    """The predicate that guards the body of ``loop``, and what an iteration does where it holds."""
     before, rest = _declared(loop.body.statements)
     if loop.lanes or not rest or not isinstance(rest[0], If) or _leaves(loop.body.statements):
         return None
@@ -108,7 +110,7 @@ def _taken_apart(loop: For) -> tuple[Expr, tuple[Statement, ...]] | None:
 
 
 def _declared(statements: Iterable[Statement]) -> tuple[tuple[Let, ...], tuple[Statement, ...]]:
-    """Variables that statements begin by declaring, and the statements that follow."""
+    """The declarations at the start of ``statements``, and the statements after them."""
     given = [s for s in statements if not isinstance(s, Comment)]
     count = 0
     while count < len(given) and isinstance(given[count], Let):
@@ -119,14 +121,14 @@ def _declared(statements: Iterable[Statement]) -> tuple[tuple[Let, ...], tuple[S
 
 
 def _is_guarded(statement: Statement, flags: set[str]) -> bool:
-    """Whether a statement does nothing unless one of ``flags`` was raised."""
+    """Whether a statement has no effect unless one of ``flags`` is set."""
     if not isinstance(statement, If) or statement.orelse:
         return False
     return isinstance(statement.cond, Var) and statement.cond.name in flags
 
 
 def _leaves(statements: Iterable[Statement]) -> bool:
-    """Whether statements may leave the loop that they stand in, but by a failure."""
+    """Whether ``statements`` may leave the loop that contains them other than by a failure."""
     return any(
         isinstance(s, (Break, Return))
         or (isinstance(s, (For, While)) and any(isinstance(i, Return) for i in s.walk()))
@@ -136,7 +138,7 @@ def _leaves(statements: Iterable[Statement]) -> bool:
 
 
 def _first_test(cond: Expr) -> tuple[Expr, Expr | None]:
-    """The part of a condition that is evaluated first, and the rest."""
+    """The conjunct of a condition that is evaluated first, and the rest."""
     if not isinstance(cond, Call) or cond.op is not prim.and_:
         return cond, None
     test, more = _first_test(cond.args[0])
@@ -148,7 +150,8 @@ def _has_loop(block: Block) -> bool:
 
 
 def _is_contiguous(test: Expr, loop: For) -> bool:
-    """Whether a test is of neighbouring places in turn, and of what the loop does not change."""
+    """Whether a predicate loads contiguously along the loop, from buffers that the loop does not
+    change."""
     changed = changed_names(*loop.body.statements)
     parts = (test, loop.start, loop.stop)
     if any(read_names(part) & changed or stored_by(part) for part in parts):

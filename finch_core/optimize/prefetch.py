@@ -1,4 +1,4 @@
-"""Prefetches: where a loop goes next, if memory says so, is asked for some turns before.
+"""Software prefetching: memory that a later iteration loads indirectly is requested in advance.
 
     for q in range(p, p_stop):              for q in range(p, p_stop):
         k = A_idx[q]                            if q + 2 < p_stop:
@@ -8,12 +8,11 @@
                                                 k = A_idx[q]
                                                 ...
 
-A processor sees far ahead in one loop, but not beyond the end of an inner one, whose length it has
-to guess; so each inner loop begins with waiting for memory, if it begins at a place that another
-load gives. No load is made that the loop would not make itself.
+Hardware prefetching and out-of-order execution stop at the end of an inner loop, whose number
+of iterations the processor must guess. An inner loop that begins at a loaded address therefore
+waits for memory first. The loads that compute the address are only those of a later iteration.
 
-So does a search that begins where a key that was loaded says: it goes on until what it finds there
-ends it.
+The same holds for a search that begins at a slot computed from a loaded key:
 
     for k in range(0, n):                   for k in range(0, n):
         key = keys[k]                           if k + 8 < n:
@@ -22,8 +21,9 @@ ends it.
             slot = slot + 1 & mask              key = keys[k]
                                                 ...
 
-Where the inner loops go on where the one before ended, and load through what they find there, all
-that is short of them is distance: what they are to go through is asked for some pages before.
+Consecutive inner loops may continue where the previous one ended, and load through the indices
+that they find there. Then the current position tells where later ones will be, and memory a
+fixed distance ahead is requested:
 
     for i in range(0, n):                   for i in range(0, n):
         q, q_stop = ptr[i], ptr[i + 1]          q, q_stop = ptr[i], ptr[i + 1]
@@ -58,62 +58,66 @@ from finch_core.ir.strides import scattered, stride_along
 from finch_core.symbolic.simplifier import folded
 
 AHEAD: dict[type[Statement], int] = {For: 2, While: 8}
-"""How many turns before. Rows are short: with more, most of them would begin unasked for. Probes
-are shorter than memory takes, and follow one another in long loops."""
+"""How many iterations ahead. Rows are short: with more, most rows would begin without a
+prefetch. Probes of a search take less time than a memory access, and their outer loops are
+long."""
 
 DISTANCE = 512
-"""Elements before they are needed, where rows follow one another: one page of doubles."""
+"""How many elements ahead, where inner loops are consecutive: one page of doubles."""
 
 Places = dict[tuple[Buffer, Expr], None]
-"""Buffers, each with an index in terms of a loop's variable and of what its body declares."""
+"""Buffers with an index in terms of the loop's variable and of declarations in its body."""
 
 
 def prefetch(block: Block, names: Names) -> Block:
-    """``block`` with prefetches of where inner loops begin, and of where they will go on."""
+    """``block`` with prefetches of where inner loops begin, and of where they will continue."""
     done: list[Statement] = []
     for statement in block.statements:
         inner = tuple(prefetch(b, names) for b in _followed(statement).blocks)
-        done += _asked_for(statement, with_blocks(statement, inner), names)
+        done += _prefetched(statement, with_blocks(statement, inner), names)
     return with_statements(block, done)
 
 
-def _asked_for(loop: Statement, done: Statement, names: Names) -> tuple[Statement, ...]:
-    """``done``, which is ``loop`` after other changes: each turn asks for where the next few of its
-    turns begin loops."""
+def _prefetched(loop: Statement, done: Statement, names: Names) -> tuple[Statement, ...]:
+    """``done``, with a prefetch in each iteration for the inner loops of a later one.
+
+    ``done`` is ``loop`` after changes to its inner blocks; ``loop`` is analysed.
+    """
     if not (isinstance(loop, For) and isinstance(done, For)):
         return (done,)
     far = _far_places(loop)
     if not far:
         return (done,)
     before: tuple[Statement, ...] = ()
-    if not isinstance(loop.stop, Literal) and not _is_kept(loop.stop, loop):
+    if not isinstance(loop.stop, Literal) and not _is_unchanged(loop.stop, loop):
         stop = Var(names.fresh(f"{loop.var.name}_stop"), INTP)
         before, loop = (Let(stop, loop.stop),), attrs.evolve(loop, stop=stop)
-    asking = [_asking(loop, places, AHEAD[kind], names) for kind, places in far.items()]
-    body = Block((*asking, *done.body.statements))
+    requests = [_requests(loop, places, AHEAD[kind], names) for kind, places in far.items()]
+    body = Block((*requests, *done.body.statements))
     return *before, attrs.evolve(done, stop=loop.stop, body=body)
 
 
-def _asking(loop: For, places: Places, ahead: int, names: Names) -> Statement:
-    """What asks for the places of so many turns later, if there is such a turn."""
+def _requests(loop: For, places: Places, ahead: int, names: Names) -> Statement:
+    """The prefetches of ``places`` as they are ``ahead`` iterations later, if there is such an
+    iteration."""
     later = loop.var + Literal(ahead, INTP)
     moves: dict[Expr, Expr] = {loop.var: later}
-    asking: list[Statement] = []
+    requests: list[Statement] = []
     for let in _needed(loop, places):
         var = Var(names.fresh(f"{let.var.name}_ahead"), let.var.type)
-        asking.append(Let(var, Substitution(moves.get)(let.value)))
+        requests.append(Let(var, Substitution(moves.get)(let.value)))
         moves[let.var] = var
-    asking += [Prefetch(buffer, Substitution(moves.get)(index)) for buffer, index in places]
-    return If(later < loop.stop, Block(tuple(asking)))
+    requests += [Prefetch(buffer, Substitution(moves.get)(index)) for buffer, index in places]
+    return If(later < loop.stop, Block(tuple(requests)))
 
 
-def _is_kept(expr: Expr, loop: For) -> bool:
-    """Whether an expression is a variable that ``loop`` leaves as it is."""
+def _is_unchanged(expr: Expr, loop: For) -> bool:
+    """Whether an expression is a variable that ``loop`` does not change."""
     return isinstance(expr, Var) and expr.name not in changed_names(loop)
 
 
 def _needed(loop: For, places: Places) -> list[Let]:
-    """What a turn declares that tells ``places``, in order."""
+    """The declarations of the body on which ``places`` depend, in order."""
     needed = set().union(*(read_names(index) for _, index in places))
     found: list[Let] = []
     for statement in reversed(loop.body.statements):
@@ -124,7 +128,7 @@ def _needed(loop: For, places: Places) -> list[Let]:
 
 
 def _far_places(loop: For) -> dict[type[Statement], Places]:
-    """What the loops in a turn begin with, where only memory tells, by what they are."""
+    """The places at which inner loops begin if they depend on loaded data, by kind of loop."""
     found: dict[type[Statement], Places] = {}
     for inner, place, known in _known_places(loop):
         if _is_far(known, loop.var):
@@ -133,34 +137,33 @@ def _far_places(loop: For) -> dict[type[Statement], Places]:
 
 
 def _followed(loop: Statement) -> Statement:
-    """``loop``, where each inner loop that goes on where the one before ended asks for what is
-    some way behind its beginning."""
-    if not isinstance(loop, For) or not any(map(_is_unforeseen, loop.body.statements)):
+    """``loop`` with prefetches a fixed distance ahead before inner loops that are consecutive."""
+    if not isinstance(loop, For) or not any(map(_loads_indirectly, loop.body.statements)):
         return loop
-    asking: dict[int, list[Statement]] = {}
+    requests: dict[int, list[Statement]] = {}
     for inner, (buffer, index), known in _known_places(loop):
-        if _is_unforeseen(inner) and _goes_on(known, loop.var):
+        if _loads_indirectly(inner) and _continues(known, loop.var):
             later = folded(index + Literal(DISTANCE, INTP))
-            asking.setdefault(id(inner), []).append(Prefetch(buffer, later))
-    body = [part for s in loop.body.statements for part in (*asking.get(id(s), ()), s)]
+            requests.setdefault(id(inner), []).append(Prefetch(buffer, later))
+    body = [part for s in loop.body.statements for part in (*requests.get(id(s), ()), s)]
     return with_blocks(loop, (with_statements(loop.body, body),))
 
 
-def _is_unforeseen(loop: Statement) -> bool:
-    """Whether a loop loads from here and there, which keeps a processor from foreseeing the rest,
-    and does so in its own turns."""
+def _loads_indirectly(loop: Statement) -> bool:
+    """Whether the loop itself (not a nested one) loads through indices, which defeats the
+    hardware."""
     if not isinstance(loop, For) or any(isinstance(s, For) for s in loop.body.walk()):
         return False
     return bool(scattered(loop))
 
 
 def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr], Expr]]:
-    """Loops that each turn of ``loop`` begins and ends, unless it fails; where each begins to go
-    through memory; and what that is in terms of the variable of ``loop`` and of nothing else that
-    it declares. Loads tell it that do not change."""
+    """Inner loops that each iteration of ``loop`` runs (unless it fails), with the place at
+    which each begins to load and its index in terms of the variable of ``loop`` and of loads
+    that do not change."""
     inner_loops = [s for s in loop.body.statements if isinstance(s, (For, While))]
     if not inner_loops or any(isinstance(s, (Break, Return)) for s in loop.walk()):
-        return  # a turn that is never reached need not have anything to load
+        return  # an iteration that is never reached need not have anything to load
     changed, twice = changed_names(loop), redeclared_names(loop.body)
     own = {s.var.name for s in loop.body.walk() if isinstance(s, (Let, For))}
     lets = [s for s in loop.body.statements if isinstance(s, Let) and s.var.name not in twice]
@@ -176,19 +179,20 @@ def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr],
         for buffer, index in places:
             known = in_terms_of(index, meanings)
             loads = [e for e in known.walk() if isinstance(e, Load)]
-            fickle = set().union(*map(read_names, loads)) & changed - {loop.var.name}
-            if not fickle and not read_names(known) & own and made.issuperset(loads):
+            varying = set().union(*map(read_names, loads)) & changed - {loop.var.name}
+            if not varying and not read_names(known) & own and made.issuperset(loads):
                 yield inner, (buffer, index), known
 
 
 def _tested_places(loop: While, begun: Mapping[Expr, Expr]) -> Places:
-    """The elements that tell whether ``loop`` begins, by what variables are at first."""
+    """The elements that the condition of ``loop`` loads first, by the initial values of
+    variables."""
     tested = Substitution(begun.get)(loop.cond)
     return {(e.buffer, e.index): None for e in tested.walk() if isinstance(e, Load)}
 
 
 def _first_places(loop: For) -> Places:
-    """The elements at which ``loop`` begins to go through memory, by what stands before it."""
+    """The elements that ``loop`` loads in its first iteration, by the declarations before it."""
     lets = [s for s in loop.body.statements if isinstance(s, Let) and not s.mutable]
     meanings: Mapping[Expr, Expr] = {s.var: s.value for s in lets}
     changed = changed_names(*loop.body.statements)
@@ -204,8 +208,8 @@ def _first_places(loop: For) -> Places:
 
 
 def _is_far(index: Expr, var: Var, scaled: bool = False) -> bool:
-    """Whether an index is elsewhere in each turn: by a load that goes through another one, or of
-    which it is a multiple. Where one alone tells it, rows follow one another as a rule."""
+    """Whether an index jumps between iterations: it is loaded through another load, or a
+    multiple of a load. An index loaded directly is consecutive as a rule."""
     if isinstance(index, Load):
         through = any(isinstance(e, Load) and _goes_with(e, var) for e in index.index.walk())
         return _goes_with(index, var) and (scaled or through)
@@ -213,10 +217,11 @@ def _is_far(index: Expr, var: Var, scaled: bool = False) -> bool:
     return any(_is_far(child, var, scaled) for child in index.children)
 
 
-def _goes_on(index: Expr, var: Var) -> bool:
-    """Whether an index is where the row before ended, as a rule: a load that follows ``var``."""
+def _continues(index: Expr, var: Var) -> bool:
+    """Whether an index continues where the previous row ended, as a rule: it is loaded at
+    ``var``."""
     if isinstance(index, Cast):
-        return _goes_on(index.value, var)
+        return _continues(index.value, var)
     return isinstance(index, Load) and stride_along(index.index, var, set()) == 1
 
 

@@ -1,14 +1,14 @@
-"""Banks: where values scatter over few elements, they may be added to several copies of them.
+"""Histogram privatisation: scattered sums over few elements may use several private copies.
 
     for x in range(0, n):                           if n >= 16:
         at: int64 = int64(grey[x] // 16)    ->          for x in range(0, n):  # banks: bins[0:16]
         bins[at] += 1                                       ...
                                                     else: ...
 
-An element that was written a moment ago is waited for, and values that follow one another are
-often equal: with a few copies, taken in turn, each is written less often. The dtype of the index
-says how many elements there are (see ``ranges``), and the copies pay where there are as many turns.
-Whole numbers alone, whose sums are the same in any order.
+Updating an element that was just stored waits for that store, and equal indices often follow
+one another. With a few copies used in rotation, each copy is updated less often. The range of
+the index (``ranges``) gives the number of elements; copies pay if there are at least as many
+iterations. Only integers are summed in this way, since their sums do not depend on the order.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from finch_core.ir.expressions import Buffer, Call, Expr, Literal, Load
 from finch_core.symbolic.ranges import range_of
 
 MOST = 256
-"""Elements up to which copies pay."""
+"""The largest number of elements for which copies pay."""
 
 
 def privatization(block: Block, names: Names) -> Block:
-    """``block`` with banks permitted in the outermost loops in which they pay."""
+    """``block`` with privatisation permitted in the outermost loops where it pays."""
     done: list[Statement] = []
     for statement in block.statements:
         found = _scattered(statement) if isinstance(statement, For) else {}
@@ -64,16 +64,16 @@ def privatization(block: Block, names: Names) -> Block:
 
 
 def _where_long(loop: For, marked: For, count: int) -> Statement:
-    """``marked`` if there are at least ``count`` turns, else ``loop``."""
-    turns = loop.stop - loop.start
-    if isinstance(turns, Literal):
-        return marked if turns.value >= count else loop
-    return If(turns >= Literal(count, INTP), Block((marked,)), Block((loop,)))
+    """``marked`` if there are at least ``count`` iterations, else ``loop``."""
+    iterations = loop.stop - loop.start
+    if isinstance(iterations, Literal):
+        return marked if iterations.value >= count else loop
+    return If(iterations >= Literal(count, INTP), Block((marked,)), Block((loop,)))
 
 
 def _scattered(loop: For) -> dict[Buffer, int]:
-    """The buffers to whose elements, by what is read from memory, ``loop`` adds whole numbers, and
-    with which it does nothing else; and how many elements it can be."""
+    """The buffers to which ``loop`` only adds integers at loaded indices, with their number of
+    elements."""
     inside = list(loop.walk())
     if any(isinstance(s, (Fail, Return)) for s in inside) or loop.banks:
         return {}
@@ -90,7 +90,7 @@ def _scattered(loop: For) -> dict[Buffer, int]:
 
 
 def _count(store: Store, meanings: dict[Expr, Expr]) -> int | None:
-    """How many elements a scattered sum of whole numbers may go to; None for any other store."""
+    """How many elements a scattered integer sum may update; None for any other store."""
     if store.buffer.dtype.kind not in "iu" or _summand(store) is None:
         return None
     if not any(isinstance(e, Load) for e in in_terms_of(store.index, meanings).walk()):
@@ -102,7 +102,7 @@ def _count(store: Store, meanings: dict[Expr, Expr]) -> int | None:
 
 
 def _summand(store: Store) -> Expr | None:
-    """What is added to an element; None where a store is no sum."""
+    """The value that is added to an element; None if the store is not a sum."""
     value, place = store.value, Load(store.buffer, store.index)
     if not isinstance(value, Call) or value.op is not prim.add:
         return None
@@ -113,8 +113,7 @@ def _summand(store: Store) -> Expr | None:
 
 
 def _others(statement: Statement, buffer: Buffer) -> set[str]:
-    """Names of all that ``statement`` has to do with, but for the element of ``buffer`` that it
-    adds to."""
+    """Names that ``statement`` uses, except for the element of ``buffer`` to which it adds."""
     summand = _summand(statement) if isinstance(statement, Store) else None
     expressions: tuple[Expr, ...] = statement.expressions
     if isinstance(statement, Store) and statement.buffer == buffer and summand is not None:
@@ -123,7 +122,7 @@ def _others(statement: Statement, buffer: Buffer) -> set[str]:
 
 
 def _whole(statement: Statement) -> Iterator[str]:
-    """Names of the buffers of which a statement changes a part, or reads one."""
+    """Names of the buffers that a statement accesses by range: fills, copies, growth."""
     if isinstance(statement, (Grow, Fill, Sort)):
         yield statement.buffer.name
     if isinstance(statement, Move):

@@ -1,13 +1,13 @@
-"""Register promotion: an element that a loop updates lives in a variable during the loop.
+"""Scalar promotion: a memory element that a loop updates is kept in a variable during the loop.
 
     for q in range(start, stop):            mut y_val_i: float64 = y_val[i]
         y_val[i] += a[q] * x[q]     ->      for q in range(start, stop):
                                                 y_val_i += a[q] * x[q]
                                             y_val[i] = y_val_i
 
-The outermost loop that allows it is taken. Before a ``Fail`` or ``Return`` in the loop the variable
-is stored back. Where the loop may not run and the element may not exist then, all of this goes
-under a test that the loop runs.
+The element is promoted out of the outermost loop that allows it. The variable is stored back
+before a ``Fail`` or ``Return`` in the loop. If the loop may not run and the element may not
+exist in that case, the promoted loop is guarded by a test that the loop runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Loop = For | While
 
 
 def scalar_promotion(block: Block, names: Names) -> Block:
-    """``block`` with elements that loops update in variables."""
+    """``block`` with the elements that loops update kept in variables."""
     return _Promotion(names).block(block, Places(assigned_names(block)))
 
 
@@ -55,7 +55,7 @@ class _Promotion:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._active: set[Load] = set()
-        """Places that live in a variable here: all that is left are stores on the way out."""
+        """Places that are in a variable here: only stores on the way out remain."""
 
     def block(self, block: Block, places: Places) -> Block:
         done: list[Statement] = []
@@ -68,7 +68,7 @@ class _Promotion:
     def statement(
         self, statement: Statement, later: tuple[Statement, ...], places: Places
     ) -> tuple[Statement, ...]:
-        """What replaces ``statement``, which ``later`` follows in its block."""
+        """The replacement of ``statement``, which ``later`` follows in its block."""
         if isinstance(statement, (For, While)):
             for place in _candidates(statement):
                 guard = _guard(statement, place, later, places)
@@ -91,7 +91,7 @@ class _Promotion:
         register = Var(self._names.fresh(place_name(place)), place.buffer.dtype)
         back = Store(place.buffer, place.index, register)
         body = _in_register(loop, place, register, back)
-        # what else the loop updates is promoted around it
+        # other places that the loop updates are promoted around it
         self._active.add(place)
         inner = self.statement(body, later, places)
         self._active.remove(place)
@@ -100,7 +100,8 @@ class _Promotion:
 
 
 def _candidates(loop: Loop) -> Iterator[Load]:
-    """Places to which ``loop`` stores, invariant in it, when it has no others in their buffers."""
+    """Loop-invariant places that ``loop`` stores to, if it accesses nothing else in their
+    buffers."""
     changed = changed_names(loop)
     places: dict[str, set[Load]] = {}
     spoiled: set[str] = set()
@@ -124,7 +125,7 @@ def _candidates(loop: Loop) -> Iterator[Load]:
 
 
 def _spoiled(statement: Statement) -> set[str]:
-    """Buffers that ``statement`` touches in other ways than by an element."""
+    """Buffers that ``statement`` accesses other than element by element."""
     if isinstance(statement, (Grow, Fill, Sort)):
         return {statement.buffer.name}
     if isinstance(statement, Move):
@@ -150,7 +151,7 @@ def _guard(
 
 
 def _before_growth(statements: tuple[Statement, ...], place: Load) -> Iterator[Statement]:
-    """``statements`` up to one that gives ``place`` its room."""
+    """``statements`` up to the one that grows the buffer of ``place`` so that it exists."""
     for statement in statements:
         grown = (s.buffer for s in statement.walk() if isinstance(s, Grow))
         if place.buffer in grown:
@@ -159,7 +160,7 @@ def _before_growth(statements: tuple[Statement, ...], place: Load) -> Iterator[S
 
 
 def _is_direct(block: Block, place: Load) -> bool:
-    """Whether ``place`` is accessed in ``block`` or in loops in it, outside of any branch."""
+    """Whether ``block`` or a loop in it accesses ``place`` unconditionally."""
     return place in certain(block.statements) or any(
         _is_direct(statement.body, place)
         for statement in block.statements
@@ -176,7 +177,7 @@ def _in_register(loop: Loop, place: Load, register: Var, back: Store) -> Loop:
 
 
 def _stored_back(block: Block, replace: Substitution, back: Store) -> Block:
-    """``block`` with the variable for the place, which is stored where control leaves for good."""
+    """``block`` with the place replaced, and stored back where control leaves for good."""
     assert isinstance(back.value, Var)
     done: list[Statement] = []
     for statement in block.statements:

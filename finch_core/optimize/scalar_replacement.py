@@ -1,4 +1,4 @@
-"""Elements that some turns of a loop store: each is a variable, stored at the end of the turn.
+"""Scalar replacement: an element that an iteration updates conditionally is kept in a variable.
 
     fill(y_val, 0, n, 0.0)                   fill(y_val, 0, n, 0.0)
     for i in range(0, n):                    for i in range(0, n):
@@ -6,8 +6,8 @@
             y_val[i] += x[idx[i]]                if idx[i] < m: y_val_i += x[idx[i]]
                                                  y_val[i] = y_val_i
 
-This is done where the elements have just been filled, so that they exist, and every turn uses
-none but its own: then no fill is needed (``store_forwarding``).
+It applies to loops over a range that has just been filled, so that the elements exist, if each
+iteration accesses its own element only. The fill is then not needed (``store_forwarding``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from finch_core.optimize.dereferenceability import place_name
 
 
 def scalar_replacement(block: Block, names: Names) -> Block:
-    """``block`` with the elements that a loop over what was just filled updates in variables."""
+    """``block`` with elements kept in variables, in loops over a range that was just filled."""
     statements = [
         with_blocks(s, tuple(scalar_replacement(inner, names) for inner in s.blocks))
         for s in block.statements
@@ -56,7 +56,7 @@ def scalar_replacement(block: Block, names: Names) -> Block:
 
 
 def _next_user(fill: Fill, rest: list[Statement]) -> int | None:
-    """Where the next statement that touches the buffer is, if it is a loop as above."""
+    """The position of the next statement that accesses the buffer, if it is a loop as above."""
     bounds = read_names(fill.start) | read_names(fill.stop)
     for k, statement in enumerate(rest):
         if _touches(statement, fill.buffer):
@@ -78,8 +78,8 @@ def _used(statement: Statement) -> set[str]:
 
 
 def _fits(loop: For, fill: Fill) -> bool:
-    """Whether the loop runs over what was filled, has no way out, stores an element in a block
-    within its own, and has no other use for the buffer than the turn's own element."""
+    """Whether the loop runs over the filled range, has no early exit, stores an element in a
+    nested block, and accesses the buffer only at the current iteration's element."""
     if (loop.start, loop.stop) != (fill.start, fill.stop):
         return False
     inside = list(loop.body.walk())
@@ -92,7 +92,7 @@ def _fits(loop: For, fill: Fill) -> bool:
 
 
 def _breaks(block: Block) -> bool:
-    """Whether the loop around ``block`` may be left in it."""
+    """Whether ``block`` may break out of the loop around it."""
     return any(
         isinstance(s, Break) or (not isinstance(s, (For, While)) and any(map(_breaks, s.blocks)))
         for s in block.statements
@@ -100,7 +100,7 @@ def _breaks(block: Block) -> bool:
 
 
 def _stays_at(statement: Statement, buffer: Buffer, var: Var) -> bool:
-    """Whether all that a statement itself does with ``buffer`` is at the index ``var``."""
+    """Whether a statement itself accesses ``buffer`` only at the index ``var``."""
     stores = isinstance(statement, Store) and statement.buffer == buffer
     if stores and statement.index != var:  # type: ignore[attr-defined]
         return False
@@ -127,7 +127,7 @@ def _in_variable(loop: For, buffer: Buffer, names: Names) -> For:
 
 
 def _assigning(statement: Statement, element: Var, buffer: Buffer) -> Statement:
-    """``statement`` with assignments to ``element`` in place of stores to ``buffer``."""
+    """``statement`` with stores to ``buffer`` replaced by assignments to ``element``."""
     if isinstance(statement, Store) and statement.buffer == buffer:
         return Assign(element, statement.value)
     blocks = (

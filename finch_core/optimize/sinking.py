@@ -1,4 +1,4 @@
-"""Variables are declared where they are first set, and set once before they are read.
+"""Sinking and dead store elimination: variables are declared where they are first assigned.
 
     mut t: float64 = 0.0                    for i in range(0, n):
     for i in range(0, n):                       mut t: float64 = 0.0
@@ -6,8 +6,9 @@
         t = 0.0
         ...
 
-A scalar that is declared in a loop starts anew in each turn; as a variable of the loop it can be
-kept in lanes. Only variables that the code itself declares are touched.
+A scalar that is declared in a loop starts anew in each iteration; as a variable local to the
+loop body it does not prevent vectorisation. Only variables that the code itself declares are
+moved.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from finch_core.ir.expressions import Expr, Literal
 
 
 def sinking(block: Block, names: Names) -> Block:
-    """``block`` with its mutable variables declared as far inside as they can be."""
+    """``block`` with its mutable variables declared in the innermost block possible."""
     return _Scoped(redeclared_names(block)).block(block, set())
 
 
@@ -37,7 +38,7 @@ class _Scoped:
         self.mentions = _Mentions()
 
     def block(self, block: Block, ours: set[str]) -> Block:
-        """``ours`` are the variables that are declared around the block."""
+        """``block`` rewritten; ``ours`` are the variables declared around it."""
         done = list(block.statements)
         for let in [s for s in done if isinstance(s, Let) and self.moves(s)]:
             done = self.sunk(done, let)
@@ -47,12 +48,13 @@ class _Scoped:
         return with_statements(block, inner)
 
     def moves(self, let: Let) -> bool:
-        """Whether where a variable is declared makes no difference to what it starts as."""
+        """Whether moving a declaration leaves its initial value unchanged."""
         constant = isinstance(let.value, Literal)
         return let.mutable and constant and let.var.name not in self.redeclared
 
     def sunk(self, statements: list[Statement], let: Let) -> list[Statement]:
-        """``statements`` with ``let`` in the one block that uses it, if that sets it first."""
+        """``statements`` with ``let`` moved into the one block that uses it, if that assigns it
+        first."""
         name = let.var.name
         users = [s for s in statements if s is not let and self.mentions(s, name)]
         if len(users) != 1 or not isinstance(users[0], (For, While, If)):
@@ -70,16 +72,16 @@ class _Scoped:
         return [moved if s is user else s for s in statements if s is not let]
 
     def using(self, statement: Statement, name: str) -> list[Block]:
-        """The blocks of a statement that have to do with a variable."""
+        """The blocks of a statement that mention a variable."""
         blocks = statement.blocks
         return [b for b in blocks if any(self.mentions(s, name) for s in b.statements)]
 
     def sets_first(self, block: Block, name: str) -> bool:
-        """Whether the first that a block does with a variable is to set it."""
+        """Whether the first use of a variable in a block is an assignment."""
         first = next(s for s in block.statements if self.mentions(s, name))
         if isinstance(first, Assign):
             return first.var.name == name and name not in read_names(first.value)
-        if isinstance(first, (For, While, If)):  # in turn its own
+        if isinstance(first, (For, While, If)):  # its blocks, recursively
             blocks = self.using(first, name)
             outside = any(name in read_names(expr) for expr in first.expressions)
             alone = not any(self.mentions(s, name) for s in block.statements if s is not first)
@@ -87,7 +89,8 @@ class _Scoped:
         return False
 
     def without_overwritten(self, statements: list[Statement], ours: set[str]) -> list[Statement]:
-        """``statements`` without what is set, and set again before anything reads it."""
+        """``statements`` without dead stores: assignments that are overwritten before they are
+        read."""
         k = 0
         while k < len(statements):
             first = statements[k]
@@ -114,7 +117,7 @@ class _Scoped:
         return statements
 
     def overwriting(self, statements: Iterable[Statement], name: str) -> int | None:
-        """Where a variable is set anew, if nothing before that has to do with it or leaves."""
+        """The position of the next assignment, if nothing before it uses the variable or leaves."""
         for k, statement in enumerate(statements):
             if isinstance(statement, Assign) and statement.var.name == name:
                 return None if name in read_names(statement.value) else k
@@ -130,7 +133,7 @@ def _is_pure(value: Expr) -> bool:
 
 
 class _Mentions:
-    """The variables that statements have to do with, found once for each."""
+    """The variables that statements mention, computed once for each."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[Statement, frozenset[str]]] = {}
@@ -149,5 +152,5 @@ class _Mentions:
             names.update(var.name for var, _ in statement.lanes)
         for block in statement.blocks:
             names.update(*map(self.names, block.statements))
-        self._found[id(statement)] = statement, frozenset(names)  # kept, so that its id is
+        self._found[id(statement)] = statement, frozenset(names)  # keeps the id in use
         return self._found[id(statement)][1]

@@ -1,4 +1,4 @@
-"""Fills that what follows overwrites: each element starts from the value, not from memory.
+"""Store-to-load forwarding of fills: loads become the fill value, and overwritten fills go away.
 
     fill(y_val, 0, n, 0.0)
     for i in range(0, n):                    for i in range(0, n):
@@ -6,9 +6,9 @@
         ...                                      ...
         y_val[i] = s                             y_val[i] = s
 
-What follows must store every element, whatever happens: in a loop over all of them, or in several
-loops and single turns one after the other that leave no gap, as where a border is peeled off. A
-fill of ``n * m`` elements may be overwritten row by row.
+The statements after the fill must store every element on every path: in a loop over all of
+them, or in several loops and single iterations (as where a border is peeled off) that leave no
+gap. A fill of ``n * m`` elements may be overwritten row by row.
 """
 
 from __future__ import annotations
@@ -49,19 +49,20 @@ ZERO = lift(0)
 
 
 def store_forwarding(block: Block, names: Names) -> Block:
-    """``block`` without the fills that what follows makes needless."""
+    """``block`` without the fills that later stores overwrite completely."""
     return _fills(block, assigned_names(block) | redeclared_names(block))
 
 
-def _fills(block: Block, fickle: frozenset[str]) -> Block:
+def _fills(block: Block, varying: frozenset[str]) -> Block:
     statements = [
-        with_blocks(s, tuple(_fills(inner, fickle) for inner in s.blocks)) for s in block.statements
+        with_blocks(s, tuple(_fills(inner, varying) for inner in s.blocks))
+        for s in block.statements
     ]
     k = 0
     while k < len(statements):
         statement = statements[k]
         if isinstance(statement, Fill):
-            taken_over = _Overwriting(statement, fickle).all_of(statements[k + 1 :])
+            taken_over = _Overwriting(statement, varying).all_of(statements[k + 1 :])
             if taken_over is not None:
                 statements[k:] = taken_over
                 continue
@@ -70,25 +71,25 @@ def _fills(block: Block, fickle: frozenset[str]) -> Block:
 
 
 Extents = tuple[tuple[Expr, Expr], ...]
-"""What is still to be stored of each dimension, the outermost first: from where up to where."""
+"""The range still to be stored in each dimension, outermost first: start and stop."""
 
 
 class _Overwriting:
-    """Whether statements overwrite all that ``fill`` fills, and what they are without it.
+    """Whether statements overwrite everything that ``fill`` fills, and the statements without it.
 
-    ``fickle`` are the names whose values may change.
+    ``varying`` are the names whose values may change.
     """
 
-    def __init__(self, fill: Fill, fickle: frozenset[str]) -> None:
+    def __init__(self, fill: Fill, varying: frozenset[str]) -> None:
         self._fill = fill
         self._buffer = fill.buffer
         self._prover = Prover()
         self._held = read_names(fill.stop) | read_names(fill.value)
-        self._fickle = fickle - self._held
+        self._varying = varying - self._held
         self._unfilled = Substitution(lambda e: fill.value if self._is_load(e) else None, folded)
 
     def all_of(self, statements: Sequence[Statement]) -> list[Statement] | None:
-        """``statements`` without need of the fill, or None."""
+        """``statements`` rewritten so that they do not need the fill, or None if they need it."""
         extents: Extents = ((self._fill.start, self._fill.stop),)
         found = self._part(statements, ZERO, extents, outermost=True)
         factors = _factors(self._fill.stop)
@@ -104,7 +105,8 @@ class _Overwriting:
         extents: Extents,
         outermost: bool = False,
     ) -> list[Statement] | None:
-        """``statements``, which store all of ``extents`` around ``place``."""
+        """``statements`` rewritten, if they store all of ``extents`` from ``place`` on; else
+        None."""
         if not extents:
             return self._element(statements, place)
         (reached, goal), *inner = extents
@@ -112,40 +114,40 @@ class _Overwriting:
         for statement in statements:
             if self._prover.le(goal, reached):
                 break
-            if not self._keeps(statement, place):
+            if not self._continues(statement, place):
                 return None
-            if self._touches(statement):
-                piece = self._piece(statement, place, ((reached, goal), *inner), outermost)
+            if self._accesses(statement):
+                piece = self._next_part(statement, place, ((reached, goal), *inner), outermost)
                 if piece is None:
                     return None
                 statement, reached = piece
-            elif isinstance(statement, Let) and statement.var.name not in self._fickle:
+            elif isinstance(statement, Let) and statement.var.name not in self._varying:
                 self._prover.define(statement.var, statement.value)
             done.append(statement)
         if not self._prover.le(goal, reached):
             return None
         rest = statements[len(done) :]
-        return [*done, *rest] if outermost or not any(map(self._touches, rest)) else None
+        return [*done, *rest] if outermost or not any(map(self._accesses, rest)) else None
 
-    def _piece(
+    def _next_part(
         self, statement: Statement, place: Expr, extents: Extents, outermost: bool
     ) -> tuple[Statement, Expr] | None:
-        """A statement that stores what comes next, and up to where it does."""
+        """The statement that stores the next part, rewritten, and the end of what it stores."""
         (reached, goal), *inner = extents
         if isinstance(statement, If) and statement.orelse:
-            either = self._either(statement, place, extents, outermost)
+            either = self._both_branches(statement, place, extents, outermost)
             return None if either is None else (either, goal)
-        turns = _turns(statement)
-        if turns is None or not self._is_fixed(*turns) or not self._prover.le(turns[0], reached):
+        bounds = _loop_bounds(statement)
+        if bounds is None or not self._is_fixed(*bounds) or not self._prover.le(bounds[0], reached):
             return None
-        start, stop = turns
+        start, stop = bounds
         if self._loads(statement) and not self._prover.le(reached, start):
-            return None  # an element that was stored before is not what it was filled with
+            return None  # an element that was stored before no longer holds the fill value
         end = self._prover.maximum(reached, stop)
         if isinstance(statement, If) and not self._prover.le(stop, start + 1):
             if not self._prover.le(goal, stop):
                 return None
-            end = start + 1  # where the test fails, all is done already
+            end = start + 1  # where the test fails, nothing is left to store
         at = statement.var if isinstance(statement, For) else start
         place = place + product((at, *(stop for _, stop in inner)))
         body, *others = statement.blocks
@@ -155,10 +157,10 @@ class _Overwriting:
             return None
         return with_blocks(statement, (with_statements(body, new), *others)), end
 
-    def _either(
+    def _both_branches(
         self, statement: If, place: Expr, extents: Extents, outermost: bool
     ) -> Statement | None:
-        """``statement``, both branches of which store all of ``extents``."""
+        """``statement`` rewritten, if both branches store all of ``extents``; else None."""
         if self._buffer.name in read_names(statement.cond):
             return None
         blocks = []
@@ -171,20 +173,20 @@ class _Overwriting:
         return with_blocks(statement, tuple(blocks))
 
     def _element(self, statements: Sequence[Statement], place: Expr) -> list[Statement] | None:
-        """``statements``, which store the element at ``place`` and touch no other."""
+        """``statements`` rewritten, if they store the element at ``place`` and access no other."""
         at = polynomial(place)
         done: list[Statement] = []
         for k, statement in enumerate(statements):
-            if not self._keeps(statement, place):
+            if not self._continues(statement, place):
                 return None
             if isinstance(statement, Store) and statement.buffer == self._buffer:
                 if any(found != at for s in statements for found in self._places(s)):
                     return None
                 return [*done, self._unfilled.statement(statement), *statements[k + 1 :]]
-            if self._touches(statement):
+            if self._accesses(statement):
                 if isinstance(statement, If) and statement.orelse:
-                    either = self._either(statement, place, (), outermost=False)
-                    if either is None or any(map(self._touches, statements[k + 1 :])):
+                    either = self._both_branches(statement, place, (), outermost=False)
+                    if either is None or any(map(self._accesses, statements[k + 1 :])):
                         return None
                     return [*done, either, *statements[k + 1 :]]
                 if not isinstance(statement, (Let, Assign)):
@@ -193,17 +195,18 @@ class _Overwriting:
             done.append(statement)
         return None
 
-    # -- what is touched --------------------------------------------------------------------
+    # -- accesses -------------------------------------------------------------------------------
 
-    def _keeps(self, statement: Statement, place: Expr) -> bool:
-        """Whether control goes on after ``statement``, with what is relied on as it was."""
+    def _continues(self, statement: Statement, place: Expr) -> bool:
+        """Whether control continues after ``statement``, which changes no name that is relied
+        on."""
         return not breaks(statement) and not changed_names(statement) & (
             self._held | read_names(place)
         )
 
     def _is_fixed(self, *exprs: Expr) -> bool:
         return not any(
-            isinstance(node, (Load, Invoke)) or read_names(expr) & self._fickle
+            isinstance(node, (Load, Invoke)) or read_names(expr) & self._varying
             for expr in exprs
             for node in expr.walk()
         )
@@ -219,11 +222,11 @@ class _Overwriting:
             for node in expr.walk()
         )
 
-    def _touches(self, statement: Statement) -> bool:
+    def _accesses(self, statement: Statement) -> bool:
         return any(True for _ in self._places(statement))
 
     def _places(self, statement: Statement) -> Iterator[Polynomial | None]:
-        """Where a statement loads from the buffer or stores to it; None for any other way."""
+        """The index of each load and store of the buffer; None for an access of any other kind."""
         name = self._buffer.name
         for inner in statement.walk():
             if isinstance(inner, Store) and inner.buffer == self._buffer:
@@ -241,7 +244,7 @@ class _Overwriting:
 
 
 def breaks(statement: Statement) -> bool:
-    """Whether the loop that ``statement`` stands in may be left by it."""
+    """Whether ``statement`` may break out of the loop that contains it."""
     if isinstance(statement, Break):
         return True
     if isinstance(statement, (For, While)):
@@ -250,14 +253,14 @@ def breaks(statement: Statement) -> bool:
 
 
 def _factors(expr: Expr) -> tuple[Expr, ...]:
-    """What a size is the product of."""
+    """The factors of a size that is a product."""
     if isinstance(expr, Call) and expr.op is prim.mul:
         return tuple(factor for arg in expr.args for factor in _factors(arg))
     return (expr,)
 
 
-def _turns(statement: Statement) -> tuple[Expr, Expr] | None:
-    """From where up to where a loop goes; ``if a < b`` is a loop's first turn."""
+def _loop_bounds(statement: Statement) -> tuple[Expr, Expr] | None:
+    """The bounds of a loop; ``if a < b`` counts as the first iteration of one."""
     if isinstance(statement, For):
         return statement.start, statement.stop
     cond = statement.cond if isinstance(statement, If) else None

@@ -1,4 +1,4 @@
-"""Checks that can only fail under a condition which a loop does not change: tested once, before it.
+"""Loop unswitching: a check with a loop-invariant conjunct is tested once, before the loop.
 
     for i in range(0, n):                          if 15 >= m:
         at: int64 = a[i] // 16                         for i in range(0, n): ...
@@ -7,9 +7,9 @@
         c[at] += 1                                         at: int64 = a[i] // 16
                                                            c[at] += 1
 
-The loop without its checks is the one that runs as a rule. C compilers do not find this: they see
-that the second test implies the first, and drop that. Checks in loops within move before the
-outermost loop that leaves their condition as it is.
+The loop without its checks is the one that usually runs. C compilers do not find this: they see
+that the second conjunct implies the first and drop the first. Checks in nested loops move
+before the outermost loop in which the conjunct is invariant.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from finch_core.ir.expressions import Call, Expr, Invoke, Load
 
 
 def unswitching(block: Block, names: Names) -> Block:
-    """``block`` with such checks before the outermost loops that leave them as they are."""
+    """``block`` with invariant conjuncts of checks tested before the outermost loop possible."""
     done: list[Statement] = []
     for statement in block.statements:
         found: dict[Expr, None] = {}
@@ -41,7 +41,7 @@ def unswitching(block: Block, names: Names) -> Block:
 
 
 def _without_checks(block: Block, changed: set[str], found: dict[Expr, None]) -> Block:
-    """``block`` without its checks, whose conditions are entered in ``found``."""
+    """``block`` without its checks; their invariant conjuncts are added to ``found``."""
     done: list[Statement] = []
     for statement in block.statements:
         cond = _needed(statement, changed)
@@ -54,7 +54,7 @@ def _without_checks(block: Block, changed: set[str], found: dict[Expr, None]) ->
 
 
 def _needed(statement: Statement, changed: set[str]) -> Expr | None:
-    """What has to hold, in all turns or in none, for a check to fail; None for anything else."""
+    """The invariant conjunct without which a check cannot fail; None for any other statement."""
     if not isinstance(statement, If) or statement.orelse or not statement.body:
         return None
     cond = statement.cond

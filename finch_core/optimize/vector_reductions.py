@@ -1,12 +1,11 @@
-"""Lanes: reductions over contiguous memory may go in several lanes, so that they vectorise.
+"""Vectorised reductions: loops over contiguous memory that reduce floats may use several lanes.
 
     for j in range(0, n):                  for j in range(0, n):  # lanes: add s
         s += a[p + j] * x[j]       ->          s += a[p + j] * x[j]
 
-A reduction of floats, to a sum, product, least or greatest value, is reassociated only by this
-permission, and a ``strict`` kernel gives none. (Of two zeros of different sign, either may be the
-least.) Every load must be contiguous or constant along the loop: others are the matter of
-``gather_reductions``.
+Lanes reassociate the reduction (a sum, product, minimum or maximum); a ``strict`` kernel does
+not permit that. (Of two zeros of different sign, either may be the minimum.) Every load must be
+contiguous or loop-invariant; ``gather_reductions`` handles indirect loads.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from finch_core.ir.operators import Operator
 from finch_core.ir.strides import is_shorter, strides
 
 WORTHWHILE = 8
-"""Turns from which lanes pay, where their number is known."""
+"""The least number of iterations for which lanes pay, where it is known."""
 
 _REDUCTIONS = (prim.add, prim.mul, prim.minimum_, prim.maximum_)
 
@@ -36,7 +35,7 @@ def vector_reductions(block: Block, names: Names) -> Block:
 
 
 def permit(block: Block, fits: Callable[[For], bool]) -> Block:
-    """``block`` with lanes permitted in the loops that only reduce floats, and that ``fits``."""
+    """``block`` with lanes permitted in loops that only reduce floats and satisfy ``fits``."""
     done: list[Statement] = []
     for statement in block.statements:
         statement = with_blocks(statement, tuple(permit(b, fits) for b in statement.blocks))
@@ -52,7 +51,7 @@ def _in_lanes(loop: For, fits: Callable[[For], bool]) -> For:
 
 
 def _contiguous(loop: For) -> bool:
-    """Whether every load is contiguous or constant along the loop, and one is contiguous."""
+    """Whether every load is contiguous or loop-invariant, and at least one is contiguous."""
     found = {step for _, step in strides(loop)}
     return 1 in found and found <= {0, 1}
 
@@ -61,7 +60,7 @@ def _contiguous(loop: For) -> bool:
 
 
 def _reductions(loop: For) -> tuple[tuple[Var, Operator], ...]:
-    """The variables that the loop reduces to, if it does that alone; else nothing."""
+    """The accumulators of the loop and their operators, if it only reduces; else nothing."""
     found: dict[Var, Operator] = {}
     inside = {loop.var.name}
     for statement in loop.body.statements:
@@ -81,7 +80,7 @@ def _reductions(loop: For) -> tuple[tuple[Var, Operator], ...]:
 
 
 def _reduction(statement: Assign) -> Operator | None:
-    """The operator with which a float is accumulated, if that is what the statement does."""
+    """The operator with which a statement accumulates a float; None if it does not."""
     value = statement.value
     if not isinstance(value, Call) or value.op not in _REDUCTIONS:
         return None
@@ -91,7 +90,7 @@ def _reduction(statement: Assign) -> Operator | None:
 
 
 def _operands(statement: Statement) -> tuple[Expr, ...]:
-    """What a statement reads, an accumulator's own old value left aside."""
+    """The operands of a statement, except for an accumulator's own previous value."""
     if isinstance(statement, Assign) and isinstance(statement.value, Call):
         return statement.value.args[1:]
     return statement.expressions

@@ -56,10 +56,10 @@ def values(n, m=2, seed=0):
     }  # fmt: skip
 
 
-def test_tests_are_made_before_the_turns():
+def test_predicates_are_computed_before_the_iterations():
     text = block_text(only(sums()))
-    assert "turns |= uint64(not seen[t]) << uint64(t - first)" in text
-    assert "j: int64 = first + int64(ctz(turns))" in text
+    assert "active |= uint64(not seen[t]) << uint64(t - first)" in text
+    assert "j: int64 = first + int64(ctz(active))" in text
     assert "if not seen" not in text
 
 
