@@ -1,1 +1,1 @@
-"""Tensors, and kernels from a Python call to a compiled function and back."""
+"""What runs: tensors and their conversions, kernels and their specialisations, backends."""

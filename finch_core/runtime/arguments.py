@@ -1,4 +1,4 @@
-"""What may be passed to a kernel: tensors, arrays, SciPy arrays, numbers."""
+"""Arguments of kernels: tensors, NumPy arrays, SciPy arrays and numbers are given signatures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from finch_core.runtime.storage import TensorStorage
 
 
 class Number:
-    """A run-time number, as a kernel takes it."""
+    """A number passed to a kernel: its value, and the signature that code depends on."""
 
     __slots__ = ("_kind", "signature", "value")
     _memory = ()
@@ -31,11 +31,12 @@ class Number:
 
     @property
     def fits(self) -> bool:
-        """Whether a plain integer is one of 64 bits with a sign."""
+        """Whether the value, if a Python int, fits in int64."""
         return type(self.value) is not int or -(2**63) <= self.value < 2**63
 
     def words(self) -> tuple[Any, ...]:
-        """The values by which it is passed (see ``abi``)."""
+        """The machine words that pass it to compiled code (see ``interface.abi``): one, or two
+        for a complex number."""
         if self._kind == "f":
             return (float(self.value),)
         if self._kind == "c":
@@ -51,15 +52,20 @@ _SIGNATURES = {
     type(value): _signature(type_of(value))
     for value in (False, 0, 0.0, 0j, *(np.dtype(code).type() for code in "?bhilqBHILQfdFD"))
 }
-"""What code depends on of the numbers that are most often passed, by their Python type."""
+"""The signature and dtype kind of numbers, by Python or NumPy type: those passed most often."""
 
 
 UNMASK = "pass a.filled(value), and the mask, np.ma.getmaskarray(a), as an array of its own"
-"""What to do with a masked array."""
+"""The hint of refusals of a masked array."""
 
 
 def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
-    """``value`` as something with a signature. Raises ``FormatError`` for what is no argument."""
+    """An object with a signature for the argument ``value`` called ``name``; ``written`` says
+    whether the program writes it.
+
+    Raises ``FormatError`` for what a kernel cannot take or may not write, and
+    ``KernelSyntaxError`` for a plain number that the program writes.
+    """
     if isinstance(value, np.ndarray):
         return array_argument(value, name, written, program)
     if hasattr(value, "signature"):
@@ -101,11 +107,11 @@ def _is_supported(dtype: np.dtype[Any]) -> bool:
 
 
 SMALL_BYTES, SMALL_EXTENT = 1 << 15, 1 << 12
-"""The most bytes, and the largest extent or number, of arguments that are small."""
+"""Arguments are small up to this many bytes in all, and this extent or number."""
 
 
 def are_small(values: Iterable[Any]) -> bool:
-    """Whether all arguments are tensors and numbers of which no kernel has much to do."""
+    """Whether all arguments are numbers and tensors so small that a draft will do."""
     room = SMALL_BYTES
     for value in values:
         if value.__class__ is Number:
@@ -121,18 +127,18 @@ def are_small(values: Iterable[Any]) -> bool:
 
 
 def is_writeable(value: Any) -> bool:
-    """Whether an array, or the one that a tensor is over, may be written."""
+    """Whether an array, or the memory of a tensor, is writeable."""
     if isinstance(value, np.ndarray):
         return bool(value.flags.writeable)
     return not value.signature.readonly
 
 
 def _require_writeable(value: Any, name: str, program: Program) -> None:
-    """Raise ``FormatError`` for an output over memory that may not be written."""
+    """Raise ``FormatError`` for an output whose memory is read-only."""
     tensor = value
     while not isinstance(tensor, (np.ndarray, TensorStorage)):
         if not hasattr(tensor, "tensor"):
-            return  # it has no memory, and is refused when the program is looked at
+            return  # it has no memory, and is refused when the program is normalised
         tensor = tensor.tensor
     if isinstance(tensor, TensorStorage) and tensor.signature.readonly:
         key, hint = _readonly_buffer(tensor), f"pass a copy, {name}.copy()"
@@ -148,7 +154,7 @@ def _require_writeable(value: Any, name: str, program: Program) -> None:
 
 
 def _readonly_buffer(tensor: TensorStorage) -> str:
-    """The first buffer that may not be written, by level and name."""
+    """The first read-only buffer, as ``"<depth>_<name>"``."""
     for part in tensor._layout.buffers:
         if not tensor._arrays[part.number].flags.writeable:
             return f"{part.level}_{part.field.name}"
@@ -156,7 +162,11 @@ def _readonly_buffer(tensor: TensorStorage) -> str:
 
 
 def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, program: Program) -> Any:
-    """A NumPy array as a tensor over its memory."""
+    """A tensor over the memory of the NumPy array that was passed as ``name``.
+
+    Raises ``FormatError`` for a masked array, and, where ``written``, for one that is read-only,
+    not contiguous or not aligned.
+    """
     if written:
         _require_writeable(array, name, program)
     if written and not array.flags.c_contiguous:
@@ -188,31 +198,31 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
 # -- arrays -----------------------------------------------------------------------------------
 
 MOST = 1024
-"""Arrays that are remembered."""
+"""The most arrays whose tensors are remembered."""
 
 _ffi = FFI()
 _address = _ffi.from_buffer
 _tensors: dict[tuple[Any, ...], Any] = {}
 """Tensors over arrays that were passed before, by address, shape and dtype.
 
-That is all there is to a record, so that it is right for whatever array has the same. These tensors
-keep no memory alive: the caller's arguments do, for the time of a call.
+A record depends on nothing else, so it serves any later array with the same three. These tensors
+keep no memory alive; the caller's arguments do so during a call.
 """
 
 
 def as_tensor(value: Any) -> Any:
-    """What a tensor or an array that was passed is to a kernel."""
+    """A tensor for a checked argument: arrays are wrapped, tensors returned as they are."""
     return _over(value) if isinstance(value, np.ndarray) else value
 
 
 def _known(array: np.ndarray[Any, Any]) -> Any:
-    """The tensor over an array that was passed before. Raises ``KeyError`` for others, and what
-    comes of arrays that are not C-contiguous."""
+    """The remembered tensor over an array. Raises ``KeyError`` where there is none, and
+    ``ValueError``, ``BufferError`` or ``TypeError`` for arrays that are not C-contiguous."""
     return _tensors[_address(array), array.shape, array.dtype]
 
 
 def _over(array: np.ndarray[Any, Any]) -> Any:
-    """A tensor over an array's memory, as long as the caller holds the array."""
+    """A tensor over an array's memory, valid while the caller holds the array."""
     try:
         return _known(array)
     except (KeyError, TypeError, ValueError, BufferError):
@@ -221,7 +231,7 @@ def _over(array: np.ndarray[Any, Any]) -> Any:
 
 def _remembered(array: np.ndarray[Any, Any]) -> Any:
     tensor = from_array(array, TensorStorage)
-    tensor.signature = tensor_signature(tensor.format, fixed=True)  # each call asks whether it may
+    tensor.signature = tensor_signature(tensor.format, fixed=True)  # calls check the write flag
     flags = array.flags
     if array.size and flags.c_contiguous and flags.aligned:
         if len(_tensors) >= MOST:
@@ -233,4 +243,4 @@ def _remembered(array: np.ndarray[Any, Any]) -> Any:
 
 
 TAKEN: dict[type, Any] = {np.ndarray: _known, **dict.fromkeys(_SIGNATURES, Number)}
-"""How arguments of the most common types become values with a signature."""
+"""Fast conversions to objects with a signature, by type of the argument."""

@@ -17,7 +17,8 @@ Stored = TypeVar("Stored", bound=TensorStorage)
 
 
 def dense_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
-    """The format of a NumPy array of ``ndim`` dimensions."""
+    """The format of a NumPy array: ``ndim`` dense levels over values of ``dtype`` (default: the
+    dtype of ``fill``), with the fill value ``fill``."""
     format: Format = hub().layout("values")(fill, dtype)
     for _ in range(ndim):
         format = hub().layout("dense")(format)
@@ -25,8 +26,8 @@ def dense_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
 
 
 def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
-    """A dense tensor of class ``kind`` over a NumPy array's memory (over a copy, where it is not
-    C-contiguous and aligned)."""
+    """A dense tensor of class ``kind`` over a NumPy array's memory, or over a copy if the array is
+    not C-contiguous and aligned. The shape is the array's, of any number of dimensions."""
     flags = array.flags
     signature, place = _array_signature(array.ndim, array.dtype, readonly=not flags.writeable)
     if not (flags.c_contiguous and flags.aligned):
@@ -47,7 +48,7 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
 def _array_signature(
     ndim: int, dtype: np.dtype[Any], readonly: bool = False
 ) -> tuple[TensorSignature, Layout]:
-    """What all arrays of a dtype and number of dimensions share."""
+    """The signature and layout that all arrays of one dtype and ``ndim`` share."""
     format = dense_format(ndim, np.zeros((), dtype)[()], dtype)
     place = layout(format)
     assert [part.offset for part in place.buffers] == [ndim]

@@ -1,8 +1,8 @@
-"""Which backend compiles a kernel: named, or the best of those installed.
+"""The choice of a backend: the one that is named, else the best that is installed.
 
-A backend is an entry point of the group ``finch.backends``: its name, and a function that returns
-an object like ``abi.Backend``. Only the chosen one is loaded. A backend that is named is used or
-refused; no other takes its place.
+A backend is an entry point of the group ``finch.backends``: a name, and a function that returns an
+object with the methods of ``interface.abi.Backend``. Only the chosen one is loaded. If a backend is
+named and does not work, that is an error; no other is tried.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GROUP = "finch.backends"
 """The entry-point group of backends."""
 
 VARIABLE = "FINCH_BACKEND"
-"""The environment variable that names a backend; read at each call."""
+"""The environment variable that names a backend; read whenever a kernel is specialised."""
 
 PREFERRED = "c"
 LAST = "interpreter"
@@ -30,7 +30,8 @@ LAST = "interpreter"
 
 @frozen
 class Choice:
-    """A backend and the reason for taking it; ``refused`` says of others why they were not."""
+    """A backend and the reason why it was chosen; ``refused`` has a reason for each better one
+    that was not."""
 
     backend: CompleteBackend
     reason: str
@@ -38,7 +39,7 @@ class Choice:
 
 
 class Backends:
-    """The installed backends, each loaded when it is first asked for. Safe to use from threads."""
+    """The installed backends, each loaded at its first use. Thread-safe."""
 
     def __init__(self, entries: Iterable[EntryPoint] | None = None) -> None:
         self._lock = Lock()
@@ -53,9 +54,9 @@ class Backends:
         return tuple(sorted(self._entries, key=lambda name: (_rank(name), name)))
 
     def choose(self, name: str | None = None) -> Choice:
-        """The backend called ``name``; else the one that the environment names; else the best.
+        """The backend called ``name``, else the one that ``FINCH_BACKEND`` names, else the best.
 
-        Raises ``BackendError`` where it is not installed, broken, or cannot compile here.
+        Raises ``BackendError`` if it is not installed, does not load, or cannot compile here.
         """
         if name is not None:
             return Choice(self._named(name), f"{name!r} was asked for")
@@ -84,7 +85,7 @@ class Backends:
             except BackendError as error:
                 refused.append(error.message)
                 continue
-            reason = backend.available()  # raises where it was set up, and wrongly
+            reason = backend.available()  # raises where the user configured it wrongly
             if reason:
                 refused.append(f"the backend {name!r} cannot be used here: {reason}")
                 continue
@@ -95,7 +96,7 @@ class Backends:
     def load(self, name: str) -> CompleteBackend:
         """The backend called ``name``, whether or not it can compile here.
 
-        Raises ``BackendError`` where there is none or it is broken.
+        Raises ``BackendError`` if it is not installed or does not load.
         """
         with self._lock:
             if name not in self._loaded:
@@ -141,7 +142,7 @@ def _load(entry: EntryPoint) -> CompleteBackend:
     where = f"the backend {entry.name!r} ({_owner(entry)})"
     try:
         backend = entry.load()()
-    # it is a stranger's code: whatever it raises, say whose it is
+    # third-party code: whatever it raises, name the distribution
     except (Exception, SystemExit) as error:
         raise BackendError(f"{where} does not load: {describe(error)}") from error
     missing = [m for m in REQUIRED if not callable(getattr(backend, m, None))]
@@ -155,7 +156,7 @@ _backends: Backends | None = None
 
 
 def backends() -> Backends:
-    """The backends installed in this process; found at the first call."""
+    """The backends that are installed; looked up at the first call of the process."""
     global _backends
     if _backends is None:
         with _lock:
@@ -166,14 +167,15 @@ def backends() -> Backends:
 def backend(name: str | None = None) -> CompleteBackend:
     """The backend to compile with: ``name``, else ``FINCH_BACKEND``, else the best available.
 
-    Raises ``BackendError`` with what is installed where the named one is not, is broken, or says
-    that it cannot compile here.
+    Raises ``BackendError``, with a list of what is installed, if the named one is not installed,
+    does not load, or cannot compile here, or if none is available.
     """
     return backends().choose(name).backend
 
 
 def explain(name: str | None = None) -> str:
-    """Which backend ``backend(name)`` takes and why; one line, and one for each it passed over."""
+    """The backend that ``backend(name)`` chooses and why: one line, and one for each better backend
+    that is not available. Raises as ``backend`` does."""
     choice = backends().choose(name)
     lines = [f"backend {choice.backend.name!r}: {choice.reason}"]
     return "\n".join([*lines, *(f"  not taken: {reason}" for reason in choice.refused)])

@@ -24,14 +24,14 @@ from finch_core.runtime.storage import address_of
 from finch_core.runtime.tensor import Tensor, checked_shape
 
 SMALL = 4096
-"""Tensors of at most so many indices are made empty without compiling anything."""
+"""Tensors of at most this many indices are made empty by the interpreter, without compiling."""
 
 _templates: dict[Format, Tensor] = {}
 _lock = Lock()
 
 
 def coordinate_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
-    """The format of sorted coordinates: compressed in every dimension."""
+    """The format of sorted coordinates: ``ndim`` compressed levels over values of ``dtype``."""
     format: Format = hub().layout("values")(fill, dtype)
     for _ in range(ndim):
         format = hub().layout("compressed")(format)
@@ -39,10 +39,13 @@ def coordinate_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
 
 
 def asarray(data: Any) -> Any:
-    """``data`` as a tensor, in the format that needs no copy.
+    """``data`` as a tensor of the same shape and dtype, without a copy where possible.
 
-    NumPy arrays become dense, SciPy's CSR and CSC ``Dense(SparseList(Element()))`` (CSC under a
-    swizzle); tensors are returned as they are.
+    A C-contiguous NumPy array becomes a dense tensor over its memory (another array is copied),
+    SciPy's CSR and CSC become ``Dense(SparseList(Element(0)))`` over their arrays (CSC seen through
+    a ``swizzle``), nested lists are read as ``np.asarray`` reads them, and tensors and wrappers are
+    returned as they are. Raises ``FormatError`` for masked arrays, ragged lists and unsupported
+    dtypes.
     """
     if hasattr(data, "signature"):
         return data
@@ -60,8 +63,8 @@ def asarray(data: Any) -> Any:
 
 
 def wrapped(data: Any) -> Any:
-    """``asarray`` of what a wrapper is put around. The copy of an array that cannot be used in
-    place is read-only: what a kernel writes would not be seen in the array."""
+    """``asarray`` for the tensor inside a wrapper. An array that must be copied becomes read-only:
+    what a kernel writes to the copy would not appear in the array."""
     tensor = asarray(data)
     if isinstance(data, np.ndarray) and data.size and tensor._record[data.ndim] != address_of(data):
         tensor.signature = tensor_signature(tensor.format, fixed=True, readonly=True)
@@ -72,7 +75,7 @@ def wrapped(data: Any) -> Any:
 
 
 def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
-    """Make ``tensor`` hold the fill value throughout."""
+    """Set the shape of ``tensor``, and every element to the fill value."""
     if _blank_into(tensor, shape):
         return
     if any(shape):
@@ -90,7 +93,7 @@ def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def _blank_into(tensor: Tensor, shape: tuple[int, ...]) -> bool:
-    """``empty_into`` for formats that know what they are when empty; False for others."""
+    """``empty_into`` by ``Format.blank``; False if a level of the format lacks it."""
     contents = []
     positions, dims = 1, iter(shape)
     for level in tensor._layout.levels:
@@ -114,7 +117,7 @@ def _take(tensor: Tensor, template: Tensor) -> None:
 def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
     """Run a program that declares ``tensor`` and nothing else."""
     tensor._record[: len(shape)] = shape
-    for part in tensor._layout.scalars:  # a kernel that failed may have left them amiss
+    for part in tensor._layout.scalars:  # a kernel that failed may have left them invalid
         tensor._set_scalar(part, part.field.init)
     fill = Literal(tensor.fill_value, tensor.dtype)
     program = Program("empty", ("out",), Declare("out", fill))
@@ -150,10 +153,11 @@ def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
 
 
 def convert_into(out: Tensor, data: Any) -> None:
-    """Fill ``out`` with the values of ``data``: a tensor, NumPy or SciPy array, or nested lists.
+    """Set ``out`` to the shape and values of ``data``: a tensor, NumPy or SciPy array, or nested
+    lists of the same number of dimensions.
 
-    What ``data`` stores is stored, fills too, unless it stores stretches of indices, as arrays and
-    bands do: fills that are stored there say nothing, and are left out where ``out`` can.
+    Elements that ``data`` stores are stored in ``out``, even those equal to the fill value, unless
+    the innermost level of ``data`` stores ranges of indices (``Format.pads``).
     """
     source = asarray(data)
     if source.ndim != out.ndim:
@@ -170,8 +174,9 @@ def convert_into(out: Tensor, data: Any) -> None:
 
 
 def _in_order(source: Any) -> Any:
-    """What a wrapper shows, as something that can be read in the order of its indices: the wrapper
-    itself, unless it permutes them. Raises ``FormatError`` where it does not begin at 0."""
+    """A tensor-like with the values of the wrapper ``source`` that can be read in the order of its
+    indices: the wrapper itself, or a copy if it permutes dimensions. Raises ``FormatError`` for a
+    wrapper whose dimensions do not begin at 0."""
     if hasattr(source, "coordinates"):
         shape, coords, values = to_coordinates(source)
         return from_sorted(shape, *_sorted(shape, coords, values), source.fill_value)
@@ -180,22 +185,23 @@ def _in_order(source: Any) -> Any:
         if not getattr(inner, "has_array", False):
             name = getattr(inner, "name", type(inner).__name__)
             raise FormatError(
-                f"what {name} makes is no data of a tensor: its dimensions do not begin at 0",
+                f"the result of {name} cannot be converted: its dimensions do not begin at 0",
                 hint="read it in a kernel, into a tensor of its own",
             )
-        if hasattr(inner, "coordinates"):  # it permutes what is below
+        if hasattr(inner, "coordinates"):  # it permutes the dimensions of the tensor inside
             return from_array(np.ascontiguousarray(source.to_numpy()), Tensor)
         inner = inner.tensor
     return source
 
 
 def _stores_all(format: Format) -> bool:
-    """Whether there is a value for every index, so that nothing can be left out."""
+    """Whether a format stores every element, so that conversions drop none."""
     return all(level.stores_fill or level.is_leaf for level in format.levels())
 
 
 def _keeps_fills(source: Any, out: Tensor) -> bool:
-    """Whether a fill that ``source`` stores is one for ``out``, and was put there on purpose."""
+    """Whether stored fill values of ``source`` are meant (not padding), and are fill values of
+    ``out``, too."""
     while not isinstance(source, Tensor):
         source = source.tensor
     if source.ndim and list(source.format.levels())[-2].pads:
@@ -204,12 +210,12 @@ def _keeps_fills(source: Any, out: Tensor) -> bool:
 
 
 def in_order(source: Any) -> bool:
-    """Whether a tensor-like can be read in the order of its indices without searching."""
+    """Whether ``source`` is stored in the order of its dimensions: a tensor, no wrapper."""
     return isinstance(source, Tensor)
 
 
 def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
-    """The shape, the indices (an array a dimension) and the values of what ``source`` stores."""
+    """The shape of ``source``, its stored indices (one array for each dimension) and values."""
     if not hasattr(source, "coordinates"):
         return stored_coordinates(source)
     shape, coords, values = source.coordinates()
@@ -217,8 +223,8 @@ def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 
 
 def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
-    """The shape, indices and values of all that is stored, in order; of formats that store
-    stretches of indices (see ``convert_into``) what differs from the fill."""
+    """The shape, the stored indices (one array for each dimension, sorted) and the stored values of
+    a tensor; of formats that store ranges of indices, elements equal to the fill are left out."""
     format = coordinate_format(tensor.ndim, tensor.fill_value, tensor.dtype)
     compressed = Tensor(format, tensor)
     buffers = compressed.buffers
@@ -236,10 +242,12 @@ def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 def from_coordinates(
     format: Format, shape: tuple[int, ...], coords: list[Any], values: Any, *, owned: bool = False
 ) -> Tensor:
-    """A tensor of ``format`` from one array of indices a dimension and one of values.
+    """A tensor of ``format`` from coordinates: ``coords`` has one integer array for each dimension,
+    ``values`` is an array of the same length.
 
-    Duplicates add up; zeros are stored as other values are. The arrays are copied, unless they are
-    ``owned``: nobody else has them. Raises ``FormatError`` for an index outside ``shape``.
+    Duplicates are added; zeros are stored. The arrays are copied unless they are ``owned``, that is
+    nobody else changes them. Raises ``FormatError`` for an index outside ``shape``, and
+    ``OutOfMemory``.
     """
     shape = checked_shape(shape, format.ndim)
     arrays = [np.asarray(c, np.intp) for c in coords]
@@ -263,7 +271,7 @@ def from_coordinates(
 
 
 def _sorted(shape: tuple[int, ...], coords: list[Any], values: Any) -> tuple[list[Any], Any]:
-    """Coordinates in order, duplicates added up."""
+    """Sorted coordinates and their values; duplicates are added."""
     if not coords or _increases(coords):
         return coords, values
     if math.prod(shape) <= np.iinfo(np.intp).max:
@@ -285,7 +293,7 @@ def _sorted(shape: tuple[int, ...], coords: list[Any], values: Any) -> tuple[lis
 
 
 def _increases(coords: list[Any]) -> bool:
-    """Whether coordinates are in order and no two the same."""
+    """Whether coordinates are sorted and unique."""
     if not len(coords[0]):
         return True
     less = np.zeros(len(coords[0]) - 1, bool)
@@ -299,8 +307,8 @@ def _increases(coords: list[Any]) -> bool:
 def _rows_of_sorted(
     format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
 ) -> Tensor | None:
-    """A matrix of rows that are compressed, from coordinates in order without duplicates; None
-    where ``format`` is another, or its integers are too narrow."""
+    """A CSR matrix from sorted, unique coordinates; None if ``format`` is not CSR or its integers
+    are too narrow."""
     levels = list(format.levels())
     if [level.layout for level in levels] != ["dense", "compressed", "values"]:
         return None
@@ -316,11 +324,11 @@ def _rows_of_sorted(
 
 
 def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
-    """A tensor compressed in every dimension, from coordinates in order without duplicates."""
+    """A tensor compressed in every dimension, from sorted, unique coordinates and their values."""
     buffers: dict[str, Any] = {f"{len(shape)}_val": np.ascontiguousarray(values)}
     new = np.zeros(len(values), bool)
     new[:1] = True
-    fibers = np.zeros(1, np.intp)  # where each of a level begins among the values
+    fibers = np.zeros(1, np.intp)  # the position in values at which each fiber begins
     for k, coord in enumerate(coords):
         new[1:] |= coord[1:] != coord[:-1]
         if new.all():
@@ -342,7 +350,7 @@ def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: An
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """The dense array; over the tensor's own memory where it is stored like that."""
+    """A dense array of the tensor's values; over its own memory if all its levels are dense."""
     levels = tensor.format.levels()
     layouts = [getattr(level, "layout", "") for level in levels]
     if layouts != ["dense"] * tensor.ndim + ["values"]:
@@ -352,7 +360,7 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _stored_plainly(tensor: Tensor, index: tuple[int, ...]) -> Any:
-    """An element of a dense array or of a tensor that is one scalar; None for any other."""
+    """An element of a dense tensor or of a scalar; None for other formats."""
     layouts = [level.layout for level in tensor._layout.levels]
     if layouts == ["dense"] * tensor.ndim + ["values"]:
         return tensor._arrays[0][: math.prod(tensor.shape)].reshape(tensor.shape)[index]
@@ -362,7 +370,7 @@ def _stored_plainly(tensor: Tensor, index: tuple[int, ...]) -> Any:
 
 
 def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
-    """One element of a tensor, as a NumPy scalar."""
+    """The element of a tensor at a valid ``index``, as a NumPy scalar."""
     found = _stored_plainly(tensor, index)
     if found is not None:
         return found

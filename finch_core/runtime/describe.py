@@ -1,4 +1,4 @@
-"""The ``repr`` of a tensor: its level tree."""
+"""The ``repr`` of a tensor: its tree of levels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def describe(tensor: Any) -> str:
-    """Shape and dtype, then a line a level with its counts and bytes."""
+    """Shape and dtype, then one line for each level: its buffers, counts and bytes."""
     if tensor.ndim == 0:
         head = f"Tensor of {tensor.dtype}, value {tensor[()]}"
     else:

@@ -16,7 +16,7 @@ from finch_core.locks import Lock
 from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, are_small, as_argument
 from finch_core.runtime.pipeline import Lowered, Options
-from finch_core.runtime.specialization import Call, Entry, drafts, written
+from finch_core.runtime.specialization import Call, Specialization, drafts, written
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.tracebacks import shortened
 
@@ -39,15 +39,23 @@ def kernel(
     backend: str | None = None,
     rules: Iterable[Rule] = (),
 ) -> Any:
-    """Turn a Python function into a Finch program (LANGUAGE, "Kernels").
+    """Compile a Python function of loops over tensors: a decorator, bare or with options.
 
-    ``strict`` keeps the order of floating-point reductions as the loops have it, bit for bit.
-    ``backend`` names the backend to use; without it ``FINCH_BACKEND`` does, and else the best one
-    that is installed is taken. ``rules`` are added to the simplifier's.
+    The function's body is parsed at the first call and never run by Python. A call takes tensors,
+    NumPy arrays (written in place), SciPy sparse arrays (read in place) and numbers, compiles a
+    specialisation for their formats and dtypes unless there is one, and returns the results that
+    the function names after ``return``, or None.
 
-    The body is parsed when the kernel is first used, and never run. Raises ``KernelSyntaxError``
-    then for what is not part of the language. Refusals have short tracebacks, which end in the line
-    of the kernel at fault (``FINCH_TRACEBACK=1``: all of it).
+    ``strict``: keep the order of floating-point reductions, so that results are those of the plain
+    loops bit for bit; otherwise sums may be reassociated. ``backend``: the name of a backend;
+    default: the environment variable ``FINCH_BACKEND``, else the best that is available.
+    ``rules``: rewrite rules that are added to the simplifier's, for this kernel only.
+
+    A call raises ``KernelSyntaxError`` where the body is not part of the language,
+    ``DimensionMismatch`` where dimensions disagree, ``FormatError`` for an argument that the kernel
+    cannot take, ``LifecycleError`` where an output shares memory with another argument, and
+    ``BackendError`` without a working backend. Tracebacks end in the line of the kernel at fault;
+    ``FINCH_TRACEBACK=1`` keeps the frames of the compiler.
     """
     options = Options(strict=strict, backend=backend, rules=tuple(rules))
     if function is None:
@@ -56,14 +64,15 @@ def kernel(
 
 
 class Kernel:
-    """A function of tensors and numbers; calling it compiles what is new and runs it."""
+    """A function of tensors and numbers, compiled once for each combination of their formats and
+    dtypes (see ``kernel``, which makes it)."""
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._options = options
-        self._entries: dict[tuple[Any, ...], Entry] = {}
-        self._quick: dict[tuple[Any, ...], Entry] = {}
+        self._specializations: dict[tuple[Any, ...], Specialization] = {}
+        self._quick: dict[tuple[Any, ...], Specialization] = {}
         self._calls: dict[tuple[Any, ...], Call] = {}
         self._lock = Lock()
         self._warned: set[Any] = set()
@@ -73,10 +82,10 @@ class Kernel:
 
     @classmethod
     def of_program(cls, program: Program, options: Options) -> Kernel:
-        """A kernel of a program that was made otherwise than by parsing a function."""
+        """A kernel of a program that was built directly, not parsed from a function."""
 
         def made() -> None:
-            """Stands for the program."""
+            """Placeholder for the function that was not written."""
 
         made.__name__ = made.__qualname__ = program.name
         self = cls(made, options)
@@ -85,7 +94,8 @@ class Kernel:
 
     @property
     def program(self) -> Program:
-        """The parsed program."""
+        """The parsed program; parses the function at the first use. Raises ``KernelSyntaxError``
+        for what is not part of the language."""
         if self._program is None:
             with self._lock:
                 if self._program is None:
@@ -95,13 +105,13 @@ class Kernel:
         return self._program
 
     def _notice(self) -> None:
-        """Begin anew where what the program was given meaning by has changed: a function that it
-        inlines was defined again, say."""
+        """Discard the program and its specialisations if something that was read while parsing
+        has changed since: a function that the kernel inlines was redefined, say."""
         if self._seen is None or self._seen.holds():
             return
         with self._lock:
             self._program = self._seen = None
-            self._entries, self._quick, self._calls = {}, {}, {}
+            self._specializations, self._quick, self._calls = {}, {}, {}
             self._warned = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -129,28 +139,28 @@ class Kernel:
                         arg if (take := TAKEN.get(arg.__class__)) is None else take(arg)
                         for arg in args
                     ]
-                    entry = self._quick[tuple([value.signature for value in values])]
+                    specialized = self._quick[tuple([value.signature for value in values])]
                 except (KeyError, AttributeError, ValueError, TypeError, BufferError):
                     pass
                 else:
-                    if not entry.arrays or entry.may_write(args):
-                        return entry.run(values, args, self._calls)
+                    if not specialized.arrays or specialized.may_write(args):
+                        return specialized.run(values, args, self._calls)
             return self._call(args, kwargs)
         except FinchError as error:
             raise shortened(error) from error.__cause__
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The general way: arguments of any kind, in any order, and free names beside them."""
+        """The slow path: arguments of any kind, keyword arguments, and free names."""
         given, values = self._bind(args, kwargs)
         signatures = tuple([value.signature for value in values])
-        entry = self._entry(signatures, draft=drafts() and are_small(values))
+        specialized = self._specialization(signatures, draft=drafts() and are_small(values))
         if self.program.free:
-            return entry.run(values, given)
-        self._quick[signatures] = entry
-        return entry.run(values, given, self._calls)
+            return specialized.run(values, given)
+        self._quick[signatures] = specialized
+        return specialized.run(values, given, self._calls)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-        """The arguments and free names, as given and as values with a signature."""
+        """The values of parameters and free names, as given and as objects with a signature."""
         program = self.program
         fits = len(args) == len(program.params) and not kwargs
         given = list(args) if fits else _ordered(program, args, kwargs)
@@ -162,7 +172,7 @@ class Kernel:
         return given, values
 
     def _places(self, program: Program) -> tuple[tuple[str, bool], ...]:
-        """The names of the arguments and free names, and whether they are written."""
+        """The parameters and free names, each with whether the program writes it."""
         known, places = self._placed
         if known is not program:
             outputs = written(program)
@@ -177,19 +187,22 @@ class Kernel:
 
         return [lookup(self._function, name) for name in program.free]  # type: ignore[arg-type]
 
-    def _entry(self, signatures: tuple[Signature, ...], draft: bool = False) -> Entry:
+    def _specialization(
+        self, signatures: tuple[Signature, ...], draft: bool = False
+    ) -> Specialization:
         signatures = tuple(map(writable, signatures))
-        entry = self._entries.get(signatures)
-        if entry is None:
+        specialized = self._specializations.get(signatures)
+        if specialized is None:
             with self._lock:
-                entry = self._entries.get(signatures)
-                if entry is None:
+                specialized = self._specializations.get(signatures)
+                if specialized is None:
                     made = signatures
-                    entry = roomy(
-                        self._function.__name__, lambda: Entry(self._lowered(made), Tensor, draft)
+                    specialized = roomy(
+                        self._function.__name__,
+                        lambda: Specialization(self._lowered(made), Tensor, draft),
                     )
-                    self._entries[signatures] = entry
-        return entry
+                    self._specializations[signatures] = specialized
+        return specialized
 
     def _lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
         backend, disabled = backends.backend(self._options.backend), self._options.disabled
@@ -198,22 +211,25 @@ class Kernel:
         return Lowered(self.program, signatures, self._options, backend, self._warned)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """The kernel specialised to these arguments, without running it.
+        """The specialisation of this kernel to these arguments, without running it.
 
         The result has ``as_text(stage)`` for the stages ``"program"``, ``"normalized"``,
-        ``"assembly"`` and ``"source"``, and ``compile()``.
+        ``"assembly"`` and ``"source"``, and ``compile()``. Raises what a call raises before it
+        runs.
         """
         try:
             self._notice()
             _, values = self._bind(args, kwargs)
-            return self._entry(tuple(value.signature for value in values)).lowered
+            return self._specialization(tuple(value.signature for value in values)).lowered
         except FinchError as error:
             raise shortened(error) from error.__cause__
 
     def reference(self, *args: Any, **kwargs: Any) -> Any:
-        """What the program means on dense NumPy arrays: the same results, as arrays, slowly.
+        """The meaning of the program on dense NumPy arrays: the results of a call, as arrays.
 
-        The arguments are left as they are.
+        Runs the loops in Python, slowly, for tests and debugging. Tensors among the arguments are
+        converted to dense arrays; no argument is changed. A kernel without results gives a dict of
+        all its outputs by name.
         """
         from finch_core.reference.run import run
 
@@ -228,25 +244,26 @@ class Kernel:
         return results[0] if program.single else results
 
     def __reduce__(self) -> Any:
-        """A kernel is pickled as its function is: by name, or by value where the pickler does that
-        (cloudpickle, of functions in scripts and notebooks, and within functions). What has been
-        compiled is not."""
+        """Pickle the kernel as its function would be: by name, or by value where the pickler does
+        so (cloudpickle: functions of scripts, notebooks, and nested functions). Compiled code is
+        not pickled."""
         from finch_core.runtime.pickling import reduced
 
         return reduced(self, self._function, (self._options,), restored)
 
     def stats(self) -> dict[str, Any]:
-        """How often it was called, for how many signatures it was made, how many of those were
-        found on disk, and the seconds each stage took."""
-        entries = list(self._entries.values())
+        """Statistics: ``"calls"``, the number of calls; ``"signatures"``, the number of
+        specialisations; ``"from_disk"``, how many of those were loaded from the disk cache; and
+        ``"seconds"``, a dict of the seconds that each stage took."""
+        specializations = list(self._specializations.values())
         seconds: dict[str, float] = {}
-        for entry in entries:
-            for stage, value in entry.lowered.seconds.items():
+        for specialized in specializations:
+            for stage, value in specialized.lowered.seconds.items():
                 seconds[stage] = seconds.get(stage, 0.0) + value
         return {
-            "calls": sum(entry.calls for entry in entries),
-            "signatures": len(entries),
-            "from_disk": sum(entry.lowered.cached for entry in entries),
+            "calls": sum(specialized.calls for specialized in specializations),
+            "signatures": len(specializations),
+            "from_disk": sum(specialized.lowered.cached for specialized in specializations),
             "seconds": seconds,
         }
 
@@ -255,12 +272,12 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """The name of the function in its module, with dots."""
+        """The qualified name of the function."""
         return str(vars(self)["__qualname__"])
 
 
 def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments in the order of the parameters; ``TypeError`` as Python would raise it."""
+    """The arguments in the order of the parameters. Raises ``TypeError`` where Python would."""
     names = program.params
     if len(args) > len(names):
         raise TypeError(f"{program.name}() takes {len(names)} arguments, {len(args)} were given")
@@ -278,7 +295,7 @@ def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def restored(function: FunctionType, options: Options, module: str, name: str) -> Kernel:
-    """The kernel of this name if it is there, else one of the function: what unpickling calls."""
+    """Unpickle a kernel: the one that has this name if it is there, else a new one."""
     from finch_core.runtime.pickling import named_in
 
     found = named_in(module, name)

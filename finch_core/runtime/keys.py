@@ -1,9 +1,9 @@
-"""What tells kernels apart across processes: a text with all that code depends on, or none.
+"""Keys of the disk cache: a hash over everything that the code of a kernel depends on.
 
-Formats, wrappers and masks are told by their classes and all their parameters, not by their
-``repr``; the modules of the classes are asked for their files (``sources``). What cannot be told so
-(a class that was written in a notebook, a parameter that is an object like no other) makes a kernel
-that no other process finds.
+A format, wrapper or mask is identified by its class and all its parameters, not by its ``repr``;
+the files of the class's module count, too (``sources``). A kernel with a part that cannot be
+identified in another process (a class defined in a notebook, a parameter without a comparable
+state) has no key, and is not kept on disk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from finch_core.interface.signatures import (
 from finch_core.ir.expressions import Expr, Var
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Program, operators_in
-from finch_core.runtime.sources import UntoldError, is_settled, state
+from finch_core.runtime.sources import UnidentifiedError, is_settled, state
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
 _DTYPES = tuple(map(np.dtype, ("?", "i1", "u1", "i8", "u8", "f4", "f8", "c16")))
@@ -41,32 +41,34 @@ _DEEPEST = 40
 def kernel_key(
     program: Program, signatures: Iterable[Signature], options: str, backend: CompleteBackend
 ) -> str:
-    """The key of a kernel; empty where what it depends on cannot be told."""
-    tell = Teller()
+    """The key of a kernel in the disk cache; empty if a part of it cannot be identified."""
+    writer = KeyWriter()
     try:
-        parts = [tell.program(program), *map(tell.signature, signatures), options]
-        files = state(backend.module, frozenset(tell.modules))
-    except (UntoldError, OSError):
+        parts = [writer.program(program), *map(writer.signature, signatures), options]
+        files = state(backend.module, frozenset(writer.modules))
+    except (UnidentifiedError, OSError):
         return ""
     parts += [hub().fingerprint(), files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-class Teller:
-    """Texts that tell things apart, and the ``modules`` of others that they depend on."""
+class KeyWriter:
+    """Writes texts that differ between different values; collects in ``modules`` the modules, other
+    than our own, whose code these values depend on. Methods raise ``UnidentifiedError`` for what
+    another process could not recognise."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
 
     def program(self, program: Program) -> str:
-        """A text that tells programs apart: all but where they were written."""
+        """A text that differs between different programs; positions in the source left out."""
         shown = (program.params, program.free, program.results, program.body)
         locals_ = [(loc.name, self.value(loc.format), loc.shape) for loc in program.locals]
         operators = sorted({self.operator(op) for op in operators_in(program.body)})
         return f"{shown!r} {locals_!r} {operators!r}"
 
     def signature(self, signature: Signature) -> str:
-        """A text that tells signatures apart."""
+        """A text that differs between different signatures."""
         if isinstance(signature, TensorSignature):
             return f"{self.value(signature.format)}{' fixed' if signature.fixed else ''}"
         if isinstance(signature, ScalarSignature):
@@ -80,9 +82,9 @@ class Teller:
     # -- values ---------------------------------------------------------------------------------
 
     def value(self, value: Any, depth: int = 0) -> str:
-        """A text that tells values apart. Raises ``UntoldError`` for those it cannot tell."""
+        """A text that differs between different values of any type."""
         if depth > _DEEPEST:
-            raise UntoldError
+            raise UnidentifiedError
         if isinstance(value, Signature):
             return self.signature(value)
         if isinstance(value, Operator):
@@ -103,7 +105,7 @@ class Teller:
         return f"{self.kind(kind)}({', '.join(self._parts(value, depth + 1))})"
 
     def _parts(self, value: Any, depth: int) -> list[str]:
-        """What an object consists of."""
+        """The texts of an object's items or attributes."""
         if isinstance(value, (tuple, list)):
             return [self.value(item, depth) for item in value]
         if isinstance(value, (set, frozenset)):
@@ -117,37 +119,37 @@ class Teller:
 
     def _array(self, array: np.ndarray[Any, Any]) -> str:
         if array.dtype.hasobject:
-            raise UntoldError
+            raise UnidentifiedError
         digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
         return f"{array.dtype!r} {array.shape} {digest}"
 
     # -- code -----------------------------------------------------------------------------------
 
     def kind(self, cls: type) -> str:
-        """A class, by its name; its module and those of its bases are asked for their files."""
+        """A class by its qualified name; its module and those of its bases are noted."""
         for base in cls.__mro__:
             if not is_settled(base.__module__):
                 self._named(base)
         return f"{cls.__module__}.{cls.__qualname__}"
 
     def _named(self, thing: Any) -> None:
-        """Note the module of a class or function, which must be where its name says."""
+        """Note the module of a class or function, which must be found there by its name."""
         found: Any = sys.modules.get(thing.__module__)
         for name in thing.__qualname__.split("."):
             found = getattr(found, name, None)
         if found is not thing:  # made within a function, or replaced
-            raise UntoldError
+            raise UnidentifiedError
         self.modules.add(thing.__module__)
 
     def _function(self, function: Any, depth: int) -> str:
         if isinstance(function, FunctionType):
             return self._code(function, depth)
         if not isinstance(function, np.ufunc) and not is_settled(str(function.__module__)):
-            raise UntoldError
+            raise UnidentifiedError
         return f"{type(function).__name__} {function.__name__}"
 
     def _code(self, function: FunctionType, depth: int = 0) -> str:
-        """A function of Python: where it is written, and what it was made with."""
+        """A Python function: its module, name and line, its defaults and closure."""
         if not is_settled(function.__module__):
             self.modules.add(function.__module__)
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
@@ -156,7 +158,7 @@ class Teller:
         return f"{function.__module__}.{function.__qualname__} {line} {made_with}"
 
     def operator(self, op: Operator) -> str:
-        """An operator: its name, its algebra, and what it stands for."""
+        """An operator: its name, its algebraic properties, and its definition."""
         fields = {field.name: getattr(op, field.name) for field in attrs.fields(Operator)}
         del fields["python"]
         parts = [f"{n}={v!r}" for n, v in fields.items() if isinstance(v, (str, bool, tuple))]
@@ -171,7 +173,7 @@ class Teller:
 
 
 def _names(value: Any) -> list[str]:
-    """The attributes that hold the state of an object."""
+    """The names of the attributes that hold an object's state."""
     kind = type(value)
     names = [*getattr(value, "__dict__", ())]
     if attrs.has(kind):
@@ -180,13 +182,13 @@ def _names(value: Any) -> list[str]:
         slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
         names += [name for some in slots for name in ([some] if isinstance(some, str) else some)]
     if not names and not kind.__flags__ & _MADE_BY_PYTHON:
-        raise UntoldError
+        raise UnidentifiedError
     return [name for name in dict.fromkeys(names) if name not in _HIDDEN and hasattr(value, name)]
 
 
 _HIDDEN = ("__weakref__", "__dict__")
 _MADE_BY_PYTHON = 1 << 9
-"""Of the flags of a class: others, written in C, keep a state that nobody sees."""
+"""The flag of classes defined in Python; those defined in C may have state that is not visible."""
 
 
 def _of(values: Any, dtype: np.dtype[Any]) -> Any:
@@ -197,10 +199,10 @@ def _of(values: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _meaning(definition: Any) -> Expr:
-    """The expression that an operator stands for."""
+    """The expression that defines an operator."""
     for count in (2, 1, 3, 4):
         try:
             return definition(*(Var(f"a{k}", float) for k in range(count)))  # type: ignore[no-any-return]
         except (TypeError, ValueError, IndexError):
             continue
-    raise UntoldError
+    raise UnidentifiedError

@@ -1,4 +1,4 @@
-"""From a program and signatures to a compiled kernel: the pipeline."""
+"""The compilation pipeline: from a program and signatures to a compiled kernel."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ STAGES = ("program", "normalized", "assembly", "source")
 
 @frozen
 class Options:
-    """How a kernel is compiled. ``disabled`` names rules, assembly passes and optimisations of the
-    backend to leave out, which changes times, not answers (for tests and ``bench/passes.py``)."""
+    """How a kernel is compiled: the options of ``kernel``, and ``disabled``, names of rules, of
+    passes over assembly and of optimisations of the backend to switch off. Disabling changes run
+    times, never results; tests and ``bench/passes.py`` use it."""
 
     strict: bool = False
     backend: str | None = None
@@ -46,15 +47,15 @@ class Options:
     disabled: frozenset[str] = frozenset()
 
     def key(self) -> str:
-        """A text that tells options apart (but for rules, which are functions)."""
+        """A text that differs between different options; ``rules`` and ``backend`` left out."""
         return f"strict={self.strict} disabled={sorted(self.disabled)}"
 
 
 @frozen
-class Argument:
-    """A parameter, free name or local of the program, bound.
+class Binding:
+    """A parameter, free name or temporary of the program, bound to variables of the kernel.
 
-    ``in_registers``: a local that is nothing but variables of the kernel.
+    ``in_registers``: a temporary scalar that lives in variables of the kernel and has no record.
     """
 
     tensor: BoundTensor | None
@@ -64,21 +65,21 @@ class Argument:
 
 @define(eq=False)
 class Lowered:
-    """A program specialised to signatures. Stages are made when they are asked for."""
+    """A program specialised to signatures. Each stage is made when it is first asked for."""
 
     program: Program
     signatures: tuple[Signature, ...]
     options: Options
     backend: CompleteBackend
     warned: set[Span | None] = attrs.field(factory=set)
-    """The reads of which this kernel, for any signature, has warned."""
+    """The reads that a ``PerformanceWarning`` has been given for, in any specialisation."""
     seconds: dict[str, float] = attrs.field(factory=dict)
     _compiled: CompleteKernel | None = None
     cached: bool = False
 
     def as_text(self, stage: str) -> str:
-        """The text of a stage: ``"program"`` as it was written, ``"normalized"`` in Finch Normal
-        Form, ``"assembly"``, or the backend's ``"source"``."""
+        """The text of a stage: ``"program"`` as written, ``"normalized"`` in Finch Normal Form,
+        ``"assembly"``, or the backend's ``"source"``. Raises ``ValueError`` for another name."""
         from finch_core.ir.depth import roomy
 
         return roomy(self.program.name, lambda: self._text(stage))
@@ -102,7 +103,7 @@ class Lowered:
         return self._normalized[0]
 
     @cached_property
-    def _normalized(self) -> tuple[Stmt, Unit, tuple[Argument, ...]]:
+    def _normalized(self) -> tuple[Stmt, Unit, tuple[Binding, ...]]:
         self._made("program", self.program)
         with self._timed("normalize"):
             found = normalize(self.program, self.signatures, self.options)
@@ -111,7 +112,7 @@ class Lowered:
         return found
 
     def _warn(self, costly: Sequence[Discordance]) -> None:
-        """Warn of reads that cost more than they look, of each once."""
+        """Warn, once for each, of reads against the order of the storage."""
         costly = [cost for cost in costly if cost.span not in self.warned]
         if costly:
             from finch_core.lower.access_order import warn
@@ -135,9 +136,10 @@ class Lowered:
         return kernel
 
     def compile(self, *, draft: bool = False) -> CompleteKernel:
-        """The compiled kernel; compiles it, or finds it on disk, if that has not happened.
+        """The compiled kernel: loaded from the disk cache or compiled at the first call.
 
-        With ``draft`` one will do that is soon there and slower, if the backend makes such.
+        If ``draft``, accept a less optimised kernel that compiles sooner, where the backend has
+        one. Raises ``BackendError`` where the backend fails.
         """
         if self._compiled is None or (self.is_draft and not draft):
             backend = self.backend
@@ -150,11 +152,11 @@ class Lowered:
 
     @property
     def is_draft(self) -> bool:
-        """Whether what has been compiled is a draft."""
+        """Whether the compiled kernel is a draft."""
         return self._compiled is not None and self._compiled.is_draft
 
     def _made(self, stage: str, value: Any) -> None:
-        """Let observers see what a stage has made; ``FINCH_TRACE=1`` prints it."""
+        """Call the plugins' hook ``finch_after_stage``; ``FINCH_TRACE=1`` prints the stage."""
         hub().after_stage(self.program.name, stage, value)
         if os.environ.get("FINCH_TRACE", "0") not in ("", "0"):
             text = value.source if stage == "source" else value.as_text()
@@ -172,7 +174,8 @@ class Lowered:
         return found
 
     def _read_notes(self, notes: str | None) -> None:
-        """Warn as when the kernel was compiled; where that was not kept, find it again."""
+        """Repeat the warnings that the cache kept with a kernel; derive them again if it has not
+        kept them (``notes`` is None)."""
         if notes is None:
             _ = self.normal
         elif notes:
@@ -188,8 +191,8 @@ class Lowered:
 
     @cached_property
     def key(self) -> str:
-        """What identifies the kernel across processes; empty for one with rules of its own, and
-        where what code depends on cannot be told."""
+        """The key in the disk cache; empty for a kernel that must not be kept there: one with
+        rules of its own, or with a part that cannot be identified across processes."""
         if self.options.rules:
             return ""
         return kernel_key(self.program, self.signatures, self.options.key(), self.backend)
@@ -214,9 +217,12 @@ class _Timer:
 
 @cache
 def _import_compiler() -> None:
-    """Import all that lowers, where a fork waits for it."""
+    """Import the modules that lower, under a lock that a fork waits for."""
     with importing:
-        for name in ("context", "optimize", "passes", "simplify", "typing_pass"):
+        for name in (
+            "interface.context", "ir.typing", "lower", "lower.statements", "optimize",
+            "symbolic.simplifier",
+        ):  # fmt: skip
             import_module(f"finch_core.{name}")
 
 
@@ -225,8 +231,12 @@ def _import_compiler() -> None:
 
 def normalize(
     program: Program, signatures: tuple[Signature, ...], options: Options
-) -> tuple[Stmt, Unit, tuple[Argument, ...]]:
-    """Bind the program's names and run the passes."""
+) -> tuple[Stmt, Unit, tuple[Binding, ...]]:
+    """Bind the program's names to variables and run the passes of ``finch_core.lower``.
+
+    Returns the body in Finch Normal Form, what the passes know of the program, and the bound
+    names in the order of parameters, free names and temporaries.
+    """
     _import_compiler()
     from finch_core.lower import PASSES, Unit
     from finch_core.symbolic.plugin_rules import checked_rules
@@ -245,14 +255,14 @@ def normalize(
             seen[name] = tensor_like
             if tensor is not None:
                 tensors[name] = tensor
-        arguments.append(Argument(tensor, vars_))
+        arguments.append(Binding(tensor, vars_))
     for local in program.locals:
         tensor, tensor_like, _ = bind(tensor_signature(local.format), local.name, names)
         assert tensor is not None
         assert tensor_like is not None
         tensor.local = True
         tensors[local.name], seen[local.name] = tensor, tensor_like
-        arguments.append(Argument(tensor, in_registers=not _needs_record(local, program)))
+        arguments.append(Binding(tensor, in_registers=not _needs_record(local, program)))
     found = hub()
     simplifier = Simplifier((*RULES, *checked_rules((*found.rules, *options.rules))))
     unit = Unit(program, names, tensors, seen, scalars, options.strict, options.disabled, hub=found)
@@ -267,10 +277,10 @@ def normalize(
 
 
 def lower_kernel(
-    stmt: Stmt, unit: Unit, arguments: tuple[Argument, ...], options: Options, checked: bool = False
+    stmt: Stmt, unit: Unit, arguments: tuple[Binding, ...], options: Options, checked: bool = False
 ) -> asm.Kernel:
-    """Emit the assembly of a normalised program, typed and optimised; ``checked``: with what tells
-    of looplets that do not cover their loops."""
+    """The assembly of a normalised program, typed and optimised. If ``checked``, it includes
+    assertions that the looplets of each region cover it."""
     from finch_core.interface.context import Context
     from finch_core.ir.typing import typed_kernel
     from finch_core.lower.statements import FinchRules
@@ -288,7 +298,7 @@ def lower_kernel(
         checked=checked,
     )
     _facts(ctx, unit)
-    ctx.settled = _settled(ctx, stmt)
+    ctx.settled = _constant_dimensions(ctx, stmt)
     _locals(ctx, arguments)
     for var, before in unit.snapshots.items():
         ctx.emit(asm.Let(before, var))
@@ -297,7 +307,7 @@ def lower_kernel(
         _emit_check(ctx, check)
     ctx.sites[1:] = [attrs.evolve(site, early=True) for site in ctx.sites[1:]]
     if ctx.allows("locals"):
-        _settle_locals(ctx, stmt)
+        _hoist_dimensions(ctx, stmt)
     ctx.lower(stmt)
     body = ctx.finish()
     params = tuple(_params(arguments))
@@ -308,7 +318,7 @@ def lower_kernel(
 
 
 def _facts(ctx: Context, unit: Unit) -> None:
-    """No dimension is negative; those that the program does not change are constants."""
+    """Tell the prover that dimensions are at least 0, and which the kernel never changes."""
     changing = unit.changing
     for tensor in unit.tensors.values():
         for level in tensor.level.levels():
@@ -321,8 +331,8 @@ def _facts(ctx: Context, unit: Unit) -> None:
         ctx.prover.know_le(Literal(0, int), before)
 
 
-def _settled(ctx: Context, stmt: Stmt) -> frozenset[Expr]:
-    """The dimensions that all declarations which set them set to the same constant."""
+def _constant_dimensions(ctx: Context, stmt: Stmt) -> frozenset[Expr]:
+    """The dimensions that every declaration sets to the same constant."""
     values: dict[Expr, set[Expr]] = {}
     for part in stmt.walk():
         if isinstance(part, Declare):
@@ -337,8 +347,8 @@ def _settled(ctx: Context, stmt: Stmt) -> frozenset[Expr]:
     )
 
 
-def _settle_locals(ctx: Context, stmt: Stmt) -> None:
-    """A local's dimensions that every declaration sets to one constant are set once, up here."""
+def _hoist_dimensions(ctx: Context, stmt: Stmt) -> None:
+    """Set a temporary's constant dimensions once, at the start of the kernel."""
     open_: set[Expr] = set()
     found: dict[Var, Expr] = {}
     for part in stmt.walk():
@@ -356,8 +366,8 @@ def _settle_locals(ctx: Context, stmt: Stmt) -> None:
             ctx.constant(shape)
 
 
-def _locals(ctx: Context, arguments: tuple[Argument, ...]) -> None:
-    """Locals without buffers and dimensions are variables of the kernel."""
+def _locals(ctx: Context, arguments: tuple[Binding, ...]) -> None:
+    """Declare a variable for each field of the temporaries that need no record."""
     for argument in arguments:
         if argument.tensor is not None and argument.in_registers:
             for level in argument.tensor.level.levels():
@@ -367,7 +377,8 @@ def _locals(ctx: Context, arguments: tuple[Argument, ...]) -> None:
 
 
 def _holds_if_empty(ctx: Context, check: Check) -> bool:
-    """Whether an empty range passes anyway: its end is below its start, which is within bounds."""
+    """Whether the check holds for an empty range too: its end is at most its start, which is
+    proven within bounds."""
     range_ = check.range
     assert range_ is not None
     return check.first == range_.stop and ctx.prover.le(range_.start, check.second)
@@ -383,7 +394,7 @@ def _emit_check(ctx: Context, check: Check) -> None:
     )
 
 
-def _params(arguments: tuple[Argument, ...]) -> Iterator[asm.Record | asm.Argument]:
+def _params(arguments: tuple[Binding, ...]) -> Iterator[asm.Record | asm.Argument]:
     for argument in arguments:
         if argument.tensor is not None and not argument.in_registers:
             yield _record(argument.tensor)
@@ -410,7 +421,7 @@ def _record(tensor: BoundTensor) -> asm.Record:
 
 
 def _used(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
-    """The parameters with only the slots that the body uses, marked where it changes them."""
+    """The parameters, reduced to the slots that the body uses; slots that it changes are marked."""
     from finch_core.ir.assembly_rewrite import names_in
 
     used = names_in(kernel.body)
@@ -431,7 +442,7 @@ def _used(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
 
 
 def local_records(program: Program) -> tuple[Local, ...]:
-    """The locals that need a record: a kernel takes one after its arguments."""
+    """The temporaries that have a record, which compiled code takes after the arguments."""
     return tuple(local for local in program.locals if _needs_record(local, program))
 
 

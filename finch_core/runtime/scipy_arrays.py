@@ -1,4 +1,4 @@
-"""To and from SciPy's sparse arrays, sharing memory where the layout allows."""
+"""Conversions to and from SciPy's sparse arrays, sharing memory where the layout allows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from finch_core.runtime.convert import coordinate_format, from_coordinates, stor
 from finch_core.runtime.tensor import Tensor
 
 _seen: dict[int, tuple[Any, tuple[Any, ...], Any]] = {}
-"""SciPy arrays that were taken in place, by id: a weak reference, what they consisted of, and the
-tensor over it."""
+"""SciPy arrays that are read in place, by id: a weak reference, the shape and the ids of the parts
+when they were checked, and the tensor over these."""
 
 
 def from_scipy(array: Any) -> Any:
-    """A tensor over a SciPy sparse array: CSR as it is, CSC transposed, sharing memory.
+    """A tensor of a SciPy sparse array: over its memory for CSR, and for CSC seen transposed.
 
-    Values that are changed in place show. The structure is checked when the array is first seen,
-    and when its shape is another or one of its parts was replaced, as SciPy's own methods do; it
-    must not be changed in place, element by element, without taking a copy: it is not checked
-    again. What is not sorted, has duplicates or is of another format is converted each time.
+    Changes of its values are visible in the tensor. The structure (``indices``, ``indptr``) is
+    checked at the first use, and again if the shape changed or one of the arrays was replaced, as
+    SciPy's methods do. Changing elements of these arrays in place is not noticed: copy the array
+    first. Arrays that are unsorted, have duplicates or another format are converted at each use.
+
+    Raises ``FormatError`` for a malformed structure, an unknown format or an unsupported dtype.
     """
     if array.format not in ("csr", "csc") or array.ndim != 2:
         return _converted(array)
@@ -42,8 +44,8 @@ def from_scipy(array: Any) -> Any:
 
 
 def _sorted(array: Any, error: FormatError) -> Any:
-    """A copy with indices in order and duplicates added up, if no more than that is amiss; else
-    raises ``error``."""
+    """A copy with sorted indices and duplicates added. Raises ``error`` if the structure is invalid
+    in another way."""
     try:
         array.check_format(full_check=True)
     except ValueError:
@@ -55,9 +57,9 @@ def _sorted(array: Any, error: FormatError) -> Any:
 
 
 def _converted(array: Any) -> Any:
-    """A tensor of an array whose storage is another."""
+    """A tensor with a copy of an array of another format than CSR and CSC."""
     if array.format not in ("coo", "dok", "lil", "dia", "bsr"):
-        raise FormatError(f"SciPy arrays of format {array.format!r} are not known")
+        raise FormatError(f"SciPy arrays of format {array.format!r} are not supported")
     coo = array.tocoo()
     coords = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
     format = csr_format(coo.ndim, coo.dtype)
@@ -67,17 +69,17 @@ def _converted(array: Any) -> Any:
 
 
 FEW_ROWS = 1 << 20
-"""Rows up to which there is a pointer for each, however few store anything."""
+"""Number of rows up to which a matrix has a pointer for each row, however few are non-empty."""
 
 
 def is_hypersparse(shape: tuple[int, ...], stored: int) -> bool:
-    """Whether a tensor of some dimensions has so many more rows than values that it costs what is
-    stored only where rows are compressed, too."""
+    """Whether a tensor has so many more rows than stored values that rows should be compressed,
+    too."""
     return len(shape) > 1 and shape[0] > max(FEW_ROWS, 8 * stored)
 
 
 def _over(array: Any) -> Any:
-    """A tensor over the three arrays of CSR or CSC."""
+    """A tensor over the three arrays of a CSR or CSC array."""
     shape = array.shape if array.format == "csr" else array.shape[::-1]
     format = csr_format(2, array.dtype, array.indices.dtype, array.indptr.dtype)
     buffers = {"1_ptr": array.indptr, "1_idx": array.indices, "2_val": array.data}
@@ -86,7 +88,8 @@ def _over(array: Any) -> Any:
 
 
 def transpose(tensor: Tensor) -> Any:
-    """A matrix seen with its two dimensions exchanged."""
+    """A view of a matrix with its two dimensions exchanged. Raises ``FormatError`` if no wrapper
+    that permutes dimensions is installed."""
     for wrapper in hub().wrappers.values():
         if getattr(wrapper, "permutes", False):
             return wrapper.wrap(tensor, (1, 0))
@@ -96,7 +99,8 @@ def transpose(tensor: Tensor) -> Any:
 
 
 def csr_format(ndim: int, dtype: Any, index: Any = np.intp, pointer: Any = np.intp) -> Format:
-    """Dense outermost, compressed below: CSR for matrices."""
+    """The format with a dense outermost level and compressed levels below: CSR for a matrix. With
+    one dimension it is compressed. ``index`` and ``pointer`` are integer dtypes."""
     compressed = hub().layout("compressed")
     format: Format = hub().layout("values")(np.zeros((), dtype)[()])
     for k in reversed(range(ndim)):
@@ -108,9 +112,9 @@ def csr_format(ndim: int, dtype: Any, index: Any = np.intp, pointer: Any = np.in
 
 
 def to_scipy(tensor: Tensor) -> Any:
-    """A ``csr_array`` over the tensor's memory where it is stored so; else a copy, as CSR for
-    matrices, and COO otherwise and for those that are hypersparse. Raises ``FormatError`` where the
-    fill value is not 0."""
+    """A SciPy sparse array of a tensor's values: a ``csr_array`` for a matrix, over the tensor's
+    memory if it is stored as CSR, else a copy; a ``coo_array`` for other tensors and hypersparse
+    matrices. Raises ``FormatError`` if the fill value is not 0."""
     import scipy.sparse
 
     if tensor.fill_value != 0:

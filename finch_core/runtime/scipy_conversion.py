@@ -1,4 +1,5 @@
-"""SciPy's sparse arrays, as a conversion like any other (see ``conversions``)."""
+"""The plugin that converts SciPy's sparse arrays (see ``interface.conversions``); it imports SciPy
+only when it converts."""
 
 from __future__ import annotations
 
@@ -22,5 +23,5 @@ def _give(tensor: Any) -> Any:
 
 @hookimpl
 def finch_conversion() -> Conversion:
-    """SciPy's sparse arrays, read in place where they are CSR or CSC."""
+    """The conversion of SciPy's sparse arrays; CSR and CSC are read in place."""
     return Conversion("scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()")

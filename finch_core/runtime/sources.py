@@ -1,9 +1,10 @@
-"""The state of the files that code comes from, so that no kernel on disk outlives a change of them.
+"""The state of the source files that kernels depend on, as a part of cache keys: when one of these
+files changes, cached kernels are no longer found.
 
-Of our own packages, and of those of plugins and of the backend, all files count. Of the modules of
-others (a format in a script, what a plugin imports) the file does, and those of all that it
-imports, as far as that is said in the text: up to modules in ``site-packages``, for which the
-distributions that are installed there vouch, and to Python's own and NumPy, which go by version.
+Of our own packages, and those of plugins and of the backend, every file counts. Of another module
+(a format in a script, a helper that a plugin imports) its file counts, and the files of all modules
+that its text imports. The search ends at modules in ``site-packages``, for which the list of
+installed distributions stands in, and at the standard library and NumPy, which count by version.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from finch_core.interface.plugins import hub
 Stamp = tuple[str, int, int]
 
 _BEGAN = time.time_ns()
-"""When this process has read our files, or began to."""
+"""When this process began: files that are newer may differ from the code that it runs."""
 
 _LIBRARIES = ("site-packages", "dist-packages")
 _IMPORT = re.compile(
@@ -36,22 +37,23 @@ _IMPORT = re.compile(
     r"|import[ \t]+([^\n#;]+))",
     re.MULTILINE,
 )
-"""An import, wherever it stands: one in a string does no harm."""
+"""An import statement anywhere in the text; a false match within a string is harmless."""
 
 
-class UntoldError(Exception):
-    """What code depends on cannot be told, so that kernels of it are not kept."""
+class UnidentifiedError(Exception):
+    """Something that a kernel depends on cannot be identified in another process, so that the
+    kernel is not kept on disk."""
 
 
 def state(backend: str, modules: frozenset[str] = frozenset()) -> str:
-    """The state of all files that the compiler, the module ``backend``, the plugins and these
-    ``modules`` come from.
+    """A hash over the paths, sizes and times of all files that the compiler, the module
+    ``backend``, the plugins and these ``modules`` come from.
 
-    Raises ``UntoldError`` where one is unknown, or has changed since this process read it.
+    Raises ``UnidentifiedError`` where a file is unknown or has changed since this process began.
     """
     text, newest = _state(backend, modules, hub().generation)
     if _BEGAN < newest <= time.time_ns():
-        raise UntoldError
+        raise UnidentifiedError
     return text
 
 
@@ -63,7 +65,7 @@ def _state(backend: str, modules: frozenset[str], generation: int) -> tuple[str,
         stamps.update(_package(package))
     for name in sorted(modules):
         if not is_settled(name) and _file(_spec(name)) is None:
-            raise UntoldError  # written in a notebook, say
+            raise UnidentifiedError  # written in a notebook, say
     stamps.update(_reached({backend, *plugins, *modules}))
     text = repr((np.__version__, sorted(stamps)))
     return hashlib.sha256(text.encode()).hexdigest(), max(when for _, when, _ in stamps)
@@ -86,7 +88,7 @@ def _top(name: str) -> str:
 
 @cache
 def _own() -> frozenset[str]:
-    """Our own packages."""
+    """The names of our own packages."""
     entries = (*installed("finch.plugins"), *installed("finch.backends"))
     return frozenset(
         {"finch_core", *(_top(e.value) for e in entries if e.distribution == DISTRIBUTION)}
@@ -94,7 +96,8 @@ def _own() -> frozenset[str]:
 
 
 def is_settled(name: str) -> bool:
-    """Whether nothing need be asked of a module: it is our own, Python's or NumPy's."""
+    """Whether a module needs no stamp of its own: all files of our packages count, and Python's and
+    NumPy's modules count by version."""
     top = _top(name)
     return top in _own() or top in sys.stdlib_module_names - {"__main__"} or top == "numpy"
 
@@ -103,7 +106,7 @@ def is_settled(name: str) -> bool:
 
 
 def _reached(roots: set[str]) -> Iterator[Stamp]:
-    """The files of modules, and of all that they import."""
+    """Stamps of the files of modules, and of all modules that they import."""
     todo, seen, places = sorted(roots), set(), set()
     while todo:
         name = todo.pop()
@@ -125,7 +128,7 @@ def _reached(roots: set[str]) -> Iterator[Stamp]:
 
 
 def _spec(name: str) -> Any:
-    """Where a module is from, found without importing it."""
+    """The spec of a module, found without importing it; None where there is none."""
     module = sys.modules.get(name)
     if module is not None:
         return getattr(module, "__spec__", None) or module
@@ -145,7 +148,7 @@ def _file(spec: Any) -> str | None:
 
 
 def _library(file: str) -> str | None:
-    """The folder of installed distributions that a file lies in."""
+    """The folder of installed distributions that contains a file, or None."""
     parts = file.split(os.sep)
     for k, part in enumerate(parts):
         if part in _LIBRARIES:
@@ -160,7 +163,7 @@ def _distributions(place: str) -> Iterator[Stamp]:
 
 
 def _imports(name: str, file: str, spec: Any) -> list[str]:
-    """The modules that a file may import."""
+    """The names of modules that a file may import."""
     if not file.endswith((".py", ".pyw")):
         return []
     with open(file, encoding="utf-8", errors="replace") as opened:

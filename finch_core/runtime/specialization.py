@@ -1,4 +1,5 @@
-"""A kernel for one tuple of signatures: compiled, as a draft at first, and called."""
+"""A kernel specialised to one tuple of signatures: compiled, at first perhaps as a draft, and
+called."""
 
 from __future__ import annotations
 
@@ -30,31 +31,31 @@ from finch_core.runtime.pipeline import Lowered, local_records
 from finch_core.runtime.storage import TensorStorage
 
 MOST_CALLS = 64
-"""Calls that a kernel remembers."""
+"""The most calls whose arguments a kernel remembers as checked."""
 
 DRAFT_CALLS = 1000
-"""Calls on little data after which a draft is compiled as well as others."""
+"""Number of calls on small data after which a draft is recompiled at full optimisation."""
 
 
 def drafts() -> bool:
-    """Whether drafts are made: not where ``FINCH_DRAFTS`` is 0."""
+    """Whether drafts are compiled: unless ``FINCH_DRAFTS`` is 0."""
     return os.environ.get("FINCH_DRAFTS", "1") not in ("", "0")
 
 
 Caller = Callable[..., Any]
 Call = tuple[Caller, list[Any], tuple[int, ...]]
-"""All that a call needs to know of tensors and arrays in some state of their buffers: what runs on
-them, the addresses of their records, and which of them are arrays that are written."""
+"""What a call on known tensors needs while their buffers stay in place: the function to run, the
+addresses of the tensors' records, and the positions of arrays that are written."""
 
 Workspace = tuple[tuple[TensorStorage, ...], list[int]]
-"""The locals of a call, and the addresses of their records."""
+"""The temporary tensors of a call, and the addresses of their records."""
 
 
-class Entry:
+class Specialization:
     """A kernel for one tuple of signatures: compiled, and how to call it.
 
-    A ``draft`` is compiled sooner and runs slower. It is run on little data alone, and so often:
-    then it is compiled as other kernels are.
+    A ``draft`` is less optimised and compiles sooner. It runs on small data only; on larger data,
+    or after ``DRAFT_CALLS`` calls, the kernel is recompiled at full optimisation.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Entry:
         self._declared = _declared(program)
         self._names = names
         self._results = _result_plan(program)
-        # workspaces are kept for the next call, unless they are given away
+        # temporaries are kept for the next call, unless they are returned to the caller
         self._keeps_locals = bool(self._local_records) and all(kind for kind, _ in self._results)
         self._single = program.single
         self.call = self._caller()
@@ -91,9 +92,12 @@ class Entry:
         given: Sequence[Any],
         calls: dict[tuple[Any, ...], Call] | None = None,
     ) -> Any:
-        """Run on arguments that have these signatures; ``given`` is what results are taken from.
+        """Run on ``values``, which have this specialisation's signatures; return the results, taken
+        from ``given``, the arguments as the caller passed them.
 
-        A call of tensors and arrays alone that comes a second time is entered into ``calls``.
+        A call on tensors and arrays only is entered into ``calls`` when it is repeated. Raises
+        ``LifecycleError`` where an output shares memory with another argument, ``FormatError`` for
+        an integer beyond 64 bits, and whatever the kernel fails with.
         """
         if self._is_draft and not are_small(values):
             self._finish()
@@ -123,7 +127,7 @@ class Entry:
                 ) from None
 
     def _finish(self) -> None:
-        """Put the kernel in the place of its draft; calls that run meanwhile end in the draft."""
+        """Replace the draft by the optimised kernel; calls in progress finish in the draft."""
         with self._lock:
             if self._is_draft:
                 self._compiled = self.lowered.compile()
@@ -132,7 +136,7 @@ class Entry:
                 self._entered.clear()
 
     def _drafted(self, call: Caller) -> Caller:
-        """``call``, as often as a draft is run."""
+        """``call`` until ``DRAFT_CALLS`` is reached, then the optimised kernel."""
 
         def drafted(
             words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
@@ -155,12 +159,13 @@ class Entry:
         calls[tuple([value._state for value in values])] = self.call, words, arrays
 
     def _caller(self) -> Caller:
-        """What runs on records and numbers that have been checked; ``given`` are the arguments.
+        """The function that runs the kernel on checked arguments, given as addresses of records
+        and numbers.
 
-        All that is known before is in variables of this function: what a call looks up costs as
-        much as what a small kernel does.
+        What is known in advance is bound to local variables: on small data a look-up costs as much
+        as the kernel's own work.
         """
-        compiled = self._compiled  # held, for a call may outlast a draft's place here
+        compiled = self._compiled  # kept alive: a call may still run when its draft is replaced
         function: Any = compiled.function
         threads, pool = self._threads, self._pool
         has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
@@ -187,12 +192,12 @@ class Entry:
                     code = function(control, *words)
             except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
                 raise
-            except BaseException:  # what handlers of signals raise comes when the kernel ends, too
+            except BaseException:  # signal handlers run, and raise, as the kernel returns
                 self._leave(compiled, values or [as_tensor(value) for value in given])
                 raise
             if code != DONE:
                 given_ = values or [as_tensor(value) for value in given]
-                self._settle(code, compiled, given_, locals_)
+                self._handle_status(code, compiled, given_, locals_)
             if keeps_locals:
                 pool.append(workspace)
             return given[place] if kind else self._gather(given, locals_)
@@ -215,11 +220,11 @@ class Entry:
     # -- memory -------------------------------------------------------------------------
 
     def may_write(self, args: Sequence[Any]) -> bool:
-        """Whether none of the arrays that are written is read-only."""
+        """Whether every array that the kernel writes is writeable."""
         return all(is_writeable(args[k]) for k in self.arrays)
 
     def _check_memory(self, values: Sequence[Any], memory: list[Any]) -> None:
-        """Refuse an output that shares memory with anything else."""
+        """Raise ``LifecycleError`` for an output that shares memory with another argument."""
         for k in self._outputs:
             for other, value in enumerate(values):
                 if other == k or not _shared(values[k], value):
@@ -232,23 +237,22 @@ class Entry:
         self._checked.append(memory)
 
     def _made_workspace(self) -> Workspace:
-        """Locals for a call while those of calls that are over are in use."""
-        made = tuple(
-            self._make(loc.format) for loc in self._local_records
-        )  # declared with its shape
+        """New temporaries for a call, where none of earlier calls is free."""
+        made = tuple(self._make(loc.format) for loc in self._local_records)
         return made, [tensor.address for tensor in made]
 
     def _leave(self, compiled: Any, values: Sequence[Any]) -> None:
-        """Make the outputs of a call valid that was left in its midst."""
+        """Make the outputs valid after a call that was interrupted."""
         for k in self._outputs:
             values[k]._adopt_moved(compiled)
         self._checked.clear()
         self._reset(values, True)
 
-    def _settle(
+    def _handle_status(
         self, code: int, compiled: Any, values: Sequence[Any], locals_: tuple[TensorStorage, ...]
     ) -> None:
-        """What a kernel that did more than return leaves to do."""
+        """Act on a status other than ``DONE``: adopt buffers that the kernel reallocated, raise the
+        error of the site at which it failed, or that of an interrupt."""
         if code == INTERRUPTED:
             self._leave(compiled, values)
             raise compiled.interruption()
@@ -268,8 +272,8 @@ class Entry:
             raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
 
     def _reset(self, values: Sequence[Any], memory: bool) -> None:
-        """Leave the outputs valid after a failure: those that were declared are empty, as are those
-        whose structure was left half changed. An array keeps what was written to it."""
+        """Make the outputs valid after a failure: those that the kernel declares, and those whose
+        structure is inconsistent, become empty. Arrays keep what was written to them."""
         from finch_core.runtime.validation import is_valid
 
         for k in self._outputs:
@@ -289,8 +293,8 @@ def _is_array(signature: Signature) -> bool:
 
 
 def _empty(value: Any) -> None:
-    """Make an output empty: of the shape that it has, if there is memory for it and its indices are
-    wide enough."""
+    """Make an output empty: with its shape if memory and its index dtype suffice, else with
+    dimensions of 0."""
     try:
         value.fill(value.shape)
     except (MemoryError, IndexOverflow):
@@ -323,7 +327,7 @@ def _declared(program: Program) -> frozenset[str]:
 
 
 def _result_plan(program: Program) -> tuple[tuple[bool, int], ...]:
-    """For each result: whether it is an argument, and which."""
+    """For each result: whether it is an argument, and its position among arguments or records."""
     names = (*program.params, *program.free)
     records = [local.name for local in local_records(program)]
     return tuple(

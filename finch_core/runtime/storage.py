@@ -1,4 +1,4 @@
-"""What a tensor stores: its record, which kernels read and write, and the arrays of its levels."""
+"""Storage of tensors: the arrays of the levels, and the record by which kernels access them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ADDRESS = _ffi.typeof("uintptr_t")
 
 
 class TensorStorage:
-    """A format, a shape and buffers, without conversions: what calls of kernels need of a tensor.
+    """A format, a shape and buffers, without conversions: all that calls of kernels need.
 
-    Kernels find it through its *record* (see ``abi``), which Python and compiled code share:
-    dimensions and scalars are read from it.
+    Kernels access it through its *record* (see ``interface.abi``), an array of words that Python
+    and compiled code share. It holds dimensions, scalars, and addresses and sizes of buffers.
     """
 
     __slots__ = (
@@ -35,12 +35,12 @@ class TensorStorage:
     _arrays: list[np.ndarray[Any, Any]]
     _memory: tuple[tuple[int, int], ...]
     _state: object
-    """Another one whenever the buffers move: what is known of a state stays true of it."""
+    """Replaced whenever the buffers move, so that checks of a state stay valid for it."""
 
     # -- making -------------------------------------------------------------------------
 
     def _setup(self, format: Format) -> None:
-        """Be of a format, without buffers and of no size."""
+        """Initialise: empty buffers and dimensions of 0."""
         made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
         self.format, self.signature, self._layout = format, made.signature, made.layout
         self._record = made.record.copy()
@@ -50,7 +50,7 @@ class TensorStorage:
 
     @classmethod
     def _bare(cls, format: Format) -> Self:
-        """A tensor whose buffers are still to be set."""
+        """A tensor whose shape and buffers the caller sets."""
         self = cls.__new__(cls)
         self._setup(format)
         return self
@@ -59,10 +59,12 @@ class TensorStorage:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return self._layout.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The dimensions, outermost first."""
         return tuple(self._record[: self._layout.ndim].tolist())
 
     @property
@@ -72,7 +74,7 @@ class TensorStorage:
 
     @property
     def fill_value(self) -> Any:
-        """The value of whatever is not stored."""
+        """The value of all elements that are not stored."""
         return self.format.fill_value
 
     @property
@@ -90,7 +92,8 @@ class TensorStorage:
 
     @property
     def buffers(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The parts in use of all buffers, as views, by ``"<depth>_<name>"``."""
+        """Views of all buffers, cut to the part in use, by ``"<depth>_<name>"`` (see
+        ``docs/formats.md``)."""
         result = {}
         for k, (_, _, sizes, _) in enumerate(self._levels()):
             for name, size in sizes.items():
@@ -108,11 +111,11 @@ class TensorStorage:
             positions = below
 
     def _fields(self, k: int) -> Mapping[str, Any]:
-        """The arrays (whole) and scalars of level ``k``, by name."""
+        """The arrays, with their spare capacity, and scalars of level ``k``, by name."""
         return _Fields(self, k)
 
     def words(self) -> tuple[int]:
-        """How a kernel is given this tensor: the address of its record."""
+        """The machine words that pass this tensor to a kernel: the address of its record."""
         return (self.address,)
 
     # -- the record ---------------------------------------------------------------------
@@ -124,7 +127,7 @@ class TensorStorage:
         return raw.view(part.field.dtype)[0]
 
     def _set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
-        """Take over a shape, and the scalars and new buffers of each level."""
+        """Set the shape, and the scalars and buffers of each level."""
         words, spans, rest = list(shape), [], []
         for part in self._layout.scalars:
             value = fields[part.level][part.field.name]
@@ -148,7 +151,7 @@ class TensorStorage:
         self._remember(spans)
 
     def _mark_sizeless(self, sizeless: bool) -> None:
-        """Note whether this has no size because it was made without a shape."""
+        """Note whether this was made without a shape, to be sized by a kernel."""
         if self._layout.sizeless is not None:
             self._record[self._layout.sizeless] = sizeless
 
@@ -167,8 +170,8 @@ class TensorStorage:
         self._record[part.offset + 1] = array.size
 
     def _note_memory(self) -> None:
-        """Remember where the buffers are (the record where there are none), to notice memory that
-        is shared."""
+        """Record the address ranges of the buffers (of the record if there are none), by which
+        shared memory is detected."""
         spans = []
         for part in self._layout.buffers:
             if size := self._arrays[part.number].nbytes:
@@ -177,12 +180,12 @@ class TensorStorage:
         self._remember(spans)
 
     def _note_readonly(self) -> None:
-        """Have kernels refuse to write this where a buffer is read-only."""
+        """Mark the signature read-only if a buffer is, so that kernels refuse to write it."""
         if any(array.size and not array.flags.writeable for array in self._arrays):
             self.signature = tensor_signature(self.format, self.signature.fixed, readonly=True)
 
     def _leave_readonly(self) -> None:
-        """Take buffers of one's own, with nothing in them, for those that are read-only."""
+        """Replace read-only buffers by new, empty ones."""
         self.signature = tensor_signature(self.format, self.signature.fixed)
         for part in self._layout.buffers:
             self._set_array(part, np.empty(0, part.field.dtype))
@@ -193,9 +196,9 @@ class TensorStorage:
         self._state = object()
 
     def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
-        """Take over the buffers that a kernel has reallocated; what means nothing outside of it
-        only to ``keep`` it for the next call."""
-        if not self._arrays:  # the memory is another's, and stays where it is
+        """Adopt the buffers that a kernel has reallocated. Scratch buffers are released, unless
+        ``keep`` asks to reuse them in the next call."""
+        if not self._arrays:  # a view of an array, which kernels do not reallocate
             return
         for part in self._layout.buffers:
             address = int(self._record[part.offset])
@@ -209,7 +212,7 @@ class TensorStorage:
         self._note_memory()
 
     def _drop_scratch(self) -> None:
-        """Give back the memory of what means nothing outside of a kernel."""
+        """Release scratch buffers and reset scratch scalars: they have no meaning between calls."""
         for part in (*self._layout.scalars, *self._layout.buffers):
             if part.field.scratch and part.field.is_buffer:
                 self._set_array(part, np.empty(0, part.field.dtype))
@@ -218,7 +221,7 @@ class TensorStorage:
 
 
 class _Unset:
-    """What all tensors of a format begin as."""
+    """The initial record and buffers that all tensors of a format share."""
 
     __slots__ = ("arrays", "layout", "record", "signature")
 
@@ -238,7 +241,7 @@ _UNSET: dict[Format, _Unset] = {}
 
 
 class _Fields(Mapping[str, Any]):
-    """What a level of a tensor stores, by name; looked up when it is asked for."""
+    """The arrays and scalars of a level by the names of its fields, looked up lazily."""
 
     __slots__ = ("_parts", "_tensor")
 
@@ -259,9 +262,9 @@ class _Fields(Mapping[str, Any]):
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
-    """Where an array's memory begins."""
+    """The address of an array's first element."""
     try:
         address: int = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(array)))
-    except (ValueError, BufferError):  # it is not contiguous, or of a dtype that buffers lack
+    except (ValueError, BufferError):  # not contiguous, or a dtype without a buffer format
         address = array.__array_interface__["data"][0]
     return address

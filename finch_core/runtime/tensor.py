@@ -23,11 +23,17 @@ from finch_core.runtime.storage import TensorStorage
 
 
 class Tensor(TensorStorage):
-    """A tensor of some format.
+    """A tensor stored in a format: a tree of levels, one for each dimension, that ends in a leaf.
 
-    ``Tensor(fmt)`` is empty with every dimension 0, ``Tensor(fmt, shape)`` holds the fill value
-    throughout, ``Tensor(fmt, data)`` converts a NumPy array, a SciPy sparse array, another tensor
-    or nested lists.
+    ``Tensor(fmt)`` has dimensions of 0, which a kernel that declares it sets.
+    ``Tensor(fmt, shape)``, with a tuple of integers, holds the fill value everywhere.
+    ``Tensor(fmt, data)`` has the shape and values of ``data``: a NumPy array, a SciPy sparse array,
+    another tensor, or nested lists, with the format's number of dimensions and a dtype that the
+    format's dtype can represent.
+
+    Raises ``FormatError`` for what is no format or cannot be stored in it, ``DimensionMismatch``
+    for a wrong number of dimensions, ``IndexOverflow`` for a dimension that the format's index
+    dtype cannot hold, and ``OutOfMemory``.
     """
 
     __slots__ = ()
@@ -59,11 +65,14 @@ class Tensor(TensorStorage):
     ) -> Tensor:
         """A tensor over existing arrays, which are checked and used without a copy.
 
-        ``buffers`` maps ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the level's depth and the field's
-        name; or the name alone where only one level has it) to one-dimensional contiguous arrays of
-        the field's dtype; what a kernel alone can know, of memory beyond them, is not taken.
-        Over arrays that are read-only the tensor may be read, and not written. Raises
-        ``FormatError`` naming the buffer and the position at fault.
+        ``buffers`` maps names such as ``"0_ptr"``, ``"1_idx"``, ``"2_val"`` (the depth of the level
+        and the name of the field; or the name alone where only one level has it) to contiguous
+        one-dimensional arrays of the field's dtype. ``docs/formats.md`` lists the buffers of each
+        level; private and scratch fields are ignored. Over read-only arrays the tensor can be read
+        but not written.
+
+        Raises ``FormatError`` with the buffer and the position where the buffers are not valid for
+        the format, and ``DimensionMismatch`` for a shape of another number of dimensions.
         """
         from finch_core.runtime.validation import take_buffers, validate
 
@@ -84,7 +93,11 @@ class Tensor(TensorStorage):
         return self
 
     def fill(self, shape: tuple[int, ...]) -> None:
-        """Make this hold the fill value throughout, with the given shape, in fresh buffers."""
+        """Set the shape, and every element to the fill value, in new buffers.
+
+        Raises ``DimensionMismatch``, ``IndexOverflow`` or ``OutOfMemory`` for a shape that the
+        format cannot have.
+        """
         self._empty(checked_shape(shape, self.ndim))
         self._mark_sizeless(False)
 
@@ -102,7 +115,10 @@ class Tensor(TensorStorage):
 
     @property
     def value(self) -> Any:
-        """The value of a 0-dimensional tensor, as a Python scalar (a tuple of them for tuples)."""
+        """The value of a 0-dimensional tensor, as a Python scalar (a tuple for a tuple dtype).
+
+        Raises ``DimensionMismatch`` for a tensor with dimensions.
+        """
         if self.ndim:
             raise DimensionMismatch(
                 f"a tensor with {self.ndim} dimensions has no single value",
@@ -116,7 +132,8 @@ class Tensor(TensorStorage):
     # -- conversions --------------------------------------------------------------------
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
-        """A dense array of the same values (new memory, except where it is stored like that)."""
+        """A dense NumPy array of the tensor's shape, dtype and values; a view of the tensor's own
+        memory if its levels are all ``Dense``, else a copy."""
         from finch_core.runtime.convert import to_numpy
 
         return to_numpy(self)
@@ -132,15 +149,19 @@ class Tensor(TensorStorage):
         return array.copy() if copy and not fresh else array
 
     def to_scipy(self) -> Any:
-        """A SciPy sparse array: CSR for matrices (sharing memory where this is stored so), else
-        COO. Stored zeros are kept as ``to`` keeps them."""
+        """A SciPy sparse array of the same values: ``csr_array`` for a matrix, over this tensor's
+        memory if it is stored as CSR, else ``coo_array`` (also for a matrix with far more rows than
+        values). Stored zeros are kept as by ``to``. Raises ``FormatError`` if the fill value is
+        not 0."""
         return hub().conversion("scipy").give(self)
 
     def to(self, format: Format) -> Tensor:
-        """This tensor in another format.
+        """A new tensor with the values of this one in another format of the same number of
+        dimensions; raises as ``Tensor(format, data)`` does.
 
-        What is stored is stored there, fills too; only those of levels that store stretches of
-        indices (``Dense``, ``RunList``, ``SparseBand``) are left out where ``format`` can do so.
+        Stored elements stay stored, even those equal to the fill value. Exception: a source whose
+        innermost level stores ranges of indices (``Dense``, ``RunList``, ``SparseBand``) stores
+        fill values only to be contiguous, and those are dropped.
         """
         return Tensor(format, self)
 
@@ -154,7 +175,7 @@ class Tensor(TensorStorage):
         return _restored, (self.format, self._record, self._arrays)
 
     def copy(self) -> Tensor:
-        """A tensor of the same format with memory of its own."""
+        """A copy: a tensor of the same format and values with memory of its own."""
         other = Tensor._bare(self.format)
         other._record[:] = self._record
         for part in other._layout.buffers:
@@ -163,7 +184,9 @@ class Tensor(TensorStorage):
         return other
 
     def __getitem__(self, index: Any) -> Any:
-        """One element, by one integer a dimension; negative ones count from the end."""
+        """One element as a NumPy scalar. ``index`` is one integer for each dimension; negative
+        integers count from the end. Raises ``OutOfBounds``, ``DimensionMismatch`` for a wrong
+        number of indices and ``FormatError`` for what is no integer."""
         from finch_core.runtime.convert import element
 
         return element(self, checked_index(index, self.shape))
@@ -175,7 +198,7 @@ class Tensor(TensorStorage):
 
 
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
-    """A tensor that was pickled: with a record of its own, that has its own addresses."""
+    """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers."""
     tensor = Tensor._bare(format)
     tensor._record[:] = record
     for part in tensor._layout.buffers:
@@ -186,7 +209,7 @@ def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
 
 
 def _is_shape(data: Any) -> bool:
-    """Whether ``data`` is meant as a shape: a tuple of integers. (Data are nested lists.)"""
+    """Whether ``data`` is a shape: a tuple of integers. (Nested lists are values.)"""
     return isinstance(data, tuple) and all(map(_is_whole, data))
 
 
@@ -195,8 +218,9 @@ def _is_whole(n: Any) -> bool:
 
 
 def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
-    """``shape`` as a tuple of ``ndim`` non-negative ints. Raises ``FormatError`` for what is no
-    integer, ``IndexOverflow`` for more than ``MOST_INDICES``, else ``DimensionMismatch``."""
+    """``shape`` as a tuple of ``ndim`` non-negative ints. Raises ``FormatError`` for a dimension
+    that is no integer, ``IndexOverflow`` for one beyond ``MOST_INDICES``, and
+    ``DimensionMismatch`` for a negative one or a wrong number of them."""
     for n in shape:
         if not _is_whole(n):
             raise FormatError(f"a dimension is an integer, not {type(n).__name__} {n!r}")
@@ -217,7 +241,8 @@ def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
 
 
 def checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """``index`` as a tuple of indices within ``shape``."""
+    """``index`` as a tuple of ints from 0 up to the dimensions in ``shape``; raises as
+    ``Tensor.__getitem__`` does."""
     indices = index if isinstance(index, tuple) else (index,)
     if len(indices) != len(shape):
         raise DimensionMismatch(

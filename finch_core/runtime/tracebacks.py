@@ -1,5 +1,5 @@
-"""Tracebacks of refusals: the call, and the line of the kernel that is at fault, without the frames
-of the compiler between them. ``FINCH_TRACEBACK=1`` keeps those."""
+"""Short tracebacks: the caller's frames and the line of the kernel at fault, without the frames of
+the compiler. ``FINCH_TRACEBACK=1`` keeps those."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Error = TypeVar("Error", bound=FinchError)
 
 
 def shortened(error: Error) -> Error:
-    """``error`` with a traceback that has the place that it is about, and nothing else; raised
-    again, it has the frames of its callers before that."""
+    """``error`` with a traceback of one frame, the line of the kernel at fault. Raising it again
+    adds the caller's frames."""
     if os.environ.get("FINCH_TRACEBACK", "0") not in ("", "0"):
         return error
     return error.with_traceback(None if error.span is None else _at(error.span))
 
 
 def _at(span: Span) -> TracebackType | None:
-    """A traceback that consists of a line of a kernel."""
+    """A traceback of one frame: a line of a kernel."""
     code = compile("raise Exception", span.source.filename, "exec")
     try:
         exec(code.replace(co_name="kernel", co_qualname="kernel"), {})

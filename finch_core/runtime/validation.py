@@ -1,4 +1,4 @@
-"""Checks of buffers that come from outside: what is malformed is named, with its position."""
+"""Checks of buffers that the user provides: errors name the buffer and the position at fault."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str], Any]:
-    """The given arrays and scalars by level and field name; each must be there, and no other."""
+    """The arrays and scalars in ``given``, by level and field name. Raises ``FormatError`` for a
+    missing, unknown or unsuitable one."""
     taken = {}
     names = [part.field.name for part in (*layout.buffers, *layout.scalars)]
     for part in (*layout.buffers, *layout.scalars):
@@ -77,7 +78,7 @@ def _scalar(key: str, part: Part, value: Any) -> Any:
 
 
 def validate(tensor: TensorStorage) -> None:
-    """Check all buffers of a tensor, level by level from the outermost."""
+    """Check all buffers of a tensor, level by level from the outermost. Raises ``FormatError``."""
     positions, dims = 1, iter(tensor.shape)
     for k, level in enumerate(tensor.format.levels()):
         shape = 0 if level.is_leaf else next(dims)
@@ -99,7 +100,7 @@ def validate(tensor: TensorStorage) -> None:
 
 
 def is_valid(tensor: Any) -> bool:
-    """Whether the buffers of a tensor, or of the one inside a wrapper, are well formed."""
+    """Whether the buffers of a tensor, or of the tensor inside a wrapper, are valid."""
     while not hasattr(tensor, "_fields"):
         tensor = tensor.tensor
     try:
@@ -116,7 +117,8 @@ def _check_lengths(sizes: dict[str, int], fields: Mapping[str, Any]) -> None:
 
 
 def check_pointers(name: str, pointers: np.ndarray[Any, Any], positions: int) -> None:
-    """``pointers`` must start at 0 and not decrease over ``positions + 1`` entries."""
+    """Raise ``FormatError`` unless the first ``positions + 1`` pointers start at 0 and do not
+    decrease."""
     if len(pointers) < positions + 1:
         raise FormatError(f"{name} has {len(pointers)} elements, and needs {positions + 1}")
     used = pointers[: positions + 1]
@@ -131,7 +133,8 @@ def check_pointers(name: str, pointers: np.ndarray[Any, Any], positions: int) ->
 def check_indices(
     name: str, indices: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], shape: int
 ) -> None:
-    """``indices`` must be within ``shape``, and increase strictly within each fiber."""
+    """Raise ``FormatError`` unless indices are from 0 up to ``shape`` and increase strictly within
+    each fiber."""
     stored = int(pointers[-1]) if len(pointers) else 0
     if len(indices) < stored:
         raise FormatError(f"{name} has {len(indices)} elements, and needs {stored}")
@@ -150,7 +153,7 @@ def check_indices(
 def check_block_starts(
     last: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]
 ) -> None:
-    """No block of a fiber may be empty, or begin before the one before it ends."""
+    """Raise ``FormatError`` if a block is empty or overlaps the previous block of its fiber."""
     count = int(pointers[-1])
     lengths = np.diff(offsets[: count + 1].astype(np.int64))
     ends = last[:count].astype(np.int64)
@@ -168,7 +171,7 @@ def check_block_starts(
 def check_bands(
     last: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], positions: int, shape: int
 ) -> None:
-    """The band of each fiber must be within the dimension."""
+    """Raise ``FormatError`` unless the band of each fiber is within the dimension."""
     if len(last) < positions:
         raise FormatError(f"idx has {len(last)} elements, and needs {positions}")
     lengths = np.diff(offsets[: positions + 1].astype(np.int64))
@@ -189,7 +192,8 @@ def check_bands(
 def check_range(
     name: str, values: np.ndarray[Any, Any], count: int, least: int, greatest: int
 ) -> None:
-    """The first ``count`` values must be there, from ``least`` to ``greatest``."""
+    """Raise ``FormatError`` unless there are ``count`` values, each from ``least`` to
+    ``greatest``."""
     if len(values) < count:
         raise FormatError(f"{name} has {len(values)} elements, and needs {count}")
     used = values[:count]
@@ -202,7 +206,7 @@ def check_range(
 def check_runs(
     left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], stored: np.ndarray[Any, Any]
 ) -> None:
-    """The runs that are ``stored`` must not end before they begin."""
+    """Raise ``FormatError`` if one of the ``stored`` runs ends before it begins."""
     wrong = np.flatnonzero(stored & (right < left))
     if wrong.size:
         k = int(wrong[0])
@@ -212,7 +216,8 @@ def check_runs(
 def check_starts(
     left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]
 ) -> None:
-    """No run of a fiber may begin after it ends, or before the one before it has ended."""
+    """Raise ``FormatError`` if a run ends before it begins or overlaps the previous run of its
+    fiber."""
     count = int(pointers[-1])
     if len(left) < count:
         raise FormatError(f"left has {len(left)} elements, and needs {count}")
@@ -229,8 +234,8 @@ def check_starts(
 
 
 def check_cover(right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], shape: int) -> None:
-    """The runs of each fiber must cover the dimension: they end at increasing indices, the last at
-    its end."""
+    """Raise ``FormatError`` unless the runs of each fiber cover the dimension: their ends increase
+    strictly, and the last is the dimension's end."""
     count = int(pointers[-1])
     if len(right) < count:
         raise FormatError(f"right has {len(right)} elements, and needs {count}")
@@ -254,8 +259,8 @@ def check_cover(right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], sha
 
 
 def require_index(number: int, dtype: np.dtype[Any], parameter: str = "index") -> None:
-    """Raise ``IndexOverflow`` unless ``dtype``, which the format's ``parameter`` gives, holds
-    ``number``."""
+    """Raise ``IndexOverflow`` unless ``number`` fits in ``dtype``, the value of the format's
+    ``parameter``."""
     if number > np.iinfo(dtype).max:
         article = "an" if parameter == "index" else "a"
         raise IndexOverflow(

@@ -1,5 +1,5 @@
-"""What wrappers share: a tensor seen otherwise along some of its dimensions, inside a program and
-as an argument of a kernel (paper, section "Wrapperization")."""
+"""Base classes of wrappers, which change how some dimensions of a tensor are indexed: within a
+program, and as an argument of a kernel (paper, section "Wrapperization")."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 @frozen
 class Wrapped(TensorLike):
-    """``inner``, changed along the dimensions whose entry in ``parts`` is not None."""
+    """A wrapper within a program: ``inner``, with those dimensions changed whose entry in ``parts``
+    is not None."""
 
     inner: TensorLike
     parts: tuple[Any, ...]
 
     verb: ClassVar[str] = ""
     unchanged: ClassVar[str] = "None"
-    """The function that makes it and what stands for no change, for the text of a program."""
+    """The name of the wrapper, and the text for an unchanged dimension, in printed programs."""
 
     def __str__(self) -> str:
         parts = ", ".join(self.unchanged if p is None else _shown(p) for p in self.parts)
@@ -75,11 +76,11 @@ class Wrapped(TensorLike):
         return None if inner is None else attrs.evolve(self, inner=inner)
 
     def extent(self, extent: Extent, part: Any) -> Extent | None:
-        """What ``part`` makes of a dimension."""
+        """The extent of a dimension that ``part`` changes."""
         return extent
 
     def outermost(self, looplet: Looplet, part: Any) -> Looplet:
-        """What ``part`` makes of the looplet over the outermost dimension."""
+        """The looplet over the outermost dimension after the change ``part``."""
         return looplet
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
@@ -91,7 +92,7 @@ class Wrapped(TensorLike):
         return looplet if self.parts[0] is None else self.outermost(looplet, self.parts[0])
 
     def around(self, sub: TensorLike) -> TensorLike:
-        """The same around a subtensor."""
+        """This wrapper around a subtensor: the changes of the remaining dimensions."""
         if isinstance(sub, (Constant, Discard)) or all(part is None for part in self.parts[1:]):
             return sub
         return attrs.evolve(self, inner=sub, parts=self.parts[1:])
@@ -109,7 +110,7 @@ class Wrapped(TensorLike):
 
 
 def whole(value: Any, what: str) -> int:
-    """``value`` as an integer of 64 bits; ``FormatError`` that says ``what`` it is otherwise."""
+    """``value`` as an int within 64 bits. Raises ``FormatError``, which names it ``what``."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -128,8 +129,8 @@ def _shown(part: Any) -> str:
 
 @frozen
 class Seen(TensorLike):
-    """An argument that is a wrapper around ``inner``: wrapperization writes it as index expressions
-    of ``inner``, so that wrappers nest in any order."""
+    """An argument that is a wrapper around ``inner``. Wrapperization rewrites its accesses into
+    index expressions of ``inner``, so that wrappers nest in any order."""
 
     inner: TensorLike
     kind: type
@@ -158,13 +159,13 @@ class Seen(TensorLike):
 
 
 def seen(node: Access, kind: type) -> Seen | None:
-    """The tensor of an access if it is an argument that a wrapper of this kind made."""
+    """The tensor of an access if it is an argument wrapped by this kind of wrapper, else None."""
     tensor = node.tensor
     return tensor if isinstance(tensor, Seen) and tensor.kind is kind else None
 
 
 def plus(index: Expr, shift: Expr) -> Expr:
-    """``index + shift``, with the modifiers of the index outermost."""
+    """``index + shift``, with modifiers (``~``, protocols) moved outermost."""
     if isinstance(index, Modified):
         return Modified(index.modifier, plus(index.index, shift))
     if isinstance(shift, Modified):
@@ -173,21 +174,22 @@ def plus(index: Expr, shift: Expr) -> Expr:
 
 
 def mapped(index: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """``change(index)``, with the modifiers of the index (``~``, protocols) outermost."""
+    """``change(index)``, with modifiers (``~``, protocols) kept outermost."""
     if isinstance(index, Modified):
         return Modified(index.modifier, mapped(index.index, change))
     return change(index)
 
 
 class WrapperTensor:
-    """A wrapper as an argument of a kernel: a tensor, and what is changed along its dimensions.
+    """A wrapper as an argument of a kernel: a tensor, and how its dimensions are changed.
 
-    ``key`` is what code depends on, ``scalars`` are run-time integers.
+    ``tensor`` is anything that ``asarray`` takes. ``key`` (hashable) is what compiled code depends
+    on; ``scalars`` are integers that are passed at run time.
     """
 
     permutes: ClassVar[bool] = False
     has_array: ClassVar[bool] = False
-    """Whether this has a dense array where the wrapped tensor has one."""
+    """Whether ``to_numpy`` works where it does for the wrapped tensor."""
     name: ClassVar[str]
     signature: Signature
 
@@ -199,19 +201,20 @@ class WrapperTensor:
         self.signature = wrapped_signature(self, self.tensor.signature, (key, len(scalars)))
 
     def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
-        """What stands for this in a program, around ``inner``."""
+        """The tensor-like that stands for this argument in a program, around ``inner``."""
         return Seen(inner, type(self), self.params(scalars), self.ndim)
 
     def params(self, scalars: tuple[Var, ...]) -> Any:
-        """What ``match_access`` needs to know of an argument."""
+        """The parameters of this argument for ``match_access``: its ``scalars`` as variables."""
         return scalars
 
     def dense_access(self, node: Access) -> Expr:
-        """What an access of this means of the wrapped tensor, which goes by the same name then
-        (see ``reference_wrappers``). Where ``has_array``, ``to_numpy`` does instead."""
+        """The expression of the wrapped tensor, under the same name, that an access of this means,
+        for the reference implementation (``reference.wrappers``). Not needed if ``has_array``."""
         raise NotImplementedError
 
     def words(self) -> tuple[Any, ...]:
+        """The machine words that pass this to a kernel: those of the tensor, and the scalars."""
         return (*self.tensor.words(), *self.scalars)
 
     @property
@@ -222,7 +225,7 @@ class WrapperTensor:
         self.tensor._adopt_moved(kernel, keep)
 
     def fill(self, shape: tuple[int, ...]) -> None:
-        """Make the wrapped tensor hold nothing, in its own shape."""
+        """Set every element of the wrapped tensor to its fill value; its shape stays."""
         self.tensor.fill(self.tensor.shape)
 
     @property
@@ -244,9 +247,10 @@ class WrapperTensor:
         return self.tensor.fill_value
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
-        """A dense array of the same values, where this has dimensions that begin at 0."""
+        """A dense array of the same values. Raises ``FormatError`` if a dimension does not begin
+        at 0."""
         raise FormatError(
-            f"what {self.name} makes has no dense array: it does not begin at index 0",
+            f"the result of {self.name} has no dense array: it does not begin at index 0",
             hint="read it in a kernel, into a tensor of its own",
         )
 

@@ -47,7 +47,7 @@ def test_data_wrapped(name, wrap):
     with pytest.raises(FormatError) as error:
         Tensor(Dense(Dense(Element(0.0))), wrap(dense(DATA)))
     expected = f"""\
-what {name} makes is no data of a tensor: its dimensions do not begin at 0
+the result of {name} cannot be converted: its dimensions do not begin at 0
   hint: read it in a kernel, into a tensor of its own"""
     assert str(error.value) == expected
 

@@ -88,7 +88,7 @@ def test_written_through_wrappers():
 def test_read_only_buffers_are_read_and_copied():
     tensor, y = over(READ_ONLY), np.zeros(4)
     add(y, tensor)
-    assert len({id(e) for e in add._entries.values()}) == len(add._entries)
+    assert len({id(e) for e in add._specializations.values()}) == len(add._specializations)
     copy = tensor.copy()
     add(copy, VECTOR)
     np.testing.assert_array_equal(copy.to_numpy(), VECTOR)

@@ -43,7 +43,7 @@ def arguments(n=3, width=3):
 
 
 def is_draft(spmv):
-    (entry,) = spmv._entries.values()
+    (entry,) = spmv._specializations.values()
     assert entry.lowered.is_draft == entry._is_draft
     return entry._is_draft
 
@@ -103,7 +103,7 @@ def test_large_numbers_make_no_draft():
             s[()] += i
 
     for n, draft in ((10, True), (SMALL_EXTENT + 1, False)):
-        counted._entries.clear()
+        counted._specializations.clear()
         counted._quick.clear()
         s = Scalar(0)
         counted(s, n)
@@ -286,7 +286,7 @@ def total(s, x):
         s[i] += x[i]
 s = np.zeros(3)
 total(s, np.ones(3))
-(entry,) = total._entries.values()
+(entry,) = total._specializations.values()
 print(s.tolist(), entry.lowered.is_draft, total.stats()["from_disk"])
 """)
     said = [

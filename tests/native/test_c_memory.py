@@ -151,7 +151,7 @@ def test_workspaces_are_kept_from_call_to_call():
     x = np.repeat([1.0, 2.0], 500)
     total = Scalar(0.0)
     spread(total, x)
-    (entry,) = spread._entries.values()
+    (entry,) = spread._specializations.values()
     (workspace,) = entry._pool
     before = [[a.ctypes.data for a in tensor._arrays] for tensor in workspace[0]]
     assert all(a.size for tensor in workspace[0] for a in tensor._arrays)
