@@ -82,3 +82,42 @@ def test_locks_are_ours():
         and any(word in file.read_text() for word in ("threading.Lock", "threading.RLock"))
     ]
     assert wrong == []
+
+
+IMPORTS = """
+    import sys
+    import numpy as np
+    from finch_core import Tensor, _, kernel
+    from finch_core.runtime.pipeline import _import_compiler
+    from finch_levels import Dense, Element, RunList, SparseList
+
+    @kernel(backend="interpreter")
+    def stencil(y, A, x):
+        y[...] = 0
+        for i, j in _:
+            if i <= j:
+                y[i] += A[i, j] * coalesce(x[~(j + 1)], 2)
+        return y
+
+    _import_compiler()
+    before = set(sys.modules)
+    E = Element(0.0)
+    matrix, vector = Tensor(Dense(SparseList(E)), np.eye(3)), Tensor(RunList(E), np.ones(3))
+    stencil(Tensor(Dense(E)), matrix, vector)
+    floors = {f"finch_core.{name}" for name in ("looplets", "lower", "optimize", "symbolic")}
+    print(sorted(n for n in set(sys.modules) - before if n.rpartition(".")[0] in floors))
+"""
+
+
+def test_what_lowers_is_imported_at_once(tmp_path):
+    """Where a fork waits for it: no import of what lowers is left for later."""
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(IMPORTS))
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "[]\n", done.stdout + done.stderr
