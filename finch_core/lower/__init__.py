@@ -1,4 +1,4 @@
-"""The passes to Finch Normal Form, one file each, in the order of the pipeline."""
+"""The passes to Finch Normal Form, one file each, and the lowering of normal form to assembly."""
 
 from finch_core.lower.concordize import concordize
 from finch_core.lower.dimensionalize import dimensionalize
@@ -11,7 +11,7 @@ from finch_core.lower.wrapperize import wrapperize
 from finch_core.lower.write_order import orders
 
 PASSES = (scopes, wrapperize, dimensionalize, lifecycle, concordize, widths, orders, scratch)
-"""The pipeline: each maps a statement and the ``Unit`` to a statement."""
+"""The passes, in order: each maps a statement and the ``Unit`` to a statement."""
 
 __all__ = [
     "PASSES",

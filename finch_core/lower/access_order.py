@@ -1,10 +1,10 @@
-"""Warnings of reads that go against the order of the storage: each costs its level's random access.
+"""Access order warnings: reads against the storage order, each of which costs a random access.
 
     for j, i in _:
-        s[()] += A[i, j]           # rows are stored, and read one element at a time
+        s[()] += A[i, j]           # rows are stored, and elements are read one at a time
 
-A read is warned of where its level finds an index by more than a constant number of steps, and the
-loops around it do so again and again. ``A[follow(i)]`` says that a search is meant.
+A warning is given where a level finds an index in more than a constant number of steps, and the
+enclosing loops repeat that. ``A[follow(i)]`` states that the search is intended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from finch_core.symbolic.affine import Scope
 
 @frozen
 class Discordance:
-    """A read that costs more than it looks: what, where, and what would work."""
+    """A read that costs more than it appears to: what, where, and what would avoid it."""
 
     message: str
     span: Span | None
@@ -31,12 +31,14 @@ class Discordance:
 def discordance(
     node: Access, k: int, depths: Mapping[Index, int], plain: bool, scope: Scope
 ) -> Sequence[Discordance]:
-    """The warning, if there is cause, of a read whose index ``k`` is found by random access;
-    ``plain``: of an argument as it is stored."""
+    """The warning, if there is one, for a read whose index ``k`` is found by random access.
+
+    ``plain``: the tensor is an argument in its storage order.
+    """
     level, index = node.tensor.level_of(k), node.indices[k]
     if level is None or not level.random_access or not depths:
         return ()
-    if node.tensor.protocol_of(k) or index in node.indices[:k]:  # meant, or as good as in order
+    if node.tensor.protocol_of(k) or index in node.indices[:k]:  # intended, or as cheap as in order
         return ()
     message = (
         f"this read of {node.tensor.root} goes against the order in which it is stored: an index "
@@ -48,7 +50,7 @@ def discordance(
 
 
 def _loop_order(node: Access, k: int, depths: Mapping[Index, int]) -> Sequence[str]:
-    """The order of loops that would do."""
+    """The order of loops that would match the storage."""
     index, before = node.indices[k], [i for i in node.indices[:k] if i in depths]
     if index not in depths or not before:
         return ()
@@ -57,7 +59,7 @@ def _loop_order(node: Access, k: int, depths: Mapping[Index, int]) -> Sequence[s
 
 
 def _transposed(node: Access, depths: Mapping[Index, int], scope: Scope) -> Sequence[str]:
-    """The storage in which the dimensions have the order of the loops."""
+    """The storage format in which the dimensions have the order of the loops."""
     root = node.tensor.root
     if root is None or len(node.indices) != root.format.ndim:  # sums are several indices by now
         return ()
@@ -89,11 +91,11 @@ def _formats() -> str:
     return f"use a level that finds an index in constant time: {quote(found)}"
 
 
-# -- what is kept with a kernel -------------------------------------------------------------------
+# -- what the cache stores with a kernel ---------------------------------------------------------
 
 
 def noted(found: Sequence[Discordance], source: Source | None) -> str:
-    """What was found, as a line of text; places count from the first line of ``source``."""
+    """The warnings as one line of text; line numbers count from the first line of ``source``."""
     if not found:
         return ""
     import json
@@ -108,7 +110,7 @@ def _place(span: Span | None, source: Source | None) -> tuple[int, int, int] | N
 
 
 def read_notes(text: str, source: Source | None) -> Sequence[Discordance]:
-    """What ``noted`` made ``text`` of, for a program with the same text."""
+    """The inverse of ``noted``, for a program with the same text."""
     if not text:
         return ()
     import json
@@ -123,7 +125,7 @@ def read_notes(text: str, source: Source | None) -> Sequence[Discordance]:
 
 
 def warn(found: Sequence[Discordance], kernel: str) -> None:
-    """Give one warning for all that was found in a kernel."""
+    """Issue one Python warning for all that was found in ``kernel``."""
     first, *others = found
     shown = explained(f"{kernel}: {first.message}", first.span, first.hint)
     if others:

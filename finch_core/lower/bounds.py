@@ -1,11 +1,11 @@
-"""Bounds of gathers, scatters and ranges that are only known while a program runs.
+"""Run-time bounds checks of gathers, scatters and ranges.
 
     for i in _: y[i] += x[I[i]]       ->     if at < 0 or at >= x_n0: fail
     for q in range(ptr[i], ptr[i + 1])       before the loop, unless it is empty
 
-A loop over a whole dimension, or over a range that was checked before the program ran, has nothing
-checked here: ``Context.fitting`` has it. Where an access stands in an expression that is only
-evaluated under a condition, so does its check.
+A loop over a whole dimension, or over a range that was checked before the program runs, needs
+no check here: it is in ``Context.fitting``. The check of an access in an expression that is
+evaluated under a condition stands under the same condition.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _under(
 
 
 def is_unit(extent: Extent) -> bool:
-    """Whether a range is one index long, whatever its start is."""
+    """Whether a range has length one, whatever its start is."""
     (atom, offset), (other, end) = split(extent.start), split(extent.stop)
     return atom == other and end == offset + 1
 
@@ -96,7 +96,7 @@ def _check(
 
 
 def _after(lower: Expr, end: Expr) -> Expr:
-    """An end as the dimension itself counts, which begins at 0, where an access is shifted."""
+    """The end of a dimension that begins at 0, from the end of a shifted access."""
     shift = lower.value if isinstance(lower, Literal) else None
     if shift is None:
         return end - lower
@@ -104,9 +104,10 @@ def _after(lower: Expr, end: Expr) -> Expr:
 
 
 def within(ctx: Context, at: Expr, extent: Extent) -> Expr:
-    """The condition that an index lies within an extent, as short as what is known allows; where
-    the dtype of ``at`` bounds it, a test of that bound, which no loop changes, comes before the
-    test of ``at`` itself."""
+    """The condition that an index lies within an extent, without the parts that are known to hold.
+
+    If the dtype of ``at`` bounds its values, a loop-invariant test of that bound comes first.
+    """
     lower, upper = extent.start, extent.stop
     found = ctx.prover.range_of(at)
     if found is None:
@@ -123,19 +124,19 @@ def _dimension(access: Access) -> str:
 
 
 def _both(ctx: Context, *conds: Expr) -> Expr:
-    """All of the conditions, without those that are known."""
+    """The conjunction of the conditions, without those that are known to hold."""
     result: Expr = TRUE
     for cond in map(ctx.prover.decide, conds):
         result = cond if result is TRUE else result.and_(cond)
     return result
 
 
-# -- what is out of range along a part of a loop ------------------------------------------------
+# -- parts of a loop that are out of range --------------------------------------------------------
 
 
 @frozen
 class Beyond(TensorLike):
-    """A subtensor that is not there: reading or writing an element of it fails."""
+    """A subtensor that does not exist: reading or writing an element of it fails."""
 
     like: TensorLike
     rank: int
@@ -143,7 +144,7 @@ class Beyond(TensorLike):
     index: Expr | None = None
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
     cause: OutOfRange | None = None
-    """What the index itself would have to read, where that is why there is no subtensor."""
+    """The out-of-range read in the index itself, where that is why there is no subtensor."""
 
     @property
     def ndim(self) -> int:
@@ -162,7 +163,7 @@ class Beyond(TensorLike):
 
     @property
     def failure(self) -> OutOfRange:
-        """What is read of it."""
+        """The failure that stands for the values read from this subtensor."""
         if self.cause is not None:
             return attrs.evolve(self.cause, type=self.dtype)
         root = self.like.root
@@ -192,7 +193,8 @@ def fail_out_of_range(ctx: Context, node: OutOfRange) -> None:
 
 
 def within_range(ctx: Context, value: Expr) -> Expr:
-    """``value`` after the failures that it needs, under the conditions under which it does."""
+    """``value`` after the failures on which it depends, each under the condition of its
+    evaluation."""
     value, found = parted(value)
     for guard, node in found:
         ctx.fork(guard, partial(fail_out_of_range, ctx, node))
@@ -200,8 +202,8 @@ def within_range(ctx: Context, value: Expr) -> Expr:
 
 
 def _evaluable(expr: Expr) -> bool:
-    """Whether the loops of all indices and accesses of an expression have been lowered, and it is
-    not what fails anyway."""
+    """Whether all indices and accesses of an expression have been lowered, and it does not
+    always fail."""
     return not any(
         isinstance(node, (Index, Name, OutOfRange)) or (isinstance(node, Access) and node.indices)
         for node in expr.walk()

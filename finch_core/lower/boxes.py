@@ -1,8 +1,9 @@
-"""The boxes of a tensor that updates write, in terms of what no loop changes: two that are apart
-write different elements.
+"""Write regions: the box of a tensor that each update writes, to find disjoint writes.
 
     for i in range(3): y[i] = a[i]              [0, 3)
     for i in range(n): y[i + 3] = b[i]          [3, n + 3)
+
+Bounds are expressions that no loop changes.
 """
 
 from __future__ import annotations
@@ -16,23 +17,24 @@ from finch_core.ir.program import Extent, Loop, Stmt, Update
 from finch_core.symbolic.prover import split
 
 Box = tuple[Extent | None, ...]
-"""Where in each dimension an update writes; None for anywhere."""
+"""The range that an update writes in each dimension; None if it is not known."""
 
 MOST = 32
-"""How many boxes of one tensor are compared."""
+"""The largest number of boxes of one tensor that are compared."""
 
 
 def boxes_of(
     stmt: Stmt, tensors: Container[BoundTensor], changing: Container[Var]
 ) -> dict[BoundTensor, list[Box]]:
-    """The boxes that ``stmt`` writes of each of ``tensors``; those in ``changing`` may change."""
+    """The boxes of each of ``tensors`` that ``stmt`` writes; the variables ``changing`` may
+    change."""
     found: dict[BoundTensor, list[Box]] = {}
     _gather(stmt, {}, tensors, changing, found)
     return found
 
 
 def are_apart(boxes: list[Box]) -> bool:
-    """Whether no two of the boxes overlap, for sure."""
+    """Whether the boxes are known to be pairwise disjoint."""
     return len(boxes) <= MOST and all(_apart(a, b) for a, b in combinations(boxes, 2))
 
 
@@ -79,7 +81,7 @@ def _single(index: Expr) -> Extent:
 
 
 def _shift(mine: Extent | None, whole: Extent | None) -> int | None:
-    """What a wrapper adds to an index; None where it does more, or is not known."""
+    """The offset that a wrapper adds to an index; None if it does more, or is not known."""
     if mine is None or whole is None:
         return None
     (start, offset), (first, begin) = split(mine.start), split(whole.start)
@@ -90,7 +92,7 @@ def _shift(mine: Extent | None, whole: Extent | None) -> int | None:
 
 
 def _is_fixed(expr: Expr, changing: Container[Var]) -> bool:
-    """Whether an expression has one value all the time."""
+    """Whether an expression has the same value throughout the program."""
     if isinstance(expr, Var):
         return expr not in changing
     if isinstance(expr, (Call, Cast)):
@@ -106,7 +108,7 @@ def _apart(a: Box, b: Box) -> bool:
 
 
 def _ends(one: Extent, other: Extent) -> bool:
-    """Whether one extent ends where the other begins, or before."""
+    """Whether one extent is known to end before the other begins."""
     (stop, end), (start, begin) = split(one.stop), split(other.start)
     return stop == start and end <= begin
 

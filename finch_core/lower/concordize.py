@@ -1,5 +1,5 @@
-"""Concordization: every access meets its indices in the order of the loops (paper, Figure
-"Examples of concordization").
+"""Concordization: every access visits its indices in loop order (paper, Figure "Examples of
+concordization").
 
     for i, j in _:                     for i, j in _:
         s[()] += A[j, i]       ->          for i_2 in range(i, i + 1):
@@ -7,11 +7,11 @@
         y[I[i]] += 1           ->          for i_3 in range(I[i], I[i] + 1):
                                                y[i_3] += 1
 
-An index that is no loop's, or a loop's that is further out than that of the index before it (or
-than the declaration of the tensor), gets a loop of a single iteration around the statement. Where
-it is known before the loop of the next index begins, a read is *given* it instead, and has it
-looked up there once (see ``lower.leading_indices``): ``A[I[i], j]`` finds row ``I[i]`` before the
-loop of ``j``.
+An index that is not a loop's, or whose loop is further out than that of the index before it (or
+than the declaration of the tensor), gets a loop of a single iteration around the statement. If
+its value is known before the loop of the next index begins, a read has the index as *given*: it
+is looked up once before that loop (``lower.leading_indices``). ``A[I[i], j]`` finds row
+``I[i]`` before the loop over ``j``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from finch_core.symbolic.affine import Scope, is_given
 
 
 def concordize(stmt: Stmt, unit: Unit) -> Stmt:
-    """Insert the loops that make every access of ``stmt`` concordant."""
+    """Insert the single-iteration loops that make every access of ``stmt`` concordant."""
     taken = {part.index.name for part in stmt.walk() if isinstance(part, Loop)}
     scope = Scope(bound=changes_of_mode(stmt))
     return _Concordizer(Names(taken), unit).stmt(stmt, {}, {}, scope)
@@ -53,7 +53,7 @@ class _Units:
     loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
 
     def depth(self, index: Expr) -> int:
-        """How deep an index's loop is; -1 for what is no index."""
+        """The nesting depth of an index's loop; -1 for an expression that is not an index."""
         if not isinstance(index, Index):
             return -1
         if index in self.depths:
@@ -61,7 +61,7 @@ class _Units:
         return next(d for unit, _, d in self.loops if unit == index)
 
     def index_for(self, value: Expr, above: int) -> tuple[Index, int]:
-        """A single-iteration loop's index that equals ``value``, deeper than ``above``."""
+        """The index of a single-iteration loop that equals ``value``, deeper than ``above``."""
         for unit, same, depth in self.loops:
             if same == value and depth > above:
                 return unit, depth
@@ -72,7 +72,7 @@ class _Units:
         return unit, depth
 
     def access(self, node: Access, written: bool) -> Access:
-        """An access whose indices are those of loops, each deeper than the one before, or given."""
+        """The access with each index given, or that of a loop deeper than the one before."""
         root = node.tensor.root
         above = self.floors.get(root, -1) if root is not None else -1
         indices: list[Expr] = []
@@ -102,13 +102,16 @@ class _Units:
         return node if same else attrs.evolve(node, indices=tuple(indices))
 
     def plain(self, root: BoundTensor | None) -> bool:
-        """Whether a tensor is an argument, in the order in which it is stored."""
+        """Whether a tensor is an argument in its storage order."""
         found = None if root is None or root.local else self.unit.arguments.get(root.name)
         return isinstance(found, Fiber)
 
     def known_before(self, node: Access, k: int, above: int) -> bool:
-        """Whether index ``k`` is known before the loop of the next index that is one of a loop
-        begins, deeper than ``above``, and can be looked up there, by the program's word too."""
+        """Whether index ``k`` can be looked up before the loop of the next index begins.
+
+        Its value must be known there, and its protocol must allow it; that loop is deeper than
+        ``above``.
+        """
         level = node.tensor.level_of(k)
         if node.tensor.protocol_of(k) not in ("", RANDOM_ACCESS):
             return False
@@ -117,10 +120,14 @@ class _Units:
         if loop is None or level is None or RANDOM_ACCESS not in level.protocols:
             return False
         value = node.indices[k]
-        return self.settled(value) and self.scope.depth(value) <= loop and self.scope.ready(value)
+        return (
+            self.depends_on_loops(value)
+            and self.scope.depth(value) <= loop
+            and self.scope.ready(value)
+        )
 
-    def settled(self, value: Expr) -> bool:
-        """Whether the value of an index is that of loops alone, without wrappers."""
+    def depends_on_loops(self, value: Expr) -> bool:
+        """Whether an index depends on loop indices alone, not on a wrapper."""
         for part in value.walk():
             if isinstance(part, Index) and part not in self.depths:
                 return False
@@ -129,7 +136,7 @@ class _Units:
         return True
 
     def expr(self, expr: Expr, written: bool = False) -> Expr:
-        """All accesses of an expression, those inside indices first."""
+        """The expression with all its accesses made concordant, those within indices first."""
         children = expr.children
         changed = tuple(self.expr(child) for child in children)
         if any(a is not b for a, b in zip(changed, children, strict=True)):
@@ -176,7 +183,7 @@ class _Concordizer:
 
 
 def _block(stmt: Stmt) -> tuple[Stmt, ...]:
-    """The statements of a block, those that follow a ``let`` included."""
+    """The statements of a block, including those after a ``let``."""
     found: list[Stmt] = []
     for part in stmt.bodies if isinstance(stmt, Sequential) else (stmt,):
         found.append(part)

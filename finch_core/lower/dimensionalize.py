@@ -7,26 +7,27 @@ Rules").
             for k in _:                  ->          for k in range(0, 4):
                 C[i, j] += A[i, k] * B[k, j]             C[i, j] += A[i, k] * B[k, j]
 
-**A dimension begins at 0.** An index need not: in ``s[()] += x[i + 1]`` it runs from -1, where it
-reads ``x[0]``. But an index that writes a tensor as it is, ``y[i] = ...``, does not begin below 0:
-what reads say of it is cut there, so that ``y[i] = x[i + 1]`` runs over ``range(0, n - 1)``. (A
-shifted write, ``y[i - 1] = x[i]``, is not cut: it is refused where it would be below 0.)
+**Dimensions begin at 0.** The range of an index need not: in ``s[()] += x[i + 1]`` it begins at
+-1, where ``x[0]`` is read. But an index that writes a tensor unshifted, ``y[i] = ...``, begins
+at 0 or above: the ranges implied by reads are clipped there, so ``y[i] = x[i + 1]`` runs over
+``range(0, n - 1)``. (A shifted write, ``y[i - 1] = x[i]``, is not clipped: it is refused if it
+would be below 0.)
 
-Where an index begins and ends is told by, the first of these that tells it:
+The range of an index is given by the first of these that applies:
 
 1. the dimensions that it indexes, shifted by a constant or not, in reads and in updates of tensors
-   that were not declared. They must agree once they are cut. Indices and dimensions that must be
-   equal form a class, with one end; each index has a beginning of its own.
-2. the ranges that the program writes out for other indices of the class: a declared tensor is as
-   large as what is written to it.
-3. accesses at other sums, ``x[2 * i + k]``, if the ranges of all else in the sum are known by 1 or
-   2: the index takes all values with which these accesses stay within their dimensions.
-4. the size that a declared tensor has already. One of size 0 is refused if it has no other index
-   to tell its size: it was made without a shape.
+   that are not declared. They must agree after clipping. Indices and dimensions that must be equal
+   form a class with one end; each index has its own start.
+2. the ranges that the program states for other indices of the class: a declared tensor is as large
+   as the range written to it.
+3. accesses at other sums, ``x[2 * i + k]``, if 1 or 2 gives the ranges of all other terms: the
+   index takes all values for which these accesses stay within their dimensions.
+4. the present size of a declared tensor. Size 0 is refused if no other index implies the size: the
+   tensor was made without a shape.
 
-A range that the program writes out must lie within the dimensions that it indexes, unless it is
-empty. What is known of sizes is compared before the program runs, or else where the loop begins
-(see ``lower.bounds``).
+A stated range must lie within the dimensions that it indexes, unless it is empty. Sizes are
+compared before the program runs where they are known then, else where the loop begins
+(``lower.bounds``).
 """
 
 from __future__ import annotations
@@ -57,7 +58,12 @@ from finch_core.symbolic.affine import is_given, linear
 
 
 def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
-    """Give every loop and declaration of ``stmt`` its extent; adds to ``unit.checks``."""
+    """Give every loop and declaration of ``stmt`` its extent.
+
+    Adds to ``unit.checks`` the comparisons to make before the program runs. Raises
+    ``DimensionMismatch`` where sizes are known to differ or nothing gives an extent,
+    ``FormatError`` for an index that no installed wrapper handles.
+    """
     pass_ = _Dimensionalizer(unit)
     pass_.collect(stmt)
     return pass_.resolve(stmt)
@@ -105,7 +111,7 @@ class _Dimensionalizer:
         self.declared[tensor] = self.declarations[id(stmt)] = dims
 
     def not_negative(self, sizes: Iterable[Expr], whats: list[str], span: Span | None) -> None:
-        """Check the sizes that a program gives to a local."""
+        """Check that the sizes that a program gives to a local are not negative."""
         for size, what in zip(sizes, whats, strict=True):
             if not isinstance(size, Literal):
                 message = f"{what} cannot be {{1}}: it is negative"
@@ -113,7 +119,7 @@ class _Dimensionalizer:
                 self.unit.checks.append(Check(ZERO, size, message, span, "<=", hint=hint))
 
     def present(self, stmt: Declare) -> list[Extent]:
-        """The dimensions that a declared tensor has before the program runs."""
+        """The dimensions of a declared tensor before the program runs."""
         return [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
 
     def access(self, node: Access, written: bool) -> None:
@@ -141,12 +147,13 @@ class _Dimensionalizer:
                 self.indexed(index, known, extent, written and dim.start == ZERO)
             else:
                 self.indices[index].join(dim)
-                says = not written or bool(dim.known)  # one that is written takes its size from it
+                says = not written or bool(dim.known)  # else its size is that of the range
                 known = Known(index, ZERO, None, what, node.span)
                 self.indexed(index, known if says else None, extent, written)
 
     def indexed(self, index: Index, known: Known | None, extent: Extent, cut: bool) -> None:
-        """Note what an access says of an inferred index, and that its loop lies in ``extent``."""
+        """Record that an access implies ``known`` for an inferred index whose loop lies in
+        ``extent``."""
         dim = self.indices[index].find()
         if known is not None:
             dim.known.append(known)
@@ -163,7 +170,7 @@ class _Dimensionalizer:
         span: Span | None,
         written: bool,
     ) -> None:
-        """An inferred index that is shifted before it is one of a declared tensor."""
+        """An inferred index that is shifted in an access of a declared tensor."""
         here, there = self.indices[index].find(), dim.dim.find()
         if written:
             there.written.append(Relation(index, here, dim.shift, extent, what, span))
@@ -179,8 +186,8 @@ class _Dimensionalizer:
         span: Span | None,
         written: bool,
     ) -> None:
-        """A written-out range: it fixes a declared tensor's dimension that it writes, and must fit
-        any other."""
+        """A stated range: it gives the dimension of a declared tensor that it writes, and must
+        lie within any other."""
         range_ = Range(index, self.explicit[index], extent, what, span)
         if isinstance(dim, Extent):
             self.solver.fit(range_, dim)
@@ -192,7 +199,7 @@ class _Dimensionalizer:
         (found.ranges if written and dim.own else found.fits).append(range_)
 
     def dims_of(self, node: Access) -> list[Dim | Shifted | Extent | None]:
-        """The dimensions of an access: classes where it is declared, or what they are now."""
+        """The dimensions of an access: classes if the tensor is declared, else present extents."""
         root = node.tensor.root
         extents = node.tensor.dims
         if root is None or root not in self.declared:
@@ -205,12 +212,12 @@ class _Dimensionalizer:
         return Extent(self.unit.present(extent.start), self.unit.present(extent.stop))
 
     def undeclared(self, node: Access) -> str:
-        """What to do where a tensor that is updated as it is has another size."""
+        """The hint where a tensor that is updated without a declaration has another size."""
         root = node.tensor.root
         return "" if root is None or root.fixed else _UNDECLARED.format(root)
 
     def reaches(self, node: Access, written: bool) -> None:
-        """Note the sums at which a tensor is accessed."""
+        """Record the accesses of a tensor at sums of indices."""
         if written and node.tensor.root in self.declared:
             return
         for index, dim in zip(node.indices, self.dims_of(node), strict=True):
@@ -251,7 +258,7 @@ class _Dimensionalizer:
         return extent
 
     def has_size(self, stmt: Loop, tensor: BoundTensor, size: Expr) -> None:
-        """Check that a tensor that alone tells the extent of a loop was made with a shape."""
+        """Check that the only tensor that gives the extent of a loop was made with a shape."""
         if tensor.sizeless is None:
             return
         name = stmt.index.name
@@ -264,14 +271,14 @@ class _Dimensionalizer:
         self.unit.checks.append(check)
 
     def tensor_extent(self, dim: Dim, own: Extent) -> Extent | None:
-        """The new extent of a declared dimension, or None where it keeps its own."""
+        """The new extent of a declared dimension, or None if it keeps ``own``."""
         stop = self.solver.solve(dim)
         return None if stop is None or stop == own.stop else Extent(ZERO, stop)
 
 
 def _what(node: Access, k: int, index: Index) -> str:
-    """A dimension for a message: of the tensor that was passed, where it is seen as it is; else the
-    access as it was written."""
+    """How a message names a dimension: that of the argument, if the access is of the argument as
+    it is, else the access as it is written."""
     tensor = node.tensor
     if tensor.root is not None and tensor.dims == tensor.root.fiber.dims:
         return f"dimension {k} of {tensor.root}"
@@ -286,7 +293,7 @@ def _from_zero(dim: Dim | Extent) -> bool:
 
 
 def _sum(index: Expr) -> list[tuple[int, Expr]]:
-    """What an index is a sum of; nothing where it may be out of bounds."""
+    """The terms of an index that is a sum; none if it may be out of bounds."""
     while isinstance(index, Modified):
         if index.modifier == "permissive":
             return []
@@ -295,7 +302,7 @@ def _sum(index: Expr) -> list[tuple[int, Expr]]:
 
 
 def _is_shift(terms: list[tuple[int, Expr]]) -> bool:
-    """Whether this is an index plus what is known before the program runs, as an offset is."""
+    """Whether this is an index plus loop-invariant terms, as an offset is."""
     parts = [(factor, part) for factor, part in terms if not isinstance(part, (Literal, Var))]
     return len(parts) == 1 and parts[0][0] == 1 and isinstance(parts[0][1], Index)
 

@@ -1,5 +1,7 @@
-"""Classes of dimensions that must agree, and what is known of them before they are solved (see
-``passes/dimensionalize.py``)."""
+"""Classes of dimensions that must be equal, and the facts about them before they are solved.
+
+The rules are in ``lower/dimensionalize.py``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from finch_core.symbolic.affine import total
 
 @frozen
 class Range:
-    """A range that the program writes out, and the dimension that it indexes."""
+    """A range that the program states, and the dimension that it indexes."""
 
     index: Index
     extent: Extent
@@ -40,7 +42,7 @@ class Shifted:
 
 @frozen(eq=False)
 class Relation:
-    """An inferred index that stands, shifted, for a declared dimension."""
+    """An inferred index that is used, shifted, for a declared dimension."""
 
     index: Index
     other: Dim
@@ -52,10 +54,11 @@ class Relation:
 
 @frozen(eq=False)
 class Known:
-    """What an access, or a tensor whose size is fixed, says of a dimension.
+    """What an access, or a tensor of fixed size, implies for a dimension.
 
-    ``start`` is where ``index`` begins by it, ``stop`` where all indices end (None: it does not
-    say). ``hint`` is what to do where that is not what was known before, if it is special.
+    ``start`` is the start of ``index``, ``stop`` the common end of all indices of the class
+    (None: not implied). ``hint`` is the remedy to suggest where this contradicts another fact,
+    if there is a special one.
     """
 
     index: Index | None
@@ -66,7 +69,7 @@ class Known:
     hint: str = ""
 
     def cut(self) -> Known:
-        """The same of an index that begins at 0."""
+        """The same for an index clipped to begin at 0."""
         if _never_negative(self.start) or self.stop is None:
             return self
         start: Expr = ZERO if isinstance(self.start, Literal) else self.start.max(ZERO)
@@ -75,8 +78,8 @@ class Known:
 
 @frozen(eq=False)
 class Reach:
-    """An access at ``factor * index + rest``, where an index has the range in which that lies
-    within ``dim``: an extent, or a class."""
+    """An access at ``factor * index + rest``, which limits the index to values for which that
+    sum lies within ``dim`` (an extent, or a class)."""
 
     index: Index
     factor: int
@@ -88,13 +91,13 @@ class Reach:
 class Dim:
     """A class of dimensions that must be equal and of the indices that run over them.
 
-    All end at one place, ``stop``. A dimension begins at 0, and so do indices that are not in
-    ``begins``. ``known`` is what accesses say of them. ``own`` are the present dimensions of
-    tensors that are declared with this dimension, with the number of the declaration; ``ranges``
-    the ranges with which those are written, ``fits`` those with which they are only read. ``cut``
-    are the indices that write a tensor unshifted, and so do not begin below 0. Where an index is
-    shifted in an access of a declared tensor, ``written`` has the indices that write this
-    dimension, ``read`` the dimensions that this index reads.
+    All end at ``stop``. Dimensions begin at 0, and so do indices that are not in ``begins``.
+    ``known`` are the facts from accesses; ``own`` the present sizes of tensors declared with
+    this dimension, with the number of the declaration; ``ranges`` the stated ranges with which
+    those are written, ``fits`` those with which they are only read. ``cut`` are the indices
+    that write a tensor unshifted, and so begin at 0 or above. For indices shifted in accesses
+    of declared tensors, ``written`` has those that write this dimension, ``read`` the
+    dimensions that this index reads.
     """
 
     parent: Dim | None = None
@@ -109,7 +112,7 @@ class Dim:
     begins: dict[Index, Expr] = attrs.field(factory=dict)
     stop: Expr | None = None
     source: str = ""
-    """What has given the ``stop``: ``"known"``, ``"reach"`` or ``"own"``."""
+    """Which rule gave ``stop``: ``"known"``, ``"reach"`` or ``"own"``."""
     solving: bool = False
 
     def find(self) -> Dim:
@@ -124,7 +127,7 @@ class Dim:
             getattr(a, name).extend(getattr(b, name))
 
     def extent(self, index: Index) -> Extent | None:
-        """The extent of one of its indices, once this is solved."""
+        """The extent of one of its indices, once the class is solved."""
         return None if self.stop is None else Extent(self.begins.get(index, ZERO), self.stop)
 
 
@@ -132,18 +135,18 @@ _LISTS = ("known", "ranges", "fits", "own", "cut", "reaches", "written", "read")
 
 
 def first_own(dim: Dim) -> tuple[BoundTensor, Expr]:
-    """The tensor that is declared first with this dimension, and the size that it has."""
+    """The first declared tensor with this dimension, and its size."""
     _, tensor, size = min(dim.own, key=lambda own: own[0])
     return tensor, size
 
 
 def moved(extent: Extent, shift: Expr) -> Extent:
-    """An extent whose ends are both shifted."""
+    """An extent with both ends shifted."""
     return Extent(plus(extent.start, shift), plus(extent.stop, shift))
 
 
 def shifted(extent: Extent, own: dict[Expr, Dim]) -> Shifted | None:
-    """Which of a tensor's dimensions ``own``, by their ends, was shifted to ``extent``."""
+    """The dimension among ``own`` (keyed by their ends) that was shifted to give ``extent``."""
     start = extent.start
     if isinstance(start, Literal):
         shift: Expr = Literal(-int(start.value), int)
@@ -157,12 +160,12 @@ def shifted(extent: Extent, own: dict[Expr, Dim]) -> Shifted | None:
 
 
 Terms = list[tuple[int, Expr]]
-"""A sum of terms, each with a whole factor."""
+"""A sum of terms with integer coefficients."""
 
 
 def reached(factor: int, least: Terms, most: Terms, size: Expr) -> Extent:
-    """The range of an index in which ``factor * index + rest`` lies within ``0 .. size``, for all
-    rests from ``least`` up to ``most``."""
+    """The range of an index for which ``factor * index + rest`` lies in ``0 .. size``, for every
+    value of the rest from ``least`` up to ``most``."""
     by = abs(factor)
     end, slack = (1, size), (1, lift(by - 1))
     if factor > 0:
@@ -199,12 +202,12 @@ def spread(factor: int, extent: Extent) -> tuple[Terms, Terms]:
 
 
 def greatest(exprs: list[Expr]) -> Expr:
-    """The largest of some sizes; the constants among them as one."""
+    """The maximum of some sizes; their constants are folded into one."""
     return _chosen(exprs, max, Expr.max)
 
 
 def least(exprs: list[Expr]) -> Expr:
-    """The smallest of some sizes; the constants among them as one."""
+    """The minimum of some sizes; their constants are folded into one."""
     return _chosen(exprs, min, Expr.min)
 
 
@@ -215,14 +218,14 @@ def _chosen(exprs: list[Expr], best: Callable[..., Any], pick: Callable[..., Exp
 
 
 def begins_at_0(extent: Extent) -> bool:
-    """Whether an extent begins at 0 or above, by its form."""
+    """Whether an extent is seen to begin at 0 or above from its form."""
     start = extent.start
     parts = start.args if isinstance(start, Call) and start.op is prim.maximum_ else (start,)
     return any(isinstance(part, Literal) and part.value >= 0 for part in parts)
 
 
 def at_least_zero(expr: Expr) -> Expr:
-    """The larger of ``expr`` and 0."""
+    """The maximum of ``expr`` and 0."""
     return expr if _never_negative(expr) else expr.max(ZERO)
 
 
@@ -231,5 +234,5 @@ def _never_negative(expr: Expr) -> bool:
 
 
 def is_plain(what: str) -> bool:
-    """Whether the text for a dimension names one of a tensor, and not an access that is shifted."""
+    """Whether a dimension's text names a tensor's own dimension, not a shifted access."""
     return what.startswith("dimension ")

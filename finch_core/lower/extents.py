@@ -1,5 +1,7 @@
-"""Where dimensions and the loops over them begin and end: classes of dimensions solved, by the
-rules that ``passes/dimensionalize.py`` tells."""
+"""Solving of dimension classes: the start and end of every dimension and loop.
+
+The rules are in ``lower/dimensionalize.py``.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ from finch_core.lower.pass_state import Check, Unit
 
 
 class Solver:
-    """Solves classes of dimensions, each when it is asked for; adds to ``unit.checks`` what is to
-    be compared before the program runs, and to ``unit.fitting`` what follows from it.
+    """Solves classes of dimensions on demand.
 
-    ``indices`` are the classes of the indices whose loops have no written range, ``explicit`` the
-    ranges of the others.
+    Adds to ``unit.checks`` what to compare before the program runs, and to ``unit.fitting``
+    what follows from it. ``indices`` are the classes of indices without a stated range,
+    ``explicit`` the stated ranges of the others.
     """
 
     def __init__(
@@ -39,7 +41,7 @@ class Solver:
         self.unit, self.indices, self.explicit = unit, indices, explicit
 
     def solve(self, dim: Dim) -> Expr | None:
-        """Where a class ends, if anything tells."""
+        """The end of a class, or None if nothing implies it."""
         dim = dim.find()
         if self.firm(dim) is None and dim.stop is None and not dim.solving:
             dim.solving = True
@@ -51,7 +53,7 @@ class Solver:
         return dim.stop
 
     def firm(self, dim: Dim) -> Expr | None:
-        """Where a class ends by its dimensions or written ranges."""
+        """The end of a class as implied by its dimensions or stated ranges."""
         dim = dim.find()
         if not dim.source and not dim.solving:
             dim.solving = True
@@ -64,7 +66,7 @@ class Solver:
         return dim.stop if dim.source == "known" else None
 
     def relate(self, dim: Dim) -> None:
-        """What the shifted accesses of a class tell of it."""
+        """Add the facts that shifted accesses imply for a class."""
         for r in dim.written:
             self.solve(r.other)
             extent = r.other.find().extent(r.index)
@@ -80,7 +82,7 @@ class Solver:
         dim.written, dim.read = [], []
 
     def meet(self, dim: Dim) -> None:
-        """Compare what is known of a class, once it is cut, and take it."""
+        """Compare the facts about a class, after clipping, and take its end from them."""
         first: Known | None = None
         begins: dict[Index, Known] = {}
         for known in dim.known:
@@ -94,7 +96,7 @@ class Solver:
         dim.stop = self.covered(dim.ranges) if first is None else first.stop
 
     def agree(self, first: Known, other: Known, end: str) -> None:
-        """Check that two accesses say the same."""
+        """Check that the facts from two accesses agree."""
         a, b = getattr(first, end), getattr(other, end)
         if a == b:
             return
@@ -111,7 +113,7 @@ class Solver:
         self.unit.checks.append(check)
 
     def covered(self, ranges: list[Range]) -> Expr | None:
-        """The least end with all these ranges before it; None if one is not known in advance."""
+        """The least end that includes all these ranges; None if one is not known in advance."""
         stops = list(dict.fromkeys(range_.extent.stop for range_ in ranges))
         if not stops or not all(self.evaluable(stop) for stop in stops):
             return None
@@ -121,7 +123,7 @@ class Solver:
         return least
 
     def reach(self, dim: Dim) -> None:
-        """What accesses at sums tell of a class: those at its first index that has some."""
+        """Apply what accesses at sums imply for a class: those of its first index that has any."""
         found: dict[Index, list[Extent]] = {}
         for reach in dim.reaches:
             extent = self.reached(reach)
@@ -136,7 +138,7 @@ class Solver:
         dim.begins[index], dim.stop, dim.source = start, greatest([stop, start]), "reach"
 
     def reached(self, reach: Reach) -> Extent | None:
-        """The range in which an access stays within its dimension, if all else is known."""
+        """The range in which an access stays within its dimension, if all other terms are known."""
         size = reach.dim.stop if isinstance(reach.dim, Extent) else self.firm(reach.dim)
         lows: Terms = []
         highs: Terms = []

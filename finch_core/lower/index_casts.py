@@ -1,12 +1,12 @@
-"""Widths: an index is a plain number, which follows the width of its neighbour (NEP 50); as a
-variable of the kernel it is an integer of 64 bits. So where its width matters, it is written as a
-cast.
+"""Index casts: an index or plain number is cast to the dtype of the typed operand that it meets.
 
     y[i] += x[i] * i        ->         y[i] += x[i] * np.float32(i)         # x holds float32
 
-The same goes for a ``let`` of plain numbers. Constants and run-time numbers stay plain until
-assembly. What is added to narrower integers (or multiplied, ...) is narrow from the start, for no
-more of it is kept.
+An index is a weakly typed integer, which takes the width of the other operand (NEP 50); as a
+variable of the kernel it is an int64. Where the width matters, the pass inserts a cast. The
+same holds for a ``let`` of weakly typed numbers. Constants and run-time numbers stay weakly
+typed until assembly. Arithmetic whose result is stored in a narrower integer is done in that
+dtype from the start, since the upper bits are not kept.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from finch_core.symbolic.updates import wraps_alike
 
 
 def widths(stmt: Stmt, unit: Unit) -> Stmt:
-    """Write the casts that indices and plain ``let`` variables need in ``stmt``."""
+    """Insert the casts that indices and weakly typed ``let`` variables need in ``stmt``."""
     return rewrite_statements(rewrite(stmt, _operands, lambda target: target), _value)
 
 
 def _operands(node: Expr) -> Expr:
-    """An operation with the operands cast whose width is that of others."""
+    """An operation with its weakly typed operands cast to the dtype of the others."""
     if not isinstance(node, Call) or not any(map(_loses_width, node.args)):
         return node
     wanted = _wanted(node.op, node.args)
@@ -42,7 +42,7 @@ def _operands(node: Expr) -> Expr:
 
 
 def _value(stmt: Stmt) -> Stmt:
-    """An update with its value cast, if its width is that of the target."""
+    """An update with its value cast, if the value takes its width from the target."""
     if not isinstance(stmt, Update) or stmt.op is None:
         return stmt
     if not _loses_width(stmt.value):
@@ -52,7 +52,7 @@ def _value(stmt: Stmt) -> Stmt:
 
 
 def _narrowed(stmt: Update, op: Operator) -> Update:
-    """An update whose value is cast to the target's dtype, where that is all that is kept of it."""
+    """An update computed in the target's dtype, if only the lower bits of the value are kept."""
     dtype = concrete(stmt.target.dtype)
     if not wraps_alike(op, dtype, stmt.value):
         return stmt
@@ -60,7 +60,7 @@ def _narrowed(stmt: Update, op: Operator) -> Update:
 
 
 def _loses_width(expr: Expr) -> bool:
-    """Whether an expression is a plain number now, and none as a variable."""
+    """Whether an expression is weakly typed now, but typed as a variable of the kernel."""
     try:
         weak = is_weak(expr.dtype)
     except TypeError:  # missing has no type
@@ -69,7 +69,7 @@ def _loses_width(expr: Expr) -> bool:
 
 
 def _terms(expr: Expr) -> Any:
-    """The parts of an expression that make its value: not the indices of what it reads."""
+    """The subexpressions that contribute to the value: not the indices of its accesses."""
     yield expr
     if not isinstance(expr, Access):
         for child in expr.children:
@@ -77,8 +77,7 @@ def _terms(expr: Expr) -> Any:
 
 
 def _wanted(op: Operator, args: tuple[Expr, ...]) -> tuple[Any, ...]:
-    """The dtypes to which operands are cast; None for all where the operation is the same
-    without."""
+    """The dtypes to which operands are cast; None for an operand that needs no cast."""
     plain: tuple[Type, ...] = tuple(arg.dtype for arg in args)
     wide = tuple(concrete(arg.dtype) if _loses_width(arg) else arg.dtype for arg in args)
     try:

@@ -1,11 +1,11 @@
-"""Indices that are known before a loop begins: ``A[n, j]`` is, along ``j``, the row ``n`` of ``A``.
+"""Leading indices: along ``j``, ``A[n, j]`` is row ``n`` of ``A``, if ``n`` is known by then.
 
     for j in _:                           if 0 > n or n >= A_n0: fail
         y[j] += A[n, j] * x[j]     ->     q = A_ptr[n]
                                           ...
 
-Such an index was made ``given`` by a wrapper, a mask, or concordization; no loop runs over it. It
-is looked up, by a level's random access, where the loop of the next index begins.
+A wrapper, a mask or concordization marks such an index as ``given``; no loop runs over it. It
+is looked up, by the level's random access, where the loop of the next index begins.
 """
 
 from __future__ import annotations
@@ -36,15 +36,18 @@ if TYPE_CHECKING:
 
 @frozen
 class At(TensorLike):
-    """``inner`` at ``index`` of its outermost dimension. Where that is out of bounds, what is read
-    of it fails; where something is ``sure`` to be read, the loop fails as a whole."""
+    """``inner`` at ``index`` of its outermost dimension.
+
+    If the index is out of bounds, each read fails; if something is ``sure`` to be read, the
+    loop as a whole fails.
+    """
 
     inner: TensorLike
     index: Expr
     sure: bool = False
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
     failures: tuple[tuple[Expr, OutOfRange], ...] = ()
-    """What the index itself reads beyond an end, each with the condition under which it does."""
+    """Out-of-range reads in the index itself, each with the condition under which it happens."""
 
     @property
     def ndim(self) -> int:
@@ -79,12 +82,13 @@ class At(TensorLike):
         return found
 
     def _beyond(self, size: Expr, cause: OutOfRange | None = None) -> Looplet:
-        """What there is where the index is out of bounds, or cannot be told at all."""
+        """The looplet for an index that is out of bounds, or that could not be computed."""
         beyond = Beyond(self.inner, self.ndim - 1, size, self.index, self.span, cause)
         return Failing(beyond.failure) if self.sure else Missed(beyond)
 
     def _select(self, ctx: Context, part: Part, mode: Mode, protocol: str) -> Looplet:
-        """What ``part``, which is over the outermost dimension, is over the next."""
+        """The looplet along the next dimension of ``part``, which runs over the outermost
+        dimension."""
 
         def select(part: Part) -> Looplet:
             return self._select(ctx, part, mode, protocol)
@@ -109,7 +113,7 @@ class At(TensorLike):
         return Thunk(look_up)
 
     def _phase(self, part: Sequence, select: Callable[[Part], Looplet]) -> Looplet:
-        """The phase that the index is in."""
+        """The phase that contains the index."""
         *first, last = part.phases
         found = select(last.body)
         for phase in reversed(first):
@@ -120,7 +124,7 @@ class At(TensorLike):
 
 @frozen
 class Failing(Looplet):
-    """Fails wherever it stands: nothing else of a loop that begins is worth its code."""
+    """Fails wherever it is reached; no other code of the loop is emitted."""
 
     failure: OutOfRange
     precedence: ClassVar[Precedence] = Precedence.THUNK
@@ -135,8 +139,8 @@ class Failing(Looplet):
 
 @frozen
 class Missed(Looplet):
-    """A run that fails where it is read. It comes before all else: where that is so, it does not
-    matter what else is read."""
+    """A run that fails where it is read. It takes precedence: the failure does not depend on
+    other looplets."""
 
     body: Beyond
     precedence: ClassVar[Precedence] = Precedence.THUNK
@@ -146,12 +150,12 @@ class Missed(Looplet):
 
 
 def leading(access: Access) -> int:
-    """How many of the first indices are given, without a loop."""
+    """The number of leading indices that are given without a loop."""
     return next((k for k, i in enumerate(access.indices) if not is_given(i)), len(access.indices))
 
 
 def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
-    """The tensor of an access at its leading indices; ``sure``: it is read at every index."""
+    """The tensor of an access at its leading indices; ``sure``: every iteration reads it."""
     from finch_core.lower.statements import evaluate
 
     tensor: TensorLike = access.tensor
@@ -163,7 +167,7 @@ def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
 
 
 def read_for_sure(stmt: Stmt) -> frozenset[Access]:
-    """The accesses that ``stmt`` reads, whatever holds."""
+    """The accesses that ``stmt`` reads unconditionally."""
     if isinstance(stmt, Define):
         return _unguarded(attrs.evolve(stmt, body=Sequential())) | read_for_sure(stmt.body)
     if isinstance(stmt, Sequential):

@@ -10,8 +10,9 @@
                                       s[()] += y[i]
                                   freeze(s)
 
-A tensor changes mode only in the block that declares it (or that freezes or thaws it in so many
-words), and otherwise in the outermost block. What is left in update mode is frozen at its end.
+A tensor changes mode only in the block that declares it (or that freezes or thaws it
+explicitly), otherwise in the outermost block. A tensor still in update mode at the end of its
+block is frozen there.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ from finch_core.records import frozen
 
 
 def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
-    """Insert the freezes and thaws of ``stmt``, and mark updates of what is still fill."""
+    """Insert the freezes and thaws of ``stmt``, and mark updates of elements that still hold fill.
+
+    Raises ``LifecycleError`` for a tensor that is read and updated in one loop, among others,
+    and ``FormatError`` for a thaw that the format does not support.
+    """
     found = _Block(None, results=unit.program.results, changing=unit.changing).run(stmt)
     _check_walked(found, {})
     return found
@@ -52,7 +57,7 @@ _Singles = dict[BoundTensor, tuple[Index, ...]]
 
 @frozen
 class _Uses:
-    """What a statement does to tensors of blocks around it, and where first."""
+    """The uses of outer tensors by a statement, with the first place of each."""
 
     reads: dict[BoundTensor, Span | None]
     updates: dict[BoundTensor, Span | None]
@@ -61,8 +66,9 @@ class _Uses:
 class _Block:
     """One block: the modes of the tensors that change mode in it.
 
-    ``own`` are those tensors; None in the outermost block, where all do. ``around`` are tensors of
-    blocks around this one that a single update writes, with the loops since they were fresh.
+    ``own`` are those tensors; None in the outermost block, where all change mode. ``around``
+    are tensors of enclosing blocks that a single update writes, with the loops since they were
+    declared.
     """
 
     def __init__(
@@ -76,11 +82,11 @@ class _Block:
         self.changing = changing
         self.results = results
         self.thawed: dict[BoundTensor, Span | None] = {}
-        """Where the program thawed what it has not frozen since, in so many words."""
+        """Where the program thawed a tensor explicitly and has not frozen it since."""
         self.around: _Singles = around or {}
         self.modes: dict[BoundTensor, Mode] = {}
         self.written: dict[BoundTensor, list[Box]] = {}
-        """The boxes written of each tensor since it was declared."""
+        """The boxes of each tensor that were written since its declaration."""
 
     def run(self, stmt: Stmt) -> Stmt:
         items = list(self.items(stmt))
@@ -119,8 +125,7 @@ class _Block:
             yield _inner(stmt, self.fresh(stmt), self.around, self.changing)
 
     def fresh(self, stmt: Stmt) -> frozenset[BoundTensor]:
-        """The tensors of which ``stmt`` writes each element once, and the first since they were
-        declared."""
+        """The tensors of which ``stmt`` writes each element once, first since the declaration."""
         found = set()
         for tensor, boxes in boxes_of(stmt, self.written, self.changing).items():
             before = self.written[tensor]
@@ -153,7 +158,7 @@ class _Block:
         return stmt
 
     def changes(self, uses: _Uses, stmt: Stmt) -> Iterator[Stmt]:
-        """The changes of mode before a statement."""
+        """The freezes and thaws needed before a statement."""
         for tensor, span in uses.updates.items():
             if tensor in uses.reads:
                 where = "loop" if isinstance(stmt, Loop) else "statement"
@@ -174,7 +179,7 @@ class _Block:
                 yield self.frozen(tensor, stmt)
 
     def frozen(self, tensor: BoundTensor, before: Stmt) -> Freeze:
-        """The change that a statement needs."""
+        """The freeze that a statement needs."""
         self.thawed.pop(tensor, None)
         self.modes[tensor] = Mode.READ
         return Freeze(tensor, span=before.span)
@@ -184,7 +189,7 @@ class _Block:
 
 
 def _apart(tensor: BoundTensor, stmt: Stmt) -> str:
-    """How a tensor can be read and updated in ``stmt`` all the same."""
+    """A hint: how a tensor can both be read and updated in ``stmt``."""
     levels = tensor.format.levels()
     if not all(level.thaws and level.order is Order.ANY for level in levels):
         return "write to another tensor"
@@ -208,8 +213,11 @@ def _is_read(tensor: BoundTensor, expr: Expr) -> bool:
 
 
 def _check_operators(stmt: Stmt) -> None:
-    """Refuse two reductions of one tensor by different operators: which comes first at an element
-    would be left to the formats. (An assignment beside a reduction has one meaning.)"""
+    """Refuse two reductions of one tensor by different operators.
+
+    Their order at an element would depend on the formats. (An assignment beside a reduction has
+    one meaning.)
+    """
     for updates in _reductions(stmt).values():
         for update in updates[1:]:
             if update.op != updates[0].op:
@@ -228,7 +236,7 @@ def _operator_name(update: Update) -> str:
 
 
 def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
-    """The reductions below a statement, but for tensors that change mode inside it."""
+    """The reductions in a statement, except of tensors that change mode inside it."""
     found: dict[BoundTensor, list[Update]] = {}
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
@@ -242,8 +250,11 @@ def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
 
 
 def _check_walked(stmt: Stmt, walked: dict[BoundTensor, Span | None]) -> None:
-    """Refuse to thaw a tensor in a loop that walks along what it stores; ``walked`` are those that
-    loops around ``stmt`` walk. A level that stores every index stays as it is."""
+    """Refuse to thaw a tensor in a loop that iterates over its stored elements.
+
+    ``walked`` are the tensors that loops around ``stmt`` iterate over. A level that stores
+    every index does not change and is allowed.
+    """
     if isinstance(stmt, Thaw) and stmt.tensor in walked:
         raise LifecycleError(
             f"{stmt.tensor} is thawed in a loop along what it stores",
@@ -260,7 +271,7 @@ def _check_walked(stmt: Stmt, walked: dict[BoundTensor, Span | None]) -> None:
 
 
 def _walked_by(index: Index, body: Stmt) -> Iterator[tuple[BoundTensor, Span | None]]:
-    """The tensors that a loop's body reads along the loop, on levels that do not store all."""
+    """The tensors that a loop reads along its index at levels that do not store every index."""
     for part in body.walk():
         reads = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
         for node in (node for expr in reads for node in expr.walk()):
@@ -284,7 +295,7 @@ def _check_thaw(tensor: BoundTensor, span: Span | None) -> None:
 
 
 def _continuing() -> str:
-    """The installed levels that can be updated again once they are frozen."""
+    """The names of installed levels that can be updated again after a freeze."""
     from finch_core.interface.plugins import hub
 
     levels = sorted(hub().levels.items())
@@ -295,7 +306,7 @@ def _continuing() -> str:
 
 
 def _flatten(stmt: Stmt) -> Iterator[Stmt]:
-    """The statements of a block in order; a ``let`` comes without the rest that it binds in."""
+    """The statements of a block in order; a ``let`` without the statements in its scope."""
     left = [stmt]
     while left:
         part = left.pop()
@@ -320,7 +331,7 @@ def _nest(items: list[Stmt]) -> Stmt:
 
 
 def _owned(stmt: Stmt) -> frozenset[BoundTensor]:
-    """The tensors that change mode in so many words directly in a block."""
+    """The tensors that a block itself declares, freezes or thaws explicitly."""
     left, found = [stmt], set()
     while left:
         part = left.pop()
@@ -339,11 +350,11 @@ def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
 def _inner(
     stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles, changing: frozenset[Var]
 ) -> Stmt:
-    """A statement with the life cycles of the blocks inside it settled, and its updates marked."""
-    return _settle(stmt, {**around, **dict.fromkeys(fresh, ())}, changing)
+    """A statement with the life cycles of its nested blocks completed, and its updates marked."""
+    return _marked(stmt, {**around, **dict.fromkeys(fresh, ())}, changing)
 
 
-def _settle(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
+def _marked(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
         once = root in singles and set(singles[root]) <= set(stmt.target.indices)
@@ -359,13 +370,13 @@ def _body(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
         around = {tensor: loops for tensor, loops in singles.items() if tensor not in own}
         return _Block(own, around, changing=changing).run(stmt)
     if isinstance(stmt, Sequential):
-        parts = tuple(_settle(part, singles, changing) for part in stmt.bodies)
+        parts = tuple(_marked(part, singles, changing) for part in stmt.bodies)
         return stmt.rebuild((), parts)
-    return _settle(stmt, singles, changing)
+    return _marked(stmt, singles, changing)
 
 
 def _updates_of(stmt: Stmt, tensor: BoundTensor) -> int:
-    """How many updates of a tensor one pass through ``stmt`` makes at most."""
+    """The greatest number of updates of a tensor that one execution of ``stmt`` makes."""
     if isinstance(stmt, Update):
         return int(stmt.target.tensor.root is tensor)
     counts = [_updates_of(body, tensor) for body in stmt.bodies]
@@ -382,7 +393,7 @@ def _uses(stmt: Stmt) -> _Uses:
 
 
 def _gather(stmt: Stmt, uses: _Uses, own: frozenset[BoundTensor]) -> None:
-    """Add the uses of ``stmt``, but for tensors that change mode inside it."""
+    """Add the uses of ``stmt`` to ``uses``, except of tensors that change mode inside it."""
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
         if root is not None and root not in own:

@@ -1,4 +1,4 @@
-"""What the passes share while one program is normalised for one set of formats."""
+"""The state that the passes share while they normalise one program for one set of formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Check:
-    """Two sizes that must agree, tested before the program runs."""
+    """Two sizes that must agree, compared before the program runs."""
 
     first: Expr
     second: Expr
@@ -29,16 +29,16 @@ class Check:
     """``==``, or ``<=`` for a range that must lie within a dimension."""
     hint: str = ""
     range: Extent | None = None
-    """Where given, nothing is asked if this range is empty."""
+    """If given, the check is skipped where this range is empty."""
 
 
 @define
 class Unit:
-    """A program, and what its names stand for.
+    """A program, and the meaning of its names.
 
-    ``tensors`` are the arguments and locals that are tensors, ``arguments`` what the program's
-    names mean (a wrapper around a tensor, where one was passed), ``scalars`` the run-time
-    values. Passes add to ``checks``.
+    ``tensors`` are the arguments and locals that are tensors, ``arguments`` maps names to what
+    was passed (a wrapper, where one was), ``scalars`` to run-time values. Passes add to
+    ``checks``.
     """
 
     program: Program
@@ -48,21 +48,21 @@ class Unit:
     scalars: dict[str, Var]
     strict: bool = False
     disabled: frozenset[str] = frozenset()
-    """Rules that only make code better, switched off (see ``compile.Options``)."""
+    """Optimisation rules that are switched off (see ``Options.disabled``)."""
     checks: list[Check] = attrs.field(factory=list)
     hub: Any = None
     simplifier: Any = None
     fitting: set[tuple[Index, Extent]] = attrs.field(factory=set)
-    """Indices whose loops are known to lie within a dimension; others are checked as they run."""
+    """Indices whose loops are known to lie within a dimension; others are checked at run time."""
     plain: dict[Access, Access] = attrs.field(factory=dict)
-    """Accesses of wrappers that wrapperization made, and what they were before."""
+    """Accesses of wrappers that wrapperization made, and the accesses that they replaced."""
     costly: list[Discordance] = attrs.field(factory=list)
-    """Reads that go against the order of the storage, and pay for it."""
+    """Expensive reads against the order of the storage, for warnings."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)
-    """Dimensions that the program changes, and the variables that keep what they were before."""
+    """Dimensions that the program changes, and the variables that hold their initial values."""
 
     def present(self, expr: Expr) -> Expr:
-        """A dimension as it is before the program runs, though the program may change it."""
+        """A dimension as it is before the program runs, even if the program changes it."""
         from finch_core.ir.rewrite import rewrite_expr
 
         return rewrite_expr(expr, self._before)
@@ -91,7 +91,7 @@ class Unit:
 
 
 def changes_of_mode(stmt: Stmt, depth: int = 0) -> dict[Any, int]:
-    """How many loops are around the innermost change of mode of each tensor."""
+    """For each tensor, the loop depth of the innermost statement that changes its mode."""
     if isinstance(stmt, (Declare, Freeze, Thaw)):
         return {stmt.tensor: depth}
     found: dict[Any, int] = {}

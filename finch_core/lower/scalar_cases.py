@@ -1,8 +1,10 @@
-"""A statement that reads a scalar of two cases is emitted once for each, where that is of use
-(paper, "Scalars": a sparse scalar's readers are specialised for its fill value).
+"""Scalar cases: a statement that reads a scalar with two cases is emitted once for each case.
 
     for i in _:                           if s_dirty:
         y[i] += s[()] * x[i]     ->           for i in _: y[i] += s_val * x[i]
+
+A sparse scalar's readers are specialised for its fill value (paper, "Scalars"). This is done
+only if it simplifies the statement.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def cases_of(ctx: Context, stmt: Stmt) -> tuple[Expr, Stmt, Stmt] | None:
-    """A condition, and what ``stmt`` is where it holds and where it does not.
+    """A condition, and ``stmt`` specialised to where it holds and to where it does not.
 
-    None where nothing it reads has two cases, or where they differ in values alone: a loop is not
-    emitted twice unless it vanishes in one case.
+    None if no scalar that it reads has two cases, or if no case removes a loop: code is not
+    duplicated only for another value.
     """
     if not isinstance(stmt, (Define, Loop, Sieve, Update)):
         return None
@@ -43,7 +45,7 @@ def cases_of(ctx: Context, stmt: Stmt) -> tuple[Expr, Stmt, Stmt] | None:
 
 
 def _scalars_read(stmt: Stmt) -> Iterator[TensorLike]:
-    """What ``stmt`` reads without an index, and does not change."""
+    """The tensors that ``stmt`` reads without an index and does not change."""
     changed = {part.tensor for part in stmt.walk() if isinstance(part, Declare)}
     changed |= {part.target.tensor.root for part in stmt.walk() if isinstance(part, Update)}
     for part in stmt.walk():
@@ -56,12 +58,12 @@ def _scalars_read(stmt: Stmt) -> Iterator[TensorLike]:
 
 
 def _values(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions whose values ``stmt`` takes."""
+    """The expressions whose values ``stmt`` uses."""
     return (*stmt.target.indices, stmt.value) if isinstance(stmt, Update) else stmt.exprs
 
 
 def _with(ctx: Context, stmt: Stmt, tensor: TensorLike, part: TensorLike) -> Stmt:
-    """``stmt`` where the scalar ``tensor`` is ``part``."""
+    """``stmt`` with the scalar ``tensor`` replaced by ``part``."""
     value = part.read(ctx)
 
     def rule(node: Expr) -> Expr:

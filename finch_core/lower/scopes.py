@@ -1,10 +1,10 @@
-"""Scopes: every loop index and ``let`` name becomes unique, and names become what they stand for.
+"""Scopes: loop indices and ``let`` names are made unique, and names are bound to their meaning.
 
     for i in _: s[()] += x[i] * c          for i in _: s[()] += x[i] * c
     for i in _: s[()] += y[i]       ->     for i_2 in _: s[()] += y[i_2]
 
-Tensors, scalars and the types of ``let`` names are bound here, so that whatever the types forbid
-is refused with the place in the program.
+Tensors, scalars and the types of ``let`` names are bound here, so that a type error is reported
+at its place in the program.
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ from finch_core.symbolic.outcomes import outcomes
 
 
 def scopes(stmt: Stmt, unit: Unit) -> Stmt:
-    """Bind every name in ``stmt``."""
+    """Bind every name in ``stmt``.
+
+    Raises ``KernelSyntaxError`` for unbound names and tensors used as numbers or the reverse,
+    ``DimensionMismatch`` for a wrong number of indices, ``FormatError`` for types that do not
+    fit.
+    """
     return _Scopes(unit).stmt(stmt, {})
 
 
@@ -80,7 +85,7 @@ class _Scopes:
         return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
 
     def range(self, name: str, extent: Extent, span: Span | None) -> None:
-        """Refuse a range whose ends are no whole numbers."""
+        """Refuse a range whose ends are not integers."""
         for end, how in ((extent.start, "starts"), (extent.stop, "ends")):
             type_ = concrete(self.type_of(end, span))
             if type_.kind not in "biu":
@@ -147,7 +152,7 @@ class _Scopes:
         return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
 
     def shape(self, stmt: Declare, scope: dict[str, Expr]) -> tuple[Expr, ...] | None:
-        """The shape that a local is given where it is made."""
+        """The shape with which a local is made, or None."""
         found_locals = (local for local in self.unit.program.locals if local.name == stmt.tensor)
         local = next(found_locals, None)
         if local is None or local.shape is None:
@@ -167,7 +172,7 @@ class _Scopes:
         return tuple(total([(1, size)]) for size in found)
 
     def plain(self, name: str, span: Span | None) -> Any:
-        """The tensor of this name, which must be no wrapper around one."""
+        """The tensor of this name; refused if it is a wrapper."""
         argument = self.unit.arguments.get(name)
         if argument is None:
             raise KernelSyntaxError(f"{name} is a number, not a tensor", span=span)
@@ -228,7 +233,7 @@ class _Scopes:
             )
 
     def type_of(self, expr: Expr, span: Span | None) -> Any:
-        """The type of an expression, or a refusal where an operator is not defined on its types."""
+        """The type of an expression; refused if an operator is not defined on its operands."""
         for node in expr.walk():
             if isinstance(node, Call):
                 try:
@@ -252,7 +257,7 @@ class _Scopes:
 
 
 def _spelled(value: Any) -> str:
-    """A number as a program writes it."""
+    """A number in the spelling of a program."""
     shown = str(value)
     return shown.replace("inf", "math.inf").replace("nan", "math.nan")
 
@@ -269,7 +274,7 @@ _CAST = "cast the operands, as in int(x) or np.float64(x)"
 
 
 def _fits(target: Any, source: Any, value: Expr | None) -> bool:
-    """Whether the update may be stored; a literal that the dtype holds exactly always may."""
+    """Whether the value may be stored; a literal that the dtype represents exactly always may."""
     if isinstance(value, Literal) and not isinstance(value.value, tuple) and target.names is None:
         stored = literal_value(value.value, target)
         return bool(stored == value.value or value.value != value.value) and holds(target, source)
@@ -277,8 +282,8 @@ def _fits(target: Any, source: Any, value: Expr | None) -> bool:
 
 
 def _require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> None:
-    """Refuse a written integer that the dtype in which ``op`` computes cannot hold: it would be
-    another number there."""
+    """Refuse an integer literal that the dtype in which ``op`` computes cannot represent, since
+    it would wrap to another number."""
     if not any(isinstance(arg, Literal) and arg.is_wide for arg in args):
         return
     wanted, _ = op.typing(tuple(arg.dtype for arg in args))

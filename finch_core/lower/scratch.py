@@ -1,4 +1,4 @@
-"""Which declarations make scratch: locals that nothing reads but what follows in the same block.
+"""Scratch locals: tensors that are read only by later statements of the block that declares them.
 
     for i, j in _:                            for i, j in _:
         t[...] = 0                                t[...] = 0  # scratch
@@ -6,8 +6,8 @@
             t[()] += U[i, k] * V[j, k]    ->          t[()] += U[i, k] * V[j, k]
         C[i, j] = S[i, j] * t[()]                 C[i, j] = S[i, j] * t[()]
 
-Where its readers vanish, so does all that computes it (``symbolic.simplifier``): here where ``S``
-stores nothing, as if the sum stood in the product.
+If the readers of a scratch local are eliminated, so is all code that computes it
+(``symbolic.simplifier``): here where ``S`` stores nothing, as if the sum stood in the product.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Tensors = frozenset[BoundTensor]
 
 
 def scratch(stmt: Stmt, unit: Unit) -> Stmt:
-    """Mark the declarations of ``stmt`` that make scratch."""
+    """Mark the declarations of ``stmt`` whose tensors are scratch."""
     declared = {part.tensor for part in stmt.walk() if isinstance(part, Declare)}
     private = {t for t in declared if t.local and t.name not in unit.program.results}
     private -= _read_elsewhere(stmt, frozenset())
@@ -40,8 +40,8 @@ def scratch(stmt: Stmt, unit: Unit) -> Stmt:
 
 
 def _read_elsewhere(stmt: Stmt, mine: _Tensors) -> set[BoundTensor]:
-    """The tensors that are used where no block around has declared them before; ``mine`` are those
-    that one has."""
+    """The tensors that are used where no enclosing block has declared them; ``mine`` are
+    declared."""
     if isinstance(stmt, Sequential):
         found: set[BoundTensor] = set()
         for part in stmt.statements:

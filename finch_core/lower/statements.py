@@ -1,5 +1,7 @@
-"""Recursive lowering: Finch Normal Form to assembly, one statement and one loop at a time (paper,
-Figures "Basic evaluation semantics" and "Looplet evaluation semantics")."""
+"""Lowering: Finch Normal Form becomes assembly, one statement and one loop at a time.
+
+Paper, Figures "Basic evaluation semantics" and "Looplet evaluation semantics".
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def lower(ctx: Context, stmt: Stmt) -> None:
 
 
 def evaluate(ctx: Context, expr: Expr) -> Expr:
-    """An expression without indices, as assembly: what is left of its accesses is read."""
+    """An expression without indices as assembly: its remaining accesses are read."""
 
     def rule(node: Expr) -> Expr:
         if isinstance(node, Access):
@@ -62,7 +64,7 @@ def evaluate(ctx: Context, expr: Expr) -> Expr:
 
 
 def usable(ctx: Context, expr: Expr, span: Span | None) -> Expr:
-    """``evaluate`` for a value that a statement cannot do without."""
+    """``evaluate`` for a value that its statement needs: emits its failures at ``span``."""
     value = within_range(ctx, evaluate(ctx, expr))
     require_present(value, span)
     return value
@@ -101,7 +103,7 @@ def _sieve(ctx: Context, stmt: Sieve) -> None:
 
 
 def _declare(ctx: Context, stmt: Declare) -> None:
-    """Rule *Declare*: the tensor takes its dimensions and is left empty, in update mode."""
+    """Rule *Declare*: set the tensor's dimensions, and leave it empty, in update mode."""
     tensor: BoundTensor = stmt.tensor
     levels = [lvl for lvl in tensor.level.levels() if not lvl.format.is_leaf]
     for lvl, extent in zip(levels, stmt.dims, strict=True):
@@ -116,7 +118,7 @@ def _declare(ctx: Context, stmt: Declare) -> None:
 
 
 def _require_length(ctx: Context, tensor: BoundTensor, stop: Expr) -> None:
-    """A dimension is not longer than any may be: asked of those that numbers decide."""
+    """Fail if a dimension exceeds the maximum; emitted for sizes that run-time numbers give."""
     parts = [part for part in stop.walk() if isinstance(part, (Var, Load))]
     if isinstance(stop, Literal) or len(parts) > 1 or not ctx.dimensions.issuperset(parts):
         cond = (stop >= 0).and_(stop <= MOST_INDICES)
@@ -138,7 +140,7 @@ def _thaw(ctx: Context, stmt: Thaw) -> None:
 
 
 def _loop(ctx: Context, stmt: Loop) -> None:
-    """Rule *Unfurl*: every access of the index becomes a slot, and the looplets are lowered."""
+    """Rule *Unfurl*: every access of the index becomes a slot, and its looplet is lowered."""
     assert stmt.extent is not None
     extent = stmt.extent
     start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
@@ -190,7 +192,7 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
 
 
 class FinchRules:
-    """The lowering of this package: what a ``Context`` emits statements and regions by."""
+    """The lowering by which a ``Context`` emits statements and regions."""
 
     statement = staticmethod(lower)
     region = staticmethod(lower_region)

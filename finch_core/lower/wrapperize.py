@@ -4,8 +4,8 @@ Figure "Wrapperization" and Table "Wrapper tensors").
     if i <= j:                        if UpTriMask()[i, j]:
         s[()] += A[i - 1, j]   ->         s[()] += offset(A, (-1, 0))[i, j]
 
-The wrappers and masks that are installed say what they make of an index or a comparison; the core
-knows none of them.
+The installed wrappers and masks decide what an index or a comparison becomes; the core knows
+none of them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from finch_core.symbolic.missing_values import fill_for_missing
 
 
 def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
-    """Offer every access to the wrappers and every comparison to the masks, until none wants it."""
+    """Offer accesses to the wrappers and comparisons to the masks, until none of them applies."""
     found = [*unit.hub.wrappers.values(), *unit.hub.masks.values()]
     wrappers = [w for w in found if hasattr(w, "match_access")]
-    wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # indices in their own order
+    wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # permutations first
     masks = [m for m in found if hasattr(m, "match_condition")]
     pass_ = _Wrapperizer(tuple(wrappers), tuple(masks), unit.plain)
     return pass_.stmt(stmt, Scope(bound=changes_of_mode(stmt)))
@@ -60,7 +60,7 @@ class _Wrapperizer:
         return node
 
     def access(self, node: Expr, scope: Scope) -> Expr:
-        """``node`` after all wrappers; a mask may make a comparison of an access of it."""
+        """``node`` after all wrappers; a mask may replace a comparison by an access of itself."""
         plain = None
         while isinstance(node, Access):
             if plain is None and None not in node.tensor.dims:

@@ -1,4 +1,4 @@
-"""Which writes a format can take is declared, and decided here from the loops around each write.
+"""Write order check: the loops around each write must visit a level in the order it requires.
 
     C[...] = 0                            C[...] = 0
     for i, j in _:                        for i in range(A_n0):
@@ -9,9 +9,10 @@
     for j, i in _:                ->      refused, where C is Dense(SparseList(...)): the loops
         C[i, j] = A[i, j]                 around this write must begin with i, j
 
-A level whose order is *once* wants each fiber visited once, in order: from the declaration to the
-loop of its index there are the loops of the access's own indices, in order, and no others; and one
-loop writes each fiber, or several do one after the other, if the level can resume.
+A level of order *once* requires that each fiber is visited once, in order: between the
+declaration and the loop of its index, the loops are those of the access's own indices, in
+order, and no others. Each fiber is written by one loop, or by several in sequence if the level
+can resume.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class _Write:
 
 
 def orders(stmt: Stmt, unit: Unit) -> Stmt:
-    """Refuse the writes that a format cannot take; gives ``stmt`` unchanged."""
+    """Check the write order of every update; returns ``stmt`` unchanged.
+
+    Raises ``FormatError`` for a write that its format cannot take in this order.
+    """
     phases: dict[tuple[BoundTensor, int], list[_Write]] = {}
     _gather(stmt, (), {}, phases, [0])
     for (tensor, _), writes in phases.items():
@@ -54,7 +58,8 @@ def _gather(
     phases: dict[tuple[BoundTensor, int], list[_Write]],
     counter: list[int],
 ) -> None:
-    """Collect the writes of each phase of updates; ``starts`` says how deep each phase began."""
+    """Collect the writes of each phase of updates; ``starts`` has the depth where each phase
+    began."""
     if isinstance(stmt, (Declare, Thaw)):
         counter[0] += 1
         starts[stmt.tensor] = (len(loops), counter[0])
@@ -70,7 +75,8 @@ def _gather(
 
 
 def _check_taken_back(tensor: BoundTensor, update: Update) -> None:
-    """A leaf that cannot hold fill takes nothing back: once an entry is closed, it stays."""
+    """Refuse an overwrite of a leaf that cannot hold the fill: an entry, once stored, cannot be
+    removed."""
     levels = tensor.format.levels()
     if levels[-1].holds_fill or update.op is not None or update.fresh:
         return
@@ -86,7 +92,8 @@ def _check_taken_back(tensor: BoundTensor, update: Update) -> None:
 
 
 def _sequential_depth(tensor: BoundTensor) -> int:
-    """How many leading indices a format wants in order: up to its last level of order *once*."""
+    """The number of leading indices that must come in order: up to the last level of order
+    *once*."""
     levels = [level for level in tensor.format.levels() if not level.is_leaf]
     return max((k + 1 for k, level in enumerate(levels) if level.order is Order.ONCE), default=0)
 
@@ -101,7 +108,7 @@ def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
 
 
 def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str, ...]:
-    """The names that the program has for indices; none where one of them is computed."""
+    """The program's names of the indices; empty if one of them is computed."""
     units = {loop.index: loop.extent for loop in loops if loop.extent is not None}
     units = {index: extent for index, extent in units.items() if is_unit(extent)}
     names = []
@@ -115,8 +122,10 @@ def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str
 
 
 def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None:
-    """One loop nest writes each fiber of a sequential level, or several do in order, where the
-    levels can resume: that is known here, or else checked while the program runs."""
+    """Check that one loop nest writes each fiber of a sequential level, or several in order.
+
+    The order is known here, or else checked at run time; the levels must be able to resume.
+    """
     depth = _sequential_depth(tensor)
     if depth == 0 or len(writes) < 2:
         return
@@ -136,7 +145,7 @@ def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None
 
 
 def _comes_before(late: _Write, before: _Write, depth: int) -> bool:
-    """Whether a write is known to begin before another has ended, which the program has first."""
+    """Whether the write ``late`` is known to begin before the earlier write has ended."""
     if not all(isinstance(write.update.target.tensor, Fiber) for write in (late, before)):
         return False  # a wrapper may shift it
     for one, other in zip(late.loops[:depth], before.loops[:depth], strict=True):
