@@ -11,7 +11,6 @@ import numpy as np
 from finch_core.ir.dtypes import Type, type_of
 from finch_core.ir.expressions import Expr, Var
 from finch_core.ir.operators import Operator
-from finch_core.ir.python_code import function_of
 
 
 def operator_from(name: str, definition: Callable[..., Expr], **algebra: Any) -> Operator:
@@ -25,6 +24,8 @@ def operator_from(name: str, definition: Callable[..., Expr], **algebra: Any) ->
 
     @cache
     def compiled(meaning: Callable[..., Expr], types: tuple[Type, ...]) -> Callable[..., Any]:
+        from finch_core.ir.python_code import function_of  # few processes evaluate one
+
         return function_of(meaning, types)
 
     def evaluate(*values: Any) -> Any:

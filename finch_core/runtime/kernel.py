@@ -18,7 +18,6 @@ from finch_core.runtime.arguments import TAKEN, are_small, as_argument
 from finch_core.runtime.pipeline import Lowered, Options
 from finch_core.runtime.specialization import Call, Specialization, drafts, written
 from finch_core.runtime.tensor import Tensor
-from finch_core.runtime.tracebacks import shortened
 
 if TYPE_CHECKING:
     from finch_core.frontend.seen import Seen
@@ -147,6 +146,8 @@ class Kernel:
                         return specialized.run(values, args, self._calls)
             return self._call(args, kwargs)
         except FinchError as error:
+            from finch_core.runtime.tracebacks import shortened
+
             raise shortened(error) from error.__cause__
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -222,6 +223,8 @@ class Kernel:
             _, values = self._bind(args, kwargs)
             return self._specialization(tuple(value.signature for value in values)).lowered
         except FinchError as error:
+            from finch_core.runtime.tracebacks import shortened
+
             raise shortened(error) from error.__cause__
 
     def reference(self, *args: Any, **kwargs: Any) -> Any:

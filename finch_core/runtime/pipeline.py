@@ -24,7 +24,6 @@ from finch_core.ir.expressions import Expr, Literal, Var
 from finch_core.ir.program import Declare, Local, Program, Stmt
 from finch_core.locks import importing
 from finch_core.records import define, frozen
-from finch_core.runtime.keys import kernel_key
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
     from finch_core.interface.context import Context
@@ -195,6 +194,8 @@ class Lowered:
         rules of its own, or with a part that cannot be identified across processes."""
         if self.options.rules:
             return ""
+        from finch_core.runtime.keys import kernel_key
+
         return kernel_key(self.program, self.signatures, self.options.key(), self.backend)
 
     def _timed(self, stage: str) -> _Timer:
