@@ -1,15 +1,8 @@
 """What authors of level formats import (public; see ``docs/public-modules.md``)."""
 
-from finch_core.interface.level import (
-    RANDOM_ACCESS,
-    Field,
-    Format,
-    Mode,
-    Order,
-    check_child,
-    integer_dtype,
-    leaf_dtype,
-)
+from finch_core.interface.abilities import RANDOM_ACCESS, Order
+from finch_core.interface.level import Format, Mode, check_child
+from finch_core.interface.storage import Field, integer_dtype, leaf_dtype
 
 __all__ = [
     "RANDOM_ACCESS",

@@ -8,7 +8,8 @@ from typing import Any
 
 from finch_core.errors import PluginError
 from finch_core.interface.abi import words
-from finch_core.interface.level import Field, Format
+from finch_core.interface.level import Format
+from finch_core.interface.storage import Field
 from finch_core.records import frozen
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import FinchError, quote
-from finch_core.interface.level import PROTOCOLS, Field, Format, Order
+from finch_core.interface.abilities import PROTOCOLS, Order
+from finch_core.interface.level import Format
+from finch_core.interface.storage import Field
 from finch_core.ir.dtypes import FLOAT64
 from finch_core.records import frozen
 

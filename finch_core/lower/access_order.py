@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from finch_core.errors import PerformanceWarning, Source, Span, explained, quote
-from finch_core.interface.level import Order
+from finch_core.interface.abilities import Order
 from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.records import frozen
 from finch_core.symbolic.affine import Scope

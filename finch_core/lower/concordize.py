@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import attrs
 
-from finch_core.interface.level import RANDOM_ACCESS
+from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP

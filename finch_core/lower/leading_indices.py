@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from finch_core.interface.level import RANDOM_ACCESS, Mode
+from finch_core.interface.abilities import RANDOM_ACCESS
+from finch_core.interface.level import Mode
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.dtypes import INTP, Type, is_weak
 from finch_core.ir.expressions import TRUE, Access, Expr, cast

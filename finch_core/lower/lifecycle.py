@@ -22,7 +22,8 @@ from collections.abc import Iterator
 import attrs
 
 from finch_core.errors import FormatError, LifecycleError, Span, quote
-from finch_core.interface.level import Mode, Order
+from finch_core.interface.abilities import Order
+from finch_core.interface.level import Mode
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import (

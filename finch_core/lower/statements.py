@@ -12,7 +12,8 @@ import attrs
 
 from finch_core.errors import IndexOverflow, Span, placed
 from finch_core.interface.abi import MOST_INDICES
-from finch_core.interface.level import RANDOM_ACCESS, Mode
+from finch_core.interface.abilities import RANDOM_ACCESS
+from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.dtypes import concrete

@@ -20,7 +20,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from finch_core.errors import FormatError, Span, quote
-from finch_core.interface.level import Order
+from finch_core.interface.abilities import Order
 from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.ir.expressions import Expr, Index, Literal
 from finch_core.ir.program import Declare, Loop, Sequential, Stmt, Thaw, Update

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.interface.abilities import Order
 from finch_core.interface.capacity import Limit, only_first, only_first_run, stored
-from finch_core.interface.level import Format, Order
+from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.testing.arrays import Array
 

@@ -10,7 +10,8 @@ import pytest
 
 from finch_core.errors import FormatError
 from finch_core.frontend.functions import _
-from finch_core.interface.level import PROTOCOLS, Format
+from finch_core.interface.abilities import PROTOCOLS
+from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.validation import validate

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.interface.level import Format, Order
+from finch_core.interface.abilities import Order
+from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.convert import convert_into
 from finch_core.runtime.tensor import Tensor
