@@ -1,4 +1,4 @@
-"""``python -m finch_core``: which plugins and backends are here, and do they work?"""
+"""``python -m finch_core``: report plugins, backends and the state of the cache."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from finch_core.errors import FinchError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status is 0 where all is well, else 1 (2 for a wrong command)."""
+    """Run a command; returns the exit status: 0, or 1 if it found a problem (argparse exits with 2
+    for a wrong command)."""
     chosen = _parser().parse_args(arguments)
     from finch_core import cli as commands
 
@@ -29,12 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m finch_core", description="The state of the house.")
+    parser = argparse.ArgumentParser(
+        "python -m finch_core", description="Report plugins, backends and the state of the cache."
+    )
     found = parser.add_subparsers(dest="command", required=True)
-    found.add_parser("plugins", help="every plugin: where it is from, what it registers or why not")
-    found.add_parser("doctor", help="backends, compiler, cache; compile and run a small kernel")
-    cache = found.add_parser("cache", help="the kernels that are kept on disk")
-    cache.add_argument("action", choices=["clear"], help="remove them all")
+    found.add_parser("plugins", help="list plugins: what each registers, or why it failed")
+    found.add_parser("doctor", help="check backends, compiler and cache; run a small kernel")
+    cache = found.add_parser("cache", help="manage the compiled kernels on disk")
+    cache.add_argument("action", choices=["clear"], help="remove all compiled kernels")
     return parser
 
 

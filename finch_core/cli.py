@@ -1,6 +1,6 @@
-"""The commands of ``python -m finch_core``: the state of the house, as plain lines of text.
+"""The commands of ``python -m finch_core``: plugins, backends and the state of the cache.
 
-Each command gives its lines and whether all is well; ``__main__`` prints them.
+Each command returns a ``Report`` of lines, which ``__main__`` prints.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from finch_core.runtime.backends import Backends, backends
 
 @frozen
 class Report:
-    """What a command has to say, and whether all is well."""
+    """The output of a command, and whether it found no problem."""
 
     lines: tuple[str, ...]
     well: bool = True
@@ -33,7 +33,7 @@ class Report:
 
 
 def plugins() -> Report:
-    """Every plugin: its distribution and version, what it registers or why it failed."""
+    """List every plugin: its distribution and version, and what it registers or why it failed."""
     entries = hub().report()
     failed = [entry for entry in entries if entry.failure]
     heads = [(e.name, f"{e.distribution} {e.version}", _told(e)) for e in entries]
@@ -48,7 +48,7 @@ def _told(entry: Entry) -> str:
 
 
 def _table(rows: list[tuple[str, str, str]]) -> Iterator[str]:
-    """Rows in columns; the last column is as wide as it is."""
+    """Rows with their first two columns aligned."""
     widths = [max((len(row[k]) for row in rows), default=0) for k in range(2)]
     for name, owner, told in rows:
         yield f"{name:<{widths[0]}}  {owner:<{widths[1]}}  {told}"
@@ -58,8 +58,8 @@ def _table(rows: list[tuple[str, str, str]]) -> Iterator[str]:
 
 
 def doctor(installed: Backends | None = None) -> Report:
-    """Versions, backends and which is chosen and why, plugins that failed, and a kernel that is
-    compiled, not taken from a cache, and run."""
+    """Report versions, backends, which one is chosen and why, and plugins that failed; compile a
+    small kernel, without the cache, and run it."""
     found = backends() if installed is None else installed
     chosen = _choice(found)
     parts = [_versions(), _backends(found), chosen, _plugins()]
@@ -83,7 +83,7 @@ def _backends(found: Backends) -> Report:
 
 
 def _backend(found: Backends, name: str) -> Iterator[str]:
-    """A backend: whether it works here, and what it says of itself."""
+    """A backend: whether it is available, and its description of itself."""
     try:
         backend = found.load(name)
     except BackendError as error:
@@ -120,7 +120,7 @@ def _sum(s: Any, x: Any) -> Any:
 
 
 def _trial(found: Backends) -> Report:
-    """The sum of four numbers, compiled afresh and run on the backend that is chosen."""
+    """Compile a sum of four numbers on the chosen backend, without the cache, and run it."""
     from finch_core.runtime.convert import asarray
     from finch_core.runtime.kernel import kernel
 
@@ -144,7 +144,7 @@ def _trial(found: Backends) -> Report:
 
 
 def clear_cache(installed: Backends | None = None) -> Report:
-    """Have every backend that keeps kernels on disk forget them."""
+    """Remove the compiled kernels that backends keep on disk."""
     found = backends() if installed is None else installed
     reports = [_clear(found, name) for name in found.installed]
     return Report(tuple(r.lines[0] for r in reports if r.lines), all(r.well for r in reports))

@@ -1,1 +1,1 @@
-"""Tensors in files."""
+"""Reading and writing tensors in files."""

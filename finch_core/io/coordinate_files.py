@@ -1,4 +1,4 @@
-"""FROSTT's files of coordinates, ``.tns``."""
+"""FROSTT's coordinate files, ``.tns``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ VALUE = Column("value", np.dtype(np.float64))
 
 
 def read_frostt(path: Path) -> Coordinates:
-    """FROSTT: lines of indices and a value.
+    """The entries of a FROSTT file: each line has one index for each dimension and a value.
 
-    Indices count from 1; those of a dimension where a 0 occurs count from 0. The shape is the
-    smallest that fits. Raises ``FormatError``.
+    Indices count from 1, or from 0 in a dimension where a 0 occurs. The shape is the smallest that
+    contains all entries; values are float64. Raises ``FormatError`` for a malformed file.
     """
     with TextFile(path, COMMENTS) as file:
         order = _words_of_an_entry(path) - 1
@@ -37,7 +37,7 @@ def read_frostt(path: Path) -> Coordinates:
 
 
 def _words_of_an_entry(path: Path) -> int:
-    """How many words there are in the first line that is not blank or a comment."""
+    """The number of words in the first line that is neither blank nor a comment."""
     with TextFile(path, COMMENTS) as file:
         words = len(file.next_words())
         if not words:

@@ -1,4 +1,4 @@
-"""What a file holds, before a tensor is made of it."""
+"""The content of a file, before it becomes a tensor: coordinates or an array."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ MOST_DIMENSIONS = 32
 
 @frozen(eq=False)
 class Coordinates:
-    """A tensor as a file lists it: ``coords[k]`` are 0-based indices of dimension ``k``.
-
-    Duplicates are summed when a tensor is made of it.
-    """
+    """The entries of a file: ``coords[k]`` is an array of 0-based indices of dimension ``k``,
+    ``values`` an array of the same length. Duplicates are added when it becomes a tensor."""
 
     shape: tuple[int, ...]
     coords: tuple[Array, ...]
@@ -30,11 +28,11 @@ class Coordinates:
 
 
 Content = Coordinates | Array
-"""What a file holds: coordinates with values, or an array."""
+"""The content of a file."""
 
 
 def check_dimensions(shape: Sequence[int]) -> None:
-    """Refuse, by ``FormatError``, dimensions that are too many, negative or too long."""
+    """Raise ``FormatError`` if there are too many dimensions, or one is negative or too long."""
     if len(shape) > MOST_DIMENSIONS:
         raise FormatError(f"{len(shape)} dimensions are more than {MOST_DIMENSIONS}")
     for n in shape:
@@ -45,7 +43,7 @@ def check_dimensions(shape: Sequence[int]) -> None:
 
 
 def numbers_text(columns: list[Array], values: Array) -> bytes:
-    """A line for each value: what the columns say of it, and the value."""
+    """A line for each value: its entries in the columns, and the value."""
     texts: list[Iterator[str]] = [map(str, column.tolist()) for column in columns]
     if values.dtype.kind == "c":
         texts += [map(repr, values.real.tolist()), map(repr, values.imag.tolist())]

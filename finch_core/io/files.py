@@ -1,9 +1,9 @@
-"""Tensors in files: ``read`` and ``write`` go by the ending of the path.
+"""``read`` and ``write``: tensors in files, in the format that the ending of the path names.
 
-Matrix Market (``.mtx``, ``.ttx``) and FROSTT's coordinates (``.tns``), gzipped too, are text;
-``.npy`` and ``.npz`` are NumPy's. Coordinate matrices come as rows of sparse lists (as nested
-sparse lists, where most rows are empty), coordinate tensors as nested sparse lists, arrays as
-dense. What a file stores is kept, zeros too.
+Text: Matrix Market (``.mtx``, ``.ttx``) and FROSTT's coordinates (``.tns``), optionally gzipped
+(``.mtx.gz``). Binary: NumPy's ``.npy`` and ``.npz``. A matrix of coordinates is read as
+``Dense(SparseList(Element))``, or with both levels sparse if most rows are empty; other coordinates
+with all levels sparse; an array with dense levels. Stored zeros are kept.
 """
 
 from __future__ import annotations
@@ -30,34 +30,43 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 FEW_ROWS = 1 << 20
-"""A matrix of so many rows has a pointer a row, whatever it holds."""
+"""A matrix with at most this many rows is read with a dense outer level."""
 
 ROWS_PER_VALUE = 16
-"""A matrix with more rows than that for each of its values has none but those that hold some."""
+"""A larger matrix is read with a sparse outer level if it has more rows per value than this."""
 
 
 def read(path: PathLike) -> Tensor:
-    """The tensor in a file.
+    """Read a tensor from a file; the ending of ``path`` names the file format: ``.mtx``, ``.ttx``,
+    ``.tns`` (also with ``.gz``), ``.npy`` or ``.npz``.
 
-    Raises ``FormatError``, with the line at fault, where the file is malformed or its ending is
-    not known, and ``OSError`` where it cannot be opened.
+    Shape and dtype are the file's; values of text files are float64, int64 or complex128, by the
+    header (``.tns``: float64). Indices are counted from 0.
+
+    Raises ``FormatError``, with the line at fault, for a malformed file or an unknown ending, and
+    ``OSError`` if the file cannot be opened.
     """
     return tensor_of(parse(path))
 
 
 def parse(path: PathLike) -> Content:
-    """What the file holds, before any tensor is made of it. Raises as ``read`` does."""
+    """The content of a file as coordinates or as an array; raises as ``read`` does."""
     path = Path(path)
     content: Content = _by_ending(READERS, path)(path)
     return content
 
 
 def write(path: PathLike, tensor: Any) -> None:
-    """Write ``tensor`` (or what ``asarray`` takes) to a file, by its ending.
+    """Write ``tensor``, or anything that ``asarray`` takes, to a file; the ending of ``path`` names
+    the file format.
 
-    ``.mtx`` takes matrices, ``.tns`` and ``.ttx`` tensors with fill 0, ``.npy`` any array and
-    ``.npz`` coordinates, or the array where everything is stored. The file is replaced only once
-    it is complete. Raises ``FormatError`` where the ending or the tensor does not fit.
+    ``.mtx`` takes matrices, ``.ttx`` and ``.tns`` tensors with at least one dimension (these three
+    with the fill value 0, optionally with ``.gz``), ``.npy`` a dense array of the values, and
+    ``.npz`` the coordinates and the fill value, or the array if all elements are stored. A file of
+    that name is replaced when the new one is complete.
+
+    Raises ``FormatError`` for an unknown ending or a tensor that the file format cannot hold, and
+    ``OSError`` if the file cannot be written.
     """
     from finch_core.runtime.convert import asarray
 
@@ -69,10 +78,10 @@ def write(path: PathLike, tensor: Any) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Put ``data`` into a file, at once: those who read it see the old or the new.
+    """Replace the content of a file atomically: readers see the old content or the new.
 
-    A link is followed, and the file that it leads to keeps its mode. What is no regular file, as
-    a pipe, is written as it is.
+    Symbolic links are followed, and the mode of an existing file is kept. What is not a regular
+    file, such as a pipe, is written directly.
     """
     path = Path(os.path.realpath(path))
     try:
@@ -83,7 +92,7 @@ def _replace(path: Path, data: bytes) -> None:
         path.write_bytes(data)
         return
     aside = path.with_name(f".{secrets.token_hex(16)}.part")
-    # created here or not at all: what was put there by others is never written to
+    # O_EXCL: never write to a file that another process has put there
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     flags |= getattr(os, "O_BINARY", 0)
     descriptor = os.open(aside, flags, 0o666 if mode is None else 0o600)
@@ -100,7 +109,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def tensor_of(content: Content) -> Tensor:
-    """A tensor in the format that suits what a file holds."""
+    """A tensor of the content of a file, in the format that the module's docstring describes."""
     from finch_core.interface.plugins import hub
     from finch_core.runtime.arrays import dense_format
     from finch_core.runtime.convert import coordinate_format, from_coordinates
@@ -123,7 +132,7 @@ def _by_ending(table: Mapping[str, Callable[..., Any]], path: Path) -> Callable[
         if path.name.endswith(ending):
             return function
     raise FormatError(
-        f"the ending of {path.name!r} says no known file format",
+        f"the ending of {path.name!r} is not that of a known file format",
         hint=f"endings are {quote(table)}",
     )
 
@@ -174,7 +183,7 @@ READERS: Mapping[str, Callable[[Path], Content]] = MappingProxyType(
 
 
 def content_of(tensor: Any) -> Content:
-    """The array where every value is stored, else the coordinates of the stored values."""
+    """The array if the format stores every element, else the coordinates of the stored values."""
     from finch_core.runtime.convert import stored_coordinates, to_coordinates
     from finch_core.runtime.tensor import Tensor
 

@@ -31,7 +31,7 @@ FIELDS = {
     b"complex": np.dtype(np.complex128),
     b"pattern": REAL,
 }
-"""dtypes of the fields; a pattern is read as ones."""
+"""The dtype of each field; a pattern is read as ones."""
 
 OBJECTS = (b"matrix", b"tensor", b"vector")
 LAYOUTS = (b"coordinate", b"array")
@@ -41,7 +41,7 @@ BANNERS = (b"%%matrixmarket", b"%matrixmarket")
 
 @frozen
 class Header:
-    """The first line: what the file holds and how."""
+    """The first line of the file: object, layout, field and symmetry."""
 
     kind: bytes
     layout: bytes
@@ -54,7 +54,7 @@ class Header:
 
     @property
     def values(self) -> tuple[Column, ...]:
-        """The columns of a value: none of a pattern, two of a complex number."""
+        """The columns of a value: none for a pattern, two for a complex number."""
         if self.field == b"pattern":
             return ()
         if self.field == b"complex":
@@ -63,7 +63,7 @@ class Header:
 
 
 def read_market(path: Path) -> Content:
-    """What a Matrix Market file holds. Raises ``FormatError``."""
+    """The content of a Matrix Market file. Raises ``FormatError`` for a malformed file."""
     with TextFile(path, b"%") as file:
         header = _header(file)
         sizes = _sizes(file)
@@ -143,7 +143,7 @@ def _coordinates(file: TextFile, header: Header, sizes: tuple[int, ...]) -> Coor
 
 
 def _array(file: TextFile, header: Header, sizes: tuple[int, ...]) -> Array:
-    """The values, the first index changing fastest."""
+    """The array of a file that lists all values, the first index changing fastest."""
     shape = _shape(file, header, sizes)
     if header.symmetry == b"general":
         parts = read_table(file, header.values, math.prod(shape), "values")
@@ -151,7 +151,7 @@ def _array(file: TextFile, header: Header, sizes: tuple[int, ...]) -> Array:
     n, strict = shape[0], header.symmetry == b"skew-symmetric"
     parts = read_table(file, header.values, n * (n - 1 if strict else n + 1) // 2, "values")
     values = _values(header, parts)
-    # columns of the part below the diagonal are the rows of the one above
+    # columns of the lower triangle are rows of the upper one
     rows, columns = np.triu_indices(n, 1 if strict else 0)
     array = np.zeros(shape, header.dtype)
     array[rows, columns] = _mirrored(file, header, values)
@@ -168,7 +168,7 @@ def _values(header: Header, parts: list[Array]) -> Array:
 
 
 def _mirrored(file: TextFile, header: Header, values: Array) -> Array:
-    """What values below the diagonal are above it."""
+    """The values above the diagonal that mirror those below it."""
     if header.symmetry == b"hermitian":
         return values.conj()
     if header.symmetry == b"symmetric":
@@ -185,7 +185,7 @@ def _mirrored(file: TextFile, header: Header, values: Array) -> Array:
 
 
 def market_text(content: Content, kind: str) -> bytes:
-    """A Matrix Market file with an object of this ``kind``, a matrix or a tensor."""
+    """The text of a Matrix Market file; ``kind`` is ``"matrix"`` or ``"tensor"``."""
     if isinstance(content, Coordinates):
         sizes = " ".join(map(str, (*content.shape, len(content.values))))
         body = numbers_text([index + 1 for index in content.coords], content.values)

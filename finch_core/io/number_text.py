@@ -1,9 +1,9 @@
-"""Words of a text read as numbers, many at a time.
+"""Conversion of the words of a text to numbers, vectorised over the words.
 
-The digits of a word are in the eight bytes that end where they end, and in the eight before, so
-that words of all lengths are read by the same few operations on arrays. What these do not cover
-(long mantissas, large exponents, infinities, what is no number) is read word by word. The result
-is the float nearest to the decimal number, as Python's ``float`` gives it.
+The digits of a word are read eight bytes at a time, from its end, so that words of all lengths take
+the same few operations on arrays. Words that these do not cover (long mantissas, large exponents,
+infinities, invalid numbers) are converted one by one. The result is the float nearest to the
+decimal number, as Python's ``float`` gives it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from finch_core.records import frozen
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MARGIN = 32
-"""Blanks before and after the bytes of a block, so that 24 bytes before each word are there."""
+"""Blanks before and after the bytes of a block: there are always 24 bytes before a word."""
 
 LONGEST = 24
-"""Digits that are read at once; longer words are read one by one."""
+"""The most digits that are read by vectorised code; longer words are converted one by one."""
 
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _FLOAT = re.compile(
@@ -30,10 +30,10 @@ _FLOAT = re.compile(
 )
 _TENS = 10 ** np.arange(20, dtype=np.uint64)
 _MOST_DIGITS = 19
-"""Mantissas of so many digits fit 64 bits."""
+"""Mantissas of up to this many digits fit in 64 bits."""
 
 _EXACT_TENS = 27
-"""Powers of ten up to this one are exact with a mantissa of 64 bits; up to 22 with one of 53."""
+"""Powers of ten up to this exponent are exact with a 64-bit mantissa (up to 22 with 53 bits)."""
 
 _EXTENDED = np.finfo(np.longdouble).nmant == 63
 _LONG_TENS = np.array([10**k for k in range(_EXACT_TENS + 1)], dtype=object).astype(np.longdouble)
@@ -42,7 +42,7 @@ _FLOAT_TENS = 10.0 ** np.arange(_EXACT + 1)
 
 
 class NotANumber(Exception):
-    """A word, by its position among those that were given, is no number of the dtype."""
+    """A word is not a number of the dtype; ``position`` counts the given words."""
 
     def __init__(self, position: int, word: bytes) -> None:
         super().__init__(position, word)
@@ -51,8 +51,8 @@ class NotANumber(Exception):
 
 @frozen(eq=False)
 class Words:
-    """A block of text, where its words start and end, and where there are points, letters that
-    begin exponents, and ends of lines."""
+    """A block of text with the positions where words start and end, and those of decimal points,
+    exponent letters and line ends."""
 
     data: Array
     starts: Array
@@ -65,10 +65,10 @@ class Words:
     def of(cls, block: bytes) -> Words:
         margin = b" " * MARGIN
         data = np.frombuffer(b"".join((margin, block, margin)), np.uint8)
-        # one pass over all bytes, for those that are no digits; they are a fifth of most files
+        # one pass over all bytes finds those that are not digits, a fifth of most files
         places = ((data - np.uint8(48)) > 9).nonzero()[0]
         codes = data.take(places)
-        # a tab, the ends of lines and pages, and a space; other control characters are no blanks
+        # blanks: tab, line ends, form feed and space, but no other control character
         blanks = places.compress(((codes - np.uint8(9)) <= 4) | (codes == 32))
         apart = blanks[1:] - blanks[:-1] > 1
         return cls(
@@ -116,7 +116,7 @@ def number(position: int, word: bytes, dtype: np.dtype[Any]) -> Any:
 
 
 def _signs(words: Words) -> tuple[Array, Array]:
-    """Which words begin with a minus sign, and where their digits start."""
+    """A mask of the words that begin with a minus sign, and where the digits of each start."""
     first = words.data[words.starts]
     negative = first == 45
     return negative, words.starts + (negative | (first == 43))
@@ -167,7 +167,8 @@ def _floats(words: Words) -> tuple[Array, Array]:
 
 
 def _places(words: Words, places: Array, otherwise: Array) -> tuple[Array, Array]:
-    """Which of ``places`` is in each word, or ``otherwise``; and which words have at most one."""
+    """For each word the position in ``places`` that lies in it, or ``otherwise``; and a mask of the
+    words with at most one."""
     once = np.ones(len(words.starts), bool)
     if len(places) == len(once) and ((places >= words.starts) & (places < words.ends)).all():
         return places, once
@@ -175,7 +176,7 @@ def _places(words: Words, places: Array, otherwise: Array) -> tuple[Array, Array
     if not len(places) or not len(once):
         return found, once
     word = np.searchsorted(words.ends, places, "right")
-    # marks in the words of other columns are none of ours
+    # ignore marks in words of other columns
     ours = word < len(once)
     word, places = word[ours], places[ours]
     ours = places >= words.starts[word]
@@ -200,7 +201,7 @@ def _exponents(data: Array, marks: Array, ends: Array) -> tuple[Array, Array]:
 
 
 def _scaled(mantissa: Array, power: Array, sure: Array) -> Array:
-    """``mantissa * 10 ** power``, rounded once; takes from ``sure`` where that is not certain."""
+    """``mantissa * 10 ** power``, rounded once; clears ``sure`` where that is not certain."""
     size = np.abs(power)
     small = (mantissa < (1 << 53)) & (size <= _EXACT)
     if not _EXTENDED or small.all():
@@ -209,7 +210,7 @@ def _scaled(mantissa: Array, power: Array, sure: Array) -> Array:
     sure &= size <= _EXACT_TENS
     exact = _times_tens(mantissa.astype(np.longdouble), power, _LONG_TENS)
     bits = exact.view(np.uint64)[::2]
-    # rounded to 64 bits and then to 53: the second is certain but where it is a tie
+    # rounded to 64 bits, then to 53: correct unless the second rounding is a tie
     tie = (bits & np.uint64(0x7FF)) == 0x400
     values = exact.astype(np.float64)
     if tie.any():
@@ -229,8 +230,8 @@ def _times_tens(values: Array, power: Array, tens: Array) -> Array:
 
 
 def _digits(data: Array, starts: Array, ends: Array) -> tuple[Array, Array]:
-    """The numbers of 64 bits that digits spell (0 where there are none), and which of the words
-    have nothing but digits, and no more than fit."""
+    """The 64-bit numbers that the digits of words spell (0 for no digits), and a mask of the words
+    that consist of digits only and do not overflow."""
     lengths = ends - starts
     longest = int(lengths.max(initial=0))
     values, amiss = _eight(data, ends, lengths)
@@ -247,12 +248,12 @@ def _digits(data: Array, starts: Array, ends: Array) -> tuple[Array, Array]:
 
 
 def _eight(data: Array, ends: Array, lengths: Array) -> tuple[Array, Array]:
-    """The number that the last ``lengths`` (at most eight) digits before ``ends`` spell; and what
-    is not 0 where there is something else among them."""
+    """The numbers that the ``lengths`` (at most eight) digits before ``ends`` spell; and an array
+    that is not 0 where one of these bytes is no digit."""
     eights = np.ndarray((len(data) - 7,), "V8", data, strides=(1,))
     found = eights[ends - 8].view("<u8").astype(np.uint64, copy=False)
     found ^= np.uint64(0x3030303030303030)
-    # bytes before the digits count as zeros (NumPy's shifts by 64 and more give 0)
+    # bytes before the digits become zeros (NumPy's shifts by 64 or more give 0)
     unused = 64 - 8 * lengths
     np.maximum(unused, 0, out=unused)
     unused = unused.view(np.uint64)

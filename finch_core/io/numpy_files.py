@@ -1,6 +1,6 @@
-"""NumPy's files: arrays in ``.npy``; in ``.npz`` an array, coordinates, or SciPy's sparse matrices.
+"""NumPy's files: an array in ``.npy``; an array, coordinates or a SciPy sparse matrix in ``.npz``.
 
-Nothing is unpickled, and no more memory is taken than the file's length allows.
+Nothing is unpickled, and no more memory is allocated than the length of the file warrants.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from finch_core.ir.dtypes import SUPPORTED, is_tuple, tuple_dtype, tuple_fields
 
 MAGIC = b"\x93NUMPY"
 LENGTHS = MappingProxyType({1: "<H", 2: "<I", 3: "<I"})
-"""How the length of the header is stored, by the version of the format."""
+"""The ``struct`` code of the header's length, by version of the format."""
 
 LONGEST_HEADER = 10_000
 DEFLATION = 1100
-"""More than the bytes that one deflated byte can stand for, 1032."""
+"""An upper bound on the bytes that one deflated byte expands to (1032)."""
 
 
 def read_npy(path: Path) -> Array:
-    """The array in a ``.npy`` file. Raises ``FormatError``."""
+    """The array in a ``.npy`` file. Raises ``FormatError`` for a malformed file."""
     with path.open("rb") as file:
         return _read_array(path.name, file, path.stat().st_size)
 
 
 def read_npz(path: Path) -> Content:
-    """One array; or SciPy's ``save_npz``; or the coordinates that ``write`` puts there. Raises
-    ``FormatError``."""
+    """The content of a ``.npz`` file: a single array, a matrix by SciPy's ``save_npz``, or
+    coordinates by ``write``. Raises ``FormatError`` for anything else."""
     name = path.name
     with path.open("rb") as file:
         if file.read(len(MAGIC)) == MAGIC:
@@ -60,7 +60,7 @@ def read_npz(path: Path) -> Content:
 
 @contextmanager
 def _translated(name: str) -> Iterator[None]:
-    """What the library for archives raises of malformed ones, as ``FormatError``."""
+    """Raise errors of ``zipfile`` and ``zlib`` about malformed archives as ``FormatError``."""
     try:
         yield
     except FormatError:
@@ -81,7 +81,7 @@ def _translated(name: str) -> Iterator[None]:
 
 
 class Members:
-    """The arrays in an archive by name, each read when it is asked for."""
+    """The arrays in an archive by name, read lazily."""
 
     def __init__(self, name: str, archive: zipfile.ZipFile, size: int) -> None:
         self.name = name
@@ -90,8 +90,8 @@ class Members:
         self._size = size
 
     def array(self, member: str, kinds: str = "", ndim: int | None = None) -> Array:
-        """An array, whose dtype must be of these ``kinds`` (NumPy's) and that must have ``ndim``
-        dimensions where these are given."""
+        """The array called ``member``. If given, ``kinds`` are NumPy's letters of the dtype kinds
+        allowed, and ``ndim`` is the number of dimensions. Raises ``FormatError``."""
         info = self.infos.get(member)
         name = f"{self.name}, array {member!r}"
         if info is None:
@@ -107,14 +107,14 @@ class Members:
         return array
 
     def integers(self, member: str, ndim: int = 1) -> Array:
-        """An array of integers that fit ``intp``."""
+        """An array of integers that fit in ``intp``. Raises ``FormatError``."""
         array = self.array(member, "iu", ndim)
         if array.dtype == np.uint64 and array.size and int(array.max()) > np.iinfo(np.intp).max:
             raise FormatError(f"{self.name}, array {member!r}: {array.max()} is out of range")
         return array.astype(np.intp, copy=False)
 
     def shape(self) -> tuple[int, ...]:
-        """The array ``shape``, as lengths of dimensions."""
+        """The array ``shape`` as a tuple of dimensions. Raises ``FormatError``."""
         shape = tuple(self.integers("shape").tolist())
         _check_shape(self.name, shape)
         return shape
@@ -127,8 +127,8 @@ class Members:
 
 
 def _read_array(name: str, file: IO[bytes], size: int, kinds: str = "") -> Array:
-    """The array at the start of a file of ``size`` bytes. Where ``kinds`` are given, strings are
-    taken too if these are among them."""
+    """The array at the start of a file of ``size`` bytes. ``kinds``, if given, are the letters of
+    the dtype kinds allowed; strings need it."""
     dtype, shape, fortran = _header(name, file)
     _check_dtype(name, dtype, kinds)
     _check_shape(name, shape)
@@ -147,7 +147,7 @@ def _read_array(name: str, file: IO[bytes], size: int, kinds: str = "") -> Array
 
 
 def _header(name: str, file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
-    """The dtype and shape of an array, and whether its first index changes fastest."""
+    """The dtype and shape of an array, and whether it is in Fortran order."""
     start = file.read(len(MAGIC) + 2)
     if len(start) < len(MAGIC) + 2 or not start.startswith(MAGIC) or start[-2] not in LENGTHS:
         raise FormatError(f"{name} is not a NumPy file: it does not begin as one")
@@ -163,8 +163,7 @@ def _header(name: str, file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...],
         dtype = np.lib.format.descr_to_dtype(descr)
         if type(shape) is tuple and all(type(n) is int for n in shape) and type(fortran) is bool:
             return dtype, shape, fortran
-    # a literal that is too deep for the parser ends in a MemoryError, and a dtype that is none in
-    # whatever NumPy comes upon
+    # the parser raises MemoryError for deep literals, NumPy various errors for invalid dtypes
     except Exception as error:
         raise FormatError(f"{name} is not a NumPy file: its header is malformed") from error
     raise FormatError(f"{name} is not a NumPy file: the shape {str(shape)[:60]} is malformed")
@@ -191,7 +190,7 @@ def _check_shape(name: str, shape: tuple[int, ...]) -> None:
 
 
 def _fill(name: str, file: IO[bytes], array: Array) -> None:
-    """Read as many bytes as ``array`` has."""
+    """Fill ``array`` with bytes of a file."""
     if not array.nbytes:
         return
     view, done = array.view(np.uint8).data, 0
@@ -233,7 +232,7 @@ def _fill_value(members: Members, dtype: np.dtype[Any]) -> Any:
 
 
 def _holds(dtype: np.dtype[Any], value: Any) -> bool:
-    """Whether a number, rounded where need be, is a value of a dtype."""
+    """Whether a number, rounded if necessary, is a value of a dtype."""
     if dtype.kind == "c":
         part = np.dtype(dtype.type().real.dtype)
         return _holds(part, value.real) and _holds(part, value.imag)
@@ -276,7 +275,7 @@ def _sparse_matrix(members: Members) -> Coordinates:
 
 
 Found = tuple[list[Array], Array]
-"""An array of indices a dimension, and values."""
+"""An array of indices for each dimension, and the values."""
 
 
 def _of_rows(members: Members, shape: tuple[int, ...]) -> Found:
@@ -312,7 +311,7 @@ def _of_blocks(members: Members, shape: tuple[int, ...]) -> Found:
 
 
 def _rows(members: Members, most: int, count: int) -> tuple[Array, int]:
-    """The row of each stored entry, and how many there are."""
+    """The row of each stored entry, and the number of entries."""
     pointers = members.integers("indptr")
     if len(pointers) != count + 1:
         raise members.error(f"indptr has {len(pointers)} elements, and needs {count + 1}")
@@ -322,7 +321,7 @@ def _rows(members: Members, most: int, count: int) -> tuple[Array, int]:
 
 
 def _of_diagonals(members: Members, shape: tuple[int, ...]) -> Found:
-    """What differs from 0: a diagonal is stored with all its values."""
+    """The entries of stored diagonals that differ from 0."""
     values, offsets = members.array("data", "biufc", 2), members.integers("offsets")
     if len(shape) != 2 or len(values) != len(offsets):
         raise members.error(f"{len(values)} diagonals, {len(offsets)} offsets, shape {shape}")

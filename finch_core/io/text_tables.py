@@ -1,7 +1,7 @@
-"""Text files of numbers, a block at a time: a row a line, blank lines and comments between.
+"""Reader of text files of numbers, one row in each line, with blank lines and comments.
 
-A file is never held as a whole, and room is made for what was read, not for what a header
-promises, so that a file costs what it holds. Every error names the line.
+Files are read in blocks. Memory grows with what has been read, not with what a header announces.
+Every error names the line.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from finch_core.io.number_text import MARGIN, Array, NotANumber, Words
 from finch_core.records import frozen
 
 BLOCK = 1 << 18
-"""Bytes that are parsed at once: what is made of them fits a cache."""
+"""Bytes that are parsed at once: the temporary arrays fit in a cache."""
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line; a file without ends of lines is not read to its end."""
+"""The most bytes of a line; a file without line ends is refused before it is all in memory."""
 
 THREADS = 2
-"""Blocks that are parsed at the same time."""
+"""Blocks that are parsed in parallel."""
 
 
 class TextFile:
-    """A text file, gzipped where its name says so, that knows the numbers of its lines."""
+    """A text file, gzipped if its name ends in ``.gz``, that counts its lines for errors."""
 
     def __init__(self, path: Path, comments: bytes) -> None:
         self.name = path.name
@@ -53,7 +53,7 @@ class TextFile:
         self._file.close()
 
     def error(self, message: str, line: int | None = None, hint: str = "") -> FormatError:
-        """An error in a line (if none is given, the last one that was read)."""
+        """A ``FormatError`` about a line; default: the last one that was read."""
         number = self.line if line is None else line
         return FormatError(f"{self.name}, line {number}: {message}", hint=hint)
 
@@ -66,7 +66,7 @@ class TextFile:
         return line
 
     def next_words(self) -> list[bytes]:
-        """The words of the next line that is no comment and not blank; none at the end."""
+        """The words of the next line that is neither blank nor a comment; empty at the end."""
         while line := self.next_line():
             words = line.split()
             if words and words[0][:1] not in _each(self.comments):
@@ -74,8 +74,8 @@ class TextFile:
         return []
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """What is left, in blocks of whole lines with comments blanked out, each with the number of
-        its first line."""
+        """The rest of the file in blocks of whole lines, with comments replaced by blanks, each
+        with the number of its first line."""
         while block := self._take(self._file.read, BLOCK):
             first = self.line + 1
             if not block.endswith(b"\n"):
@@ -104,8 +104,8 @@ def _each(marks: bytes) -> list[bytes]:
 
 @frozen(eq=False)
 class Column:
-    """What the words of a column are: numbers of ``dtype``, called ``what`` in errors; from
-    ``least`` to ``most`` where these are given."""
+    """A column of numbers of ``dtype``, called ``what`` in errors; from ``least`` to ``most`` if
+    these are given."""
 
     what: str
     dtype: np.dtype[Any]
@@ -119,10 +119,10 @@ Columns = tuple[Column, ...]
 def read_table(
     file: TextFile, columns: Columns, count: int | None = None, what: str = "entries"
 ) -> list[Array]:
-    """The columns of the lines that are left.
+    """The columns of the remaining lines, one array for each column.
 
-    Raises ``FormatError`` for a line that does not fit ``columns``, and where there are not
-    ``count`` lines, if that is given.
+    Raises ``FormatError`` for a line that does not fit ``columns``, and if there are more or fewer
+    than ``count`` lines, where that is given.
     """
     parts = [Growing(column.dtype, count) for column in columns]
     for first, block, found in _parsed(file, columns):
@@ -138,9 +138,9 @@ def read_table(
 
 
 def _parsed(file: TextFile, columns: Columns) -> Iterator[tuple[int, bytes, list[Array]]]:
-    """The blocks of a file and their columns, in order; a few are parsed ahead."""
+    """The blocks of a file and their columns, in order; later blocks are parsed in parallel."""
     blocks = file.blocks()
-    for first, block in itertools.islice(blocks, 1):  # many files are no longer
+    for first, block in itertools.islice(blocks, 1):  # many files have one block only
         yield first, block, _parse(file, columns, first, block)
     ahead: deque[tuple[int, bytes, Future[list[Array]]]] = deque()
     with ThreadPoolExecutor(THREADS) as pool:
@@ -175,8 +175,7 @@ def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[A
 
 
 def shown(word: bytes) -> str:
-    """A word for a message: in quotes, with escapes for what is not ASCII, and not all of it where
-    it is long."""
+    """A word for a message: quoted, with non-ASCII bytes escaped, and shortened."""
     return repr(word if len(word) < 40 else word[:36] + b"...")[1:]
 
 
@@ -195,12 +194,12 @@ def _check_range(
 
 
 def _lines_before(block: bytes, words: Words, word: int) -> int:
-    """How many lines end before a word of a block."""
+    """The number of lines that end before a word of a block."""
     return block.count(b"\n", 0, int(words.starts[word]) - MARGIN)
 
 
 def _check_lines(file: TextFile, first: int, words: Words, step: int) -> None:
-    """Refuse a line that is not blank and does not have ``step`` words."""
+    """Raise ``FormatError`` for a line that is not blank and does not have ``step`` words."""
     ends = words.lines
     rows, odd = divmod(len(words.starts), step)
     last = words.ends[step - 1 :: step]
@@ -208,7 +207,7 @@ def _check_lines(file: TextFile, first: int, words: Words, step: int) -> None:
         after = words.starts[step::step]
         if (ends >= last).all() and (ends[:-1] < after).all():
             return
-    # lines as bounds of the words in them: the last line may have no end
+    # the words of each line; the last line may lack a line end
     bounds = np.searchsorted(words.starts, np.append(ends, len(words.data)))
     counts = np.diff(bounds, prepend=0)
     wrong = np.flatnonzero((counts != 0) & (counts != step))
@@ -218,8 +217,7 @@ def _check_lines(file: TextFile, first: int, words: Words, step: int) -> None:
 
 
 class Growing:
-    """An array that takes what comes: at most a quarter more room than it needs, and at the end
-    none more."""
+    """An array that grows as it is appended to, by a quarter; trimmed at the end."""
 
     def __init__(self, dtype: np.dtype[Any], most: int | None) -> None:
         self.length = 0

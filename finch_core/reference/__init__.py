@@ -1,1 +1,1 @@
-"""What programs mean over NumPy arrays, and what assembly means: the two oracles."""
+"""Reference implementations: programs over dense NumPy arrays, and the interpreter of assembly."""

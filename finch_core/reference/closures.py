@@ -1,9 +1,10 @@
-"""Assembly as Python closures: what the reference interpreter runs.
+"""Assembly as Python closures, which the reference interpreter calls.
 
-Each node becomes a closure over a frame once; running is calling. A frame is a list: what belongs
-to the whole call, then variables and buffers (NumPy arrays as long as the buffer has room) in the
-places that ``Scope`` gives them. Values are NumPy scalars of the exact dtype, but for int64 and
-bool, which are Python's (sums of int64 wrap by hand): loops over positions are most of the work.
+Each node is translated once into a closure that takes a frame. A frame is a list: the memory of the
+call, the result of a function, then the values of variables and buffers at the positions that
+``FrameLayout`` assigns. A buffer is a NumPy array of its whole capacity. Values are NumPy scalars
+of the exact dtype, except that int64 and bool are Python's, which is faster in the loops over
+positions that dominate; int64 arithmetic wraps explicitly.
 """
 
 from __future__ import annotations
@@ -56,23 +57,23 @@ from finch_core.records import define, frozen
 
 INT64 = np.dtype(np.int64)
 POISON = 0xA5
-"""Fills new room, so that a read of what nobody wrote shows as a wrong answer."""
+"""The byte that fills new memory, so that reading uninitialised elements gives wrong results."""
 
 Frame = list[Any]
 Code = Callable[[Frame], Any]
 
 CALL, RESULT, FIRST = 0, 1, 2
-"""Places of a frame: what belongs to the whole call, a function's result, the first free one."""
+"""Positions in a frame: the call's memory, a function's result, the first of the variables."""
 
 BREAKING, RETURNING = "break", "return"
 
 
 class AssemblyFault(AssertionError):
-    """Assembly that does what no correct compiler emits, such as a load out of bounds."""
+    """A fault in assembly, such as a load out of bounds: an error of the compiler or a plugin."""
 
 
 class Failure(Exception):
-    """A kernel that leaves through ``Fail`` or runs out of memory."""
+    """Raised when a kernel executes ``Fail`` or runs out of memory."""
 
     def __init__(self, site: int, values: tuple[int, ...] = ()) -> None:
         self.site, self.values = site, values
@@ -80,13 +81,14 @@ class Failure(Exception):
 
 @define
 class Memory:
-    """Where a call's ``Grow`` gets memory; allocation number ``fail_alloc`` (from 0) fails."""
+    """The allocator of a call; allocation number ``fail_alloc`` (from 0) fails, for tests."""
 
     fail_alloc: int | None = None
     count: int = 0
 
     def allocate(self, size: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Poisoned room for ``size`` elements; raises ``Failure`` if there is none."""
+        """A new array of ``size`` elements, filled with ``POISON``. Raises ``Failure`` if memory
+        runs out."""
         self.count += 1
         if self.count - 1 == self.fail_alloc:
             raise Failure(OUT_OF_MEMORY)
@@ -98,8 +100,9 @@ class Memory:
         return room.view(dtype)
 
 
-class Scope:
-    """The places of the names of one kernel or function, and the code of its expressions."""
+class FrameLayout:
+    """The positions in a frame of the names of one kernel or function, and the closures of its
+    expressions."""
 
     def __init__(self, functions: dict[str, Routine]) -> None:
         self.functions = functions
@@ -107,11 +110,11 @@ class Scope:
         self._codes: dict[Expr, Code] = {}
 
     def place(self, target: Var | Buffer) -> int:
-        """Where the variable or buffer of this name is in a frame."""
+        """The position of a variable or buffer in a frame."""
         return self._places.setdefault(target.name, FIRST + len(self._places))
 
     def frame(self, memory: Memory) -> Frame:
-        """An empty frame."""
+        """A new frame without values."""
         return [memory, None, *[None] * len(self._places)]
 
     def code(self, expr: Expr) -> Code:
@@ -124,14 +127,14 @@ class Scope:
 
 @frozen
 class Routine:
-    """The code of a ``Function``."""
+    """A ``Function`` of assembly that can be called."""
 
-    scope: Scope
+    frames: FrameLayout
     params: tuple[int, ...]
     body: Code
 
     def __call__(self, memory: Memory, args: Sequence[Any]) -> Any:
-        frame = self.scope.frame(memory)
+        frame = self.frames.frame(memory)
         for place, arg in zip(self.params, args, strict=True):
             frame[place] = arg
         self.body(frame)
@@ -139,27 +142,27 @@ class Routine:
 
 
 def routine(function: Function, functions: dict[str, Routine]) -> Routine:
-    """The code of ``function``, which calls only ``functions``."""
-    scope = Scope(functions)
-    params = tuple(map(scope.place, function.params))
-    return Routine(scope, params, block_code(function.body, scope))
+    """Translate ``function``, which may call those in ``functions``."""
+    frames = FrameLayout(functions)
+    params = tuple(map(frames.place, function.params))
+    return Routine(frames, params, block_code(function.body, frames))
 
 
 # -- values ---------------------------------------------------------------------------------
 
 
 def wrap(value: int) -> int:
-    """An integer modulo 2**64, as int64 has it."""
+    """An integer wrapped to the range of int64."""
     return (value + 2**63) % 2**64 - 2**63
 
 
 def plain(value: Any, dtype: Type) -> Any:
-    """A NumPy scalar as frames hold it."""
+    """A NumPy scalar as stored in a frame: int64 and bool become Python's."""
     return value.item() if dtype in (INT64, BOOL) else value
 
 
 def scalar(value: Any, dtype: Type) -> Any:
-    """A value of a frame as a NumPy scalar."""
+    """A value from a frame as a NumPy scalar of ``dtype``."""
     if dtype == INT64:
         return np.int64(value)
     return np.bool_(value) if dtype == BOOL else value
@@ -169,7 +172,7 @@ def _wrapping(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
     return lambda a, b: wrap(function(a, b))
 
 
-# The same meaning as ``Operator.evaluate``, quicker; tests compare the two.
+# Faster equivalents of ``Operator.evaluate``; tests compare the two.
 _INT64: dict[Operator, Callable[..., Any]] = {
     prim.add: _wrapping(py.add),
     prim.sub: _wrapping(py.sub),
@@ -198,7 +201,7 @@ _FLOAT: dict[Operator, Callable[..., Any]] = {
 
 
 def operator_code(op: Operator, dtypes: tuple[Type, ...]) -> Callable[..., Any]:
-    """``op`` on values of frames."""
+    """A function that applies ``op`` to values of frames of these dtypes."""
     if all(dtype == INT64 for dtype in dtypes) and op in _INT64:
         return _INT64[op]
     if all(concrete(dtype).kind == "f" for dtype in dtypes) and op in _FLOAT:
@@ -215,24 +218,24 @@ def operator_code(op: Operator, dtypes: tuple[Type, ...]) -> Callable[..., Any]:
 
 
 @singledispatch
-def _evaluate(expr: Expr, scope: Scope) -> Code:
+def _evaluate(expr: Expr, frames: FrameLayout) -> Code:
     raise AssemblyFault(f"no expression of assembly: {expr!r}")
 
 
 @_evaluate.register
-def _(expr: Literal, scope: Scope) -> Code:
+def _(expr: Literal, frames: FrameLayout) -> Code:
     value = plain(literal_value(expr.value, expr.type), concrete(expr.type))
     return lambda frame: value
 
 
 @_evaluate.register
-def _(expr: Var, scope: Scope) -> Code:
-    return py.itemgetter(scope.place(expr))
+def _(expr: Var, frames: FrameLayout) -> Code:
+    return py.itemgetter(frames.place(expr))
 
 
 @_evaluate.register
-def _(expr: Call, scope: Scope) -> Code:
-    codes = tuple(map(scope.code, expr.args))
+def _(expr: Call, frames: FrameLayout) -> Code:
+    codes = tuple(map(frames.code, expr.args))
     lazy = _LAZY.get(expr.op)
     if lazy is not None:
         return lazy(*codes)
@@ -257,16 +260,16 @@ _LAZY: dict[Operator, Callable[..., Code]] = {
 
 
 @_evaluate.register
-def _(expr: Cast, scope: Scope) -> Code:
-    code, source, target = scope.code(expr.value), concrete(expr.value.dtype), expr.type
+def _(expr: Cast, frames: FrameLayout) -> Code:
+    code, source, target = frames.code(expr.value), concrete(expr.value.dtype), expr.type
     if target == INT64 and source.kind in "biu":
         return lambda frame: wrap(int(code(frame)))
     return lambda frame: plain(cast_value(scalar(code(frame), source), target), target)
 
 
 @_evaluate.register
-def _(expr: Load, scope: Scope) -> Code:
-    place, index, read = scope.place(expr.buffer), scope.code(expr.index), reader(expr.dtype)
+def _(expr: Load, frames: FrameLayout) -> Code:
+    place, index, read = frames.place(expr.buffer), frames.code(expr.index), reader(expr.dtype)
 
     def load(frame: Frame) -> Any:
         array, at = frame[place], index(frame)
@@ -278,7 +281,7 @@ def _(expr: Load, scope: Scope) -> Code:
 
 
 def reader(dtype: Type) -> Callable[[Any, int], Any]:
-    """How an element of an array is read: tuples are copied, as NumPy gives a view of them."""
+    """A function that reads an element of an array; tuples are copied, since NumPy gives views."""
     if dtype in (INT64, BOOL):
         return lambda array, at: array.item(at)
     if concrete(dtype).names:
@@ -287,22 +290,22 @@ def reader(dtype: Type) -> Callable[[Any, int], Any]:
 
 
 @_evaluate.register
-def _(expr: Length, scope: Scope) -> Code:
-    place = scope.place(expr.buffer)
+def _(expr: Length, frames: FrameLayout) -> Code:
+    place = frames.place(expr.buffer)
     return lambda frame: len(frame[place])
 
 
 @_evaluate.register
-def _(expr: Overlaps, scope: Scope) -> Code:
-    first, second = scope.place(expr.first), scope.place(expr.second)
+def _(expr: Overlaps, frames: FrameLayout) -> Code:
+    first, second = frames.place(expr.first), frames.place(expr.second)
     return lambda frame: bool(np.may_share_memory(frame[first], frame[second]))
 
 
 @_evaluate.register
-def _(expr: Invoke, scope: Scope) -> Code:
-    function = scope.functions[expr.function.name]
+def _(expr: Invoke, frames: FrameLayout) -> Code:
+    function = frames.functions[expr.function.name]
     codes = tuple(
-        py.itemgetter(scope.place(arg)) if isinstance(arg, Buffer) else scope.code(arg)
+        py.itemgetter(frames.place(arg)) if isinstance(arg, Buffer) else frames.code(arg)
         for arg in expr.args
     )
     return lambda frame: function(frame[CALL], [code(frame) for code in codes])
@@ -316,9 +319,10 @@ def _out_of_bounds(text: str, start: int, stop: int, array: Any) -> NoReturn:
 # -- statements -----------------------------------------------------------------------------
 
 
-def block_code(block: Block, scope: Scope) -> Code:
-    """The closure that runs ``block``; it returns how control leaves, ``None`` for its end."""
-    codes = tuple(_run(s, scope) for s in block.statements if not isinstance(s, Comment))
+def block_code(block: Block, frames: FrameLayout) -> Code:
+    """The closure that runs ``block``. It returns ``BREAKING``, ``RETURNING``, or None at the
+    end of the block."""
+    codes = tuple(_run(s, frames) for s in block.statements if not isinstance(s, Comment))
     if len(codes) == 1:
         return codes[0]
 
@@ -333,14 +337,14 @@ def block_code(block: Block, scope: Scope) -> Code:
 
 
 @singledispatch
-def _run(statement: Statement, scope: Scope) -> Code:
+def _run(statement: Statement, frames: FrameLayout) -> Code:
     raise AssemblyFault(f"no statement of assembly: {statement!r}")
 
 
 @_run.register(Let)
 @_run.register(Assign)
-def _(statement: Let | Assign, scope: Scope) -> Code:
-    place, value = scope.place(statement.var), scope.code(statement.value)
+def _(statement: Let | Assign, frames: FrameLayout) -> Code:
+    place, value = frames.place(statement.var), frames.code(statement.value)
 
     def assign(frame: Frame) -> None:
         frame[place] = value(frame)
@@ -349,9 +353,9 @@ def _(statement: Let | Assign, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: Store, scope: Scope) -> Code:
-    place, index = scope.place(statement.buffer), scope.code(statement.index)
-    value = scope.code(statement.value)
+def _(statement: Store, frames: FrameLayout) -> Code:
+    place, index = frames.place(statement.buffer), frames.code(statement.index)
+    value = frames.code(statement.value)
 
     def store(frame: Frame) -> None:
         at, new = index(frame), value(frame)
@@ -364,9 +368,9 @@ def _(statement: Store, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: For, scope: Scope) -> Code:
-    place, body = scope.place(statement.var), block_code(statement.body, scope)
-    start, stop = scope.code(statement.start), scope.code(statement.stop)
+def _(statement: For, frames: FrameLayout) -> Code:
+    place, body = frames.place(statement.var), block_code(statement.body, frames)
+    start, stop = frames.code(statement.start), frames.code(statement.stop)
 
     def loop(frame: Frame) -> str | None:
         for at in range(start(frame), stop(frame)):
@@ -380,8 +384,8 @@ def _(statement: For, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: While, scope: Scope) -> Code:
-    cond, body = scope.code(statement.cond), block_code(statement.body, scope)
+def _(statement: While, frames: FrameLayout) -> Code:
+    cond, body = frames.code(statement.cond), block_code(statement.body, frames)
 
     def loop(frame: Frame) -> str | None:
         while cond(frame):
@@ -394,20 +398,20 @@ def _(statement: While, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: If, scope: Scope) -> Code:
-    cond, body = scope.code(statement.cond), block_code(statement.body, scope)
-    orelse = block_code(statement.orelse, scope)
+def _(statement: If, frames: FrameLayout) -> Code:
+    cond, body = frames.code(statement.cond), block_code(statement.body, frames)
+    orelse = block_code(statement.orelse, frames)
     return lambda frame: body(frame) if cond(frame) else orelse(frame)
 
 
 @_run.register
-def _(statement: Break, scope: Scope) -> Code:
+def _(statement: Break, frames: FrameLayout) -> Code:
     return lambda frame: BREAKING
 
 
 @_run.register
-def _(statement: Return, scope: Scope) -> Code:
-    value = scope.code(statement.value)
+def _(statement: Return, frames: FrameLayout) -> Code:
+    value = frames.code(statement.value)
 
     def leave(frame: Frame) -> str:
         frame[RESULT] = value(frame)
@@ -417,8 +421,8 @@ def _(statement: Return, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: Fail, scope: Scope) -> Code:
-    values = tuple(map(scope.code, statement.values))
+def _(statement: Fail, frames: FrameLayout) -> Code:
+    values = tuple(map(frames.code, statement.values))
 
     def fail(frame: Frame) -> NoReturn:
         raise Failure(statement.site, tuple(value(frame) for value in values))
@@ -427,8 +431,8 @@ def _(statement: Fail, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: Grow, scope: Scope) -> Code:
-    place, size = scope.place(statement.buffer), scope.code(statement.size)
+def _(statement: Grow, frames: FrameLayout) -> Code:
+    place, size = frames.place(statement.buffer), frames.code(statement.size)
 
     def grow(frame: Frame) -> None:
         old, wanted = frame[place], size(frame)
@@ -441,9 +445,9 @@ def _(statement: Grow, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: Fill, scope: Scope) -> Code:
-    part = _part(statement, statement.start, statement.stop, scope)
-    value = scope.code(statement.value)
+def _(statement: Fill, frames: FrameLayout) -> Code:
+    part = _part(statement, statement.start, statement.stop, frames)
+    value = frames.code(statement.value)
 
     def fill(frame: Frame) -> None:
         new = value(frame)
@@ -453,24 +457,24 @@ def _(statement: Fill, scope: Scope) -> Code:
 
 
 @_run.register
-def _(statement: Sort, scope: Scope) -> Code:
-    part = _part(statement, statement.start, statement.stop, scope)
+def _(statement: Sort, frames: FrameLayout) -> Code:
+    part = _part(statement, statement.start, statement.stop, frames)
     return lambda frame: part(frame).sort()
 
 
 @_run.register
-def _(statement: Prefetch, scope: Scope) -> Code:
-    index = scope.code(statement.index)
+def _(statement: Prefetch, frames: FrameLayout) -> Code:
+    index = frames.code(statement.index)
 
     def prefetch(frame: Frame) -> None:
-        index(frame)  # which tells whether its loads are within their buffers
+        index(frame)  # checks that loads in the index are within their buffers
 
     return prefetch
 
 
-def _part(statement: Fill | Sort, start: Expr, stop: Expr, scope: Scope) -> Code:
+def _part(statement: Fill | Sort, start: Expr, stop: Expr, frames: FrameLayout) -> Code:
     """The elements of ``statement.buffer`` from ``start`` to ``stop``, which must be inside."""
-    place, first, last = scope.place(statement.buffer), scope.code(start), scope.code(stop)
+    place, first, last = frames.place(statement.buffer), frames.code(start), frames.code(stop)
     return lambda frame: _checked(statement, frame[place], first(frame), last(frame))
 
 
@@ -483,9 +487,9 @@ def _checked(statement: Statement, array: Any, start: int, stop: int) -> Any:
 
 
 @_run.register
-def _(statement: Move, scope: Scope) -> Code:
-    target, source = scope.place(statement.target), scope.place(statement.source)
-    to, begin, count = map(scope.code, statement.expressions)
+def _(statement: Move, frames: FrameLayout) -> Code:
+    target, source = frames.place(statement.target), frames.place(statement.source)
+    to, begin, count = map(frames.code, statement.expressions)
 
     def move(frame: Frame) -> None:
         into, out_of, number = to(frame), begin(frame), count(frame)

@@ -1,10 +1,10 @@
-"""The extents of a program's loops and the sizes of its outputs, by a rule of its own.
+"""The extents of a program's loops and the shapes of its outputs, for the reference implementation.
 
-This is half of the test oracle, so it shares no code with the compiler's dimensionalization: it
-works on the sizes of one call's arguments. What it follows are the rules that are told there
-(``passes/dimensionalize.py``): a dimension begins at 0, and so does an index that writes a tensor
-unshifted; accesses that must agree, then written ranges, then accesses at other sums, then the size
-that a declared tensor has already, tell where an index begins and ends.
+It shares no code with the compiler's dimensionalization (``finch_core/lower/dimensionalize.py``),
+so that tests compare two implementations of the same rules; it works on the sizes of one call's
+arguments. The rules: a dimension begins at 0, and so does an index that writes a tensor unshifted.
+The range of an index follows from accesses that must agree; else from written ranges; else from
+accesses at other affine indices; else from the current size of a declared tensor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Range = tuple[int, int]
 class _Place:
     """One index of one access: dimension ``dim`` of a tensor, at ``expr``.
 
-    ``scope`` are the loops around it by name, ``sizes`` of which declaration, if any.
+    ``scope``: the enclosing loops by name. ``declare``: the declaration that sizes it, if any.
     """
 
     access: Access
@@ -41,9 +41,11 @@ class _Place:
 
 @define
 class Extents:
-    """What is found: ranges of inferred loops and sizes of declared tensors, by ``id`` of the
-    statement. ``shapes`` are the tensors' own sizes, ``scalars`` the known run-time numbers,
-    ``fixed`` the tensors that a declaration does not resize, ``sizeless`` those that were made
+    """The ranges of inferred loops (``loops``) and the sizes of declared tensors (``declares``), by
+    ``id`` of the statement.
+
+    ``shapes``: the shapes of the tensors before the call. ``scalars``: the run-time numbers.
+    ``fixed``: tensors that a declaration does not resize. ``sizeless``: tensors that were made
     without a shape.
     """
 
@@ -128,7 +130,7 @@ class Extents:
         return place.scope[name], found[1]
 
     def linear(self, expr: Expr) -> tuple[dict[str, int], int] | None:
-        """An index as whole multiples of indices and a number."""
+        """An index as an affine expression: integer coefficients of indices, and a constant."""
         value = self.known(expr)
         if value is not None:
             return {}, value
@@ -152,7 +154,7 @@ class Extents:
         return None
 
     def known(self, expr: Expr) -> int | None:
-        """The value of an expression over run-time scalars alone."""
+        """The value of an expression of run-time scalars only, else None."""
         from finch_core.ir.python_code import evaluate
 
         for part in expr.walk():
@@ -165,8 +167,8 @@ class Extents:
     # -- accesses that must agree -------------------------------------------------------
 
     def settle(self) -> None:
-        """Tell loops and declarations what they know of each other, until nothing is new; then let
-        a declaration that knows nothing be as large as what is written to it."""
+        """Propagate ranges between loops and declarations until nothing changes; then size a
+        declaration that is still unknown by what is written to it."""
         before = None
         while before != (before := self.state()):
             for loop in self.open.values():
@@ -180,7 +182,7 @@ class Extents:
         return dict(self.loops), {key: tuple(sizes) for key, sizes in self.declares.items()}
 
     def range(self, loop: Loop, *, strict: bool = False) -> None:
-        """What its accesses say of an inferred loop; raises if they differ, where ``strict``."""
+        """The range of an inferred loop by its accesses. Raises if they differ and ``strict``."""
         said = [says for place in self.places for says in self.says(place, loop)]
         if any(self.cuts(place, loop) for place in self.places):
             said = [(a if a is None else max(a, 0), b if b is None else max(b, 0)) for a, b in said]
@@ -275,7 +277,7 @@ class Extents:
     # -- accesses at other sums ---------------------------------------------------------
 
     def by_sums(self) -> bool:
-        """Give the first loop that knows nothing the range of its accesses at sums, if any."""
+        """Set the first loop of unknown range by its accesses at affine indices, if any."""
         for loop in self.open.values():
             if id(loop) not in self.loops:
                 found = [r for place in self.places for r in self.reached(place, loop)]
@@ -313,7 +315,7 @@ class Extents:
     # -- sizes that tensors have --------------------------------------------------------
 
     def by_size(self) -> bool:
-        """Let the first declared dimension that knows nothing keep its own size."""
+        """Let the first declared dimension of unknown size keep its current size."""
         for key, sizes in self.declares.items():
             name = str(self.nodes[key].tensor)
             for dim, size in enumerate(sizes):

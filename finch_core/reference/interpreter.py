@@ -1,7 +1,7 @@
-"""The reference interpreter: the definition of what assembly means, and a backend like any other.
+"""The reference interpreter, a backend that defines the meaning of assembly.
 
-It checks what compiled code takes for granted: that assembly is legal and that every access lies
-within its buffer. It runs through the same records as compiled kernels do (see ``abi``).
+It checks what compiled code assumes: that the assembly is legal and every access lies within its
+buffer. It is called through the same records as compiled kernels are (see ``interface.abi``).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from finch_core.reference.closures import (
     Code,
     Failure,
     Frame,
+    FrameLayout,
     Memory,
     Routine,
-    Scope,
     block_code,
     plain,
     routine,
@@ -38,7 +38,7 @@ Array = np.ndarray[Any, Any]
 
 
 def backend() -> Interpreter:
-    """The entry point: the interpreter as a backend."""
+    """The entry point of the backend."""
     return Interpreter()
 
 
@@ -46,7 +46,7 @@ def backend() -> Interpreter:
 class Interpreter:
     """The backend ``interpreter``.
 
-    ``fail_alloc`` lets the allocation of that number in each call fail (from 0), for tests.
+    ``fail_alloc``: the number (from 0) of the allocation that fails in each call, for tests.
     """
 
     fail_alloc: int | None = None
@@ -54,27 +54,28 @@ class Interpreter:
     name: str = attrs.field(default="interpreter", init=False)
 
     def available(self) -> str:
-        """An empty string: it runs everywhere."""
+        """An empty string: the interpreter is always available."""
         return ""
 
     def compile(self, kernel: Kernel, *, key: str = "") -> InterpretedKernel:
-        """Prepare ``kernel``. Raises ``AssertionError`` where its assembly is illegal."""
+        """Translate ``kernel`` into closures. Raises ``AssertionError`` if its assembly is
+        illegal."""
         check(kernel)
         functions: dict[str, Routine] = {}
         for function in kernel.functions:
             functions[function.name] = routine(function, functions)
-        scope = Scope(functions)
+        frames = FrameLayout(functions)
         for target in _targets(kernel):
-            scope.place(target)
-        body = block_code(kernel.body, scope)
-        return InterpretedKernel(kernel, scope, body, self.fail_alloc, kernel.as_text())
+            frames.place(target)
+        body = block_code(kernel.body, frames)
+        return InterpretedKernel(kernel, frames, body, self.fail_alloc, kernel.as_text())
 
     def load(self, key: str, params: int) -> None:
-        """Nothing: preparing is quick."""
+        """None: the interpreter keeps nothing on disk."""
 
 
 def _targets(kernel: Kernel) -> Iterator[Var | Buffer]:
-    """What the parameters are put into, whether the body uses it or not."""
+    """The variables and buffers that the parameters define, used by the body or not."""
     for param in kernel.params:
         if isinstance(param, Argument):
             yield param.var
@@ -82,11 +83,11 @@ def _targets(kernel: Kernel) -> Iterator[Var | Buffer]:
             yield from (slot.target for slot in param.slots)
 
 
-# -- memory that others own -----------------------------------------------------------------
+# -- memory owned by the caller ---------------------------------------------------------------
 
 
 def array_at(address: int, count: int, dtype: np.dtype[Any]) -> Array:
-    """``count`` elements at ``address``, in place."""
+    """A view of ``count`` elements of ``dtype`` at ``address``."""
     if count == 0:
         return np.empty(0, dtype)
     room: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
@@ -109,7 +110,7 @@ def _place(slot: Slot, record: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _write(slot: Slot, record: Array, value: Any) -> int:
-    """Store back what a slot holds; gives the new address of a buffer that moved, else 0."""
+    """Write a slot back to its record; returns the address of a buffer that moved, else 0."""
     if isinstance(slot.target, Var):
         _place(slot, record, concrete(slot.target.dtype))[0] = value
         return 0
@@ -132,7 +133,7 @@ class InterpretedKernel:
     """
 
     _kernel: Kernel
-    _scope: Scope
+    _frames: FrameLayout
     _body: Code
     _fail_alloc: int | None
     source: str
@@ -141,13 +142,14 @@ class InterpretedKernel:
     _deep: bool = attrs.field(factory=is_deep, init=False)
 
     def __call__(self, control: int, *args: Any) -> int:
-        """Run it, as ``abi`` says. Raises ``AssemblyFault`` for an access out of bounds."""
+        """Run the kernel by the calling convention of ``interface.abi``; returns its status.
+        Raises ``AssemblyFault`` for an access out of bounds."""
         if self._deep and not is_deep():
             return on_a_thread(lambda: self._run(control, args))
         return self._run(control, args)
 
     def _run(self, control: int, args: tuple[Any, ...]) -> int:
-        frame = self._scope.frame(Memory(self._fail_alloc))
+        frame = self._frames.frame(Memory(self._fail_alloc))
         bound = self._bind(frame, args)
         failure = None
         try:
@@ -160,25 +162,25 @@ class InterpretedKernel:
         return MOVED * moved if failure is None else _report(control, failure, moved)
 
     def _bind(self, frame: Frame, args: tuple[Any, ...]) -> list[tuple[Slot, Array]]:
-        """Put arguments and slots into ``frame``; gives each slot with its record."""
+        """Store arguments and slots in ``frame``; returns each slot with its record."""
         bound: list[tuple[Slot, Array]] = []
         rest = iter(args)
         for param in self._kernel.params:
             if isinstance(param, Argument):
-                frame[self._scope.place(param.var)] = _argument(param.var, rest)
+                frame[self._frames.place(param.var)] = _argument(param.var, rest)
             else:
                 record = _record(param, int(next(rest)))
                 bound += ((slot, record) for slot in param.slots)
         for slot, record in bound:
-            frame[self._scope.place(slot.target)] = _read(slot, record)
+            frame[self._frames.place(slot.target)] = _read(slot, record)
         return bound
 
     def _write_back(self, frame: Frame, bound: list[tuple[Slot, Array]]) -> bool:
-        """Store back what the kernel may have changed; whether a buffer moved."""
+        """Write back the slots that the kernel may have changed; returns whether a buffer moved."""
         kept: dict[int, Array] = {}
         for slot, record in bound:
             if slot.written:
-                value = frame[self._scope.place(slot.target)]
+                value = frame[self._frames.place(slot.target)]
                 address = _write(slot, record, value)
                 if address:
                     kept[address] = value
@@ -187,7 +189,8 @@ class InterpretedKernel:
         return bool(kept)
 
     def adopt(self, address: int, nbytes: int) -> memoryview:
-        """The memory at ``address``, which lives as long as what this returns."""
+        """The memory that the kernel allocated at ``address``, ``nbytes`` long; the returned view
+        keeps it alive. Raises ``KeyError`` for any other address."""
         with self._lock:
             for kept in self._kept.values():
                 if address in kept:
@@ -212,7 +215,7 @@ def _argument(var: Var, rest: Any) -> Any:
 
 
 def _report(control: int, failure: Failure, moved: bool) -> int:
-    """Fill in the control block and give the status of a kernel that failed."""
+    """Fill the control block; return the status of a kernel that failed."""
     block = array_at(control, CONTROL_WORDS, np.dtype(np.int64))
     block[: len(failure.values)] = failure.values
     block[3] = moved

@@ -1,7 +1,8 @@
-"""The plain-NumPy meaning of a program: its loops over dense arrays. The oracle of the tests.
+"""The meaning of a program: its loops over dense NumPy arrays. Tests compare kernels with it.
 
-``run`` writes the program as Python text over NumPy arrays and executes it. One rule of the
-language is not modelled: here a structural fill is a plain value, so ``0 * nan`` is NaN.
+``run`` translates the program into Python over NumPy arrays and executes that. It differs from
+compiled kernels in one rule: a fill value that is not stored counts as a plain value here, so that
+``0 * nan`` is NaN.
 """
 
 from __future__ import annotations
@@ -40,14 +41,16 @@ def run(
     *,
     resize: bool = True,
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """The tensors that a program wrote or returns, as new dense arrays, by name.
+    """Run a program; return the tensors that it writes or returns, as new dense arrays, by name.
 
-    ``arguments`` and ``free`` give each parameter and free name a value: anything with
+    ``arguments`` and ``free`` map each parameter and free name to a value: an object with
     ``to_numpy()`` or ``toarray()``, a NumPy array (0-dimensional for a scalar tensor), a wrapper, a
-    mask, or a number. A NumPy array that is declared takes the size of what is written to it, as a
-    tensor does, or keeps its own without ``resize``, as kernels have it.
-    The values are left as they are. Raises ``DimensionMismatch`` where sizes disagree,
-    ``OutOfBounds``, and ``TypeError`` for an update with ``missing``.
+    mask, or a number. The values are not changed. If ``resize``, a NumPy array that the program
+    declares takes the shape of what is written to it, as a tensor does; else it keeps its own, as
+    in kernels.
+
+    Raises ``DimensionMismatch`` where sizes disagree, ``OutOfBounds``, and ``TypeError`` for an
+    update with ``missing``.
     """
     given = {**arguments, **(free or {})}
     program, values = unwrapped(program, given)
@@ -71,7 +74,7 @@ def run(
 
 
 def _compiled(text: str, name: str) -> Any:
-    """The code of a text, which is right but for parentheses that are nested too deeply."""
+    """The compiled text. Raises ``RecursionError`` where parentheses nest too deeply for Python."""
     try:
         return compile(text, f"<reference of {name}>", "exec")
     except SyntaxError as error:
@@ -79,11 +82,11 @@ def _compiled(text: str, name: str) -> Any:
 
 
 _NUMBERS = (bool, int, float, complex, np.generic)
-"""What is given beside tensors: whatever else there is, the program does not use."""
+"""Types of numbers. A free name with a value of another type is not used by the program."""
 
 
 def _is_fixed(value: Any) -> bool:
-    """Whether a declaration leaves the size of an argument as it is."""
+    """Whether a declaration keeps the shape of an argument."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return bool(getattr(getattr(value, "signature", None), "fixed", False))
@@ -138,7 +141,7 @@ def _extents(
 
 @frozen
 class _Writer:
-    """Writes statements as lines of Python."""
+    """Translates statements into lines of Python."""
 
     emitter: Emitter
     extents: Extents
@@ -241,8 +244,8 @@ def _new(shape: tuple[int, ...], dtype: np.dtype[Any], init: Any) -> np.ndarray[
 
 
 def _safe(program: Program) -> frozenset[tuple[str, str]]:
-    """Pairs of tensors and indices of inferred loops that are in bounds without a check: the
-    tensor is never declared, so that its sizes have fixed the loop."""
+    """Pairs of a tensor and the index of a loop of inferred extent that need no bounds check: the
+    tensor is never declared, so its dimensions determined the extent."""
     nodes = list(program.body.walk())
     declared = {str(node.tensor) for node in nodes if isinstance(node, Declare)}
     loops = {node.index.name for node in nodes if isinstance(node, Loop) and node.extent is None}

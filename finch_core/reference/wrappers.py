@@ -1,5 +1,5 @@
-"""Wrappers and masks as arguments of the reference: an access of one is written as what it means of
-the tensor inside, until plain arrays are left.
+"""Wrappers and masks in the reference implementation: an access to one is rewritten into an
+expression of the tensor inside, until only plain arrays are left.
 
     offset(A, 1)[i]    is    A[i + 1]              UpTriMask()[i, j]    is    i <= j
 """
@@ -17,9 +17,10 @@ from finch_core.ir.rewrite import rewrite
 
 
 def unwrapped(program: Program, values: Mapping[str, Any]) -> tuple[Program, dict[str, Any]]:
-    """A program of the tensors inside of wrappers, by the same names, and those. Masks are gone.
+    """The program rewritten to use the tensors inside wrappers, under the same names, and these
+    tensors. Masks are replaced by comparisons.
 
-    What has a dense array of its own stays: a window, say.
+    A wrapper with a dense array of its own, such as a window, is kept.
     """
     plain = dict(values)
     for name, value in values.items():
@@ -32,14 +33,14 @@ def unwrapped(program: Program, values: Mapping[str, Any]) -> tuple[Program, dic
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is a number, an array or a tensor: something with a dense array."""
+    """Whether a value is a number, or has a dense array of its own."""
     if not hasattr(value, "dense_access"):
         return True
     return getattr(value, "has_array", False) and is_array(value.tensor)
 
 
 def as_seen(value: Any, array: Any) -> Any:
-    """An array for what is inside of ``value``, as it is seen from outside."""
+    """The array of the tensor inside ``value`` as an array of ``value`` itself."""
     if is_array(value):
         return array
     array = as_seen(value.tensor, array)

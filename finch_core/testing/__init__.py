@@ -1,4 +1,4 @@
-"""The suites by which authors of plugins test them, and what they are built from.
+"""Test suites that authors of plugins subclass, and the helpers that these use.
 
 They need ``pytest``; nothing in ``finch_core`` imports this package.
 """

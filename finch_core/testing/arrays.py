@@ -1,4 +1,4 @@
-"""Small arrays in the shapes in which sparse formats go wrong: the data of the suites."""
+"""The data of the suites: small arrays with patterns of zeros that sparse formats must handle."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from finch_core.ir.dtypes import SUPPORTED
 Array = np.ndarray[Any, Any]
 
 DTYPES: tuple[np.dtype[Any], ...] = SUPPORTED
-"""The dtypes of LANGUAGE, "Names"."""
+"""The dtypes of tensors that the suites cover."""
 
 
 def _empty(mask: Array, rng: np.random.Generator) -> None:
-    """Nothing but fill."""
+    """Fill values only."""
 
 
 def _full(mask: Array, rng: np.random.Generator) -> None:
@@ -51,7 +51,7 @@ def _rows(mask: Array, rng: np.random.Generator) -> None:
 
 
 def _blocks(mask: Array, rng: np.random.Generator) -> None:
-    """Stretches of neighbours along the last dimension."""
+    """Runs of neighbouring elements along the last dimension."""
     if mask.size and mask.ndim:
         edges = rng.random(mask.shape) < 0.3
         mask[...] = np.cumsum(edges, axis=-1) % 2 == 1
@@ -63,11 +63,11 @@ _MASKS: dict[str, Callable[[Array, np.random.Generator], None]] = {
 }  # fmt: skip
 
 KINDS: tuple[str, ...] = tuple(_MASKS)
-"""The patterns of ``array``: where there is something else than fill."""
+"""The patterns of ``array``: which elements differ from the fill value."""
 
 
 def values(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator) -> Array:
-    """Random small whole numbers of a dtype, so that sums are exact in any order. None is zero."""
+    """An array of random small nonzero integers of a dtype: their sums are exact in any order."""
     dtype = np.dtype(dtype)
     found = rng.integers(1, 4, shape)
     if dtype.kind in "ifc":
@@ -81,10 +81,10 @@ def array(
     shape: tuple[int, ...], dtype: Any = np.float64, kind: str = "sparse", seed: int = 0,
     fill: Any = 0,
 ) -> Array:  # fmt: skip
-    """An array that is ``fill`` but for a pattern (one of ``KINDS``) of other small whole numbers.
+    """An array of ``fill`` with a pattern, one of ``KINDS``, of other small integers.
 
-    ``"runs"`` repeats one value along each stretch; all else draws each value on its own. The same
-    arguments give the same array.
+    ``"runs"`` repeats one value along each run; other patterns draw each value independently. The
+    same arguments give the same array.
     """
     rng = np.random.default_rng(seed)
     mask = np.zeros(shape, bool)

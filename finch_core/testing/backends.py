@@ -1,5 +1,4 @@
-"""The suite of a backend: subclass it, name the backend, and it is compared with what assembly
-means and with NumPy."""
+"""The test suite of backends: compares a backend with the interpreter and with NumPy."""
 
 from __future__ import annotations
 
@@ -13,15 +12,15 @@ from finch_core.testing.statement_tests import StatementTests
 
 @ANY_ORDER
 class BackendSuite(OperatorTests, StatementTests, MemoryTests, CallTests, KernelTests):
-    """What every backend must do. A test module needs no more than ::
+    """The tests that every backend must pass. A complete test module::
 
         class TestMyBackend(BackendSuite):
-            name = "mine"  # that of its entry point
+            name = "mine"  # the name of its entry point
 
-    Where the backend is made with options, ``made`` gives the one to test; where it can let an
-    allocation fail, ``failing`` gives one that does (else the suite asks for more memory than there
-    is). Every operator on every dtype is compared with ``evaluate``, random assembly with the
-    interpreter, and programs over all installed formats with NumPy.
+    Override ``made`` to test a backend made with options, and ``failing`` if the backend can make
+    an allocation fail (by default the suite requests more memory than there is). The suite compares
+    every operator on every dtype with ``Operator.evaluate``, random assembly with the interpreter,
+    and programs over all installed formats with NumPy.
     """
 
 

@@ -1,4 +1,4 @@
-"""Pieces of assembly on a backend, with the data that they run on: how backends are tested."""
+"""``Bench``: runs pieces of assembly with their data on a backend, for tests of backends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SITES = (Site(OutOfMemory, "memory ran out"), Site(OutOfBounds, "{0} {1} {2}"))
 
 
 def n(value: int) -> Literal:
-    """A whole number as assembly has it."""
+    """An integer literal of assembly."""
     return Literal(value, INTP)
 
 
@@ -36,16 +36,16 @@ def block(*statements: Statement) -> Block:
 
 
 def var(name: str, dtype: Any = INTP) -> Var:
-    """A variable, of indices where nothing else is said."""
+    """A variable; its default dtype is that of indices."""
     return Var(name, np.dtype(dtype))
 
 
 class Bench:
-    """A kernel of one record on ``backend``, with its data.
+    """A kernel with one record, and its data, on ``backend``.
 
-    ``buffer`` and ``variable`` make what the assembly uses. ``run`` compiles and calls; after it
-    ``arrays`` has what the buffers hold by name, ``value`` what a variable holds, and ``control``
-    the control block.
+    ``buffer`` and ``variable`` add buffers and variables to the record. ``run`` compiles a body and
+    calls it. Afterwards ``arrays`` maps names of buffers to their contents, ``value(v)`` gives the
+    value of a variable, and ``control`` is the control block.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -59,7 +59,7 @@ class Bench:
         self.record = np.zeros(1, np.uint64)
 
     def buffer(self, name: str, array: Any, *, growable: bool = False) -> Buffer:
-        """A buffer over ``array``, in place: arrays that share memory make buffers that do."""
+        """A buffer over the memory of ``array``; arrays may share memory."""
         array = np.ascontiguousarray(array)
         made = Buffer(name, array.dtype, growable)
         self.arrays[name] = array
@@ -67,7 +67,7 @@ class Bench:
         return made
 
     def variable(self, name: str, value: Any, dtype: Any = INTP, *, written: bool = True) -> Var:
-        """A scalar of the record."""
+        """A scalar variable of the record."""
         made = var(name, dtype)
         self._slot(made, words(np.dtype(dtype)), written)
         self.values[made] = value
@@ -80,7 +80,7 @@ class Bench:
     def kernel(
         self, *body: Statement, functions: tuple[Function, ...] = (), arguments: Any = ()
     ) -> Kernel:
-        """The kernel that runs ``body``; ``arguments`` are scalars beside the record."""
+        """The kernel that runs ``body``; ``arguments`` are scalars passed after the record."""
         params: tuple[Any, ...] = (Record("data", tuple(self.slots)), *map(Argument, arguments))
         return Kernel("bench", params, functions, Block(body), SITES)
 
@@ -88,14 +88,14 @@ class Bench:
         self, *body: Statement, functions: tuple[Function, ...] = (), arguments: Any = (),
         passed: Any = (),
     ) -> int:  # fmt: skip
-        """Compile ``body``, call it with the words of ``passed``, and give the status."""
+        """Compile ``body``, call it with the words in ``passed``, and return the status."""
         self.compiled = self.backend.compile(
             self.kernel(*body, functions=functions, arguments=arguments)
         )
         return self.call(*passed)
 
     def call(self, *passed: Any) -> int:
-        """Call what was compiled once more, on what ``arrays`` and ``values`` have now."""
+        """Call the compiled kernel again, on the current ``arrays`` and ``values``."""
         self.record = np.zeros(max(self.size, 1), np.uint64)
         for slot in self.slots:
             if isinstance(slot.target, Buffer):
@@ -110,7 +110,7 @@ class Bench:
         return status
 
     def _collect(self) -> None:
-        """Adopt the buffers that have moved."""
+        """Adopt the buffers that the kernel reallocated."""
         for slot in self.slots:
             if isinstance(slot.target, Buffer):
                 address, count = map(int, self.record[slot.offset : slot.offset + 2])
@@ -125,5 +125,5 @@ class Bench:
         return found
 
     def value(self, target: Var) -> Any:
-        """What a variable of the record holds now."""
+        """The current value of a variable of the record."""
         return next(self._place(s)[0] for s in self.slots if s.target == target)

@@ -1,4 +1,4 @@
-"""Arguments and threads: the part of ``BackendSuite`` about calling kernels."""
+"""The tests of ``BackendSuite`` on calls: arguments, threads, the disk cache."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class CallTests(Subject):
             assert bench.value(count) == k + 3
 
     def test_other_threads_run_meanwhile(self) -> None:
-        """A kernel that takes a while does not keep this thread from counting; on a busy machine it
-        may take a longer one."""
+        """A long-running kernel releases the interpreter's lock: this thread goes on counting. On a
+        busy machine a longer kernel is tried."""
         bench, i = Bench(self.made()), var("i")
         total, turns = bench.variable("total", 1), bench.variable("turns", 0)
         step = Assign(total, Call(prim.bitxor, (total * n(3), i)))
@@ -89,7 +89,7 @@ class CallTests(Subject):
         assert sorted(results) == [(DONE, k) for k in range(6)]
 
     def test_one_kernel_keeps_its_calls_apart(self) -> None:
-        """Each thread has buffers that grow, of a size of its own."""
+        """Each thread grows buffers to a different size."""
         first, results = Bench(self.made()), dict[int, list[Any]]()
         data, stop, i = first.buffer("data", [], growable=True), first.variable("stop", 0), var("i")
         body: tuple[Statement, ...] = (Grow(data, i + n(1)), Store(data, i, i.cast(data.dtype)))
@@ -111,7 +111,7 @@ class CallTests(Subject):
     def test_what_is_kept_on_disk_does_the_same(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A backend may keep nothing; what it finds under a key is what was compiled under it."""
+        """A kernel that is loaded by a key is the one compiled with it; a backend may keep none."""
         monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path))
         bench = Bench(self.made())
         count = bench.variable("count", 4)
@@ -125,7 +125,7 @@ class CallTests(Subject):
 
 
 def _counted(bench: Bench) -> int:
-    """How far this thread counts while another one is in a kernel."""
+    """How far this thread counts while another thread runs a kernel."""
     thread = threading.Thread(target=bench.call)
     thread.start()
     counted = 0
@@ -136,7 +136,7 @@ def _counted(bench: Bench) -> int:
 
 
 def _together(work: Any, count: int) -> None:
-    """Run ``work(k)`` in so many threads."""
+    """Run ``work(k)`` for each k in ``range(count)``, in ``count`` threads."""
     threads = [threading.Thread(target=work, args=(k,)) for k in range(count)]
     for thread in threads:
         thread.start()

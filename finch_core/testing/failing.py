@@ -1,4 +1,4 @@
-"""Backends whose memory runs out at an allocation of one's choice."""
+"""Backends that run out of memory at a chosen allocation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ COUNT = Var("allocations_so_far", INTP)
 
 @define
 class FailingBackend:
-    """``backend``, but the allocation of this ``number`` (from 0) fails in each call: kernels ask
-    there for more than there is."""
+    """``backend``, except that allocation ``number`` (from 0) of each call fails, since the kernel
+    requests more memory there than exists."""
 
     backend: Backend
     number: int

@@ -1,4 +1,4 @@
-"""Formats by the name of their levels, and data that they can hold."""
+"""Formats built from the names of levels, and data that they can hold."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from finch_core.interface.plugins import hub
 from finch_core.testing.arrays import Array
 
 Level = Callable[[Format], Format]
-"""A level format: makes the format of a fiber from that of its subfibers."""
+"""A level format: a function from the format of subfibers to the format of fibers."""
 
 
 def level_names() -> tuple[str, ...]:
-    """The names of all registered level formats that are no leaves, in order."""
+    """The names of all installed level formats except leaves, sorted."""
     return tuple(sorted(name for name, level in hub().levels.items() if not level.is_leaf))
 
 
 def leaf(fill: Any = 0.0, dtype: Any = None) -> Format:
-    """The registered leaf that stores values."""
+    """The installed leaf that stores values, with a fill value and a dtype (default: that of
+    ``fill``)."""
     found: Format = hub().layout("values")(fill, dtype)
     return found
 
 
 def nest(levels: Sequence[Level], below: Format) -> Format:
-    """Levels, outermost first, over a leaf."""
+    """The format with these levels, outermost first, over ``below``."""
     for level in reversed(levels):
         below = level(below)
     return below
 
 
 def admit(format: Format, array: Array, limits: Mapping[str, Limit] | None = None) -> Array:
-    """``array`` with fill in place of what ``format`` cannot hold, as its levels' ``limit`` has it;
-    ``limits`` may say otherwise, by the names of levels."""
+    """A copy of ``array`` in which elements that ``format`` cannot hold become fill values. Levels
+    declare that by ``Format.limit``; ``limits`` overrides it by names of levels."""
     array = array.copy()
     for depth, level in enumerate(format.levels()[:-1]):
         limit = (limits or {}).get(level.name, type(level).limit)
@@ -52,7 +53,7 @@ def _keep(fiber: Array, limit: Limit, fill: Any) -> None:
 
 
 def takes_any_order(format: Format) -> bool:
-    """Whether every level takes updates in any order."""
+    """Whether every level can be written in any order."""
     return all(level.order is Order.ANY for level in format.levels())
 
 

@@ -1,4 +1,4 @@
-"""Whole kernels: the part of ``BackendSuite`` about programs and how they fail."""
+"""The tests of ``BackendSuite`` on programs, and on the state they leave when they fail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from finch_core.testing.subject import Subject
 
 VECTORS = np.array([[0, 1, 0, 2, 3, 0, 0, 4, 5, 6, 0, 7.0], [1, 0, 0, 3, 4, 0, 0, 5, 0, 8, 0, 9]])
 WHERE = np.array([0, 3, 4, 12, 1])
-"""Places in a vector, one of them beyond its end."""
+"""Indices into a vector, one of them out of bounds."""
 
 ALLOCATING = (
     ("union", "d"), ("union", "c"), ("outer", "dd"), ("outer", "dc"), ("outer", "cc"),
@@ -41,7 +41,7 @@ ALLOCATING = (
 
 
 def kernel_on(backend: Backend, function: Function) -> Kernel:
-    """A new kernel of ``function`` on a backend object."""
+    """A new kernel of ``function`` that compiles on this backend object."""
     made: Any = kernel(function)
     found = CompleteBackend(backend)
     made._lowered = lambda signatures: Lowered(made.program, signatures, made._options, found)
@@ -55,7 +55,7 @@ def of(levels: str) -> Format:
 
 
 def held(level: str, rank: int, kind: str, seed: int) -> Tensor:
-    """A tensor of a level format below dense ones, with as much of an array as it can hold."""
+    """A tensor whose innermost level is ``level``, below dense ones, with data that it can hold."""
     format = nest([*[hub().layout("dense")] * (rank - 1), hub().level(level)], leaf())
     data = array((5, 9)[-rank:], float, kind, seed)
     with using("interpreter"):
@@ -63,7 +63,7 @@ def held(level: str, rank: int, kind: str, seed: int) -> Tensor:
 
 
 class KernelTests(Subject):
-    """Programs, over every format that is installed, and what is left when they fail."""
+    """Programs over every installed format, and the state of outputs after failures."""
 
     # -- programs -----------------------------------------------------------------------------
 
@@ -151,8 +151,8 @@ class KernelTests(Subject):
         assert tried > 0, "the program allocates nothing"
 
     def _fails(self, function: Function, format: Format, number: int) -> bool:
-        """Let an allocation of a program fail, and then run it as if nothing had been. Whether
-        there was such an allocation."""
+        """Make one allocation of a program fail, then run it again normally and check the result.
+        Returns whether the program has that allocation."""
         inputs = [Tensor(of("c"), vector) for vector in VECTORS]
         begun = np.zeros(VECTORS.shape[1] if function is programs.append else (3,) * format.ndim)
         begun.reshape(-1)[1] = 5

@@ -1,4 +1,4 @@
-"""The part of ``LevelSuite`` on what is frozen and updated again, and on protocols."""
+"""The tests of ``LevelSuite`` on thawing and further updates, and on protocols."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from finch_core.testing.running import on, using
 
 
 def more(out: Any, a: Any) -> Any:
-    """``out += a`` for vectors, over what ``out`` holds."""
+    """``out += a`` for vectors."""
     for i in _:
         out[i] += a[i]
     return out
@@ -54,8 +54,8 @@ class LevelUpdates:
         return nest(list(levels), leaf())
 
     def updated(self, backend: str, format: Format, first: Array, rest: Array) -> None:
-        """Check that a tensor that holds ``first`` and is given ``rest`` holds the sum, or
-        that it refuses, and is well formed."""
+        """Add ``rest`` to a tensor of ``first``; check that it holds the sum, or that it refuses,
+        and that its buffers are valid."""
         with using(backend):
             first = admit(format, first, self.limits)
             tensor = Tensor(format, first)
@@ -74,7 +74,7 @@ class LevelUpdates:
         np.testing.assert_array_equal(tensor.to_numpy(), sums, err_msg=str(format), strict=True)
 
     def test_what_is_stored_is_continued(self, backend: str) -> None:
-        """``thaw`` takes up where ``freeze`` left off: behind what is stored."""
+        """After ``thaw``, a level appends after the entries that are stored."""
         format = self._leaf_over(type(self).format)
         for n in (0, 1, 9, 50):
             for kind in ("half", "runs", "empty", "full", "first"):
@@ -83,7 +83,7 @@ class LevelUpdates:
                 self.updated(backend, format, first, rest)
 
     def test_fibers_are_continued(self, backend: str) -> None:
-        """Rows behind those that are stored, in this level beside others."""
+        """Rows are appended after those that are stored, with this level and others."""
         this, dense = type(self).format, hub().layout("dense")
         compressed = hub().layout("compressed")
         for levels in ((dense, this), (this, dense), (this, this), (compressed, this),
@@ -96,7 +96,7 @@ class LevelUpdates:
                     self.updated(backend, self._leaf_over(*levels), first, rest)
 
     def test_what_is_stored_is_updated_in_place(self, backend: str) -> None:
-        """Levels that take any order add to what they hold."""
+        """Levels that can be written in any order update stored elements."""
         this, dense = type(self).format, hub().layout("dense")
         for levels in ((this,), (dense, this), (this, dense), (this, this)):
             format = self._leaf_over(*levels)

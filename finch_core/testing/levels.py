@@ -1,4 +1,4 @@
-"""The suite of a level format: subclass it, say which format, and it is compared with NumPy."""
+"""The test suite of level formats: compares a format with NumPy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from finch_core.testing.level_updates import LevelUpdates
 from finch_core.testing.running import ANY_ORDER, backend_names, on, using
 
 FULL = "FINCH_TESTS_FULL"
-"""The environment variable that makes the suites leave nothing out."""
+"""The environment variable by which suites run all combinations instead of a random part."""
 
 FILLS: tuple[tuple[Any, Any], ...] = (
     (np.inf, np.float64), (-np.inf, np.float32), (-1, np.int64), (True, np.bool_), (3, np.uint8),
@@ -42,19 +42,19 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 @ANY_ORDER
 class LevelSuite(LevelUpdates):
-    """What every level format must do, compared with NumPy. A test module needs no more than ::
+    """The tests that every level format must pass, compared with NumPy. A complete test module::
 
         class TestMyFormat(LevelSuite):
             format = MyFormat
 
-    ``format`` makes a level over a child format (a class, or a static method). A format that cannot
-    hold every fiber says what it can (``Format.limit``); it must refuse the rest with a
-    ``FormatError`` and leave the output empty. ``limits`` may say it by the name of the format.
-    ``backends`` are those to run on, None being the one that is taken where none is named: so
-    ``FINCH_BACKEND`` says on which compiled backend to run.
+    ``format``, a class or static method, makes a level over a child format. A format that cannot
+    hold every fiber declares what it can hold by ``Format.limit`` (or ``limits`` here, by the name
+    of the format); it must refuse other fibers with a ``FormatError`` and leave the output empty.
+    ``backends`` are the names of backends to run on; None stands for the default backend, which
+    ``FINCH_BACKEND`` can name.
 
-    Of the pairs with other formats that are installed, each backend has its share (``shares``),
-    drawn with a fixed seed; with the environment variable ``FINCH_TESTS_FULL`` all are run.
+    Pairs with other installed formats are sampled with a fixed seed: each backend runs the part of
+    them that ``shares`` gives. With the environment variable ``FINCH_TESTS_FULL`` all are run.
     """
 
     format: ClassVar[Any]
@@ -70,7 +70,7 @@ class LevelSuite(LevelUpdates):
         return level_names()
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Each test over the backends and, where it takes ``other``, the installed formats."""
+        """Parametrise tests by backend and, if they take ``other``, by installed format."""
         backends = backend_names(self.backends)
         if "other" not in metafunc.fixturenames:
             metafunc.parametrize("backend", backends)
@@ -91,11 +91,11 @@ class LevelSuite(LevelUpdates):
         return nest([type(self).format] * rank, leaf(fill, dtype))
 
     def admitted(self, format: Format, data: Array) -> Array:
-        """``data`` as far as ``format`` can hold it."""
+        """A copy of ``data`` in which elements that ``format`` cannot hold are fill values."""
         return admit(format, data, self.limits)
 
     def round_trip(self, format: Format, data: Array) -> Tensor:
-        """Check that a tensor made from ``data`` holds it, and give the tensor."""
+        """Make a tensor of ``data``, check that it has the same values, and return it."""
         data = self.admitted(format, data)
         tensor = Tensor(format, data)
         assert tensor.shape == data.shape
@@ -104,14 +104,14 @@ class LevelSuite(LevelUpdates):
         return tensor
 
     def empty(self, format: Format) -> None:
-        """Check that tensors of two dimensions hold the fill where they are given no data."""
+        """Check that matrices made without data hold fill values."""
         for shape in ((0, 0), (3, 2), (1, 1)):
             equal(Tensor(format, shape).to_numpy(), np.full(shape, format.fill_value), format)
         assert Tensor(format).shape == (0, 0)
 
     def writes(self, out: Tensor, run: Any, expected: Array, *operands: Any) -> None:
-        """Check what ``run`` writes to ``out``, or that it refuses what ``out`` cannot hold."""
-        for _ in range(2):  # into an empty tensor, and over what that left
+        """Check the result of ``run`` in ``out``, or that it refuses what ``out`` cannot hold."""
+        for _ in range(2):  # into an empty tensor, and into the result of that
             if not np.array_equal(self.admitted(out.format, expected), expected):
                 with pytest.raises(FormatError):
                     run(out, *operands)
@@ -370,7 +370,7 @@ def _contents(tensor: Tensor) -> dict[str, Any]:
 
 
 def equal(found: Any, expected: Array, format: Format) -> None:
-    """Raise ``AssertionError`` unless two arrays are the same, dtype and shape included."""
+    """Raise ``AssertionError`` unless two arrays have equal values, dtypes and shapes."""
     np.testing.assert_array_equal(found, expected, strict=True, err_msg=str(format))
 
 

@@ -1,4 +1,4 @@
-"""The suite of a mask: subclass it, say which masks, and they are compared with NumPy."""
+"""The test suite of masks: compares masks with NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
     1: ((0,), (1,), (7,), (30,)),
     2: ((0, 3), (1, 1), (4, 6), (7, 3)),
 }
-"""The shapes of the tensors that a mask is laid over, by its number of dimensions."""
+"""The shapes of the tensors that are masked, by number of dimensions."""
 
 
 def selected(s: Any, a: Any, mask: Any) -> Any:
@@ -97,13 +97,13 @@ def _write_matrix(mask: Any) -> None:
 
 @ANY_ORDER
 class MaskSuite:
-    """What every mask must do beside every format. A test module needs no more than ::
+    """The tests that every mask must pass with every format. A complete test module::
 
         class TestMyMask(MaskSuite):
             masks = (MyMask(1), MyMask(5))
 
-    A mask has one or two dimensions, and ``to_numpy(shape)``, the array that it stands for.
-    ``limits`` and ``backends`` are as in ``LevelSuite``.
+    A mask has one or two dimensions and a method ``to_numpy(shape)`` that returns the array that it
+    stands for. ``limits`` and ``backends`` are as in ``LevelSuite``.
     """
 
     masks: ClassVar[tuple[Any, ...]]
@@ -111,13 +111,13 @@ class MaskSuite:
     backends: ClassVar[tuple[str | None, ...]] = ("interpreter", None)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Each test over the backends, and where it takes ``other`` over the formats."""
+        """Parametrise tests by backend and, if they take ``other``, by installed format."""
         metafunc.parametrize("backend", backend_names(self.backends))
         if "other" in metafunc.fixturenames:
             metafunc.parametrize("other", level_names())
 
     def over(self, mask: Any, other: str, shape: tuple[int, ...]) -> Tensor:
-        """A tensor of a shape, of format ``other`` in its last dimension and dense above."""
+        """A tensor of a shape whose innermost level is ``other``, below dense ones."""
         format = nest([*[hub().layout("dense")] * (len(shape) - 1), hub().level(other)], leaf())
         return Tensor(format, admit(format, array(shape, float, "half", sum(shape)), self.limits))
 

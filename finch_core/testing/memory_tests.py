@@ -1,4 +1,4 @@
-"""Buffers: the part of ``BackendSuite`` about memory."""
+"""The tests of ``BackendSuite`` on memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTEGERS = [t for t in SUPPORTED if t.kind in "iu"]
 
 
 class MemoryTests(Subject):
-    """What happens to buffers, and what is left when memory runs out."""
+    """Buffers that grow, are filled and sorted, share memory; and memory that runs out."""
 
     # -- growing ----------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class MemoryTests(Subject):
         np.testing.assert_array_equal(bench.arrays["data"], wanted)
 
     def test_sorting_takes_no_quadratic_time(self) -> None:
-        """On what a quicksort with a median of three is slow on."""
+        """On input that makes quicksort with a median of three quadratic."""
         half = 1 << 16
         killer = np.empty(2 * half, np.int64)
         k = np.arange(half)
@@ -213,7 +213,7 @@ def bench_buffer(bench: Bench, name: str) -> Any:
 
 
 def _append(bench: Bench, count: int) -> tuple[int, Var]:
-    """Append 0, 1, ... to the buffer of a bench: the status, and the variable that counts them."""
+    """Append 0, 1, ... to the buffer of a bench; returns the status and the counting variable."""
     data, i = bench_buffer(bench, "data"), var("i")
     stored = bench.variable("stored", 0)
     step = (

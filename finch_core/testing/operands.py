@@ -1,4 +1,4 @@
-"""What every operator must give at the values where operators go wrong, on every dtype."""
+"""Expected results of operators on every dtype, at edge cases."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from finch_core.testing.arrays import Array
 DType = np.dtype[Any]
 
 UNORDERED_ZEROS = frozenset("minimum maximum".split())
-"""NumPy leaves open which of 0.0 and -0.0 is smaller."""
+"""Operators for which NumPy does not define the order of 0.0 and -0.0."""
 
 EPSILONS = 32
-"""How many units in the last place a rounded function may be off."""
+"""The error that an approximate function may have, in units in the last place."""
 
 
 def edges(dtype: DType) -> Array:
-    """Values of a dtype at which operators go wrong."""
+    """The edge cases of a dtype: extreme values, zeros of both signs, infinities, NaN."""
     if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind in "iu":
@@ -55,12 +55,12 @@ def _arity(name: str) -> int:
 
 
 def operator_names(dtype: DType) -> list[str]:
-    """The primitive operators that are defined on a dtype (``tuple`` is tested apart)."""
+    """The primitive operators that are defined on a dtype, except ``tuple``."""
     return [n for n in prim.PRIMITIVES if n != "tuple" and typing(n, dtype) is not None]
 
 
 def columns(name: str, dtype: DType) -> list[Array]:
-    """The arguments: all values, or all pairs."""
+    """The arguments of an operator: all edge cases of a dtype, or all pairs of them."""
     values = edges(dtype)
     if _arity(name) == 1:
         return [values]
@@ -70,7 +70,7 @@ def columns(name: str, dtype: DType) -> list[Array]:
 
 @cache
 def meaning(name: str, dtype: DType) -> Array:
-    """What ``evaluate`` says of ``columns``."""
+    """The results of ``Operator.evaluate`` on ``columns``."""
     signature = typing(name, dtype)
     assert signature is not None
     wanted, result = signature
@@ -79,12 +79,12 @@ def meaning(name: str, dtype: DType) -> Array:
 
 
 def compare(name: str, dtype: DType, found: Array) -> None:
-    """Raise ``AssertionError`` unless ``found`` is what the operator means: exactly where IEEE and
-    integers leave no choice, the signs of zeros included, else but for some roundings."""
+    """Raise ``AssertionError`` unless ``found`` is the operator's result: bit for bit, the signs of
+    zeros included, or within ``EPSILONS`` where the operator is approximate."""
     wanted = meaning(name, dtype)
     assert found.dtype == wanted.dtype
     if name == "pow" and dtype.kind == "f":
-        # NumPy's arrays give infinity there, as C does, its scalars NaN
+        # -inf ** 0.5: NumPy's arrays give infinity, as C does, but its scalars give NaN
         base, exponent = columns(name, dtype)
         settled = ~(np.isneginf(base) & (exponent == 0.5))
         found, wanted = found[settled], wanted[settled]
@@ -102,7 +102,7 @@ def compare(name: str, dtype: DType, found: Array) -> None:
 
 
 def _near(found: Array, wanted: Array) -> None:
-    """Complex numbers are near each other as points, not part by part."""
+    """Compare complex numbers by their distance, not by their parts."""
     finite, info = np.isfinite(wanted), np.finfo(wanted.dtype)
     np.testing.assert_array_equal(np.isfinite(found), finite)
     sizes = np.maximum(abs(wanted)[finite], info.tiny)
@@ -116,7 +116,7 @@ def _same_signs(found: Array, wanted: Array) -> None:
 
 
 def castable(values: Array, target: DType) -> tuple[Array, Array]:
-    """What casting gives, and of which values that is the same on every processor."""
+    """The results of a cast, and a mask of the values for which every processor gives the same."""
     real = values.dtype.kind == "c" and target.kind not in "bc"
     values = values.real if real else values
     with np.errstate(all="ignore"):

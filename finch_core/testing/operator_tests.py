@@ -1,4 +1,4 @@
-"""Operators and casts: the part of ``BackendSuite`` about expressions."""
+"""The tests of ``BackendSuite`` on operators and casts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WIDENED = "add sub mul lt eq min lshift floordiv mod".split()
 
 
 class OperatorTests(Subject):
-    """What every operator means on every dtype, and what casts give."""
+    """Every operator on every dtype, and casts."""
 
     @pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
     def test_operators_mean_what_they_evaluate_to(self, dtype: np.dtype[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The suites of what is smaller than a level: leaves, scalars, operators and rewrite rules."""
+"""The test suites of leaves, scalars, operators and rewrite rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Suite:
     backends: ClassVar[tuple[str | None, ...]] = ("interpreter", None)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Each test over the backends, and where it takes ``level`` over the formats."""
+        """Parametrise tests by backend, and by installed format if they take ``level``."""
         if "backend" in metafunc.fixturenames:
             metafunc.parametrize("backend", backend_names(self.backends))
         if "level" in metafunc.fixturenames:
@@ -38,26 +38,26 @@ class _Suite:
 
 @ANY_ORDER
 class LeafSuite(_Suite):
-    """What every leaf must do below every level. A test module needs no more than ::
+    """The tests that every leaf must pass below every level. A complete test module::
 
         class TestMyLeaf(LeafSuite):
             leaves = (MyLeaf(0.0), MyLeaf(1.0))
 
-    ``kept(leaf, data)`` is what the leaf keeps of an array, where that is not everything.
+    Override ``kept`` if the leaf cannot hold every value.
     """
 
     leaves: ClassVar[Sequence[Format]]
 
     def kept(self, leaf: Format, data: Any) -> Any:
-        """``data`` as far as ``leaf`` can hold it."""
+        """``data`` with the values that ``leaf`` cannot hold replaced."""
         return data
 
     def data(self, leaf: Format, shape: tuple[int, ...], kind: str) -> Any:
-        """An array for a leaf: its fill, and other values."""
+        """An array for a leaf: fill values and others."""
         return self.kept(leaf, array(shape, leaf.dtype, kind, 1, leaf.fill_value))
 
     def _below(self, level: str) -> list[Format]:
-        """The leaves that go below a level: those that store no fill below lists alone."""
+        """The leaves that a level can have: those that store no fill need a compressed level."""
         listed = hub().level(level) is hub().layout("compressed")
         return [leaf for leaf in self.leaves if leaf.holds_fill or listed]
 
@@ -85,7 +85,7 @@ class LeafSuite(_Suite):
                 np.testing.assert_array_equal(Tensor(format, (5,)).to_numpy(), expected)
 
     def test_it_is_updated(self, backend: str) -> None:
-        """Added to in place, where its dtype adds."""
+        """In-place addition, where the leaf's dtype has it."""
         for leaf in self.leaves:
             if is_tuple(leaf.dtype) or leaf.dtype.kind == "b":
                 continue
@@ -122,7 +122,7 @@ def scaled(out: Any, a: Any, s: Any) -> Any:
 
 
 class ScalarSuite(_Suite):
-    """What every kind of scalar must do, for scalars of numbers that start as 0. ::
+    """The tests that every kind of scalar must pass, for scalars with the fill value 0. ::
 
     class TestMyScalar(ScalarSuite):
         scalars = (MyScalarLeaf(0.0), MyScalarLeaf(0, np.int8))
@@ -160,13 +160,13 @@ class ScalarSuite(_Suite):
 
 
 class OperatorSuite(_Suite):
-    """What an operator says of its algebra, held against its values. ::
+    """Tests of an operator's declared algebraic properties on its values. ::
 
     class TestMyOperator(OperatorSuite):
         operators = (my_operator,)
         values = (np.array([0.0, 1.0, -2.5]), np.array([0, 3], np.int8))
 
-    ``values`` are arrays of operands; results are compared up to ``rtol``.
+    ``values`` are arrays of operands. Results must agree to the relative tolerance ``rtol``.
     """
 
     operators: ClassVar[Sequence[Operator]]
@@ -215,14 +215,14 @@ class OperatorSuite(_Suite):
 
 
 class RuleSuite(_Suite):
-    """That rewrite rules come to an end, and keep dtypes and values. ::
+    """Tests that rewrite rules terminate and preserve dtypes and values. ::
 
     class TestMyRule(RuleSuite):
         rules = (my_rule,)
         calls = (call(operator("mul"), Var("x", np.dtype(float)), 1.0),)
 
-    ``calls`` are what the rules are about, each of which one of them must match; their variables
-    take all of ``values``. Results are compared up to ``rtol``.
+    ``calls`` are expressions, each of which a rule must match; their variables take all of
+    ``values``. Results must agree to the relative tolerance ``rtol``.
     """
 
     rules: ClassVar[Sequence[Any]]

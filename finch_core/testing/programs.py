@@ -1,4 +1,4 @@
-"""The programs of the suites."""
+"""The kernels that the suites run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random assembly that accesses nothing out of bounds and ends."""
+"""Random assembly that terminates and stays in bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def random_block(seed: int) -> Block:
 
 
 class Author:
-    """Writes random statements; every index is taken modulo the size, so that all is in bounds."""
+    """Writes random statements; indices are taken modulo the size of buffers."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -35,7 +35,7 @@ class Author:
         self.loops = 0
 
     def value(self) -> Expr:
-        """A whole number."""
+        """An integer expression."""
         first = self.random.choice(self.values)
         kind = self.random.randrange(5)
         if kind == 0:
@@ -43,7 +43,7 @@ class Author:
         return self.load() if kind == 1 else first
 
     def index(self) -> Expr:
-        """A place in a buffer."""
+        """An index into a buffer."""
         return self.random.choice(self.values) % SIZE
 
     def load(self) -> Load:
@@ -87,11 +87,11 @@ class Author:
         self.values.append(self.mutable[-1])
 
     def flag(self) -> None:
-        """A variable that is true or false."""
+        """A boolean variable."""
         self.flags.append(self.b.var("f", self.random.random() < 0.5))
 
     def set(self) -> None:
-        """An assignment to one of them."""
+        """An assignment to a variable."""
         if self.flags and self.random.random() < 0.5:
             self.b.assign(self.random.choice(self.flags), self.random.random() < 0.5)
         elif self.mutable:
@@ -102,12 +102,12 @@ class Author:
         self.b.store(self.random.choice(BUFFERS), self.index(), self.value())
 
     def update(self) -> None:
-        """A store of what was there and something else."""
+        """An update of an element."""
         place = self.load()
         self.b.store(place.buffer, place.index, place + self.value())
 
     def range(self) -> None:
-        """A fill, a move or a sort of some elements, or of none."""
+        """A fill, a move or a sort of a range, perhaps empty."""
         start, stop = sorted(self.random.randrange(SIZE + 1) for _ in "xy")
         buffer, other = (self.random.choice(BUFFERS) for _ in "xy")
         kind = self.random.randrange(3)
@@ -131,7 +131,7 @@ class Author:
             self.within(depth, i)
 
     def sieve(self, depth: int) -> None:
-        """A loop whose turns stand under a test of an element each, and raise a flag or do not."""
+        """A loop whose iterations test an element, and may set a flag."""
         buffer = self.random.choice(BUFFERS)
         with self.b.for_("i", self.random.randrange(2), self.random.choice([N, lift(3)])) as i:
             flag = self.b.var("f", False)
@@ -160,7 +160,7 @@ class Author:
         self.values.remove(counter)
 
     def leave(self) -> None:
-        """The end of a loop, or of all."""
+        """A conditional break or failure."""
         with self.b.if_(self.cond()):
             if self.random.random() < 0.5:
                 self.b.break_()

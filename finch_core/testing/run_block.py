@@ -1,4 +1,4 @@
-"""Running a piece of assembly on NumPy arrays, with any backend: how its passes are tested."""
+"""Runs a piece of assembly on NumPy arrays, on any backend, for tests of passes over assembly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SITES = (Site(OutOfMemory, "out of memory"), Site(OutOfBounds, "{0}"))
 
 
 def kernel_of(block: Block, targets: Values, functions: tuple[Function, ...] = ()) -> Kernel:
-    """A kernel that runs typed ``block`` with ``targets`` in one record, all written back."""
+    """A kernel that runs typed ``block``, with ``targets`` in one record, all marked as written."""
     slots, offset = [], 0
     for target in targets:
         slots.append(Slot(target, offset, written=True))
@@ -35,7 +35,7 @@ def run_block(
     backend: Backend | None = None,
 ) -> tuple[int, dict[str, Any]]:
     """Run typed ``block`` on copies of ``values``: an array for each buffer, a number for each
-    variable. Gives the kernel's status (see ``abi``) and the values afterwards by name.
+    variable. Returns the kernel's status (see ``interface.abi``) and the new values by name.
     """
     kernel = kernel_of(block, values, functions)
     compiled = (backend or Interpreter()).compile(kernel)
@@ -55,7 +55,7 @@ def _slots(kernel: Kernel) -> tuple[Slot, ...]:
 
 
 def _record(kernel: Kernel, values: Values) -> tuple[Array, dict[str, Array]]:
-    """The record's words, and the arrays that its addresses point to."""
+    """The words of the record, and the arrays whose addresses it holds."""
     slots = _slots(kernel)
     size = max((s.offset + 2 for s in slots), default=0)
     record, keep = np.zeros(size, np.uint64), {}

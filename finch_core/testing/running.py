@@ -1,4 +1,4 @@
-"""Which backends the suites run on, and kernels on a backend of one's choice."""
+"""The backends that the suites run on, and kernels on a chosen backend."""
 
 from __future__ import annotations
 
@@ -16,29 +16,28 @@ from finch_core.runtime.kernel import Kernel, kernel
 Function = Callable[..., Any]
 
 ANY_ORDER = pytest.mark.filterwarnings("ignore::finch_core.errors.PerformanceWarning")
-"""Marks a suite whose programs read against the order of the storage on purpose."""
+"""A mark that silences ``PerformanceWarning`` in suites that read against the storage order."""
 
 
 def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[str, ...]:
-    """The names of the backends that tests run on, each once: by default the interpreter, and the
-    one that kernels take which name none (``FINCH_BACKEND``, else the best that is available).
+    """The names of the backends that tests run on, without duplicates; None stands for the default
+    backend (``FINCH_BACKEND``, else the best that is available).
 
-    None stands for the latter. Raises ``BackendError`` where it cannot be used here.
+    Raises ``BackendError`` if the default backend does not work.
     """
     return tuple(dict.fromkeys(backend().name if name is None else name for name in names))
 
 
 @cache
 def on(backend: str | None, function: Function) -> Kernel:
-    """``function`` as a kernel of this backend (None: the default one), the same at each call."""
+    """``function`` as a kernel on this backend (None: the default one); cached."""
     made: Kernel = kernel(backend=backend)(function)
     return made
 
 
 @contextlib.contextmanager
 def using(backend: str | None) -> Iterator[None]:
-    """Kernels that name no backend (conversions among them) compile with this one meanwhile; None
-    leaves them what they had."""
+    """A context in which ``backend`` is the default, for conversions too; None changes nothing."""
     before = os.environ.get(VARIABLE)
     if backend is not None:
         os.environ[VARIABLE] = backend

@@ -1,4 +1,4 @@
-"""Control flow and scopes: the part of ``BackendSuite`` about statements."""
+"""The tests of ``BackendSuite`` on statements: control flow and scopes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TRUE = Literal(np.True_, BOOL)
 
 
 class StatementTests(Subject):
-    """What statements do, and random ones as the interpreter does them."""
+    """Statements, and random assembly compared with the interpreter."""
 
     @pytest.mark.parametrize("seed", range(25))
     def test_random_assembly_does_what_the_interpreter_does(self, seed: int) -> None:
@@ -78,7 +78,7 @@ class StatementTests(Subject):
         assert bench.value(at) == 5
 
     def test_what_is_not_needed_is_not_loaded(self) -> None:
-        """The load lies far outside: it would be a fault."""
+        """The load is far out of bounds: executing it would be a segmentation fault."""
         bench = Bench(self.made())
         data, out = bench.buffer("data", [1.5]), bench.buffer("out", np.zeros(3))
         far, no = Load(data, n(1 << 50)), bench.variable("no", False, bool)
@@ -133,7 +133,7 @@ class StatementTests(Subject):
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
     def test_a_sum_in_lanes_is_the_sum(self, dtype: Any) -> None:
-        """``lanes`` is permission to change the order, and never for a loop without it."""
+        """``For.lanes`` permits reassociation; a loop without it keeps its order."""
         rng = np.random.default_rng(1)
         x = rng.random(1003).astype(dtype) if dtype != np.int64 else rng.integers(0, 1 << 62, 1003)
         found = []
@@ -168,7 +168,7 @@ class StatementTests(Subject):
 
     @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int16])
     def test_sums_in_banks_are_the_sums(self, dtype: Any) -> None:
-        """``banks`` permits to add to copies; what nothing is added to may be missing."""
+        """``For.banks`` permits adding to private copies of a buffer."""
         rng = np.random.default_rng(2)
         x, start = rng.integers(0, 5, 100).astype(np.uint8), np.arange(100, 105).astype(dtype)
         found = []
@@ -185,7 +185,7 @@ class StatementTests(Subject):
         assert found == [wanted.tolist()] * 2
 
     def test_a_prefetch_changes_nothing(self) -> None:
-        """It may be of what is beyond an end."""
+        """The address may be out of bounds."""
         bench, x = Bench(self.made()), np.arange(5.0)
         data = bench.buffer("x", x.copy())
         assert bench.run(*(Prefetch(data, n(k)) for k in (-1, 0, 4, 5, 1 << 40))) == DONE
@@ -216,7 +216,7 @@ class StatementTests(Subject):
 
 
 def _search() -> Function:
-    """The first position in ``[0, stop)`` of at least ``key``, one by one."""
+    """The first position in ``[0, stop)`` of a key of at least ``key``, by linear search."""
     keys, stop, key, i = Buffer("keys", INTP), var("stop"), var("key"), var("i")
     found = If(Load(keys, i) >= key, block(Return(i)))
     return Function(

@@ -1,4 +1,4 @@
-"""What the parts of ``BackendSuite`` share: the backend that they test."""
+"""The base class of the parts of ``BackendSuite``: the backend under test."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ class Subject:
 
     @classmethod
     def made(cls) -> Backend:
-        """The backend: the one that is installed as ``name``, or a special one of the author's."""
+        """The backend to test: the one installed as ``name``. Override it for another."""
         return backends().load(cls.name)
 
     @classmethod
     def failing(cls, number: int) -> Backend:
-        """A backend of which the allocation of this number (from 0) fails in each call.
-
-        Without a hook into the backend's allocator, more is asked for there than any machine has.
+        """The backend with allocation ``number`` (from 0) of each call failing. By default the
+        kernel requests more memory there than exists; override it for a backend with a test hook.
         """
         return FailingBackend(cls.made(), number)

@@ -1,4 +1,4 @@
-"""The programs of the suite of wrappers: they tell each element of a tensor by its place."""
+"""The kernels of the wrapper suite: their results depend on the position of each element."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from finch_core.ir.missing import coalesce
 
 Function = Callable[..., Any]
 OUTSIDE = 7
-"""What is read where nothing is (in the programs, too)."""
+"""The value read out of bounds (written as 7 in the kernels below)."""
 
 
 def weigh_1(s: Any, a: Any, i0: Any, i1: Any) -> Any:
-    """The sum of a vector's elements, each times a number that tells its place."""
+    """The sum of a vector's elements, each multiplied by a number that depends on its index."""
     s[...] = 0
     for i in range(i0, i1):
         s[()] += coalesce(a[i], 7) * np.int64((i * 7919) ^ 5)

@@ -1,5 +1,4 @@
-"""The suite of a wrapper: subclass it, say which wrapper, and what it makes of tensors is compared
-with what its examples say."""
+"""The test suite of wrappers: compares a wrapper with its own examples."""
 
 from __future__ import annotations
 
@@ -43,13 +42,13 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 
 def wrapper_names() -> tuple[str, ...]:
-    """The names of the installed wrappers that say by examples what they mean, in order."""
+    """The names of the installed wrappers that have ``examples``, sorted."""
     found = hub().wrappers.items()
     return tuple(sorted(name for name, wrapper in found if hasattr(wrapper, "examples")))
 
 
 def within(outer: Any, inner: Any, view: View) -> Iterator[Example]:
-    """The examples of a wrapper around those of another."""
+    """The examples of the wrapper ``outer`` around each example of ``inner``."""
     for first in inner.examples(view):
         for second in outer.examples(first.view):
             yield _around(second, first)
@@ -67,16 +66,16 @@ def _around(outer: Example, inner: Example) -> Example:
 
 @ANY_ORDER
 class WrapperSuite:
-    """What every wrapper must do. A test module needs no more than ::
+    """The tests that every wrapper must pass. A complete test module::
 
         class TestMyWrapper(WrapperSuite):
             wrapper = MyTensor  # what its hook registers
 
-    The wrapper has ``examples(view)``, a static method: given what is wrapped, as a ``View``, it
-    yields an ``Example`` or several, each with the ``View`` that comes out. It is read, updated and
-    declared, alone, around and within every other installed wrapper, over every level format.
-    ``limits`` and ``backends`` are as in ``LevelSuite``; each backend runs its share (``shares``)
-    of the formats, examples and nestings, with ``FINCH_TESTS_FULL`` all of them.
+    The wrapper has a static method ``examples(view)``: given the wrapped tensor as a ``View``, it
+    yields one or more ``Example``, each with the ``View`` that results. The suite reads, updates
+    and declares the wrapper, alone and nested with every other one, over every installed format.
+    ``limits`` and ``backends`` are as in ``LevelSuite``. Each backend runs the part of the formats,
+    examples and nestings that ``shares`` gives; with ``FINCH_TESTS_FULL`` all of them.
     """
 
     wrapper: ClassVar[Any]
@@ -85,7 +84,7 @@ class WrapperSuite:
     shares: ClassVar[tuple[float, ...]] = (0.5, 0.15)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Each test over the backends and, where it takes them, formats or other wrappers."""
+        """Parametrise tests by backend and, if they take them, by formats or other wrappers."""
         backends = backend_names(self.backends)
         shares = dict.fromkeys(backends, 1.0)
         if not os.environ.get(FULL):
@@ -107,13 +106,13 @@ class WrapperSuite:
     # -- helpers ----------------------------------------------------------------------------
 
     def tensor(self, level: str, data: Array, fill: Any = 0) -> Tensor:
-        """A tensor of a format in every dimension, with what it can hold of an array."""
+        """A tensor of one level format in every dimension, with data that it can hold."""
         format = nest([hub().level(level)] * data.ndim, leaf(fill, data.dtype))
         with using("interpreter"):
             return Tensor(format, admit(format, data, self.limits))
 
     def reads(self, backend: str, example: Example, tensor: Tensor) -> None:
-        """Check what a wrapped tensor gives at each index of its example."""
+        """Check the value of a wrapped tensor at each index of its example."""
         if not _readable(example, tensor.format):
             return
         view = example.view
@@ -127,7 +126,7 @@ class WrapperSuite:
         self, backend: str, example: Example, level: str, shape: tuple[int, ...],
         functions: Mapping[int, Function], start: int,
     ) -> None:  # fmt: skip
-        """Check what an update of each index leaves in the tensor that was wrapped."""
+        """Check that updates through the wrapper change the right elements of the tensor inside."""
         view = example.view
         if view.ndim not in functions:
             return
@@ -168,7 +167,7 @@ class WrapperSuite:
                     self.reads(backend, example, self.tensor(level, array(shape, float, kind, 3)))
 
     def test_it_has_extents_of_its_own(self, backend: str, level: str, share: Any) -> None:
-        """What is sized needs no ranges."""
+        """Loops over dimensions of known size need no written ranges."""
         for ndim in SHAPES:
             for shape, example in drawn(self.singles(ndim), share[backend], level, ndim):
                 view, tensor = example.view, self.tensor(level, array(shape, float, "half", 4))
@@ -237,7 +236,7 @@ class WrapperSuite:
                 assert found == sum(seen(view, data, (i,)) * other[i] for i in range(lo, hi))
 
     def test_beyond_its_ranges_nothing_is_read(self, backend: str) -> None:
-        """One index too many, before the first or behind the last, fails."""
+        """An index before the first or after the last fails."""
         for ndim, side in itertools.product(SHAPES, (0, 1)):
             shape = SHAPES[ndim][-1]
             for example in self.wrapper.examples(View.of(shape)):
@@ -297,7 +296,7 @@ class WrapperSuite:
 
 
 def drawn(cases: Any, share: float, *seed: Any) -> list[Any]:
-    """A share of the cases, one at least, always the same."""
+    """A fraction of the cases, at least one, drawn with a fixed seed."""
     cases = list(cases)
     count = min(len(cases), max(1, round(share * len(cases))))
     return random.Random(str(seed)).sample(cases, count)
@@ -309,13 +308,13 @@ def indices(view: View) -> Iterator[tuple[int, ...]]:
 
 
 def seen(view: View, data: Array, index: tuple[int, ...]) -> Any:
-    """What is read at an index of a view of an array."""
+    """The expected value at an index of a view of an array."""
     place = view.element(index)
     return programs.OUTSIDE if place is None else data[place]
 
 
 def weighed(view: View, data: Array) -> Any:
-    """What ``wrapped_programs.weigh`` gives."""
+    """The expected result of ``wrapped_programs.weigh``."""
     total = np.result_type(data.dtype, np.int64).type(0)
     for index in indices(view):
         total += seen(view, data, index) * np.int64(programs.weight(index))

@@ -5,7 +5,7 @@ from finch_core import FormatError, read
 
 def test_file_ending(tmp_path):
     expected = """\
-the ending of 'a.xyz' says no known file format
+the ending of 'a.xyz' is not that of a known file format
   hint: endings are '.mtx', '.mtx.gz', '.ttx', '.ttx.gz', '.tns', '.tns.gz', '.npy' and '.npz'"""
     with pytest.raises(FormatError) as error:
         read(tmp_path / "a.xyz")

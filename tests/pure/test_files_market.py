@@ -152,7 +152,8 @@ def test_half_a_gzip_file_is_malformed(tmp_path: Path) -> None:
 
 
 def test_an_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"'a.csv' says no known file format\n.*'.mtx'.*'.npz'"):
+    known = r"'a.csv' is not that of a known file format\n.*'.mtx'.*'.npz'"
+    with pytest.raises(FormatError, match=known):
         parse(file(tmp_path, "a.csv", ""))
 
 
