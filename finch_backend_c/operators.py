@@ -16,6 +16,7 @@ import numpy as np
 from finch_backend_c import ctree as c
 from finch_backend_c.helpers import has
 from finch_backend_c.spelling import ctype, literal, suffix
+from finch_core.errors import BackendError
 from finch_core.ir.dtypes import is_tuple, tuple_fields
 from finch_core.operators import operator
 from finch_core.records import frozen
@@ -207,12 +208,21 @@ def _invert(name: str, args: Args, result: DType) -> Value:
 
 
 def _function(name: str, args: Args, result: DType) -> Value:
-    """A helper of that name for the arguments' dtype, else the math library's function."""
+    """A helper of that name for the arguments' dtype, else the math library's function.
+
+    Raises ``BackendError`` where there is neither.
+    """
     dtype = args[0].dtype
     nodes = tuple(arg.node for arg in args)
     if has(f"{name}_{suffix(dtype)}"):
         return Value(c.Call(f"{name}_{suffix(dtype)}", nodes), result)
-    base = operator(name).library or name
+    base = operator(name).library
+    if not base:
+        raise BackendError(
+            f"the C backend has no operator {name!r} on {dtype}",
+            hint="give its entry the name of a function of the C library (library=...), or write "
+            "a helper in finch_backend_c/helpers.py",
+        )
     prefix = "c" if dtype.kind == "c" else ""
     kind = "f" if dtype in (FLOAT32, np.dtype(np.complex64)) else ""
     return Value(c.Call(f"{prefix}{base}{kind}", nodes), result)

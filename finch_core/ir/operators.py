@@ -49,9 +49,11 @@ class Operator:
     z))`` is ``this(x, op(y, z))``. ``fixed_point`` builds the condition on ``x`` under which
     ``op(x, y)`` is ``x`` for every ``y``, if there is one (None: that it is the annihilator, where
     that is exact).
-    ``library`` is the name of the C library's function on doubles that computes it, ``approximate``
-    the dtype kinds, of operands or result, on which two libraries may differ in the last places,
-    ``costly`` whether it takes longer than a load: it is not evaluated where it may not be needed.
+    ``library`` is the name of the C library's function that computes it, a double of doubles (an
+    ``f`` behind it gives that of floats, a ``c`` before it that of complex numbers),
+    ``approximate`` the dtype kinds, of operands or result, on which two libraries may differ in the
+    last places, ``costly`` whether it takes longer than a load: it is not evaluated where it may
+    not be needed.
     ``refuses`` says why a call of these operands, as the program has them, means nothing (an empty
     text: it does). ``definition`` builds the expression a defined operator stands for. ``python``
     lists the Python callables that mean this operator inside a kernel.

@@ -1,7 +1,15 @@
+# ruff: noqa: E402
 """Test suites that authors of plugins subclass, and the helpers that these use.
 
 They need ``pytest``; nothing in ``finch_core`` imports this package.
 """
+
+import pkgutil
+
+import pytest
+
+# before the suites are imported: a failing assertion in them shows its values, as those in tests do
+pytest.register_assert_rewrite(*(f"{__name__}.{m.name}" for m in pkgutil.iter_modules(__path__)))
 
 from finch_core.interface.wrapper_examples import Example, View
 from finch_core.testing.arrays import DTYPES, KINDS, array, values

@@ -14,6 +14,9 @@ Array = np.ndarray[Any, Any]
 DTYPES: tuple[np.dtype[Any], ...] = SUPPORTED
 """The dtypes of tensors that the suites cover."""
 
+INDEX_DTYPES = tuple(dtype for dtype in DTYPES if dtype.kind in "iu")
+"""The dtypes of indices and pointers."""
+
 
 def _empty(mask: Array, rng: np.random.Generator) -> None:
     """Fill values only."""
@@ -99,4 +102,4 @@ def array(
     return result
 
 
-__all__ = ["DTYPES", "KINDS", "array", "values"]
+__all__ = ["DTYPES", "INDEX_DTYPES", "KINDS", "array", "values"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import attrs
 import numpy as np
 
 from finch_core.interface.abilities import Order
 from finch_core.interface.capacity import Limit, only_first, only_first_run, stored
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.interface.storage import integer_dtype
 from finch_core.testing.arrays import Array
 
 Level = Callable[[Format], Format]
@@ -34,6 +36,17 @@ def nest(levels: Sequence[Level], below: Format) -> Format:
     for level in reversed(levels):
         below = level(below)
     return below
+
+
+def indexed(format: Format, dtype: Any) -> Format:
+    """``format`` with this dtype for all parameters that ``integer_dtype`` converts."""
+    level: Any = format  # a class of attrs, which ``Format`` itself is not
+    fields = attrs.fields(type(level))
+    changed = {field.name: dtype for field in fields if field.converter is integer_dtype}
+    if format.child is not None:
+        changed["lvl"] = indexed(format.child, dtype)
+    found: Format = attrs.evolve(level, **changed)
+    return found
 
 
 def admit(format: Format, array: Array, limits: Mapping[str, Limit] | None = None) -> Array:
@@ -61,6 +74,7 @@ __all__ = [
     "Level",
     "Limit",
     "admit",
+    "indexed",
     "leaf",
     "level_names",
     "nest",

@@ -17,11 +17,12 @@ from finch_core.interface.plugins import hub
 from finch_core.runtime.convert import convert_into
 from finch_core.runtime.tensor import Tensor
 from finch_core.testing import programs
-from finch_core.testing.arrays import DTYPES, KINDS, Array, array
+from finch_core.testing.arrays import DTYPES, INDEX_DTYPES, KINDS, Array, array
 from finch_core.testing.formats import (
     Level,
     Limit,
     admit,
+    indexed,
     leaf,
     level_names,
     nest,
@@ -134,6 +135,13 @@ class LevelSuite(LevelUpdates):
         with using(backend):
             for shape in ((0, 0), (0, 3), (3, 0), (1, 1), (1, 5), (5, 1), (4, 7)):
                 self.round_trip(self.make(rank=2), array(shape, float, kind, sum(shape)))
+
+    def test_indices_of_every_dtype(self, backend: str) -> None:
+        """Parameters that ``integer_dtype`` converts may be any integer."""
+        with using(backend):
+            for dtype in INDEX_DTYPES:
+                format = indexed(self.make(rank=2), dtype)
+                self.round_trip(format, array((4, 7), float, "half", 1))
 
     @pytest.mark.parametrize("dtype", DTYPES, ids=str)
     def test_every_dtype_comes_back(self, backend: str, dtype: Any) -> None:

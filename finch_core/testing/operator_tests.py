@@ -39,7 +39,7 @@ class OperatorTests(Subject):
                 compare(name, dtype, found)
             except AssertionError as error:
                 wrong[name] = str(error)
-        assert not wrong
+        assert not wrong, "\n".join(f"{name}: {text}" for name, text in wrong.items())
 
     def _computed(self, dtype: np.dtype[Any]) -> dict[str, Array]:
         """All operators on one dtype, from one kernel."""

@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from finch_core.optimize import PASSES
+from finch_core.optimize import PASSES, optimize
+from finch_core.testing.random_assembly import random_block
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted({name for name, _ in PASSES})
+MEANING = "test_asm_{}.py"
+ELSEWHERE = {
+    "gather_reductions": "fills_and_lanes",
+    "vector_reductions": "fills_and_lanes",
+}
+"""The tests of passes that random assembly does not reach, where they are not called after one."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -24,3 +31,16 @@ def test_a_pass_has_its_row_and_its_case(name: str) -> None:
 def test_a_pass_is_named_after_its_file(name: str) -> None:
     assert (ROOT / f"finch_core/optimize/{name}.py").exists()
     assert dict(PASSES)[name].__name__ == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_pass_keeps_is_tested(name: str) -> None:
+    """Random assembly is changed by it, or a test of its own runs what it has changed."""
+    others = set(NAMES) - {name}
+    if any(optimize(block, others) is not block for block in map(random_block, range(60))):
+        return
+    path = ROOT / "tests/pure" / MEANING.format(ELSEWHERE.get(name, name))
+    assert path.exists(), f"random assembly does not reach {name}: {path.name} has to run blocks"
+    text = path.read_text()
+    assert f'"{name}"' in text
+    assert "run_block(" in text

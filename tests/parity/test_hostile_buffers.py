@@ -8,6 +8,7 @@ import pytest
 from hostile_buffers import is_taken, several, single_changes, subjects, trouble
 
 from finch_core import FormatError, PerformanceWarning, Tensor, _, kernel
+from finch_core.plugins import hub
 from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseScalar
 
 ALL = list(subjects())
@@ -17,6 +18,11 @@ DEEP = [subject for subject in ALL if len(subject.shape) > 1]
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{PerformanceWarning.__module__}.PerformanceWarning"
 )
+
+
+def test_every_format_is_a_subject():
+    ours = {n for n, f in hub().levels.items() if f.__module__.startswith("finch_levels.")}
+    assert ours <= {level.name for subject in ALL for level in subject.format.levels()}
 
 
 @pytest.mark.parametrize("subject", FLAT, ids=lambda s: f"{s.format.name}-{s.format.child.name}")

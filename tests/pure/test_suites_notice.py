@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import attrs
 import numpy as np
 import pytest
@@ -131,3 +133,9 @@ def test_protocols_that_there_are_not_are_noticed() -> None:
     levels(SparseList).test_each_protocol_reads_what_is_there("interpreter")
     with pytest.raises(AssertionError, match="names protocols that there are not"):
         levels(Misspelt).test_each_protocol_reads_what_is_there("interpreter")
+
+
+def test_a_failing_assertion_of_a_suite_shows_its_values():
+    for suite in (BackendSuite, LevelSuite, WrapperSuite):
+        loader = sys.modules[suite.__module__].__loader__
+        assert type(loader).__name__ == "AssertionRewritingHook"
