@@ -60,7 +60,7 @@ class Context(Builder):
         self.checked = checked
         """Whether the kernel asks what compiled code takes for granted of looplets."""
         self.fitting = frozenset(fitting)
-        self.settled: frozenset[Expr] = frozenset()
+        self.constant_dimensions: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to one value, which never changes."""
         self.dimensions: set[Var] = set()
         """The dimensions of tensors: none is longer than ``MOST_INDICES``."""

@@ -1,4 +1,4 @@
-"""The looplets of the paper (Figure "The looplet language"): one file each, with its lowering."""
+"""The looplets of the paper (Figure "The looplet language"), one file each, and their lowering."""
 
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, Run, as_looplet

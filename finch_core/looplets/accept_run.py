@@ -1,4 +1,4 @@
-"""AcceptRun: an output that takes a whole run of equal values at once."""
+"""AcceptRun: an output that stores a whole run of equal values at once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 @frozen
 class AcceptRun(Looplet):
-    """``body(ctx, start, stop)`` takes what is written at all of ``start`` up to ``stop``.
+    """``body(ctx, start, stop)`` is the subtensor that stores values at all of ``start`` up to
+    ``stop``.
 
-    It is lowered when nothing else varies along the loop; next to a Lookup it takes single indices.
+    It is lowered when nothing else varies along the loop; next to a Lookup it takes single
+    indices.
     """
 
     body: Callable[[Context, Expr, Expr], Part]
@@ -31,7 +33,7 @@ class AcceptRun(Looplet):
         lower_invariant(ctx, region, frozenset(region.looplets))
 
     def at(self, ctx: Context, index: Expr) -> Looplet:
-        """A run of one index."""
+        """A run of length one at ``index``."""
         return made(self.body, ctx, index, index + 1)
 
     def over(self, ctx: Context, start: Expr, stop: Expr) -> Looplet:

@@ -1,4 +1,5 @@
-"""Whether looplets cover the loop: what they leave out is lost, and no sum is right without it."""
+"""Coverage check: looplets must reach the end of the loop, or the values after them would be
+lost."""
 
 from __future__ import annotations
 
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def require_covered(ctx: Context, region: Region, slot: int, end: Expr) -> None:
-    """Where kernels are checked, fail unless the looplet in ``slot``, which ends at ``end``, goes
-    on to the end of the region; nothing is emitted where that is known."""
+    """Emit the check that the looplet in ``slot``, which ends at ``end``, reaches the end of the
+    region.
+
+    Only in checked kernels; nothing is emitted where that is known to hold.
+    """
     if not ctx.checked or ctx.prover.le(region.stop, end):
         return
     ctx.require(
@@ -29,7 +33,7 @@ def require_covered(ctx: Context, region: Region, slot: int, end: Expr) -> None:
 
 
 def owner(region: Region, slot: int) -> str:
-    """The tensor whose looplet is in a slot, with the level that made it, for a message."""
+    """The tensor whose looplet is in a slot, and the level that made it, for a message."""
     found = next((s.tensor for s in slots_of(region.body) if s.number == slot), None)
     if found is None:
         return "a tensor"

@@ -1,5 +1,4 @@
-"""Looplets that go on beyond their borders: what is one value before the first thing it stores and
-behind the last is that value as far as any loop goes."""
+"""Padding: looplets extended beyond their first and last index with a fill value."""
 
 from __future__ import annotations
 
@@ -21,8 +20,10 @@ if TYPE_CHECKING:
 
 
 def endless(ctx: Context, looplet: Looplet, fill: TensorLike) -> Looplet | None:
-    """``looplet`` with ``fill`` before its beginning and behind its end; None where that takes
-    phases, since there it is something else."""
+    """``looplet`` with ``fill`` before its start and after its end.
+
+    None if that takes additional phases, since the looplet is something else there.
+    """
     if isinstance(looplet, Stepper):
         if looplet.tail is None or as_looplet(looplet.tail) != Run(fill):
             return None
@@ -37,7 +38,7 @@ def endless(ctx: Context, looplet: Looplet, fill: TensorLike) -> Looplet | None:
 
 def _begins(ctx: Context, looplet: Looplet, fill: TensorLike) -> bool:
     """Whether a looplet begins with ``fill``, up to an index that does not depend on where it
-    begins itself."""
+    begins."""
     if isinstance(looplet, Thunk):
         code = looplet.code
         return _begins(ctx, ctx.look(lambda: as_looplet(next(code(ctx)))), fill)

@@ -1,4 +1,4 @@
-"""Which rule applies to a region: that of the looplet with the highest precedence (paper, Figure
+"""Lowering of regions: the looplet with the highest precedence is lowered first (paper, Figure
 "Looplet evaluation semantics")."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VARYING = (Precedence.SEQUENCE, Precedence.JUMPER, Precedence.STEPPER)
 """Looplets that are simpler at a single index than along a loop."""
 
 _BRANCHING = (*_VARYING, Precedence.SWITCH)
-"""Looplets of which each doubles the number of cases."""
+"""Looplets each of which doubles the number of cases."""
 
 
 def lower_region(ctx: Context, region: Region) -> None:
@@ -45,7 +45,8 @@ def lower_region(ctx: Context, region: Region) -> None:
 
 
 def _merge(ctx: Context, region: Region, slot: int) -> None:
-    """Emit a region, whose cases ``slot`` would double next: by tests, if they are many."""
+    """Emit a region in which ``slot`` is next to double the cases: predicated, if they are too
+    many."""
     many = disordered(ctx, region)
     if slot in many:
         if region.looplets[slot].precedence is Precedence.SEQUENCE and not region.is_point(ctx):
@@ -61,14 +62,14 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
 
 
 def _is_at_most_point(ctx: Context, region: Region) -> bool:
-    """Whether a region is known to be one index long or empty, but not which."""
+    """Whether a region has at most one index, but it is not known whether it is empty."""
     if not ctx.allows("points") or region.is_point(ctx):
         return False
     return ctx.prover.le(region.stop, region.start + 1)
 
 
 def _used(region: Region) -> Region:
-    """``region`` without the slots that the body has lost."""
+    """``region`` without the slots that no longer occur in its body."""
     used = slots_in(region.body)
     if used.issuperset(region.looplets):
         return region

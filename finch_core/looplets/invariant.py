@@ -1,5 +1,7 @@
-"""Loops in which nothing varies: reductions of one value become products, powers, or one update
-(paper, "Runs": ``for i = 1:n; s += x end`` is ``s += n * x``)."""
+"""Invariant loops: reductions of a loop-invariant value become products, powers, or one update.
+
+Paper, "Runs": ``for i = 1:n; s += x end`` is ``s += n * x``.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> None:
-    """Emit a region whose only looplets are the accepting runs in slots ``accepting``."""
+    """Emit a region whose only looplets are the accepting runs in the slots ``accepting``."""
     if mentions(region.body, region.index, beside_slots=True):
         each_index(ctx, region)
     elif region.is_point(ctx):
@@ -38,7 +40,7 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
 
 
 def _once(ctx: Context, region: Region, body: Stmt) -> None:
-    """Run the body once, with the accepting runs taking the whole region."""
+    """Execute the body once, with the accepting runs storing the whole region."""
     if not region.looplets:
         ctx.lower(body)
         return
@@ -48,7 +50,7 @@ def _once(ctx: Context, region: Region, body: Stmt) -> None:
 
 
 def repeated(stmt: Stmt, count: Expr, accepting: frozenset[int], *, strict: bool) -> Stmt | None:
-    """A statement that does at once what ``stmt`` does ``count > 0`` times, or None."""
+    """A statement equivalent to ``count > 0`` repetitions of ``stmt``, or None."""
     if isinstance(stmt, Update):
         return _repeated_update(stmt, count, accepting, strict)
     if isinstance(stmt, (Declare, Freeze, Thaw)):
@@ -64,8 +66,11 @@ def repeated(stmt: Stmt, count: Expr, accepting: frozenset[int], *, strict: bool
 
 @frozen
 class LoopRule:
-    """What an update comes to in a loop in which nothing varies. ``apply`` takes the update, how
-    often it is repeated, and whether the order of floats is kept; None where it does not match."""
+    """A rule on an update in an invariant loop.
+
+    ``apply`` takes the update, the number of iterations, and whether the order of float
+    operations is kept; it gives one update that replaces them, or None where it does not match.
+    """
 
     name: str
     apply: Callable[[Update, Expr, bool], Update | None]
@@ -109,8 +114,8 @@ def _is_closed(stmt: Update) -> bool:
 
 
 _COUNTED = {"b": INTP, "i": INTP, "u": np.dtype(np.uint64), "f": None}
-"""The dtype that counts repetitions (None: that of the values): a power of narrow integers has an
-exponent that is not."""
+"""The dtype of the number of repetitions, by kind of value (None: that of the value). Exponents
+of powers of narrow integers may not fit the value's own dtype."""
 
 LOOP_RULES: tuple[LoopRule, ...] = (
     LoopRule("last assignment", _last_assignment, "an assignment repeated is made once"),
@@ -122,7 +127,7 @@ LOOP_RULES: tuple[LoopRule, ...] = (
         "`s += x` is `s += x * n`, `s *= x` is `s *= x ** n`, `s ^= x` is done if `n` is odd",
     ),
 )  # fmt: skip
-"""The rules on loops in which nothing varies."""
+"""The rules on invariant loops."""
 
 
 def _is_slot(target: Access, accepting: frozenset[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Jumper: a stepper that leads. Of several, the one with the longest stride does."""
+"""Jumper: a stepper that leads the merge; of several, the one with the longest stride leads."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 @frozen
 class Jumper(Stepper):
-    """As a ``Stepper``, but within the longest stride the others are demoted to steppers, which
-    seek to where it ends. Two of them make a mutual binary search."""
+    """A ``Stepper`` that leads: within the longest stride the others are demoted to steppers.
+
+    Those seek to the end of the stride. Two jumpers make a mutual binary search.
+    """
 
     precedence: ClassVar[Precedence] = Precedence.JUMPER
 
@@ -35,7 +37,7 @@ class Jumper(Stepper):
             _leapfrog(ctx, region, slots)
 
     def demoted(self) -> Stepper:
-        """The same steps, following."""
+        """The same steps as a follower."""
         fields = {a.name: getattr(self, a.name) for a in attrs.fields(Stepper)}
         return Stepper(**fields)
 
@@ -75,10 +77,10 @@ def _leaders(
     wanted: bool,
     exact: bool,
 ) -> None:
-    """Which strides end with the region? Those lead. Shorter ones follow, longer ones are cut.
+    """Emit the cases by which strides end with the region: those lead, others follow or are cut.
 
-    ``wanted``: one of those left to ask reaches the region's end, as none before did; ``exact``: it
-    does not go beyond.
+    ``wanted``: one of the remaining strides reaches the region's end, as none before did;
+    ``exact``: it does not go beyond.
     """
     if not slots:
         region.lower(ctx)

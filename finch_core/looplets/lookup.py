@@ -31,7 +31,7 @@ class Lookup(Looplet):
         each_index(ctx, region)
 
     def at(self, ctx: Context, index: Expr) -> Looplet:
-        """What stands at one index."""
+        """The run at a single index."""
         return made(self.body, ctx, index)
 
 
@@ -49,7 +49,7 @@ def each_index(ctx: Context, region: Region) -> None:
 
 
 def at_index(ctx: Context, region: Region, index: Expr) -> None:
-    """Emit the region at one known index."""
+    """Emit the region at a single index."""
     body = ctx.simplify(substitute_index(region.body, region.index, index))
     looplets = {k: looplet.at(ctx, index) for k, looplet in region.looplets.items()}  # type: ignore[attr-defined]
     attrs.evolve(region, start=index, stop=index + 1, body=body, looplets=looplets).lower(ctx)

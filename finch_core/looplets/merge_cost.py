@@ -1,4 +1,4 @@
-"""How many cases a merge has: which of its operands double them, and whether that is too many."""
+"""Merge cost: the number of cases of a merge by cases, and whether that is too many."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from finch_core.interface.context import Context
 
 CASES = 30
-"""The most cases that a merge has: one of N operands of rank r has (r + 1)^N, for each is there, or
-was absent from one of the loops around on."""
+"""The largest number of cases of a merge. N operands of rank r have (r + 1)^N: each is present,
+or absent from one of the enclosing loops on."""
 
 FEW = 2
-"""So few operands are merged by cases, however many those are."""
+"""This few operands are merged by cases, whatever the number of cases."""
 
 
 def weighed(ctx: Context, region: Region) -> dict[int, int]:
-    """The operands that branch, each with the cases that it has here and in the loops inside; 1 for
-    one whose cases come with those of another, or have been counted in a loop around. An operand
-    alone leads its loop, and has none."""
+    """The number of cases that each branching operand has, here and in nested loops.
+
+    It is 1 for an operand whose cases coincide with another's or were counted in an enclosing
+    loop. A single operand leads its loop and has none.
+    """
     read = _read(region)
     if sum(isinstance(found, (Switch, Stepper, Sequence)) for found in read.values()) < 2:
         return {}
@@ -49,7 +51,7 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
         compound = _is_compound(bodies.get(k, read[k]), k in bodies)
         if _name(found[k]) in ctx.merging:
             weights[k] = 1
-        elif what in shared:  # a switch may have cases within the one that it shares
+        elif what in shared:  # a switch may have cases within the shared one
             weights[k] = found[k].ndim + 1 if isinstance(read[k], Switch) and compound else 1
         else:
             weights[k] = found[k].ndim + 1 + compound
@@ -58,8 +60,10 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
 
 
 def is_too_many(ctx: Context, region: Region, weights: dict[int, int]) -> bool:
-    """Whether a merge by cases of operands, in those that loops around have, has too many. Each has
-    a copy of what the loops inside read beside, which counts as much as a case."""
+    """Whether a merge by cases, together with those of enclosing loops, has too many cases.
+
+    Each case contains a copy of what nested loops read in addition, which counts as well.
+    """
     several = [weight for weight in (*ctx.merging.values(), *weights.values()) if weight > 1]
     if len(several) <= FEW:
         return False
@@ -67,7 +71,7 @@ def is_too_many(ctx: Context, region: Region, weights: dict[int, int]) -> bool:
 
 
 def _read_inside(region: Region) -> int:
-    """How many tensors are read that only loops inside of a region go through."""
+    """The number of tensors that only loops inside a region read."""
     exprs = (expr for part in region.body.walk() for expr in part.exprs)
     nodes = (node for expr in exprs for node in expr.walk() if isinstance(node, Access))
     return len(
@@ -76,11 +80,11 @@ def _read_inside(region: Region) -> int:
 
 
 def disordered(ctx: Context, region: Region) -> frozenset[int]:
-    """The operands that are sequences, or a sequence in one case of a switch, whose phases may end
-    in so many orders that a region for each is too many.
+    """The operands that are sequences (or one in a case of a switch), if their phases may end in
+    too many orders for a region for each.
 
-    Of N with ends that differ by constants, as those of one tensor at N shifts do, and p phases
-    each, the orders come to N + p - 1 over p - 1, once for each loop that is shifted.
+    N sequences of p phases whose ends differ by constants, like one tensor read at N shifts,
+    have (N + p - 1 choose p - 1) orders for each loop that is shifted.
     """
     read = _read(region)
     sequences = {k: s for k in read if (s := _sequence_in(ctx, read[k])) is not None}
@@ -107,7 +111,7 @@ def disordered(ctx: Context, region: Region) -> frozenset[int]:
 
 
 def _sequence_in(ctx: Context, looplet: Looplet) -> Sequence | None:
-    """The looplet, or what it is in one case, if that is a sequence."""
+    """The looplet, or one of its cases, if that is a sequence."""
     if isinstance(looplet, Switch):
         found = (_sequence_in(ctx, as_looplet(part)) for part in (looplet.head, looplet.tail))
         return next((part for part in found if part is not None), None)
@@ -119,7 +123,7 @@ def _sequence_in(ctx: Context, looplet: Looplet) -> Sequence | None:
 
 @contextmanager
 def by_cases(ctx: Context, region: Region, weights: dict[int, int]) -> Iterator[None]:
-    """Remember while a region is lowered which operands it has cases for."""
+    """Record, while a region is lowered, the operands for which it has cases."""
     before = ctx.merging
     names = {slot.number: _name(slot) for slot in slots_of(region.body)}
     merging = dict(before)
@@ -133,14 +137,14 @@ def by_cases(ctx: Context, region: Region, weights: dict[int, int]) -> Iterator[
 
 
 def _name(slot: Slot) -> Hashable:
-    """What tells operands apart."""
+    """The identity of an operand."""
     root = slot.tensor.root
     return slot.number if root is None else root
 
 
 def _is_compound(looplet: Looplet, step: bool) -> bool:
-    """Whether it has cases of its own, beside being there and being absent; ``step``: it is what
-    each step is."""
+    """Whether a looplet has cases of its own besides present and absent; ``step``: it is a
+    step's body."""
     if step:
         return not isinstance(looplet, Spike)
     if isinstance(looplet, Switch):
@@ -149,12 +153,12 @@ def _is_compound(looplet: Looplet, step: bool) -> bool:
 
 
 def _step_of(ctx: Context, steps: Stepper) -> Looplet:
-    """What a step is."""
+    """The body of a step."""
     return ctx.look(lambda: steps.step(ctx, steps.position))
 
 
 def _read(region: Region) -> dict[int, Looplet]:
-    """What the operands are that are read."""
+    """The looplets of the operands that are read."""
     written = written_slots(region)
     return {k: found for k, found in region.looplets.items() if k not in written}
 
@@ -162,8 +166,10 @@ def _read(region: Region) -> dict[int, Looplet]:
 def _branching(
     ctx: Context, looplets: dict[int, Looplet], bodies: dict[int, Looplet]
 ) -> dict[int, Hashable]:
-    """The operands that double the number of cases, where ``bodies`` is what the steps are; those
-    with the same value do so together, for what one of them is tells what the others are."""
+    """The operands that double the number of cases; ``bodies`` are the bodies of steps.
+
+    Operands with the same value branch together: the case of one determines that of the others.
+    """
     slots: dict[int, Hashable] = {}
     for k, looplet in looplets.items():
         if isinstance(looplet, Switch):
@@ -178,14 +184,14 @@ def _branching(
 
 
 def _is_check(looplet: Switch) -> bool:
-    """Whether one of the two is out of bounds: that case ends the program."""
+    """Whether one case is out of bounds: that case ends the program."""
     parts = as_looplet(looplet.head), as_looplet(looplet.tail)
     return any(part.fails for part in parts)
 
 
 def _unordered(ctx: Context, sequences: dict[int, Sequence]) -> dict[int, Hashable]:
-    """The sequences of which a phase may end before or behind one of another's, with what it
-    depends on where they end."""
+    """The sequences whose phases may end before or after those of another, with what their ends
+    depend on."""
     stops = {k: [p.stop for p in s.phases if p.stop is not None] for k, s in sequences.items()}
     listed = sorted({stop for ends in stops.values() for stop in ends}, key=repr)
 

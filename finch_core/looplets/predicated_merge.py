@@ -32,7 +32,7 @@ from finch_core.ir.expressions import FALSE, TRUE, Expr, Literal, Var
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.merge_cost import written_slots
 from finch_core.looplets.region import Region, is_empty
-from finch_core.looplets.select import choice
+from finch_core.looplets.select import select
 from finch_core.looplets.sequence import Sequence, parts_of
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.slots import Slot, fill_slot, slots_of
@@ -225,7 +225,7 @@ class _Merge:
         assert isinstance(spike, Spike)
         assert isinstance(spike.body, TensorLike)
         here = self._ends(end, stop)
-        last = choice(here, self._last(as_looplet(spike.tail), here, stop - 1), spike.body)
+        last = select(here, self._last(as_looplet(spike.tail), here, stop - 1), spike.body)
         if spike.body != fill:
             whole = Spike(spike.body, last)
             return attrs.evolve(piece, looplet=whole, present=TRUE, alone=whole)
@@ -243,7 +243,7 @@ class _Merge:
         if isinstance(tail, Switch):
             head = self._last(as_looplet(tail.head), guard.and_(tail.cond), index)
             other = self._last(as_looplet(tail.tail), guard.and_(negation(tail.cond)), index)
-            return choice(tail.cond, head, other)
+            return select(tail.cond, head, other)
         raise _Unmaskable
 
     def _region(self, region: Region, pieces: dict[int, Piece]) -> None:
@@ -375,12 +375,12 @@ class _Merge:
         if head == tail:
             return head
         if isinstance(head, Run) and isinstance(tail, Run):
-            return Run(choice(cond, head.body, tail.body))
+            return Run(select(cond, head.body, tail.body))
         if isinstance(head, Lookup) or isinstance(tail, Lookup):
             return self._looked_up(cond, head, tail)
         bodies = [looplet.body for looplet in (head, tail)]  # type: ignore[attr-defined]
         tails = [x.tail if isinstance(x, Spike) else x for x in (head, tail)]
-        return Spike(choice(cond, *bodies), Switch(cond, *tails))
+        return Spike(select(cond, *bodies), Switch(cond, *tails))
 
     def _looked_up(self, cond: Expr, head: Looplet, tail: Looplet) -> Looplet:
         """Either of two at an index, one of which is a lookup."""
@@ -392,7 +392,7 @@ class _Merge:
             no = ctx.under(negation(cond), lambda: _at(ctx, tail, index))
             if any(not isinstance(x, Run) or x.fails for x in (yes, no)):
                 return Switch(cond, yes, no)
-            return Run(choice(cond, yes.body, no.body))  # type: ignore[attr-defined]
+            return Run(select(cond, yes.body, no.body))  # type: ignore[attr-defined]
 
         return Lookup(at)
 

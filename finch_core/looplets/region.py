@@ -1,8 +1,8 @@
-"""A region: a stretch of one loop, its body, and the looplet of each access along it.
+"""A region: a range of one loop, its body, and the looplet of each access along it.
 
-Accesses of the loop's index stand in the body as *slots*, and ``looplets`` says what each slot is
-there. Splitting a loop changes the table, not the body; the body changes when a slot becomes a
-value, and then it is simplified.
+The body has a *slot* for each access of the loop's index, and ``looplets`` maps slots to
+looplets. Splitting a loop changes the map, not the body; the body changes when a slot is
+replaced by a value, and is then simplified.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class Region:
     looplets: dict[int, Looplet]
 
     def put(self, slot: int, looplet: Looplet) -> Region:
-        """The same region with another looplet in a slot."""
+        """The region with another looplet in a slot."""
         return attrs.evolve(self, looplets={**self.looplets, slot: looplet})
 
     def between(self, start: Expr, stop: Expr) -> Region:
         return attrs.evolve(self, start=start, stop=stop)
 
     def is_point(self, ctx: Context) -> bool:
-        """Whether it is known to be one index long."""
+        """Whether the region is known to have exactly one index."""
         return ctx.prover.equal(self.start + 1, self.stop)
 
     def fill(self, ctx: Context, slot: int, tensor: TensorLike) -> Region:
-        """The same region with ``tensor`` in the place of a slot, simplified."""
+        """The region with a slot replaced by ``tensor``, simplified."""
         rest = {k: looplet for k, looplet in self.looplets.items() if k != slot}
         body = ctx.simplify(fill_slot(ctx, self.body, slot, tensor))
         return attrs.evolve(self, looplets=rest, body=body)
@@ -55,12 +55,12 @@ class Region:
 
 
 def begins(ctx: Context, region: Region) -> Expr:
-    """The condition that a region is not empty, as short as what is known allows."""
+    """The condition that a region is not empty, without the parts that are known to hold."""
     start, stop = region.start, region.stop
     needed = [end for end in ctx.prover.least_of(stop) if not ctx.prover.lt(start, end)]
     return start < (needed[0] if len(needed) == 1 and ctx.unchanging(needed[0]) else stop)
 
 
 def is_empty(stmt: Stmt) -> bool:
-    """Whether a statement does nothing."""
+    """Whether a statement has no effect."""
     return isinstance(stmt, Sequential) and not stmt.statements

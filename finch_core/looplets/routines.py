@@ -1,5 +1,4 @@
-"""Routines that several formats emit: searching, appending, counting. All in assembly, so that a
-format works on every backend."""
+"""Routines that several formats emit: search, append, count. They emit assembly for any backend."""
 
 from __future__ import annotations
 
@@ -23,12 +22,16 @@ if TYPE_CHECKING:
 
 ZERO, ONE = lift(0), lift(1)
 MOST_POSITIONS = 1 << 60
-"""More than there is memory for, and few enough to be counted in bytes."""
+"""More positions than fit in memory, and few enough for their size in bytes to be an int64."""
 
 
 def search(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Expr:
-    """The first position in ``start`` up to ``stop`` of a sorted buffer whose value is at least
-    ``key`` (``stop`` if there is none), in O(log d) steps for a distance of ``d``."""
+    """Emit a galloping search: the first position in ``start`` up to ``stop`` with a value of at
+    least ``key``.
+
+    ``buffer`` must be sorted there. Gives ``stop`` if there is no such position. It takes O(log
+    d) steps for a distance of ``d`` from ``start``.
+    """
     function = ctx.function(
         f"search_{buffer.dtype}",
         (Buffer("a", buffer.dtype), Var("start", INTP), Var("stop", INTP), Var("key", INTP)),
@@ -62,11 +65,11 @@ def append_position(
     *buffers: Buffer,
     child: BoundLevel | None = None,
 ) -> None:
-    """Have position ``stored`` of the child (or another ``child``) assembled, and room for it in
+    """Ensure that position ``stored`` of the child (or of ``child``) is assembled and fits
     ``buffers``.
 
-    ``room`` counts the assembled positions; it at least doubles when they run out, so that
-    appending costs O(1) amortised.
+    ``room`` is the number of assembled positions; it at least doubles when they run out, so
+    that appending costs O(1) amortised.
     """
     child = child or lvl.child
     assert child is not None
@@ -79,7 +82,7 @@ def append_position(
 
 
 def ensure_position(ctx: Context, lvl: BoundLevel, pos: Expr, room: Var, *buffers: Buffer) -> None:
-    """As ``append_position`` for a position that may be any number beyond the assembled ones."""
+    """``append_position`` for a position that may be any distance beyond the assembled ones."""
     assert lvl.child is not None
     with ctx.if_(pos >= room):
         more = ctx.let(f"{lvl.name}_more", (room * 2).max((pos + 1).max(ctx.lift(4))))
@@ -90,8 +93,11 @@ def ensure_position(ctx: Context, lvl: BoundLevel, pos: Expr, room: Var, *buffer
 
 
 def append_entry(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, **buffers: int) -> None:
-    """Have room for entry ``stored`` in the buffers of these names, each of which holds the given
-    number of elements more than there are entries. Amortised as ``append_position``."""
+    """Ensure that the named buffers have room for entry ``stored``.
+
+    Each holds the given number of elements more than there are entries. Amortised as
+    ``append_position``.
+    """
     with ctx.if_(stored >= room):
         more = ctx.let(f"{lvl.name}_more", (room * 2).max(ctx.lift(4)))
         for name, extra in buffers.items():
@@ -100,8 +106,10 @@ def append_entry(ctx: Context, lvl: BoundLevel, stored: Var, room: Var, **buffer
 
 
 def positions_below(ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr:
-    """The child's positions for ``stop`` fibers with one for every index, as memory runs out where
-    those are too many to be counted."""
+    """The number of child positions for ``stop`` fibers that store every index.
+
+    Fails as out of memory if it is not representable.
+    """
     positions = stop * lvl.shape
     if stop != ONE and not isinstance(lvl.shape, Literal):
         wide = [factor.cast(np.dtype(np.float64)) for factor in (stop, lvl.shape)]
@@ -111,7 +119,8 @@ def positions_below(ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr:
 
 
 def accumulate_counts(ctx: Context, ptr: Buffer, stop: Any, total: Expr) -> None:
-    """Turn the counts in ``ptr[1:stop + 1]`` into the positions where fibers start and end."""
+    """Replace the counts in ``ptr[1:stop + 1]`` by their prefix sums: where fibers start and
+    end."""
     require_width(ctx, total, ptr.dtype, "stored entries", "pointer")
     stop = lift(stop)
     if stop == ONE:
@@ -151,7 +160,11 @@ def check_index_width(ctx: Context, lvl: BoundLevel, dtype: np.dtype[Any]) -> No
 def require_width(
     ctx: Context, number: Expr, dtype: np.dtype[Any], what: str, parameter: str = "index"
 ) -> None:
-    """Fail unless ``dtype``, which the format's ``parameter`` gives, holds ``number`` things."""
+    """Fail unless ``number`` is representable in ``dtype``, which ``parameter`` of the format
+    gives.
+
+    ``what`` names the things counted in the message.
+    """
     largest = int(np.iinfo(dtype).max)
     if largest < np.iinfo(INTP).max:
         plural = "pointers" if parameter == "pointer" else "indices"
@@ -167,8 +180,12 @@ def require_width(
 def block(
     ctx: Context, fiber: Fiber, start: Expr, stop: Expr, end: Expr, *, alone: bool = False
 ) -> Looplet:
-    """Fill up to index ``start``, then subfibers at adjacent positions, the last before ``end``, up
-    to index ``stop``: the end of the region, or the end of the only block where it is ``alone``."""
+    """A block of adjacent subfibers after the fill.
+
+    The fill up to index ``start``, then subfibers at adjacent positions, the last before
+    ``end``, up to index ``stop``: the end of the region, or that of the block if the fiber has
+    only this one (``alone``).
+    """
     from finch_core.looplets import Lookup, Phase, Run, Sequence
 
     shift = ctx.let(f"{fiber.lvl.name}_shift", end - stop)
@@ -180,14 +197,18 @@ def block(
 
 
 def spare_position(ctx: Context, fiber: Fiber, taken: Expr) -> Expr:
-    """The child's position for a fiber that has one subfiber: its own, and the next where that is
-    ``taken``. The level assembles one position more than it has fibers, so that there is a next."""
+    """The child position for a fiber with one subfiber: its own, or the next if that is ``taken``.
+
+    The level assembles one position more than it has fibers, so that there is a next one.
+    """
     return ctx.ifelse(taken, fiber.pos + 1, fiber.pos)
 
 
 def significant(ctx: Context, fiber: Fiber, dirty: Expr) -> Expr:
-    """Whether something other than the fill was written in a fiber: exact for a leaf, and for a
-    level that something was written."""
+    """Whether something other than the fill was written to a fiber.
+
+    Exact for a leaf; for a level, whether anything was written.
+    """
     format = fiber.lvl.format
     if not format.is_leaf or not format.holds_fill:
         return dirty
@@ -195,7 +216,7 @@ def significant(ctx: Context, fiber: Fiber, dirty: Expr) -> Expr:
 
 
 def is_fill(value: Expr, format: Format) -> Expr:
-    """Whether a value is the fill of a format."""
+    """Whether a value equals the fill value of a format."""
     fill = Literal(format.fill_value, format.dtype)
     same = same_value(value, fill)
     return same.or_(value.eq(fill)) if concrete(value.dtype).kind in "fc" else same
@@ -204,7 +225,7 @@ def is_fill(value: Expr, format: Format) -> Expr:
 def require_single(
     ctx: Context, cond: Expr, index: Expr, fiber: Fiber, what: str, instead: str
 ) -> None:
-    """Fail unless ``cond``: that what is written at ``index`` is the fiber's only one."""
+    """Fail unless ``cond``: the write at ``index`` is the fiber's only one."""
     level = fiber.lvl.format.name
     of = "" if fiber.tensor is None else f" of {fiber}"
     ctx.require(
@@ -218,7 +239,7 @@ def require_single(
 
 
 def same_value(a: Expr, b: Expr) -> Expr:
-    """Whether two scalars of one dtype are the same to the bit, but for the kind of a NaN."""
+    """Whether two scalars of one dtype are bitwise equal, where any NaN equals any other."""
     dtype = concrete(a.dtype)
     if is_tuple(dtype):
         fields = [prim.field(k) for k in range(len(tuple_fields(dtype)))]

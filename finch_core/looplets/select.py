@@ -1,4 +1,4 @@
-"""A tensor that is one of two, by a condition: what merges of many operands read."""
+"""Select: a tensor that is one of two, by a condition, as predicated merges read them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Choice(TensorLike):
-    """``yes`` where ``cond`` holds, ``no`` elsewhere; neither is looked at where it is not it."""
+class Select(TensorLike):
+    """``yes`` where ``cond`` holds, else ``no``; neither is accessed where it is not selected."""
 
     cond: Expr
     yes: TensorLike
@@ -28,7 +28,7 @@ class Choice(TensorLike):
 
     @property
     def _model(self) -> TensorLike:
-        """The one that knows where it comes from."""
+        """The one of the two that knows its origin."""
         return self.no if isinstance(self.yes, Constant) else self.yes
 
     @property
@@ -73,11 +73,11 @@ class Choice(TensorLike):
         return ctx.ifelse(self.cond, yes, no)
 
 
-def choice(cond: Expr, yes: TensorLike, no: TensorLike) -> TensorLike:
-    """One of two; either, where they are the same or ``cond`` is known."""
+def select(cond: Expr, yes: TensorLike, no: TensorLike) -> TensorLike:
+    """A ``Select`` of two tensors; one of them, if they are the same or ``cond`` is known."""
     if isinstance(cond, Literal):
         return yes if cond.value else no
-    return yes if yes == no else Choice(cond, yes, no)
+    return yes if yes == no else Select(cond, yes, no)
 
 
-__all__ = ["Choice", "choice"]
+__all__ = ["Select", "select"]

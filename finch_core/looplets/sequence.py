@@ -1,4 +1,4 @@
-"""Sequence: a few looplets, one after the other, each up to the end of its phase."""
+"""Sequence: a fixed number of looplets in succession, each up to the end of its phase."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 @frozen
 class Phase(Looplet):
-    """``body`` from the end of the phase before up to ``stop`` (None: the end of the loop)."""
+    """``body`` from the end of the previous phase up to ``stop`` (None: the end of the loop)."""
 
     stop: Expr | None = attrs.field(converter=attrs.converters.optional(lift))
     body: Part
     precedence: ClassVar[Precedence] = Precedence.PHASE
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
-        """Clamp the region to the phase; a body aligned to the phase's end knows if it is cut."""
+        """Clamp the region to the phase; a body aligned to the phase's end is told whether it is
+        cut."""
         if self.stop is not None:
             require_covered(ctx, region, slot, self.stop)
         self.up_to(ctx, region, slot, self.end(ctx, region))
@@ -93,7 +94,7 @@ class Sequence(Looplet):
                 start = ctx.bind(f"{region.index.name}_start", following)
 
     def _at_point(self, region: Region) -> Looplet:
-        """The phase that a region of one index is in."""
+        """The phase that contains a region of a single index."""
         result = as_looplet(self.phases[-1].body)
         for phase in reversed(self.phases[:-1]):
             assert phase.stop is not None
@@ -106,7 +107,7 @@ class Sequence(Looplet):
 
 
 def _is_still(region: Region) -> bool:
-    """Whether no looplet of the region has a position that moves along it."""
+    """Whether no looplet of the region has a position that advances along it."""
     return all(looplet.precedence not in _MOVING for looplet in parts_of(region.looplets.values()))
 
 
@@ -114,7 +115,7 @@ _MOVING = (Precedence.THUNK, Precedence.STEPPER, Precedence.JUMPER)
 
 
 def parts_of(looplets: Iterable[Looplet]) -> Iterator[Looplet]:
-    """The looplets and what they are made of, but for what code makes: steps and thunks."""
+    """The looplets and their parts, except those that code produces: bodies of steps and thunks."""
     for looplet in looplets:
         yield looplet
         if isinstance(looplet, Sequence):

@@ -1,4 +1,4 @@
-"""Ending a loop early for a reduction that cannot change any more (paper, "Scalars").
+"""Early exit: a loop ends once a reduction has reached a fixed point (paper, "Scalars").
 
 for q in ...:                         for q in ...:
     p or= A[q]                            p or= A[q]
@@ -32,16 +32,17 @@ if TYPE_CHECKING:
 def end_early(
     ctx: Context, region: Region, reached: Expr, synchronized: Mapping[Var, Expr] | None = None
 ) -> bool:
-    """After a step of a loop over ``region`` that has come to ``reached``: leave the loop once a
-    reduction is settled, with what else the loop does done without it.
+    """After a step of a loop over ``region`` that has come to ``reached``: exit once a reduction
+    is saturated.
 
-    ``synchronized`` gives the positions of steppers that stand at ``reached``, with the values they
-    must have for that. Gives whether there was anything to emit: positions are unknown then after
-    the loop. What follows up to the region's stop may still run the reduction, which changes
-    nothing, and finds ``reached`` at the stop where the rest has been done.
+    The rest of the loop is then emitted without that reduction. ``synchronized`` gives the
+    positions of steppers at ``reached``, with the values that they must have for that. Gives
+    whether anything was emitted: positions are then unknown after the loop. Code after it may
+    still execute the reduction, which changes nothing, and finds ``reached`` at the region's
+    stop where the rest is done.
     """
-    settled = list(_settling(ctx, region.body))
-    for target, cond in settled:
+    saturating = list(_saturating(ctx, region.body))
+    for target, cond in saturating:
         cursors = dict(ctx.cursors)
         with ctx.if_(cond):
             rest = attrs.evolve(region, body=_without(ctx, region.body, target))
@@ -49,11 +50,11 @@ def end_early(
                 _finish(ctx, rest, reached, synchronized or {})
             ctx.break_()
         ctx.cursors = cursors
-    return bool(settled)
+    return bool(saturating)
 
 
 def _finish(ctx: Context, rest: Region, reached: Expr, synchronized: Mapping[Var, Expr]) -> None:
-    """Emit what is left of the loop."""
+    """Emit the rest of the loop."""
     start = ctx.let(f"{rest.index.name}_start", reached)
     ctx.loop_cursors(rest.looplets.values())
     for position, value in synchronized.items():
@@ -65,8 +66,9 @@ def _finish(ctx: Context, rest: Region, reached: Expr, synchronized: Mapping[Var
         ctx.assign(reached, rest.stop)
 
 
-def _settling(ctx: Context, body: Stmt) -> Iterable[tuple[TensorLike, Expr]]:
-    """The scalars that a loop reduces into, if they may settle, and when they have."""
+def _saturating(ctx: Context, body: Stmt) -> Iterable[tuple[TensorLike, Expr]]:
+    """The scalars that a loop reduces into and that can saturate, with the condition that they
+    have."""
     declared = {part.tensor for part in body.walk() if isinstance(part, Declare)}
     reductions: dict[TensorLike, list[Update]] = {}
     for part in body.walk():
@@ -75,13 +77,14 @@ def _settling(ctx: Context, body: Stmt) -> Iterable[tuple[TensorLike, Expr]]:
     for target, updates in reductions.items():
         if target.root in declared or len({update.op for update in updates}) > 1:
             continue
-        cond = _settled(ctx, target, updates)
+        cond = _saturation(ctx, target, updates)
         if cond is not None and cond != FALSE:
             yield target, cond
 
 
-def _settled(ctx: Context, target: TensorLike, updates: list[Update]) -> Expr | None:
-    """When updates by one operator change nothing any more; None if that is never known."""
+def _saturation(ctx: Context, target: TensorLike, updates: list[Update]) -> Expr | None:
+    """The condition under which updates by one operator have no further effect; None if there is
+    none."""
     op, cond = updates[0].op, lift(True)
     if op is None:
         return None
@@ -106,10 +109,12 @@ def _without(ctx: Context, body: Stmt, target: TensorLike) -> Stmt:
 def fixed_point(
     op: Operator, value: Expr, dtype: np.dtype[Any], *, exact: bool = False
 ) -> Expr | None:
-    """When ``op``, which computes in ``dtype``, leaves ``value`` as it is whatever it is combined
-    with; None if it never does. Unless ``exact``, the annihilator of floats counts: a product that
-    has come to zero stays there, as it does where a fill is multiplied, though zero times NaN and
-    infinity are NaN."""
+    """The condition under which ``op`` in ``dtype`` gives ``value`` whatever the other operand is.
+
+    None if there is none. Unless ``exact``, the annihilator of floats counts: a product that
+    reaches zero stays zero, as when a fill is multiplied, though zero times NaN or infinity is
+    NaN.
+    """
     value = cast(value, dtype)
     if op.fixed_point is not None:
         return op.fixed_point(value)

@@ -1,4 +1,4 @@
-"""Slots: what stands in a loop's body for an access of the loop's index."""
+"""Slots: placeholders in a loop's body for the accesses of the loop's index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Slot(TensorLike):
-    """Stands in an access for whatever the table says."""
+    """The placeholder of an access; the region's map of looplets says what it is."""
 
     number: int
     tensor: TensorLike = attrs.field(eq=False, repr=False)
@@ -48,7 +48,7 @@ def slots_in(stmt: Stmt) -> frozenset[int]:
 
 
 def slots_of(stmt: Stmt) -> Iterator[Slot]:
-    """The slots of a statement, as often as it accesses them."""
+    """The slots of a statement, once for each access."""
     for part in stmt.walk():
         for expr in part.exprs:
             for node in expr.walk():
@@ -57,8 +57,8 @@ def slots_of(stmt: Stmt) -> Iterator[Slot]:
 
 
 def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt:
-    """``stmt`` with ``tensor`` in a slot; reads of a scalar, or of what is one value throughout,
-    become that value."""
+    """``stmt`` with ``tensor`` in a slot; reads of a scalar or of a constant tensor become its
+    value."""
     uniform = isinstance(tensor, Constant)
 
     def placed(expr: Expr, read: bool) -> Expr:
@@ -75,7 +75,7 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
 
 
 def mentions(stmt: Stmt, index: Index, *, beside_slots: bool = False) -> bool:
-    """Whether an index occurs in ``stmt``; ``beside_slots``: not as a slot's first index."""
+    """Whether an index occurs in ``stmt``; ``beside_slots``: other than as a slot's first index."""
     return any(_mentions(expr, index, beside_slots) for part in stmt.walk() for expr in part.exprs)
 
 

@@ -1,4 +1,4 @@
-"""Spike: a run, and another value at the region's last index."""
+"""Spike: a run followed by one other value at the region's last index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Spike(Looplet):
-    """``body`` up to the region's last index, and there ``tail``. The region is not empty."""
+    """``body`` up to the region's last index, and ``tail`` there. The region is not empty."""
 
     body: Part
     tail: Part

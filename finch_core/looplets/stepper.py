@@ -1,4 +1,4 @@
-"""Stepper: an unbounded number of similar looplets, one after the other."""
+"""Stepper: an unbounded number of similar looplets in succession."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ if TYPE_CHECKING:
 
 @frozen
 class Stepper(Looplet):
-    """Steps numbered by the mutable variable ``position``, up to the number ``end`` (None: there is
-    always another, and no tail).
+    """Steps numbered by the mutable variable ``position``, up to the number ``end``.
 
-    ``stop(q)`` is where step ``q`` ends (its *stride*), ``body(ctx, q)`` what it is up to there;
-    steps start where the one before ends. ``seek(ctx, i)`` moves ``position`` forward to the step
-    that index ``i`` is in. ``tail`` is what follows the last step (None: the loop ends with it).
-    ``bound`` is an index where all steps have ended, ``start`` the index to which ``position`` was
-    set, ``following`` emits the move to the next step where that is not ``position += 1``, and
-    ``last`` tells where the last step ends where that is not ``stop(end - 1)``.
-    ``whole`` ones are known to end with the loop, or behind it.
-    ``early``: the first step reaches back before ``start``, as far as the loop does.
-    ``anchored`` steps have bodies that look again at where they end: both then speak of one
-    immutable ``q``, so that the prover sees that they agree.
+    ``stop(q)`` is the index at which step ``q`` ends (its *stride*), ``body(ctx, q)`` its
+    looplet up to there; a step starts where the previous one ends. ``seek(ctx, i)`` advances
+    ``position`` to the step that contains index ``i``. ``tail`` is the looplet after the last
+    step (None: the loop ends with the last step). If ``end`` is None, there is always another
+    step, and no tail.
+
+    ``start`` is the index for which ``position`` was set, ``bound`` an index at which all steps
+    have ended. ``following`` emits the advance to the next step if that is not ``position +=
+    1``, and ``last`` gives the end of the last step if that is not ``stop(end - 1)``.
+
+    ``whole``: the steps are known to reach the end of the loop. ``early``: the first step
+    begins before ``start``, where the loop begins. ``anchored``: bodies compute their own end
+    again; body and stop then use one immutable ``q``, so that the prover sees that they agree.
     """
 
     position: Var
@@ -69,7 +71,7 @@ class Stepper(Looplet):
     # -- state --------------------------------------------------------------------------
 
     def synchronize(self, ctx: Context, region: Region) -> None:
-        """Have ``position`` at the step that the region's first index is in, if it has one."""
+        """Set ``position`` to the step that contains the region's first index, if there is one."""
         at = ctx.cursors.get(self.position, self.start)
         with ctx.prover.assuming(region.start < region.stop):
             there = at is not None and ctx.prover.equal(at, region.start)
@@ -80,11 +82,11 @@ class Stepper(Looplet):
         ctx.cursors[self.position] = region.start
 
     def label(self, name: str) -> str:
-        """A name for where a step ends along the index ``name``."""
+        """A name for the end of a step along the index ``name``."""
         return f"{self.position.name.rpartition('_')[0]}_{name}"
 
     def advance(self, ctx: Context, index: Expr) -> None:
-        """Move on to the next step, which starts at ``index``."""
+        """Advance to the next step, which starts at ``index``."""
         if self.following is None:
             ctx.assign(self.position, self.position + 1)
         else:
@@ -92,7 +94,7 @@ class Stepper(Looplet):
         ctx.cursors[self.position] = index
 
     def stop_of(self, ctx: Context, name: str, position: Expr) -> Expr:
-        """Where step ``position`` ends, in a variable named after the index."""
+        """The end of step ``position``, in a variable named after the index."""
         atom, offset = split(self.stop(position))
         stop = ctx.let(name if offset == 1 else f"{name}_stop", atom, INTP)
         if stop is not atom and (position != self.position or ctx.is_constant(position)):
@@ -100,7 +102,7 @@ class Stepper(Looplet):
         return stop + offset
 
     def now(self, ctx: Context) -> Expr:
-        """``position``, as it is now."""
+        """The current value of ``position``, in an immutable variable."""
         if not self.anchored:
             return self.position
         return ctx.let(f"{self.position.name}_now", self.position)
@@ -111,7 +113,7 @@ class Stepper(Looplet):
     # -- rules --------------------------------------------------------------------------
 
     def _at_point(self, ctx: Context, region: Region) -> Looplet:
-        """A region of one index: the step there either ends with it or goes on."""
+        """In a region of one index, the step either ends with it or goes beyond."""
         body = self.step(ctx, self.position)
         cut = body.truncated()
         inside = self.stop(self.position).eq(region.stop)
@@ -125,7 +127,7 @@ class Stepper(Looplet):
         return Switch(left, Switch(inside, body, cut), tail)
 
     def rest(self, ctx: Context) -> Looplet:
-        """What is left where no further step ends: the next step's beginning, or the tail."""
+        """The part in which no further step ends: the beginning of the next step, or the tail."""
         cut = self.step(ctx, self.position).truncated()
         if self.tail is None:
             return cut
@@ -134,7 +136,7 @@ class Stepper(Looplet):
 
 
 def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
-    """One stepper leads the loop: a loop over its steps, and what is left after them."""
+    """A single stepper leads the loop: a loop over its steps, then the rest."""
     reached = ctx.var(f"{region.index.name}_reached", region.start)
     covered = ctx.prover.le(steps.bound, region.stop)
     counted = covered and steps.following is None
@@ -162,13 +164,13 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
     with ctx.prover.assuming(region.start <= reached):
         if isinstance(rest, Run):
             remaining.lower(ctx)
-        else:  # its code may look at the next step, which there need not be
+        else:  # its code may read the next step, which need not exist
             ctx.fork(reached < region.stop, lambda: remaining.lower(ctx))
     ctx.cursors[steps.position] = None if early else region.stop
 
 
 def _require_end(ctx: Context, region: Region, slot: int, steps: Stepper, reached: Expr) -> None:
-    """Without a tail, the steps go on to the end of the loop."""
+    """Check that steps without a tail reach the end of the loop."""
     if steps.end is not None and not steps.whole:
         require_covered(ctx, region, slot, reached)
 
@@ -176,7 +178,7 @@ def _require_end(ctx: Context, region: Region, slot: int, steps: Stepper, reache
 def _step(
     ctx: Context, region: Region, slot: int, steps: Stepper, position: Expr, reached: Var
 ) -> None:
-    """One whole step of a lone stepper."""
+    """One whole step of a single stepper."""
     stop = steps.stop_of(ctx, region.index.name, position)
     facts = (region.start <= reached, reached < stop, stop <= region.stop)
     aligned = ctx.prover.equal(region.start, steps.start)
@@ -207,9 +209,9 @@ def _from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
 
 
 def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
-    """Part each stepper from its tail, so that within a phase no stepper runs out.
+    """Split each stepper from its tail, so that no stepper runs out within a phase.
 
-    Gives whether there was one to part; the region has then been emitted.
+    Gives whether there was one to split; the region has then been emitted.
     """
     parted = region
     for k in slots:
@@ -277,7 +279,7 @@ def is_steady(ctx: Context, body: Looplet) -> bool:
 
 
 def _advance_past(ctx: Context, stepper: Stepper, end: Expr, stop: Expr) -> None:
-    """Move on where a step ends at ``stop``: its body did not need to know."""
+    """Advance if a step ends at ``stop``; its body does not depend on that."""
 
     def goes_on() -> None:
         ctx.cursors[stepper.position] = stop
@@ -294,8 +296,11 @@ def _cases(
     stops: dict[int, Expr],
     certain: bool,
 ) -> None:
-    """Which steps in ``slots`` end with the region, so that their bodies are whole? ``certain``:
-    one of those left to ask does."""
+    """Emit the cases by which steps in ``slots`` end with the region, so that their bodies are
+    whole.
+
+    ``certain``: one of those that remain does.
+    """
     if not slots:
         region.lower(ctx)
         return

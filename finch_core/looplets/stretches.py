@@ -1,10 +1,10 @@
-"""Many sequences side by side without a region for every order in which their phases may end.
+"""Merging of many sequences without a region for every order in which their phases may end.
 
-A tensor that is read at several shifts, with something beyond its borders, is as many sequences,
-and where one ends before another is not known: N of them have about N ** 2 regions in a loop, and
-N ** 4 in two. Here a loop goes from one end of a phase to the next. Where each sequence is in its
-main phase, as it is but for the borders, there is code for that alone; elsewhere each is read
-through a test of where the loop is. That makes two regions, however many sequences there are.
+A tensor read at N shifts with padding is N sequences whose ends are not ordered: about N ** 2
+regions in a loop, N ** 4 in two nested ones. Here a loop goes from one phase end to the next.
+Where every sequence is in its main phase (the interior), specialised code runs; elsewhere each
+sequence is read through predicates on the current index. That makes two regions, however many
+sequences there are.
 
     while i_reached < n:
         if 1 <= i_reached and i_reached < m - 1:
@@ -63,7 +63,8 @@ def lower_stretches(ctx: Context, region: Region, slots: Iterable[int]) -> None:
 def _main_phases(
     ctx: Context, sequences: dict[int, Sequence], at: Expr
 ) -> tuple[Expr, dict[int, Phase]]:
-    """The main phase of each sequence that has one, and when ``at`` is in all of those."""
+    """The main phase of each sequence that has one, and the condition that ``at`` is in all of
+    them."""
     begins, ends, main = [], [], {}
     for k, sequence in sequences.items():
         phases = sequence.phases
@@ -87,7 +88,7 @@ def _is_constant(phase: Phase) -> bool:
 
 
 def _within(ctx: Context, region: Region, main: dict[int, Phase], reached: Expr) -> None:
-    """The stretch at ``reached``, in which the operands in ``main`` are in those phases."""
+    """The range from ``reached`` on in which the operands in ``main`` are in their main phases."""
     ends = [phase.stop for phase in main.values() if phase.stop is not None]
     stop = ctx.prover.minimum(*dict.fromkeys(ends), region.stop)
     stop = ctx.bind(f"{region.index.name}_stop", stop)
@@ -98,7 +99,7 @@ def _within(ctx: Context, region: Region, main: dict[int, Phase], reached: Expr)
 
 
 def _across(ctx: Context, region: Region, sequences: dict[int, Sequence], reached: Expr) -> None:
-    """The stretch at ``reached`` up to where any phase ends, in whichever phases they are."""
+    """The range from ``reached`` up to the first end of any phase, whichever phases are active."""
     name = region.index.name
     before: dict[Expr, Expr] = {}
     for sequence in sequences.values():
@@ -133,7 +134,7 @@ def _either(cond: Expr, yes: Looplet, no: Looplet) -> Looplet:
 
 
 def _body(phase: Phase, stop: Expr) -> Looplet:
-    """What a phase is in a stretch up to ``stop``, which may be before it ends."""
+    """The body of a phase in a range up to ``stop``, which may be before the phase ends."""
     body = as_looplet(phase.body)
     cut = body.truncated()
     if phase.stop is None or cut == body:
@@ -142,7 +143,7 @@ def _body(phase: Phase, stop: Expr) -> Looplet:
 
 
 def _emit(ctx: Context, part: Region, reached: Expr) -> None:
-    """Emit one stretch."""
+    """Emit one such range, and set ``reached`` to its end."""
     switched = [k for k, looplet in part.looplets.items() if isinstance(looplet, Switch)]
     if not switched or not lower_masked(ctx, part, switched):
         part.lower(ctx)

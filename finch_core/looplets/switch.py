@@ -1,4 +1,4 @@
-"""Switch: one of two looplets, by a condition that is the same throughout the region."""
+"""Switch: one of two looplets, by a condition that is invariant in the region."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Switch(Looplet):
-    """``head`` where ``cond`` holds, ``tail`` elsewhere; both cases are lowered under an ``if``."""
+    """``head`` where ``cond`` holds, else ``tail``; both cases are lowered under an ``if``."""
 
     cond: Expr = attrs.field(converter=lift)
     head: Part

@@ -1,4 +1,4 @@
-"""Thunk: code around a looplet, for values to cache and effects to clean up."""
+"""Thunk: a looplet with code before and after it, to cache values and to finish effects."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 @frozen
 class Thunk(Looplet):
-    """``code`` is a generator function of the context: what it emits before its one ``yield`` is
-    the preamble, the looplet (or subtensor) it yields is the body, the rest is the epilogue.
+    """A looplet inside emitted code.
 
-    A ``steady`` one's body is the same wherever the region ends.
+    ``code`` is a generator function of the context: it emits the preamble, yields the looplet
+    (or subtensor) that is the body, and emits the epilogue. The body of a ``steady`` thunk is
+    the same wherever the region ends.
     """
 
     code: Callable[[Context], Iterator[Part]]
@@ -45,7 +46,8 @@ class Thunk(Looplet):
 
 
 def yielded(thunk: Thunk, steps: Iterator[Part]) -> Looplet:
-    """What a thunk's code yields, after its preamble; ``PluginError`` where it yields nothing."""
+    """The body that a thunk's code yields after its preamble; ``PluginError`` if it yields
+    nothing."""
     found: Any = _next(thunk, steps) if hasattr(steps, "__next__") else _END
     if found is _END:
         raise PluginError(
@@ -56,13 +58,13 @@ def yielded(thunk: Thunk, steps: Iterator[Part]) -> Looplet:
 
 
 def finish(thunk: Thunk, steps: Iterator[Part]) -> None:
-    """Emit a thunk's epilogue."""
+    """Emit a thunk's epilogue; ``PluginError`` if its code yields again."""
     if _next(thunk, steps) is not _END:
         raise PluginError(f"the code of a Thunk, {place_of(thunk.code)}, yields twice")
 
 
 _END: Any = object()
-"""Stands for what a generator gives that has come to its end."""
+"""The result of ``next`` on an exhausted generator."""
 
 
 def _next(thunk: Thunk, steps: Iterator[Part]) -> Any:

@@ -1,5 +1,8 @@
-"""Looplets of wrappers: the same along shifted coordinates, with other subtensors (paper, section
-"Wrapperization": wrappers "modify the ranges declared by any looplets the wrapper contains")."""
+"""Transformed looplets of wrappers: shifted coordinates and wrapped subtensors.
+
+Paper, section "Wrapperization": wrappers "modify the ranges declared by any looplets the
+wrapper contains".
+"""
 
 from __future__ import annotations
 
@@ -43,18 +46,21 @@ def minus(index: Expr, shift: Expr) -> Expr:
 
 @frozen
 class Transform:
-    """What to do to a looplet: ``subtensor`` is applied to each tensor in it, and what stood at
-    ``i + shift`` comes to stand at ``i`` (None: where it was)."""
+    """A transformation of looplets.
+
+    ``subtensor`` is applied to each tensor in it; what was at ``i + shift`` moves to ``i``
+    (None: no shift).
+    """
 
     subtensor: Callable[[TensorLike], TensorLike]
     shift: Expr | None = None
 
     def inner(self, index: Expr) -> Expr:
-        """The coordinate of the wrapped looplet at ``index``."""
+        """The wrapped looplet's coordinate for ``index``."""
         return index if self.shift is None else plus(index, self.shift)
 
     def outer(self, index: Expr) -> Expr:
-        """Where the wrapped looplet's coordinate ``index`` comes to stand."""
+        """The coordinate outside the wrapper for the wrapped looplet's ``index``."""
         return index if self.shift is None else minus(index, self.shift)
 
     def part(self, part: Part, maker: Any = None) -> Part:
@@ -64,7 +70,7 @@ class Transform:
         return self.subtensor(as_subtensor(part, maker))
 
     def looplet(self, looplet: Looplet) -> Looplet:
-        """``looplet`` transformed, with all that it is made of."""
+        """``looplet`` transformed, including all its parts."""
         for kind in type(looplet).__mro__:
             if kind in _RULES:
                 result: Looplet = _RULES[kind](self, looplet)
@@ -140,8 +146,10 @@ _RULES: dict[type, Callable[[Transform, Any], Looplet]] = {
 
 @frozen
 class Moved(Looplet):
-    """A looplet of a kind that has no rule here, an author's own: it is lowered in coordinates of
-    its own, and ``by`` transforms the looplets that it puts in its place."""
+    """A looplet of a kind without a rule here, such as a plugin's.
+
+    It is lowered in its own coordinates, and ``by`` transforms the looplets that replace it.
+    """
 
     looplet: Looplet
     by: Transform
@@ -165,15 +173,15 @@ class Moved(Looplet):
         return self if cut == self.looplet else self.by.looplet(cut)
 
     def at(self, ctx: Context, index: Expr) -> Looplet:
-        """What stands at one index."""
+        """The looplet at a single index."""
         found = self.looplet.at(ctx, self.by.inner(index))  # type: ignore[attr-defined]
         return self.by.looplet(as_looplet(found))
 
 
 @frozen
 class _Within(Region):
-    """A part of the region ``outer`` in the coordinates of the looplet in ``slot``; all others keep
-    theirs. ``known`` has coordinates of it with what they are outside."""
+    """A part of the region ``outer`` in the coordinates of the looplet in ``slot``; other
+    looplets keep theirs. ``known`` maps coordinates within to those outside."""
 
     outer: Region
     slot: int
@@ -194,7 +202,7 @@ class _Within(Region):
 
 
 def around_thunk(thunk: Thunk, change: Callable[[Part], Part]) -> Thunk:
-    """``thunk`` with another body; what it emits before and after is the same."""
+    """``thunk`` with another body; its preamble and epilogue are the same."""
 
     def code(ctx: Context) -> Iterator[Part]:
         steps = thunk.code(ctx)
@@ -205,8 +213,8 @@ def around_thunk(thunk: Thunk, change: Callable[[Part], Part]) -> Thunk:
 
 
 def inside(looplet: Part, change: Callable[[Part], Part]) -> Part:
-    """``change`` applied within thunks and switches, so that what a thunk emits around an output's
-    whole fiber is not torn apart."""
+    """``change`` applied within thunks and switches, so that a thunk around an output's whole
+    fiber is not split."""
     if isinstance(looplet, Thunk):
         return around_thunk(looplet, lambda part: inside(part, change))
     if isinstance(looplet, Switch):

@@ -112,7 +112,7 @@ def _declare(ctx: Context, stmt: Declare) -> None:
             stop = evaluate(ctx, extent.stop)
             _require_length(ctx, tensor, stop)
             ctx.assign(lvl.shape, stop)  # type: ignore[arg-type]
-            if lvl.shape in ctx.settled:
+            if lvl.shape in ctx.constant_dimensions:
                 ctx.prover.know_equal(lvl.shape, extent.stop)
     tensor.level.declare(ctx, stmt.init)
     tensor.level.assemble(ctx, 0, 1)

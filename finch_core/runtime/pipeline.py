@@ -299,7 +299,7 @@ def lower_kernel(
         checked=checked,
     )
     _facts(ctx, unit)
-    ctx.settled = _constant_dimensions(ctx, stmt)
+    ctx.constant_dimensions = _constant_dimensions(ctx, stmt)
     _locals(ctx, arguments)
     for var, before in unit.snapshots.items():
         ctx.emit(asm.Let(before, var))
@@ -358,7 +358,7 @@ def _hoist_dimensions(ctx: Context, stmt: Stmt) -> None:
             for lvl, extent in zip(levels, part.dims, strict=True):
                 if extent is None:
                     open_.add(lvl.shape)
-                elif lvl.shape in ctx.settled:
+                elif lvl.shape in ctx.constant_dimensions:
                     found[lvl.shape] = extent.stop
     for shape, value in found.items():
         if shape not in open_:

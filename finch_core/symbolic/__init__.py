@@ -1,1 +1,1 @@
-"""What is known of expressions: algebra, simplification, ranges, proofs about extents."""
+"""Analysis of expressions: algebraic rules and simplifier, value ranges, the prover of extents."""

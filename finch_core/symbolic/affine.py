@@ -1,7 +1,7 @@
-"""Index arithmetic: where an expression is in scope, and what it is beside its innermost index.
+"""Affine index expressions: the loop that an expression depends on, and its form in that index.
 
-For wrappers and masks, which take an index apart: ``i + c`` is an index and a shift, ``i + 1 < j``
-a bound of ``j`` that is known before the loop of ``j`` begins.
+Wrappers and masks decompose indices with it: ``i + c`` is an index and a shift, ``i + 1 < j`` a
+bound on ``j`` that is known before the loop over ``j`` begins.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from finch_core.records import frozen
 
 @frozen
 class Scope:
-    """Where an expression stands: the loops around it, outermost first.
+    """The loops around an expression, outermost first.
 
-    ``bound`` tells how many loops there are around the binding of each ``let`` name, and around the
-    declaration of each tensor that changes within loops.
+    ``bound`` gives the loop depth at which each ``let`` name is bound, and at which each tensor
+    that changes within loops is declared.
     """
 
     loops: tuple[Index, ...] = ()
     bound: Mapping[Any, int] = attrs.field(factory=dict)
 
     def inside(self, index: Index) -> Scope:
-        """The scope of the body of a loop here."""
+        """The scope in the body of a loop over ``index``."""
         return attrs.evolve(self, loops=(*self.loops, index))
 
     def binding(self, name: Name) -> Scope:
-        """The scope of what follows a ``let`` here."""
+        """The scope of the statements after a ``let`` of ``name``."""
         return attrs.evolve(self, bound={**self.bound, name: len(self.loops)})
 
     def depth(self, expr: Expr) -> int:
-        """Within how many of the loops ``expr`` has a meaning at the earliest: 0 for a constant."""
+        """The depth of the innermost loop on which ``expr`` depends: 0 for a constant."""
         return max(map(self._depth, expr.walk()))
 
     def _depth(self, node: Expr) -> int:
@@ -52,8 +52,8 @@ class Scope:
         return 0
 
     def ready(self, expr: Expr) -> bool:
-        """Whether the accesses of ``expr`` are read by the loops around it alone, so that it is
-        known as soon as the last of those loops has begun."""
+        """Whether the accesses of ``expr`` depend on enclosing loops only, so that its value is
+        known at the start of the innermost of them."""
         return all(map(self._ready, expr.walk()))
 
     def _ready(self, node: Expr) -> bool:
@@ -69,8 +69,8 @@ class Scope:
 
 
 def given(expr: Expr) -> Expr:
-    """``expr`` as an index that no loop runs over: what it selects is fixed where the loop of the
-    next index begins. It leads a dimension whose looplet is a ``Lookup``."""
+    """``expr`` as a *given* index: no loop runs over it, its value is fixed before the loop of
+    the next index begins. It indexes a dimension whose looplet is a ``Lookup``."""
     return expr if isinstance(expr, Index) else Modified("given", expr)
 
 
@@ -81,8 +81,8 @@ def is_given(index: Expr) -> bool:
 
 @frozen
 class Affine:
-    """``index + rest``, or ``rest - index`` where ``sign`` is -1; ``rest`` is known outside the
-    loop of ``index``."""
+    """``index + rest``, or ``rest - index`` where ``sign`` is -1; ``rest`` does not depend on
+    ``index``."""
 
     index: Index
     sign: int
@@ -90,19 +90,24 @@ class Affine:
 
     @property
     def shift(self) -> Expr:
-        """What is added to the index."""
+        """The offset that is added to the index."""
         return total(self.rest)
 
 
 def affine(expr: Expr, scope: Scope) -> Affine | None:
-    """``expr`` taken apart; None where its innermost index does not stand in a plain sum, or where
-    something else in it is only known inside that index's loop."""
+    """The affine form of ``expr`` in its innermost index.
+
+    None if that index does not occur in a plain sum, or if another term depends on its loop.
+    """
     return _split(_terms(expr, 1), scope)
 
 
 def comparison(call: Call, scope: Scope) -> tuple[Operator, Expr, Index] | None:
-    """``a op b`` as ``(op, bound, index)``, which means ``bound op index``, where the bound is
-    known before the innermost loop of those in the comparison begins. None if that cannot be."""
+    """``a op b`` solved for its innermost index, as ``(op, bound, index)`` meaning ``bound op
+    index``.
+
+    The bound is known before the loop over ``index`` begins. None if there is no such form.
+    """
     if call.op not in _MIRRORED or not all(concrete(a.dtype).kind in "iu" for a in call.args):
         return None
     first, second = call.args
@@ -133,7 +138,7 @@ def _split(terms: list[tuple[int, Expr]], scope: Scope) -> Affine | None:
 
 
 def _terms(expr: Expr, sign: int) -> list[tuple[int, Expr]]:
-    """What ``expr`` is a sum of, with signs. Sums that may wrap stay whole."""
+    """The terms of ``expr`` with their signs. Sums that may wrap around are single terms."""
     if isinstance(expr, Call) and _exact(expr.dtype):
         if expr.op in (prim.add, prim.sub):
             first, second = expr.args
@@ -145,7 +150,7 @@ def _terms(expr: Expr, sign: int) -> list[tuple[int, Expr]]:
 
 
 def linear(expr: Expr) -> list[tuple[int, Expr]]:
-    """What ``expr`` is a sum of, with whole factors: a term a time, constants by themselves."""
+    """The terms of ``expr`` with integer coefficients; the constant is a term of its own."""
     found: dict[Expr, int] = {}
     for sign, term in _terms(expr, 1):
         for factor, part in _multiplied(sign, term):
@@ -154,7 +159,7 @@ def linear(expr: Expr) -> list[tuple[int, Expr]]:
 
 
 def _multiplied(factor: int, term: Expr) -> list[tuple[int, Expr]]:
-    """A signed term, with the constants by which it is multiplied taken out."""
+    """A signed term, with its constant factors moved into the coefficient."""
     if isinstance(term, Call) and term.op is prim.mul and _exact(term.dtype):
         for literal, other in (term.args, term.args[::-1]):
             if isinstance(literal, Literal):
@@ -166,7 +171,7 @@ def _multiplied(factor: int, term: Expr) -> list[tuple[int, Expr]]:
 
 
 def _exact(dtype: Type) -> bool:
-    """Whether sums of indices are what they are among the integers."""
+    """Whether sums of indices of this type never wrap around."""
     return is_weak(dtype) or (concrete(dtype).kind == "i" and concrete(dtype).itemsize >= 4)
 
 

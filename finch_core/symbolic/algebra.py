@@ -1,8 +1,8 @@
-"""The simplifier's rules on expressions (paper, rule *Simplify*; the algebra of
-[ahrens_looplets_2023, Figure 5]): named data, read off the operators' algebra.
+"""The simplifier's rules on expressions, as named data derived from the operators' algebra.
 
-A float operand is dropped or absorbed only where that is exact, or where the constant is
-*structural*: a fill value that no memory stores. ``docs/simplifier.md`` is the table of them.
+Paper: rule *Simplify*; the algebra of [ahrens_looplets_2023, Figure 5]. A float operand is
+dropped or absorbed only where that is exact, or where the constant is *structural*: a fill
+value that is not stored in memory. ``docs/simplifier.md`` is the table of rules.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from finch_core.symbolic.outcomes import constant_call
 
 @frozen
 class Rule:
-    """A rewriting of calls: ``apply`` gives the new expression, or None where it does not match.
+    """A rewrite rule on calls: ``apply`` gives the new expression, or None where it does not
+    match.
 
-    ``ops`` names the operators it is about (None: all that ``concerns`` takes). ``exact`` lists the
-    dtype kinds of the operands on which the result is the same to the last bit, for all operands:
-    the rule is applied to no others, but where a structural fill takes part. ``meaning`` is the
-    rewriting in words, ``otherwise`` why it is not done on other dtypes; for the documentation.
+    ``ops`` names the operators that it applies to (None: all for which ``concerns`` holds).
+    ``exact`` lists the dtype kinds of the operands for which the result is bitwise the same for
+    all values; on other dtypes the rule applies only if a structural fill takes part.
+    ``meaning`` states the rule, ``otherwise`` why it does not apply to other dtypes; both are
+    for the documentation.
     """
 
     name: str
@@ -42,12 +44,12 @@ class Rule:
     concerns: Callable[[Operator], bool] = attrs.field(default=lambda op: True, repr=False)
 
     def is_about(self, op: Operator) -> bool:
-        """Whether it may rewrite calls of ``op``."""
+        """Whether the rule may rewrite calls of ``op``."""
         return self.concerns(op) if self.ops is None else op.name in self.ops
 
 
 def _same_type(expr: Expr, call: Call) -> Expr:
-    """``expr`` in the type that the call has."""
+    """``expr`` cast to the type of ``call``."""
     if is_weak(call.dtype) or same(expr.dtype, call.dtype):
         return expr
     return cast(expr, concrete(call.dtype))
@@ -92,8 +94,8 @@ def _identity(call: Call) -> Expr | None:
 
 
 def is_identity(op: Operator, arg: Expr, dtype: Any, *, first: bool = False) -> bool:
-    """Whether ``op(x, arg)``, or ``op(arg, x)`` for ``first``, is ``x`` for ``x`` of ``dtype``:
-    exactly, or for a structural fill."""
+    """Whether ``op(x, arg)`` (or ``op(arg, x)`` for ``first``) equals ``x`` for ``x`` of
+    ``dtype``: exactly, or because ``arg`` is a structural fill."""
     if not isinstance(arg, Literal) or op.identity is None:
         return False
     exact = op.exact_identity
@@ -116,7 +118,9 @@ def _ifelse(call: Call) -> Expr | None:
         return _same_type(yes if cond.value else no, call)
     if yes == no:
         return _same_type(yes, call)
-    if isinstance(yes, Literal) and isinstance(no, Literal):  # a fill, and its like as a constant
+    if isinstance(yes, Literal) and isinstance(
+        no, Literal
+    ):  # a fill and the same value as a constant
         one, other = (attrs.evolve(c, structural=True) for c in (yes, no))
         return _same_type(one, call) if _same_type(one, call) == _same_type(other, call) else None
     return None
@@ -148,7 +152,7 @@ def _reflexive(call: Call) -> Expr | None:
 
 
 def _bounds(call: Call) -> Expr | None:
-    """Nothing exceeds the largest value of a dtype, and nothing is below the smallest."""
+    """No value exceeds the maximum of its dtype or is below the minimum."""
     first, second = call.args
     op = call.op
     if op in (prim.gt, prim.ge):
@@ -161,7 +165,7 @@ def _bounds(call: Call) -> Expr | None:
     assert smallest is not None
     if op is prim.lt and (_is(first, largest, dtype) or _is(second, smallest, dtype)):
         return FALSE
-    total = dtype.kind in "iu"  # a NaN is on neither side
+    total = dtype.kind in "iu"  # a NaN compares false either way
     if op is prim.le and total and (_is(first, smallest, dtype) or _is(second, largest, dtype)):
         return TRUE
     return None
@@ -190,7 +194,7 @@ _LEAST, _MOST = (prim.minimum_, prim.minimum), (prim.maximum_, prim.maximum)
 
 
 def _among(expr: Expr, part: Expr, ops: tuple[Operator, ...]) -> bool:
-    """Whether ``expr`` is the least (or most) of ``part`` and others."""
+    """Whether ``expr`` is a minimum (or maximum) of ``part`` and others."""
     return isinstance(expr, Call) and expr.op in ops and part in expr.args
 
 
@@ -235,7 +239,7 @@ def _divide_by_one(call: Call) -> Expr | None:
 
 
 def _left_annihilator(call: Call) -> Expr | None:
-    """A fill of zero over anything is zero, as a fill of zero times anything is."""
+    """A structural zero divided by anything is zero, like a structural zero times anything."""
     first, op = call.args[0], call.op
     assert op.left_annihilator is not None
     if not isinstance(first, Literal) or is_tuple(first.type):
@@ -254,12 +258,12 @@ def _same_dtype(*exprs: Expr) -> bool:
 
 
 def _ring(call: Call, *parts: Expr) -> bool:
-    """Whether a call and all its parts have one dtype on which algebra is exact."""
+    """Whether a call and all its parts have one dtype in which arithmetic is exact."""
     return _same_dtype(call, *parts) and concrete(call.dtype).kind in "biu"
 
 
 def _of(expr: Expr, op: Operator) -> tuple[Expr, ...]:
-    """The two operands of a call of ``op``; nothing for anything else."""
+    """The two operands of a call of ``op``; empty for any other expression."""
     return expr.args if isinstance(expr, Call) and expr.op is op and len(expr.args) == 2 else ()
 
 
@@ -304,7 +308,7 @@ def _negated_operand(call: Call) -> Expr | None:
 
 
 def _association(call: Call) -> Expr | None:
-    """The constants of a sum (product, ...) are combined."""
+    """Constants of a sum (product, ...) are folded into one."""
     for arg, constant in zip(call.args, reversed(call.args), strict=True):
         parts = _of(arg, call.op)
         if not parts or not isinstance(constant, Literal) or not _ring(call, arg, parts[0]):
@@ -369,7 +373,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "coalesce", first_present, ("coalesce",), meaning="the first operand that is not `missing`"
     ),
-    Rule(  # these before constants: a fill stays structural, whatever comes to be known first
+    Rule(  # before the rules on constants: a fill stays structural, whatever becomes known first
         "annihilator", _annihilator, exact="biu", meaning="`op(x, z)` is `z`, as in `x * 0`",
         otherwise="`nan * 0` is NaN, `inf * 0` is NaN, `-1.0 * 0` is -0.0",
         concerns=lambda op: bool(op.annihilator or op.structural_annihilator),

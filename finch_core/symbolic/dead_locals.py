@@ -1,5 +1,7 @@
-"""Locals that nothing reads any more: their declaration, their updates and the loops around those
-are no statements (``passes/scratch.py`` says which locals that can be asked of)."""
+"""Dead locals: declarations, updates and loops that only compute a local that is never read.
+
+``lower/scratch.py`` marks the locals that may be eliminated.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,15 @@ NOTHING = Sequential()
 
 
 def dead_locals(stmt: Sequential) -> Stmt | None:
-    """A block without the scratch that it declares and does not read; None where it reads all."""
+    """A block without the scratch locals that it declares and does not read; None if there are
+    none."""
     scratch = {p.tensor for p in stmt.statements if isinstance(p, Declare) and p.scratch}
     dead = scratch - read(stmt) if scratch else scratch
     return without(stmt, dead) if dead else None
 
 
 def read(stmt: Stmt) -> set[Any]:
-    """The tensors (bound ones) whose values a statement takes."""
+    """The tensors whose values a statement reads."""
     found = set()
     for part in stmt.walk():
         taken = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
@@ -40,7 +43,7 @@ def read(stmt: Stmt) -> set[Any]:
 
 
 def without(stmt: Stmt, gone: set[Any]) -> Stmt:
-    """``stmt`` without all that is done to the tensors in ``gone``, which it does not read."""
+    """``stmt`` without the statements on tensors in ``gone``, which it does not read."""
 
     def rule(part: Stmt) -> Stmt:
         if isinstance(part, (Declare, Freeze, Thaw)):

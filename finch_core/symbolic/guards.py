@@ -1,4 +1,5 @@
-"""The condition under which each part of an expression is evaluated: some operators are lazy."""
+"""Evaluation conditions: when each part of an expression is evaluated, as some operators are
+lazy."""
 
 from __future__ import annotations
 
@@ -22,9 +23,9 @@ def as_condition(value: Expr) -> Expr:
 
 
 def accesses(stmt: Stmt) -> Iterator[Guarded]:
-    """The accesses of a statement, each with what has to hold where it is evaluated.
+    """The accesses of a statement, each with the condition under which it is evaluated.
 
-    The conditions of statements inside are not told: code for those is emitted under them.
+    Conditions of nested statements are not included: their code is emitted under them.
     """
     for part in stmt.walk():
         target = part.target if isinstance(part, Update) else None
@@ -55,7 +56,7 @@ LAZY: dict[Any, Callable[[Expr], tuple[Expr, ...]]] = {
 
 
 def conjuncts(cond: Expr) -> Iterator[Expr]:
-    """What must all hold for a condition to hold."""
+    """The conjuncts of a condition."""
     if isinstance(cond, Call) and cond.op is prim.and_:
         for arg in cond.args:
             yield from conjuncts(arg)

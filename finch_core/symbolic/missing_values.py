@@ -1,5 +1,8 @@
-"""What ``missing`` does to expressions: everything passes it on but ``coalesce`` (paper, Table
-"Wrapper tensors", PermissiveTensor). All of it is settled while compiling: no code tests for it."""
+"""Propagation of ``missing``: every operator but ``coalesce`` propagates it (paper, Table "Wrapper
+tensors", PermissiveTensor).
+
+It is resolved during compilation: no generated code tests for it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from finch_core.ir.missing import Missing, MissingType, coalesce
 
 def propagate(call: Call) -> Expr | None:
     """``op(..., missing, ...)`` is ``missing``, unless the other operand of a logical operator
-    decides; what is missing in one case only is parted into cases."""
+    decides.
+
+    An operand that is missing in one case only is split into two cases.
+    """
     if call.op is coalesce:
         return None
     for k, arg in enumerate(call.args):
@@ -30,7 +36,7 @@ def propagate(call: Call) -> Expr | None:
 
 
 def first_present(call: Call) -> Expr | None:
-    """``coalesce`` drops what is missing, and ends at the first that cannot be."""
+    """``coalesce`` without operands that are missing, up to the first that cannot be."""
     kept: list[Expr] = []
     for arg in call.args:
         if not isinstance(arg, Missing):
@@ -48,8 +54,8 @@ def first_present(call: Call) -> Expr | None:
 
 
 def fill_for_missing(call: Call) -> Expr:
-    """``coalesce(A[~i], z)``, where ``z`` is what ``A`` is where nothing is stored, is ``A`` with
-    that beyond its borders: what is out of bounds needs no case of its own."""
+    """``coalesce(A[~i], z)``, where ``z`` is the fill value of ``A``, is ``A`` extended with its
+    fill: positions out of bounds need no case of their own."""
     if call.op is not coalesce or len(call.args) < 2:
         return call
     *first, access, default = call.args
@@ -63,7 +69,7 @@ def fill_for_missing(call: Call) -> Expr:
 
 
 def _is_fill(access: Access, default: Literal) -> bool:
-    """Whether a number is the fill of a tensor, with its sign."""
+    """Whether a number is the fill value of a tensor, including the sign of zero."""
     fill, dtype = access.tensor.fill_value, concrete(access.dtype)
     if fill is None or dtype.kind not in "biufc" or default.value != fill:
         return False
@@ -71,7 +77,7 @@ def _is_fill(access: Access, default: Literal) -> bool:
 
 
 def require_present(value: Expr, span: Span | None) -> None:
-    """Raise ``FormatError`` where a statement would use ``missing``."""
+    """Raise ``FormatError`` at ``span`` if a statement would use ``missing``."""
     if may_be_missing(value):
         raise FormatError(
             "missing cannot be stored or tested: a permissive read may be out of bounds here",
@@ -81,7 +87,7 @@ def require_present(value: Expr, span: Span | None) -> None:
 
 
 def may_be_missing(value: Expr) -> bool:
-    """Whether ``value``, all of whose accesses are read, is missing in some case."""
+    """Whether ``value``, all of whose accesses have been read, is missing in some case."""
     return any(isinstance(node, Missing) for node in value.walk())
 
 
@@ -102,18 +108,19 @@ def _in_one_case(arg: Expr) -> bool:
 def _cases(call: Call, k: int) -> Expr:
     cond, yes, no = call.args[k].children
     before, after = call.args[:k], call.args[k + 1 :]
-    cases = (_settled(Call(call.op, (*before, case, *after))) for case in (yes, no))
+    cases = (_resolved(Call(call.op, (*before, case, *after))) for case in (yes, no))
     return Call(prim.ifelse, (cond, *cases))
 
 
-def _settled(call: Call) -> Expr:
-    """``call``, whose operands are simple, without what is missing where that can be."""
+def _resolved(call: Call) -> Expr:
+    """``call``, whose operands are simplified, with ``missing`` propagated or dropped where
+    possible."""
     found = first_present(call) if call.op is coalesce else propagate(call)
     return call if found is None else found
 
 
 def _present(arg: Expr) -> bool:
-    """Whether an expression cannot turn out to be missing."""
+    """Whether an expression is never missing."""
     return not any(isinstance(node, (Access, Name, Missing)) for node in arg.walk())
 
 

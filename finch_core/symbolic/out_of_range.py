@@ -1,4 +1,4 @@
-"""What is read beyond the end of a dimension, as an expression: a statement that needs it fails."""
+"""Out-of-range reads as expressions: a statement that needs the value of one fails."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from finch_core.symbolic.guards import LAZY, as_condition, guarded
 
 @frozen(order=False)
 class OutOfRange(Expr):
-    """What would be read beyond the end of a dimension. A statement that needs it fails."""
+    """The value of a read beyond the end of a dimension. A statement that needs it fails."""
 
     type: Type
     what: str
     size: Expr
     index: Expr | None = None
-    """Where it would be read, if that is known when it fails."""
+    """The index of the read, if it is known when the statement fails."""
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
@@ -31,7 +31,8 @@ class OutOfRange(Expr):
 
 
 def strict(call: Call) -> Expr | None:
-    """What is computed of what is out of range is so itself, unless it may not be evaluated."""
+    """An operator with an out-of-range operand is out of range itself, unless it may skip the
+    operand."""
     for k, arg in enumerate(call.args):
         if isinstance(arg, OutOfRange) and (k == 0 or not _may_skip(call.op)):
             try:
@@ -42,12 +43,12 @@ def strict(call: Call) -> Expr | None:
 
 
 def _may_skip(op: Operator) -> bool:
-    """Whether an operator may leave operands after the first alone."""
+    """Whether an operator may leave operands after the first unevaluated."""
     return op in LAZY or op is coalesce
 
 
 def parted(value: Expr) -> tuple[Expr, list[tuple[Expr, OutOfRange]]]:
-    """``value`` with zeros for what is out of range, and that, each with its condition."""
+    """``value`` with zeros for out-of-range reads, and these reads, each with its condition."""
     found = [(as_condition(guard), node) for guard, node in guarded(value, TRUE, OutOfRange)]
     if not found:
         return value, found

@@ -1,8 +1,8 @@
-"""The values that an expression can have, where they are few and known while compiling.
+"""Outcomes: the set of constants that an expression can evaluate to, where it is small and known.
 
     a if c > 0 else -a        where a is 0.0:  0.0 or -0.0
 
-A store of what equals the fill, whichever it is, stores nothing (``simplify``).
+A store of a value that equals the fill in every case stores nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from finch_core.ir.operators import literal_value
 from finch_core.ir.rewrite import rewrite_expr
 
 MOST = 8
-"""How many values are looked at."""
+"""The largest number of outcomes that is considered."""
 
 
 def outcomes(expr: Expr) -> tuple[Literal, ...]:
-    """The constants that ``expr`` can come to; none where they are unknown or too many."""
+    """The constants that ``expr`` can evaluate to; empty if they are unknown or too many."""
     if isinstance(expr, Literal):
         return (expr,)
     if isinstance(expr, Cast):
@@ -33,7 +33,7 @@ def outcomes(expr: Expr) -> tuple[Literal, ...]:
 
 
 def equals(expr: Expr, value: Literal) -> bool:
-    """Whether ``expr``, stored in the dtype of ``value``, is equal (``==``) to it in every case."""
+    """Whether ``expr``, stored in the dtype of ``value``, equals (``==``) it in every case."""
     dtype = concrete(value.type)
     wanted = literal_value(value.value, dtype)
     found = outcomes(expr)
@@ -50,7 +50,7 @@ def _either(yes: Expr, no: Expr) -> tuple[Literal, ...]:
 
 
 def _combined(expr: Call) -> tuple[Literal, ...]:
-    """What an operator makes of the outcomes of its operands."""
+    """The outcomes of an operator, from those of its operands."""
     parts: list[tuple[Literal, ...]] = []
     count = 1
     for arg in expr.args:
@@ -65,8 +65,8 @@ def _combined(expr: Call) -> tuple[Literal, ...]:
 
 
 def constant_call(call: Call) -> Literal | None:
-    """The value of an operator on constants, by its definition if it has one; None where an operand
-    is none."""
+    """The value of an operator on constants, by its definition if it has one; None if an operand
+    is not a constant."""
     if not all(isinstance(arg, Literal) for arg in call.args):
         return None
     if call.op.definition is None:

@@ -1,5 +1,8 @@
-"""Rewrite rules of plugins and of kernels, held to what the simplifier relies on: each gives an
-expression of the same type or none, and comes to an end."""
+"""Checked rewrite rules of plugins and kernels.
+
+The simplifier relies on two properties: a rule returns an expression of the same type or None,
+and rewriting terminates.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,25 @@ from finch_core.ir.operators import Operator
 from finch_core.ir.program_text import expression_text
 
 AT_ONCE = 64
-"""So often one expression is rewritten, at the most."""
+"""The largest number of rewrites of one expression."""
 
 IN_ALL = 200_000
-"""So often a rule is applied in a kernel, at the most: rules that make more of what they match."""
+"""The largest number of applications of a rule in one kernel, against rules that generate
+matches."""
 
 _LARGE = 40
-"""Nodes of an expression that is not shown whole."""
+"""The number of nodes from which an expression is abbreviated in a message."""
 
 
 class PluginRule:
-    """A rule with checks around it. Where ``rule`` does not say what it is about it is offered
-    every call."""
+    """A rule with its checks. A rule that names no operators is offered every call."""
 
     def __init__(self, rule: Any) -> None:
         self.rule, self.name = rule, str(rule.name)
         self._applied = 0
 
     def is_about(self, op: Operator) -> bool:
-        """Whether it may rewrite calls of ``op``."""
+        """Whether the rule may rewrite calls of ``op``."""
         about = getattr(self.rule, "is_about", None)
         return about is None or bool(about(op))
 
@@ -70,12 +73,12 @@ class PluginRule:
 
 
 def checked_rules(rules: Iterable[Any]) -> tuple[PluginRule, ...]:
-    """Rules that are not the simplifier's own, with checks around each."""
+    """Each of ``rules``, wrapped in its checks; the simplifier's own need none."""
     return tuple(map(PluginRule, rules))
 
 
 def endless(names: Iterable[str], call: Expr) -> PluginError:
-    """The error to raise where rules of these names go on rewriting one expression."""
+    """The error for rules with these names that keep rewriting one expression."""
     names = sorted(set(names))
     rules = f"the rewrite rule{'s' if len(names) > 1 else ''} {quote(names)}"
     do = "do" if len(names) > 1 else "does"
@@ -86,14 +89,14 @@ def endless(names: Iterable[str], call: Expr) -> PluginError:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message; of an expression that has grown its outermost operator."""
+    """An expression as text for a message; of a large one, its outermost operator."""
     if not isinstance(value, Expr):
         return repr(value)
     if sum(1 for _ in islice(value.walk(), _LARGE)) == _LARGE:
         return f"a large {value.op.name}(...)" if isinstance(value, Call) else "a large expression"
     try:
         return expression_text(value)
-    except MISTAKES:  # what is shown may be what is wrong
+    except MISTAKES:  # showing it may be what fails
         return repr(value)
 
 

@@ -1,7 +1,7 @@
-"""What the compiler knows of integers: the extent prover.
+"""The extent prover: decides comparisons of integer expressions from known facts.
 
-Facts are differences ``a <= b + c`` between atoms (any expression that is no sum with a constant,
-``min`` or ``max``). ``le`` answers only what follows from them, so ``False`` means "not known".
+Facts are difference constraints ``a <= b + c`` between atoms (expressions other than a sum with
+a constant, ``min`` or ``max``). ``le`` is sound and incomplete: ``False`` means "not known".
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ _WITHIN = frozenset(map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4")))
 
 
 def _fits(dtype: Type) -> bool:
-    """Whether all numbers of a type are whole numbers of 64 bits with a sign."""
+    """Whether all values of a type are representable as int64."""
     return dtype is int or dtype in _WITHIN
 
 
 def _wraps(dtype: Type) -> bool:
-    """Whether a sum of this type may be another than that of the numbers (64 bits do, for us)."""
+    """Whether sums of this type may wrap around (those of 64 bits are assumed not to)."""
     return not (dtype is int or dtype == INTP)
 
 
 def split(expr: Expr) -> tuple[Expr, int]:
-    """``expr`` as an atom plus a constant; a literal's atom is ``0``. A sum that may wrap, being of
-    fewer than 64 bits or unsigned, is an atom."""
+    """``expr`` as an atom plus a constant; a literal's atom is ``0``.
+
+    A sum that may wrap around (narrower than 64 bits, or unsigned) is an atom.
+    """
     offset = 0
     while True:
         if isinstance(expr, Literal):
@@ -60,17 +62,17 @@ class Prover:
     """A set of facts, extended within ``assuming`` blocks."""
 
     def __init__(self, *, ranges: bool = True) -> None:
-        """``ranges``: whether what dtypes rule out is taken into account."""
+        """``ranges``: whether to use the value ranges of dtypes."""
         self._ranges = ranges
         self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
         self._definitions: dict[Expr, Expr] = {}
         self._answers: dict[tuple[Expr, Expr, int], tuple[bool, int]] = {}
-        """What was asked of these facts, and how deeply it was looked into."""
+        """Memoised answers, each with the search depth at which it was found."""
 
     # -- facts --------------------------------------------------------------------------
 
     def know_le(self, a: Expr, b: Expr) -> None:
-        """``a <= b`` from here on."""
+        """Add the fact ``a <= b``."""
         (left, low), (right, high) = split(a), split(b)
         if _is(left, prim.maximum_):
             for arg in left.args:  # type: ignore[attr-defined]
@@ -87,12 +89,12 @@ class Prover:
         self.know_le(b, a)
 
     def define(self, var: Expr, value: Expr) -> None:
-        """``var`` stands for ``value``, which may be a ``min`` or ``max``."""
+        """Define ``var`` as ``value``, which may be a ``min`` or ``max``."""
         self._definitions[var] = value
         self._answers = {}
 
     def least_of(self, expr: Expr) -> tuple[Expr, ...]:
-        """What ``expr`` is the least of: the arguments of the ``min`` it stands for, or itself."""
+        """The arguments of the ``min`` that ``expr`` is defined as, or ``expr`` itself."""
         atom, offset = split(expr)
         meaning, extra = split(self._definitions.get(atom, atom))
         if not _is(meaning, prim.minimum_):
@@ -100,11 +102,11 @@ class Prover:
         return tuple(arg + (offset + extra) for arg in meaning.args)  # type: ignore[attr-defined]
 
     def range_of(self, expr: Expr) -> Range | None:
-        """Between what ``expr`` lies whatever the data, where its dtype or operators tell."""
+        """Bounds on ``expr`` that its dtype or operators imply, whatever the data."""
         return range_of(expr, self._definitions) if self._ranges else None
 
     def know(self, cond: Expr) -> None:
-        """The integer comparisons that ``cond`` being true implies."""
+        """Add the integer comparisons that ``cond`` implies."""
         if not isinstance(cond, Call):
             return
         if cond.op is prim.and_:
@@ -120,7 +122,7 @@ class Prover:
 
     @contextmanager
     def assuming(self, *conds: Expr) -> Iterator[None]:
-        """Facts that hold within the block only."""
+        """Within the block, ``conds`` hold; facts added there are dropped at its end."""
         saved = {atom: list(edges) for atom, edges in self._upper.items()}
         definitions, answers = dict(self._definitions), self._answers
         self._answers = dict(answers)
@@ -157,7 +159,7 @@ class Prover:
         return answer
 
     def _follows(self, a: Expr, b: Expr, depth: int) -> bool:
-        """Whether ``a <= b`` by what their atoms stand for."""
+        """Whether ``a <= b`` follows from the definitions of their atoms."""
         (left, low), (right, high) = split(a), split(b)
         left, right = self._definitions.get(left, left), self._definitions.get(right, right)
         if _is(left, prim.maximum_):
@@ -212,7 +214,7 @@ class Prover:
     # -- simplification -----------------------------------------------------------------
 
     def minimum(self, *exprs: Expr) -> Expr:
-        """The least of ``exprs``, without those known not to be needed."""
+        """The minimum of ``exprs``, without those known to be redundant."""
         kept = _prune(exprs, self.le)
         result = kept[0]
         for expr in kept[1:]:
@@ -220,7 +222,7 @@ class Prover:
         return result
 
     def maximum(self, *exprs: Expr) -> Expr:
-        """The greatest of ``exprs``, without those known not to be needed."""
+        """The maximum of ``exprs``, without those known to be redundant."""
         kept = _prune(exprs, lambda a, b: self.le(b, a))
         result = kept[0]
         for expr in kept[1:]:
@@ -228,7 +230,7 @@ class Prover:
         return result
 
     def decide(self, cond: Expr) -> Expr:
-        """``cond`` as a literal where the facts decide it."""
+        """``cond`` as a literal if the facts decide it, else ``cond``."""
         if isinstance(cond, Call) and len(cond.args) == 2:
             if cond.op in (prim.and_, prim.or_):
                 return Call(cond.op, cond.args) if not cond.args else _logic(cond, self.decide)
@@ -253,7 +255,7 @@ class Prover:
         return cond
 
     def _below(self, a: Expr, b: Expr, gap: int) -> bool:
-        """Whether ``a + gap <= b`` by their dtypes and operators alone."""
+        """Whether ``a + gap <= b`` follows from their dtypes and operators alone."""
         first = self.range_of(a) if _fits(a.dtype) and _fits(b.dtype) else None
         second = None if first is None else self.range_of(b)
         return first is not None and second is not None and first[1] + gap <= second[0]
@@ -270,8 +272,8 @@ _IMPLIED = {
 
 
 def balanced(cond: Expr) -> Expr:
-    """A comparison without a constant that both sides add, or that ``<`` says as well:
-    ``i + 1 == j + 1`` is ``i == j``, and ``i + 1 <= j`` is ``i < j``."""
+    """A comparison without redundant constants: ``i + 1 == j + 1`` is ``i == j``, and ``i + 1 <=
+    j`` is ``i < j``."""
     if isinstance(cond, Call) and cond.op in (prim.and_, prim.or_):
         return call(cond.op, *map(balanced, cond.args))
     if not isinstance(cond, Call) or cond.op not in _IMPLIED:
@@ -290,7 +292,7 @@ def balanced(cond: Expr) -> Expr:
 
 
 def _wide(atom: Expr) -> Expr:
-    """A part of a sum as what sums have to be of, not to wrap."""
+    """A term cast to the type in which sums do not wrap around."""
     return cast(atom, INTP) if _wraps(atom.dtype) else atom
 
 

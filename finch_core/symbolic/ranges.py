@@ -1,7 +1,7 @@
-"""What values an integer expression can take, by its dtype and its operators alone.
+"""Value ranges of integer expressions, from dtypes and operators alone.
 
-A ``uint8`` is at most 255, divided by 16 at most 15: a gather or scatter by it needs no test for
-what is below 0, and none in the loop where the dimension turns out to be 16 or more.
+A ``uint8`` is at most 255, divided by 16 at most 15: a gather or scatter at such an index needs
+no test for negative values, and none in a loop over a dimension of 16 or more.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from finch_core.ir.expressions import Call, Cast, Expr, Literal
 from finch_core.ir.operators import literal_value
 
 Range = tuple[int, int]
-"""The least and the greatest value, both of which may be taken."""
+"""The least and the greatest value, both inclusive."""
 
 
 def range_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Range | None:
-    """Between what ``expr`` lies, if its dtype is narrower than an index or an operator says so;
-    ``meanings`` are the definitions of variables."""
+    """Bounds on ``expr``, if its dtype is narrower than an index or an operator limits it.
+
+    ``meanings`` are the definitions of variables. None if there are no bounds.
+    """
     expr = meanings.get(expr, expr)
     if isinstance(expr, Literal):
         return (int(expr.value), int(expr.value)) if concrete(expr.dtype).kind in "iu" else None
@@ -33,7 +35,7 @@ def range_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Range | None:
     else:
         found = _of_call(expr, meanings) if isinstance(expr, Call) else None
     if found is None or (within is not None and not within[0] <= found[0] <= found[1] <= within[1]):
-        return within if within is not None and within[1] < _WIDEST else None  # it may wrap
+        return within if within is not None and within[1] < _WIDEST else None  # it may wrap around
     return found
 
 
@@ -52,7 +54,7 @@ def _limits(dtype: np.dtype[Any]) -> Range | None:
 
 
 def _of_call(expr: Call, meanings: Mapping[Expr, Expr]) -> Range | None:
-    """By a constant on the right of what is never negative: the operators that make it less."""
+    """Bounds on an operator with a constant right operand and a non-negative left one."""
     if len(expr.args) != 2 or not isinstance(expr.args[1], Literal):
         return None
     if concrete(expr.dtype).kind not in "iu":

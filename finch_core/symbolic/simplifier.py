@@ -1,5 +1,8 @@
-"""The simplifier: applies the rules on expressions (``symbolic.algebra``), and has those on
-statements (paper, rule *Simplify*)."""
+"""The simplifier: applies rewrite rules to expressions and statements until none matches.
+
+Paper, rule *Simplify*. The rules on expressions are in ``symbolic.algebra``, those on
+statements here.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class Simplifier:
         return self._by_op[op]
 
     def expr_rule(self, expr: Expr) -> Expr:
-        """One node whose operands are simple already."""
+        """One node, whose operands are simplified already."""
         applied: list[str] = []
         while isinstance(expr, Call):
             for rule in self.rules_for(expr.op):
@@ -57,12 +60,12 @@ class Simplifier:
         return expr
 
     def _endless(self, applied: list[str], expr: Expr) -> PluginError:
-        """The error to raise where rules go on rewriting: it names those that are not ours."""
+        """The error for rewriting that does not terminate; it names the rules of plugins."""
         names = {rule.name for rule in self._rules if isinstance(rule, PluginRule)}
         return endless([n for n in applied[-AT_ONCE // 2 :] if n in names] or applied, expr)
 
     def stmt(self, stmt: Stmt) -> Stmt:
-        """A statement with its expressions simplified and what does nothing removed."""
+        """A statement with its expressions simplified and statements without effect removed."""
         return self._reduce(rewrite(stmt, self.expr_rule))
 
     def _reduce(self, stmt: Stmt) -> Stmt:
@@ -84,8 +87,11 @@ _FOLDING = Simplifier(r for r in RULES if r.name in ("constants", "identity", "i
 
 
 def folded(expr: Expr) -> Expr:
-    """A node of assembly in whose operands a variable has become a constant: ``x if 0 == 0 else 0``
-    is ``x``. What memory has stored is no structural fill, so only what is exact is done."""
+    """An assembly node, after constants were substituted in its operands, folded.
+
+    ``x if 0 == 0 else 0`` is ``x``. Values in memory are not structural fills, so only exact
+    rules apply.
+    """
     if any(isinstance(c, Literal) and c.structural for c in expr.children):
         expr = expr.rebuild(tuple(map(_number, expr.children)))
     return _FOLDING.expr_rule(expr)
@@ -97,7 +103,8 @@ def _number(expr: Expr) -> Expr:
 
 @frozen
 class StatementRule:
-    """A rewriting of statements of class ``about``; ``apply`` gives None where it does not fit."""
+    """A rewrite rule on statements of class ``about``; ``apply`` gives None where it does not
+    match."""
 
     name: str
     about: type[Stmt]
@@ -177,8 +184,7 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
     ),
     StatementRule("block", Sequential, _flattened, "blocks in blocks are one"),
 )
-"""The rules on statements; those on loops are in ``looplets.invariant``. A ``let`` of a constant is
-that constant."""
+"""The rules on statements; those on loops are in ``looplets.invariant``."""
 
 _BY_STATEMENT: dict[type, tuple[StatementRule, ...]] = {
     kind: tuple(rule for rule in STATEMENT_RULES if rule.about is kind)

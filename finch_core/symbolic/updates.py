@@ -1,9 +1,9 @@
-"""What an operator's algebra says of an update, whose result is stored in the target's dtype.
+"""The algebra of updates, whose results are stored in the target's dtype.
 
-``y[()] = min(y[()], x)`` computes in the dtype of both and casts to that of ``y``. Where ``y``
-holds uint8 and ``x`` int8, 0 is the least that ``y`` can hold, but no end of the reduction: -1 is
-less, and is stored as 255. So a rule on updates asks of the operator what it needs in the dtype in
-which the operator computes.
+``y[()] = min(y[()], x)`` is computed in the common dtype of both and cast to that of ``y``. If
+``y`` holds uint8 and ``x`` int8, 0 is the least value of ``y``, but not a fixed point: -1 is
+less, and is stored as 255. A rule on updates therefore uses the operator's algebra in the dtype
+in which the operator is computed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from finch_core.ir.operators import Operator
 
 
 def update_dtype(op: Operator, target: np.dtype[Any], value: Expr) -> np.dtype[Any] | None:
-    """The dtype in which an update of ``target`` computes, if every value of ``target`` comes back
-    as it was where ``op`` leaves it alone; None if not."""
+    """The dtype in which an update of ``target`` is computed.
+
+    None if that dtype does not represent every value of ``target`` exactly.
+    """
     try:
         (first, *_), result = op.typing((target, value.dtype))
     except TypeError:  # missing has no type
@@ -30,14 +32,15 @@ def update_dtype(op: Operator, target: np.dtype[Any], value: Expr) -> np.dtype[A
 
 
 def is_closed(op: Operator, target: np.dtype[Any], value: Expr) -> bool:
-    """Whether an update computes in the target's own dtype: it stores what ``op`` gives."""
+    """Whether an update is computed in the target's own dtype, so that it stores what ``op``
+    gives."""
     wide = update_dtype(op, target, value)
     return wide is not None and same(wide, target)
 
 
 def wraps_alike(op: Operator, target: np.dtype[Any], value: Expr) -> bool:
-    """Whether an update that computes in wider integers stores what it would with the value cast
-    to the target's dtype first."""
+    """Whether an update computed in wider integers stores the same if the value is first cast to
+    the target's dtype."""
     if not op.modular or target.kind not in "iu":
         return False
     wide = update_dtype(op, target, value)
