@@ -85,7 +85,7 @@ MOVED = {
     "optimize.threaded": "optimize.jump_threading",
     "optimize.unswitched": "optimize.unswitching",
     "outcomes": "symbolic.outcomes",
-    "passes": "lower",
+    "passes": "lower.passes",
     "passes.concordize": "lower.concordize",
     "passes.dimensionalize": "lower.dimensionalize",
     "passes.lifecycle": "lower.lifecycle",

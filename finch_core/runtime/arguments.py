@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -53,6 +54,11 @@ _SIGNATURES = {
     for value in (False, 0, 0.0, 0j, *(np.dtype(code).type() for code in "?bhilqBHILQfdFD"))
 }
 """The signature and dtype kind of numbers, by Python or NumPy type: those passed most often."""
+
+
+def is_masked(value: Any) -> bool:
+    """Whether ``value`` is a masked array; NumPy's module of them is not imported for that."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
 
 
 UNMASK = "pass a.filled(value), and the mask, np.ma.getmaskarray(a), as an array of its own"
@@ -181,7 +187,7 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
             span=program.spans.get(name),
             hint="pass a copy, a.copy(), or a Tensor",
         )
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(array):
         raise FormatError(
             f"{name} is a masked array, and its mask would be lost",
             span=program.spans.get(name),

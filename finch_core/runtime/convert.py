@@ -16,7 +16,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.program import Declare, Loop, Program, Sequential, Sieve, Stmt, Update
 from finch_core.locks import Lock
-from finch_core.runtime.arguments import UNMASK
+from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.pipeline import Options
@@ -49,7 +49,7 @@ def asarray(data: Any) -> Any:
     """
     if hasattr(data, "signature"):
         return data
-    if isinstance(data, np.ma.MaskedArray):
+    if is_masked(data):
         raise FormatError("this array is masked, and its mask would be lost", hint=UNMASK)
     if (conversion := hub().conversion_of(data)) is not None:
         return conversion.take(data)

@@ -27,8 +27,8 @@ from finch_core.records import define, frozen
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
     from finch_core.interface.context import Context
-    from finch_core.lower import Check, Unit
     from finch_core.lower.access_order import Discordance
+    from finch_core.lower.passes import Check, Unit
     from finch_core.symbolic.simplifier import Rule
 
 STAGES = ("program", "normalized", "assembly", "source")
@@ -221,7 +221,7 @@ def _import_compiler() -> None:
     """Import the modules that lower, under a lock that a fork waits for."""
     with importing:
         for name in (
-            "interface.context", "ir.typing", "lower", "lower.statements", "optimize",
+            "interface.context", "ir.typing", "lower.passes", "lower.statements", "optimize",
             "symbolic.simplifier",
         ):  # fmt: skip
             import_module(f"finch_core.{name}")
@@ -239,7 +239,7 @@ def normalize(
     names in the order of parameters, free names and temporaries.
     """
     _import_compiler()
-    from finch_core.lower import PASSES, Unit
+    from finch_core.lower.passes import PASSES, Unit
     from finch_core.symbolic.plugin_rules import checked_rules
     from finch_core.symbolic.simplifier import RULES, Simplifier
 

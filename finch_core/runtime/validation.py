@@ -10,7 +10,7 @@ import numpy as np
 from finch_core.errors import FormatError, IndexOverflow, quote
 from finch_core.interface.layout import Layout, Part, sizes_of
 from finch_core.ir.operators import exact_value
-from finch_core.runtime.arguments import UNMASK
+from finch_core.runtime.arguments import UNMASK, is_masked
 
 if TYPE_CHECKING:
     from finch_core.runtime.storage import TensorStorage
@@ -51,7 +51,7 @@ def _array(key: str, part: Part, value: Any) -> np.ndarray[Any, Any]:
     wanted = part.field.dtype
     if not isinstance(value, np.ndarray):
         raise FormatError(f"the buffer {key} is a {type(value).__name__}, not a NumPy array")
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         raise FormatError(f"the buffer {key} is masked, and its mask would be lost", hint=UNMASK)
     if value.dtype != wanted:
         raise FormatError(
