@@ -16,7 +16,7 @@ from bench.hash import accumulate
 from docs.examples import graphs, images, spgemm, tensors
 from finch_core import Tensor, asarray
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_levels import (
     Dense,
     Element,

@@ -10,6 +10,7 @@ from finch_core.errors import PluginError
 from finch_core.interface.abi import words
 from finch_core.interface.level import Format
 from finch_core.interface.storage import Field
+from finch_core.ir.program import Local, Program
 from finch_core.records import frozen
 
 
@@ -85,3 +86,14 @@ def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, An
         f"sizes of the level format {format.name!r} gives {found!r}, and {shown} is wanted",
         hint="the elements in use of each buffer, by its name, and the child's positions",
     )
+
+
+def local_records(program: Program) -> tuple[Local, ...]:
+    """The temporaries that have a record, which compiled code takes after the arguments."""
+    return tuple(local for local in program.locals if needs_record(local, program))
+
+
+def needs_record(local: Local, program: Program) -> bool:
+    """Whether a temporary has a record: it has buffers or dimensions, or is a result."""
+    parts = layout(local.format)
+    return bool(parts.buffers or parts.ndim) or local.name in program.results

@@ -31,7 +31,7 @@ MOVED = {
     "boxes": "lower.boxes",
     "builder": "ir.builder",
     "commands": "cli",
-    "compile": "runtime.pipeline",
+    "compile": "runtime.pipeline runtime.normalize runtime.parameters",
     "context": "interface.context",
     "conversions": "interface.conversions",
     "convert": "runtime.convert",

@@ -19,7 +19,7 @@ from finch_core.locks import Lock
 from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_core.runtime.storage import address_of
 from finch_core.runtime.tensor import Tensor, checked_shape
 

@@ -15,7 +15,8 @@ from finch_core.ir.program import Program
 from finch_core.locks import Lock
 from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, are_small, as_argument
-from finch_core.runtime.pipeline import Lowered, Options
+from finch_core.runtime.options import Options
+from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.specialization import Call, Specialization, drafts, written
 from finch_core.runtime.tensor import Tensor
 

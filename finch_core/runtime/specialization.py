@@ -21,13 +21,14 @@ from finch_core.interface.abi import (
     MOVED,
     CompleteKernel,
 )
+from finch_core.interface.layout import local_records
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.ir.program import Declare, Program, Update
 from finch_core.locks import Lock
 from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
-from finch_core.runtime.pipeline import Lowered, local_records
+from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.storage import TensorStorage
 
 MOST_CALLS = 64

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from finch_core import Tensor, _, asarray
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_levels import (
     Dense,
     Element,

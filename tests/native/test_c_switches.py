@@ -5,7 +5,7 @@ import pytest
 
 from finch_core import Tensor, _
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList, SparseRunList
 
 CSR = Dense(SparseList(Element(0.0), index=np.int32))

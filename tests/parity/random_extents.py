@@ -16,7 +16,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name, lift
 from finch_core.ir.program import Declare, Extent, Loop, Program, Sequential, Stmt, Update
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_levels import (
     Dense,
     Element,

@@ -23,7 +23,7 @@ from random_programs import make
 from random_tree import Random
 
 from finch_core import PerformanceWarning
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 
 SECONDS = 20
 """The time that a program has, to be lowered and run on the interpreter."""

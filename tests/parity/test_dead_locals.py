@@ -6,7 +6,7 @@ import pytest
 
 from finch_core import Tensor, _, kernel
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_core.testing import backend_names
 from finch_levels import (
     Dense,

@@ -16,7 +16,7 @@ from finch_core import Tensor, coalesce, kernel
 from finch_core.errors import OutOfBounds
 from finch_core.level import Format
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_levels import (
     Dense,
     Element,

@@ -9,7 +9,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Literal, Load, Var, call, cast
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 from finch_core.symbolic.ranges import range_of
 from finch_levels import Dense, Element, Pattern, RunList, Scalar, SparseList, SparseRunList
 

@@ -14,7 +14,7 @@ from random_programs import make
 from random_search import Process, Search
 
 from finch_core import FinchError
-from finch_core.runtime.pipeline import Options
+from finch_core.runtime.options import Options
 
 ROOM = Path(__file__).parent
 

@@ -1,0 +1,110 @@
+"""From Finch Normal Form to the assembly of a kernel: facts on dimensions, variables of locals,
+checks of arguments, then the program itself, typed and optimised."""
+
+from __future__ import annotations
+
+import attrs
+
+from finch_core.errors import DimensionMismatch
+from finch_core.interface.context import Context
+from finch_core.ir import assembly as asm
+from finch_core.ir.expressions import Literal, Var
+from finch_core.ir.program import Stmt
+from finch_core.ir.typing import typed_kernel
+from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
+from finch_core.lower.passes import Check, Unit
+from finch_core.lower.statements import FinchRules
+from finch_core.optimize import REASSOCIATING, optimize_kernel
+from finch_core.runtime.options import Options
+from finch_core.runtime.parameters import Binding, parameters_of, used_parameters
+
+
+def lower_kernel(
+    stmt: Stmt, unit: Unit, arguments: tuple[Binding, ...], options: Options, checked: bool = False
+) -> asm.Kernel:
+    """The assembly of a normalised program, typed and optimised. If ``checked``, it includes
+    assertions that the looplets of each region cover it."""
+    ctx = _context(unit, arguments, options, checked)
+    _facts(ctx, unit)
+    ctx.constant_dimensions = constant_dimensions(ctx, stmt)
+    _prologue(ctx, unit, arguments)
+    if ctx.allows("locals"):
+        set_dimensions_of_locals(ctx, stmt)
+    ctx.lower(stmt)
+    params = tuple(parameters_of(arguments))
+    body = ctx.finish()
+    kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
+    disabled = options.disabled | REASSOCIATING if options.strict else options.disabled
+    kernel = optimize_kernel(typed_kernel(kernel), disabled)
+    return attrs.evolve(kernel, params=tuple(used_parameters(kernel)))
+
+
+def _context(
+    unit: Unit, arguments: tuple[Binding, ...], options: Options, checked: bool
+) -> Context:
+    return Context(
+        unit.names,
+        unit.simplifier,
+        lowering=FinchRules(),
+        strict=options.strict,
+        constants=[var for argument in arguments for var in argument.scalars],
+        fitting=unit.fitting,
+        disabled=options.disabled,
+        checked=checked,
+    )
+
+
+def _facts(ctx: Context, unit: Unit) -> None:
+    """Tell the prover that dimensions are at least 0, and which the kernel never changes."""
+    changing = unit.changing
+    for tensor in unit.tensors.values():
+        for level in tensor.level.levels():
+            if isinstance(level.shape, Var):
+                ctx.prover.know_le(Literal(0, int), level.shape)
+                ctx.dimensions.add(level.shape)
+                if level.shape not in changing:
+                    ctx.constant(level.shape)
+    for before in unit.snapshots.values():
+        ctx.prover.know_le(Literal(0, int), before)
+
+
+def _prologue(ctx: Context, unit: Unit, arguments: tuple[Binding, ...]) -> None:
+    """Emit what runs before the program: variables, and the checks, which change no argument."""
+    _locals(ctx, arguments)
+    for var, before in unit.snapshots.items():
+        ctx.emit(asm.Let(before, var))
+        ctx.constant(before)
+    for check in unit.checks:
+        _emit_check(ctx, check)
+    ctx.sites[1:] = [attrs.evolve(site, early=True) for site in ctx.sites[1:]]
+
+
+def _locals(ctx: Context, arguments: tuple[Binding, ...]) -> None:
+    """Declare a variable for each field of the temporaries that need no record."""
+    for argument in arguments:
+        if argument.tensor is not None and argument.in_registers:
+            for level in argument.tensor.level.levels():
+                for field in level.format.fields:
+                    init = Literal(field.init, field.dtype)
+                    ctx.emit(asm.Let(level.scalar(field.name), init, mutable=True))
+
+
+def _holds_if_empty(ctx: Context, check: Check) -> bool:
+    """Whether the check holds for an empty range too: its end is at most its start, which is
+    proven within bounds."""
+    range_ = check.range
+    assert range_ is not None
+    return check.first == range_.stop and ctx.prover.le(range_.start, check.second)
+
+
+def _emit_check(ctx: Context, check: Check) -> None:
+    first, second = check.first, check.second
+    cond = first.eq(second) if check.relation == "==" else first <= second
+    if check.range is not None and not _holds_if_empty(ctx, check):
+        cond = (check.range.stop <= check.range.start).or_(cond)
+    ctx.require(
+        cond, DimensionMismatch, check.message, first, second, span=check.span, hint=check.hint
+    )
+
+
+__all__ = ["lower_kernel"]

@@ -1,0 +1,64 @@
+"""From a program and signatures to Finch Normal Form: names are bound, and the passes run."""
+
+from __future__ import annotations
+
+from finch_core.interface.layout import needs_record
+from finch_core.interface.plugins import hub
+from finch_core.interface.signatures import Signature, bind, tensor_signature
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.ir.builder import Names
+from finch_core.ir.expressions import Var
+from finch_core.ir.program import Program, Stmt
+from finch_core.lower.passes import PASSES, Unit
+from finch_core.runtime.options import Options
+from finch_core.runtime.parameters import Binding
+from finch_core.symbolic.plugin_rules import checked_rules
+from finch_core.symbolic.simplifier import RULES, Simplifier
+
+
+def normalize(
+    program: Program, signatures: tuple[Signature, ...], options: Options
+) -> tuple[Stmt, Unit, tuple[Binding, ...]]:
+    """The body in normal form, what the passes found out, and what the program's names stand for.
+
+    Raises the ``FinchError`` of the first pass that refuses the program.
+    """
+    unit, arguments = _bound(program, signatures, options)
+    stmt = program.body
+    for pass_ in PASSES:
+        stmt = pass_(stmt, unit)
+    return unit.simplifier.stmt(stmt), unit, arguments
+
+
+def _bound(
+    program: Program, signatures: tuple[Signature, ...], options: Options
+) -> tuple[Unit, tuple[Binding, ...]]:
+    """The program's names, bound to variables of the kernel."""
+    names = Names(("control",))
+    tensors: dict[str, BoundTensor] = {}
+    seen: dict[str, TensorLike] = {}
+    scalars: dict[str, Var] = {}
+    arguments = []
+    for name, signature in zip((*program.params, *program.free), signatures, strict=True):
+        tensor, tensor_like, vars_ = bind(signature, name, names)
+        if tensor_like is None:
+            scalars[name] = vars_[0]
+        else:
+            seen[name] = tensor_like
+            if tensor is not None:
+                tensors[name] = tensor
+        arguments.append(Binding(tensor, vars_))
+    for local in program.locals:
+        tensor, tensor_like, _ = bind(tensor_signature(local.format), local.name, names)
+        assert tensor is not None
+        assert tensor_like is not None
+        tensor.local = True
+        tensors[local.name], seen[local.name] = tensor, tensor_like
+        arguments.append(Binding(tensor, in_registers=not needs_record(local, program)))
+    found = hub()
+    unit = Unit(program, names, tensors, seen, scalars, options.strict, options.disabled, hub=found)
+    unit.simplifier = Simplifier((*RULES, *checked_rules((*found.rules, *options.rules))))
+    return unit, tuple(arguments)
+
+
+__all__ = ["normalize"]
