@@ -41,10 +41,15 @@ class EntryPoint:
         """The name and version of the distribution."""
         return self.distribution, self.version
 
+    @property
+    def module(self) -> str:
+        """The name of the module that it is in."""
+        return self.value.partition("[")[0].partition(":")[0].strip()
+
     def load(self) -> Any:
         """The object: the module, or what the dotted attribute names in it."""
-        module, _, attribute = self.value.partition("[")[0].partition(":")
-        found = import_module(module.strip())
+        attribute = self.value.partition("[")[0].partition(":")[2]
+        found = import_module(self.module)
         for name in filter(None, attribute.strip().split(".")):
             found = getattr(found, name)
         return found

@@ -41,6 +41,7 @@ from finch_core.interface.plugin_records import (
     failures_told,
     origin,
 )
+from finch_core.interface.versions import version_objection, version_objection_in_file
 from finch_core.ir import operators as registry
 from finch_core.locks import Lock, importing, on_fork
 
@@ -265,7 +266,9 @@ class Hub:
             module = entry.load()
         # a plugin may end the interpreter while it is imported, too
         except (Exception, SystemExit) as error:
-            reason = f"it does not load: {describe(error)}"
+            reason = (
+                version_objection_in_file(entry.module) or f"it does not load: {describe(error)}"
+            )
             failure: Failure | None = Failure(entry.name, *entry.origin, reason)
         else:
             failure = self._add(module, entry.name, *entry.origin)
@@ -277,6 +280,7 @@ class Hub:
         claims: tuple[str, ...] = ()
         try:
             self._check_name(name, module)
+            _check_version(module)
             hooks = hooks_of(module)
             found = contributions(hooks)
             claims = tuple(item.name for item in found)
@@ -324,6 +328,12 @@ class Hub:
                 tables[item.kind][item.name] = item.object
         self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
         self.generation += 1
+
+
+def _check_version(module: Any) -> None:
+    objection = version_objection(module)
+    if objection:
+        raise RejectedError(objection)
 
 
 def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:

@@ -15,6 +15,7 @@ from finch_core.errors import BackendError
 from finch_core.interface.abi import REQUIRED, CompleteBackend
 from finch_core.interface.discovery import EntryPoint, installed
 from finch_core.interface.plugin_checks import describe
+from finch_core.interface.versions import version_objection, version_objection_in_file
 from finch_core.locks import Lock
 from finch_core.records import frozen
 
@@ -144,7 +145,11 @@ def _load(entry: EntryPoint) -> CompleteBackend:
         backend = entry.load()()
     # third-party code: whatever it raises, name the distribution
     except (Exception, SystemExit) as error:
-        raise BackendError(f"{where} does not load: {describe(error)}") from error
+        why = version_objection_in_file(entry.module) or describe(error)
+        raise BackendError(f"{where} does not load: {why}") from error
+    objection = version_objection(backend)
+    if objection:
+        raise BackendError(f"{where} does not fit: {objection}")
     missing = [m for m in REQUIRED if not callable(getattr(backend, m, None))]
     if missing:
         raise BackendError(f"{where} lacks {', '.join(missing)}")

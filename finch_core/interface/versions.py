@@ -1,0 +1,54 @@
+"""The version of the interface between the core and plugins: what ``docs/public-modules.md`` lists.
+
+A plugin may name the version that it was made for, ``finch_interface = 2`` in its module. One that
+names none is taken as it is, and judged by its methods alone.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+INTERFACE = 2
+"""The version of this release. It goes up when names are added, removed, or change their meaning."""
+
+OLDEST_INTERFACE = 1
+"""The oldest version whose plugins still work. It goes up when names are removed, or change their
+meaning."""
+
+ATTRIBUTE = "finch_interface"
+"""The attribute of a plugin, or of a backend, that names the version."""
+
+_ASSIGNED = re.compile(rf"^{ATTRIBUTE}\s*(?::[^=\n]*)?=\s*(\d+)", re.MULTILINE)
+
+
+def version_objection(plugin: Any) -> str:
+    """Why ``plugin`` does not fit this version of the interface; empty where it fits."""
+    return objection_to(getattr(plugin, ATTRIBUTE, INTERFACE))
+
+
+def objection_to(version: Any) -> str:
+    """Why no plugin can be made for ``version``; empty where it can."""
+    if type(version) is not int or version < 1:
+        return f"{ATTRIBUTE} is {version!r}: it is the number of a version, {INTERFACE} say"
+    made = f"it is made for version {version} of the interface of plugins, and this is version"
+    if version > INTERFACE:
+        return f"{made} {INTERFACE}; a newer finch-python has it"
+    if version < OLDEST_INTERFACE:
+        return (
+            f"{made} {INTERFACE}, which takes those from {OLDEST_INTERFACE} on; update the plugin"
+        )
+    return ""
+
+
+def version_objection_in_file(module: str) -> str:
+    """As ``version_objection``, of a module that does not load: as its file says."""
+    try:
+        spec = find_spec(module)  # imports the packages that it is in
+        text = Path(spec.origin or "").read_text("utf-8", "replace") if spec else ""
+    except (Exception, SystemExit):  # whatever the packages of a plugin raise
+        return ""
+    found = _ASSIGNED.search(text)
+    return objection_to(int(found[1])) if found else ""
