@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 INTERFACE = 2
-"""The version of this release. It goes up when names are added, removed, or change their meaning."""
+"""This release's version. It goes up when names are added, removed, or change their meaning."""
 
 OLDEST_INTERFACE = 1
 """The oldest version whose plugins still work. It goes up when names are removed, or change their

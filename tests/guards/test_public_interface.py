@@ -1,8 +1,8 @@
 """The public names of each version of the interface that is supported are there, and those that
 are there now are listed: whoever adds or takes away one decides about the version.
 
-After a change that means to change them: raise ``INTERFACE`` (``finch_core/interface/versions.py``), and write the
-names with ``python tests/guards/test_public_interface.py``.
+The first change after a release raises ``INTERFACE`` (``finch_core/interface/versions.py``);
+``python tests/guards/test_public_interface.py`` writes the names.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def test_the_page_names_the_versions() -> None:
 
 
 def test_the_public_names_are_those_of_this_version() -> None:
-    assert present() == listed(INTERFACE).read_text().split()
+    known, found = set(listed(INTERFACE).read_text().split()), set(present())
+    told = f"added: {sorted(found - known)}, removed: {sorted(known - found)}; see {__file__}"
+    assert found == known, told
 
 
 def test_the_names_of_supported_versions_are_there() -> None:
