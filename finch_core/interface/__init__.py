@@ -1,1 +1,2 @@
-"""What plugins implement and are held to: levels, tensor-likes, the context that they emit into."""
+"""What plugins implement: levels, tensor-likes, looplets and backends; and the checks on
+plugins."""

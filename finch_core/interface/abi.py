@@ -1,23 +1,23 @@
-"""How a compiled kernel is called: the contract between tensors, kernels and backends.
+"""The calling convention between tensors, compiled kernels and backends.
 
-A tensor's *record* is a block of 8-byte words (a NumPy ``uint64`` array): its dimensions, then the
-persistent scalars of its levels, then two words a buffer, its address and its capacity in elements.
-Offsets are in words. A kernel is a C function
+A tensor's *record* is a block of 8-byte words (a NumPy ``uint64`` array): its dimensions, then
+the persistent scalars of its levels, then two words a buffer, its address and its capacity in
+elements. Offsets are in words. A kernel is a C function
 
     int64_t kernel(int64_t *control, P0 p0, P1 p1, ...)
 
-with one parameter per ``Kernel.params`` in order: a record's address (``uint64_t *``) or a scalar
-by value: ``double`` for floats of any width, ``int64_t`` for bools and signed, ``uint64_t`` for
-unsigned integers, two ``double`` (real, imaginary) for complex.
+with one parameter per ``Kernel.params`` in order: a record's address (``uint64_t *``) or a
+scalar by value: ``double`` for floats of any width, ``int64_t`` for bools and signed,
+``uint64_t`` for unsigned integers, two ``double`` (real, imaginary) for complex.
 
-It returns 0 if all went well and no buffer moved, 1 if all went well and some buffer of a record
-was reallocated (its words then hold the new address and capacity), and ``2 + site`` if it failed at
-``site``; ``control[0:3]`` then hold the values of ``Fail`` and ``control[3]`` is 1 if a buffer
-moved. It returns -1 if a handler of a signal ended it; records then have the buffers there are.
-``control[4]`` is what ``guard()`` of the compiled kernel gives, if it has that, else 0.
-Memory that a kernel allocates is given out by the backend's allocator and freed by it, through
-the compiled kernel's ``adopt``. A kernel never frees or reallocates memory that it did not
-allocate during the same call.
+It returns 0 on success if no buffer moved, 1 on success if some buffer of a record was
+reallocated (its words then hold the new address and capacity), and ``2 + site`` if it failed at
+``site``; ``control[0:3]`` then hold the values of ``Fail``, and ``control[3]`` is 1 if a buffer
+moved. It returns -1 if a signal handler ended it; records then describe the present buffers.
+``control[4]`` is the result of ``guard()`` of the compiled kernel, or 0 if it has none. Memory
+that a kernel allocates comes from the backend's allocator, which also frees it, through the
+compiled kernel's ``adopt``. A kernel never frees or reallocates memory that it did not allocate
+during the same call.
 """
 
 from __future__ import annotations
@@ -35,37 +35,42 @@ CONTROL_WORDS = 5
 GUARD = 4
 """The word of the control block by which signals reach a kernel."""
 MOST_INDICES = 1 << 62
-"""The longest dimension: one more than any index or length, and the sum of two indices, are numbers
-of 64 bits with a sign, so that no sum of those that kernels and formats make wraps."""
+"""The greatest length of a dimension. One more than any index or length, and the sum of two
+indices, fit an int64, so no such sum in a kernel or format overflows."""
 
 
 def words(dtype: np.dtype[Any]) -> int:
-    """Words of a record that a scalar of ``dtype`` takes."""
+    """The number of words of a record that a scalar of ``dtype`` occupies."""
     return -(-dtype.itemsize // 8)
 
 
 class CompiledKernel(Protocol):
-    """What a backend makes of a kernel. ``CompleteKernel`` adds what is optional."""
+    """A kernel compiled by a backend. ``CompleteKernel`` adds the optional members."""
 
     source: str
     """The text that was compiled, for ``as_text("source")``."""
 
     def __call__(self, control: int, *args: Any) -> int:
-        """Run it: addresses of the control block and the records, and scalars by value."""
+        """Run it with the addresses of the control block and the records, and scalars by value.
+
+        Returns the status described above.
+        """
 
     def adopt(self, address: int, nbytes: int) -> Any:
-        """An object with the buffer protocol over memory that the kernel allocated, and which
-        frees it when the last user lets go."""
+        """An object with the buffer protocol over ``nbytes`` of memory that the kernel allocated.
+
+        It frees the memory when its last user releases it.
+        """
 
 
 class CompleteKernel:
-    """A compiled kernel with all that the core asks of one.
+    """A compiled kernel with every member that the core uses; the optional ones have defaults.
 
-    A backend may leave out: ``is_draft``, whether the backend would compile it better (False);
-    ``notes``, ``Kernel.notes`` of what was compiled, kept on disk with it (None); ``guard()``, the
-    word of the control blocks of the calling thread by which signals reach it (0);
-    ``interruption()``, the exception for a status of ``INTERRUPTED``; ``function``, the cheapest
-    way to call it (itself).
+    A backend may omit: ``is_draft``, whether the backend can compile the kernel with more
+    optimisation (False); ``notes``, ``Kernel.notes`` of the compiled kernel, stored on disk
+    with it (None); ``guard()``, the word of the calling thread's control blocks by which
+    signals reach it (0); ``interruption()``, the exception for the status ``INTERRUPTED``;
+    ``function``, the fastest callable that runs it (itself).
     """
 
     __slots__ = ("adopt", "function", "guard", "interruption", "is_draft", "notes", "source")
@@ -93,23 +98,27 @@ class CompleteKernel:
 
 class Backend(Protocol):
     """A backend; entry points of the group ``finch.backends`` name a function that makes one.
-    ``CompleteBackend`` adds what is optional."""
+
+    ``CompleteBackend`` adds the optional members.
+    """
 
     name: str
 
     def available(self) -> str:
         """An empty string if this backend can compile here, else the reason why not.
 
-        Raises ``BackendError`` where the user has set it up, and wrongly (a compiler is named that
-        does not exist): then no other backend takes its place.
+        Raises ``BackendError`` if the user has configured it wrongly (a compiler is named that
+        does not exist): then no other backend is used instead.
         """
 
     def compile(self, kernel: Kernel, *, key: str = "") -> CompiledKernel:
-        """Compile ``kernel``. ``key`` identifies it across processes (empty: no disk cache).
-        Raises ``BackendError``."""
+        """Compile ``kernel``; ``key`` identifies it across processes (empty: no disk cache).
+
+        Raises ``BackendError`` if the compiler fails.
+        """
 
     def load(self, key: str, params: int) -> CompiledKernel | None:
-        """The kernel of an earlier process with this key, or ``None``."""
+        """The kernel that an earlier process compiled under this key, or ``None``."""
 
 
 REQUIRED = ("available", "compile", "load")
@@ -117,15 +126,15 @@ REQUIRED = ("available", "compile", "load")
 
 
 class CompleteBackend:
-    """A backend with all that the core asks of one; ``made`` is what the entry point made.
+    """A backend with every member that the core uses; ``made`` is the entry point's object.
 
-    A backend may leave out: ``describe() -> dict[str, str]``, what it found (its compiler, flags,
-    cache), a word or two as the key, for ``python -m finch_core doctor``; ``clear_cache() -> int``,
-    which removes what it keeps on disk and counts the files, for ``python -m finch_core cache
-    clear``; ``without(names) -> Backend``, the backend without those of its optimisations that
-    ``names``, a frozenset, contains; ``draft() -> Backend``, the backend as it compiles sooner and
-    less well, for kernels that have little to do. What it makes then says by ``is_draft`` whether
-    it is to be made again.
+    A backend may omit: ``describe() -> dict[str, str]``, what it uses (its compiler, flags,
+    cache) under short keys, for ``python -m finch_core doctor``; ``clear_cache() -> int``,
+    which removes its files on disk and counts them, for ``python -m finch_core cache clear``;
+    ``without(names) -> Backend``, the backend without those of its optimisations that the
+    frozenset ``names`` contains; ``draft() -> Backend``, the backend set to compile sooner with
+    less optimisation, for kernels with little work. The kernels of a draft backend have
+    ``is_draft`` set if they can be compiled again with more optimisation.
     """
 
     def __init__(self, made: Any) -> None:
@@ -144,21 +153,22 @@ class CompleteBackend:
         return None if found is None else CompleteKernel(found, self.name)
 
     def describe(self) -> Mapping[str, str]:
-        """What it found; nothing where it does not say."""
+        """What the backend uses, by short keys; empty if it does not say."""
         told: Mapping[str, str] = self._ask("describe", {})
         return told
 
     def clear_cache(self) -> int | None:
-        """How many files it removed; None where it keeps none."""
+        """The number of files removed; None if the backend stores none."""
         removed: int | None = self._ask("clear_cache", None)
         return removed
 
     def without(self, names: Container[str]) -> CompleteBackend:
-        """The backend without some of its optimisations; itself where it has none."""
+        """The backend without some of its optimisations; itself if it has none."""
         return _completed(self._ask("without", self, names))
 
     def draft(self) -> CompleteBackend:
-        """The backend as it compiles sooner and less well; itself where it has no such way."""
+        """The backend set to compile sooner with less optimisation; itself if it has no such
+        mode."""
         return _completed(self._ask("draft", self))
 
     def _ask(self, method: str, default: Any, *args: Any) -> Any:
@@ -167,7 +177,7 @@ class CompleteBackend:
 
     @property
     def module(self) -> str:
-        """The module of its class: kernels on disk depend on its code."""
+        """The module of its class: the keys of kernels on disk depend on its code."""
         return type(self.made).__module__
 
 

@@ -1,5 +1,7 @@
-"""What a format says it can do: the order in which it takes updates, the ways to read it, what it
-can hold. Each has a default that asks nothing of an author."""
+"""The abilities of a level format: the order of updates, read protocols, and capacity limits.
+
+Each attribute has a default, so that an author may leave it out.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,17 @@ from typing import ClassVar
 from finch_core.interface.capacity import Limit
 
 RANDOM_ACCESS = "follow"
-"""The protocol by which a single index is read, of levels that have it."""
+"""The protocol by which a single index is read, of levels that have random access."""
 
 PROTOCOLS = ("walk", "gallop", RANDOM_ACCESS)
 """The protocols that a program may name."""
 
 
 class Order(enum.Enum):
-    """Which updates a level takes, in terms of the loops around a write.
+    """The updates that a level takes, in terms of the loops around a write.
 
-    ``ONCE``: each fiber is visited once, fibers and indices in increasing order. ``ANY``: any index
-    of any assembled fiber, as often as one likes.
+    ``ONCE``: each fiber is visited once, fibers and indices in increasing order. ``ANY``: any
+    index of any assembled fiber, any number of times.
     """
 
     ONCE = "in order, once"
@@ -27,34 +29,37 @@ class Order(enum.Enum):
 
 
 class Abilities:
-    """What a level can do. Subclasses say otherwise by attributes of the same names."""
+    """The abilities of a level. Subclasses override the attributes."""
 
     # -- written ------------------------------------------------------------------------
 
     order: ClassVar[Order] = Order.ANY
-    """The order in which it takes updates."""
+    """The order in which the level takes updates."""
     thaws: ClassVar[bool] = True
     """Whether an assembled and frozen tensor can be updated again."""
     resumes: ClassVar[bool] = False
-    """Whether a level of order *once* can be asked for a fiber again, to write behind what it has
-    stored (``BoundLevel.resumed``): it refuses, while a program runs, what does not come behind."""
+    """Whether a level of order *once* can have a fiber unfurled again, to append to it
+    (``BoundLevel.resumed``). Writes that do not come after the stored entries fail at run
+    time."""
     limit: ClassVar[Limit | None] = None
-    """What a fiber can hold, where that is not everything (see ``capacity``): writes of more are
-    refused while a program runs. The test suites ask for no more."""
+    """What a fiber can hold, if that is not everything (see ``capacity``). Writes beyond it fail
+    at run time. The test suites write no more."""
 
     @property
     def resets(self) -> bool:
-        """Whether ``declare`` leaves what is assembled as it was, and ``reset`` empties a part of
-        it: a parent then clears what was written, instead of assembling all of it again."""
+        """Whether ``declare`` keeps what is assembled, and ``reset`` empties a part of it.
+
+        A parent then clears what was written, instead of assembling everything again.
+        """
         return False
 
     # -- read ---------------------------------------------------------------------------
 
     protocols: ClassVar[frozenset[str]] = frozenset({"walk"})
-    """The ways to read it beside the default."""
+    """The protocols by which it can be read, besides the default."""
     random_access: ClassVar[str] = ""
-    """How one index of a fiber is found, where that takes more than constant time: ``a binary
-    search of its runs``, say. Accesses against the order of the storage are warned of with it."""
+    """How one index of a fiber is found, if that takes more than constant time, such as ``a
+    binary search of its runs``. Warnings of reads against the storage order quote it."""
 
 
 __all__ = ["PROTOCOLS", "RANDOM_ACCESS", "Abilities", "Order"]

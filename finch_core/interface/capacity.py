@@ -1,4 +1,4 @@
-"""What levels hold that cannot hold every fiber."""
+"""Capacity limits of levels that cannot store every fiber."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 Limit = Callable[[Array, Any], Array]
-"""What a level can hold of a fiber: given the fiber (an array whose first dimension is the level's)
-and the fill value, it tells for each index whether its subfiber is kept."""
+"""The limit of a level: ``limit(fiber, fill)`` takes a fiber (an array whose first dimension is
+the level's) and the fill value, and gives for each index whether the level can keep its
+subfiber."""
 
 
 def stored(fiber: Array, fill: Any) -> Array:
-    """For each index of a fiber whether something in it is not fill."""
+    """For each index of ``fiber``, whether its subfiber has an element that is not ``fill``."""
     return (fiber != fill).reshape(len(fiber), int(np.prod(fiber.shape[1:]))).any(axis=1)  # type: ignore[no-any-return]
 
 
 def only_first(fiber: Array, fill: Any) -> Array:
-    """The limit of a level that holds one subfiber."""
+    """The limit of a level that stores one subfiber."""
     there = stored(fiber, fill)
     return there & (np.cumsum(there) == 1)  # type: ignore[no-any-return]
 
 
 def only_first_run(fiber: Array, fill: Any) -> Array:
-    """The limit of a level that holds one run of equal subfibers."""
+    """The limit of a level that stores one run of equal subfibers."""
     there = stored(fiber, fill)
     kept = np.zeros(len(fiber), bool)
     if there.any():

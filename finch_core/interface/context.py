@@ -1,4 +1,4 @@
-"""The lowering context: emits assembly, and knows what is known while doing so."""
+"""The lowering context: emits assembly, and holds the facts known at the point of emission."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Lowering(Protocol):
 
 
 class Thawed(Protocol):
-    """A tensor whose updates must end before a kernel may be left."""
+    """A tensor whose updates must end before a kernel may return."""
 
     def freeze_before_failure(self, ctx: Context) -> None: ...
 
 
 class Context(Builder):
-    """What formats, wrappers and looplets emit into.
+    """The context into which formats, wrappers and looplets emit code.
 
-    Beside the emission of ``Builder`` it has the extent prover (``prover``), the simplifier, the
-    sites at which the kernel may fail, ``cursors``: for each stepper's position variable the
-    index that it is known to stand at (None: unknown), and ``fitting``: the indices whose loops lie
-    within a dimension.
+    In addition to the methods of ``Builder`` it has the extent prover (``prover``), the
+    simplifier, and the sites at which the kernel may fail. ``cursors`` maps each stepper's
+    position variable to the index that it is known to be at (None: unknown). ``fitting`` has
+    the indices whose loops are known to lie within a dimension.
     """
 
     def __init__(
@@ -58,15 +58,16 @@ class Context(Builder):
         self.strict = strict
         self._disabled = disabled
         self.checked = checked
-        """Whether the kernel asks what compiled code takes for granted of looplets."""
+        """Whether the kernel checks at run time what compiled code assumes of looplets."""
         self.fitting = frozenset(fitting)
         self.constant_dimensions: frozenset[Expr] = frozenset()
-        """Dimensions that every declaration sets to one value, which never changes."""
+        """Dimensions that every declaration sets to the same value, which never changes."""
         self.dimensions: set[Var] = set()
         """The dimensions of tensors: none is longer than ``MOST_INDICES``."""
         self.cursors: dict[Var, Expr | None] = {}
         self.merging: dict[Hashable, int] = {}
-        """The operands that loops around have cases for, and how many (``looplets/cases.py``)."""
+        """The operands for which enclosing loops have cases, and how many
+        (``looplets/merge_cost.py``)."""
         self.sites: list[Site] = [
             Site(
                 OutOfMemory,
@@ -83,7 +84,7 @@ class Context(Builder):
         self._slots = 0
 
     def allows(self, rule: str) -> bool:
-        """Whether a rule that only makes code better is switched on."""
+        """Whether the optimisation ``rule`` is switched on."""
         return rule not in self._disabled
 
     # -- expressions --------------------------------------------------------------------
@@ -92,33 +93,37 @@ class Context(Builder):
         return lift(value)
 
     def ifelse(self, cond: Any, yes: Any, no: Any) -> Expr:
-        """``yes if cond else no``; only the one that is needed is evaluated."""
+        """``yes if cond else no``; only the selected one is evaluated."""
         cond = self.prover.decide(lift(cond))
         if isinstance(cond, Literal):
             return lift(yes if cond.value else no)
         return call(prim.ifelse, cond, yes, no)
 
     def unchanging(self, value: Expr) -> bool:
-        """Whether ``value`` is a variable that never changes, or a constant, plus a constant."""
+        """Whether ``value`` is an immutable variable or a constant, plus a constant."""
         atom, _ = split(value)
         return isinstance(atom, Literal) or self.is_constant(atom)
 
     def bind(self, name: str, value: Expr) -> Expr:
-        """``value`` as something cheap to repeat: itself if it is a variable or a variable plus a
-        constant, else a new variable that the prover knows the meaning of."""
+        """``value`` as an expression that is cheap to repeat.
+
+        It is ``value`` itself if that is a variable or a variable plus a constant, else a new
+        variable whose definition the prover knows.
+        """
         atom, offset = split(value)
         if isinstance(atom, (Var, Literal)) and (
             isinstance(atom, Literal) or self.is_constant(atom)
         ):
             return value
-        if isinstance(atom, Var):  # mutable: keep what it is now
+        if isinstance(atom, Var):  # mutable: keep its present value
             return self.let(name, atom) + offset
         var = self.let(name, value)
         self.prover.define(var, value)
         return var
 
     def bind_stop(self, name: str, value: Expr) -> Expr:
-        """``bind`` for the end of a step: named after its last index, where it is that plus one."""
+        """``bind`` for the end of a step: named after its last index if it is that index plus
+        one."""
         if isinstance(value, Call) and value.op is prim.minimum_:
             parts = [split(arg) for arg in _flatten(value)]
             offsets = {offset for _, offset in parts}
@@ -140,7 +145,8 @@ class Context(Builder):
         return self._slots
 
     def look(self, make: Callable[[], T]) -> T:
-        """``make()``, which is only looked at: nothing is emitted, and no name taken."""
+        """The result of ``make()``, without its effects: nothing is emitted, and no name is
+        taken."""
         names, self.names = self.names, self.names.copy()
         try:
             with self.block(), self.prover.assuming():
@@ -151,8 +157,11 @@ class Context(Builder):
     # -- control ------------------------------------------------------------------------
 
     def under(self, cond: Expr, emit: Callable[[], T]) -> T:
-        """``emit()`` in an ``if cond``. Its variables can be named behind it, where they are zero
-        unless ``cond`` held."""
+        """Emit ``emit()`` under ``if cond``; gives its result.
+
+        Variables declared there can be used after the branch; they are zero where ``cond`` did
+        not hold.
+        """
         if isinstance(cond, Literal) and cond.value:
             return emit()
         with self.block() as statements, self.prover.assuming(cond):
@@ -174,8 +183,8 @@ class Context(Builder):
         no: Callable[[], None] | None = None,
         likely: bool = False,
     ) -> None:
-        """Emit ``if cond: yes() else: no()``, each with what the condition implies; ``likely`` as
-        for ``If``."""
+        """Emit ``if cond: yes() else: no()``, each with the facts that the condition implies;
+        ``likely`` as for ``If``."""
         cond = balanced(self.prover.decide(cond))
         if isinstance(cond, Literal):
             branch = yes if cond.value else no
@@ -198,7 +207,7 @@ class Context(Builder):
         return a is not None and b is not None and self.prover.equal(a, b)
 
     def loop_cursors(self, looplets: Iterable[Any]) -> None:
-        """At the edge of a loop nothing is known of the steppers in it."""
+        """At the head and end of a loop the positions of the steppers in it are unknown."""
         for looplet in looplets:
             position = getattr(looplet, "position", None)
             if position is not None:
@@ -214,8 +223,10 @@ class Context(Builder):
         return len(self.sites) - 1
 
     def fail(self, site: int, *values: Any) -> None:
-        """Leave the kernel with error ``site``. Tensors that were thawed are frozen first, and so
-        keep what they held."""
+        """Emit the failure at ``site`` with up to three values for its message.
+
+        Thawed tensors are frozen first, and so keep their contents.
+        """
         thawed, self.thawed = self.thawed, ()
         for tensor in thawed:
             tensor.freeze_before_failure(self)
@@ -231,7 +242,10 @@ class Context(Builder):
         span: Span | None = None,
         hint: str = "",
     ) -> None:
-        """Fail at run time unless ``cond`` holds; nothing is emitted where that is known."""
+        """Emit a failure unless ``cond`` holds at run time; nothing is emitted if that is known.
+
+        ``message`` may contain ``{0}`` to ``{2}``, for ``values``.
+        """
         cond = balanced(self.prover.decide(cond))
         if isinstance(cond, Literal) and cond.value:
             return

@@ -1,4 +1,4 @@
-"""Conversions: what makes tensors of the objects of another library, and its objects of tensors."""
+"""Conversions between tensors and the objects of another library."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from finch_core.records import frozen
 
 @frozen
 class Conversion:
-    """How objects of another library are taken, and given.
+    """How objects of another library become tensors, and tensors such objects.
 
-    ``attribute`` is one that its objects have and others do not; ``objects`` names them in
-    messages. ``take(object)`` gives a tensor, over the object's memory where that is laid out so:
-    it may be an argument of a kernel, which reads it. ``give(tensor)`` gives an object of the
-    library, ``by`` is how a user asks for that, for hints. Both raise ``FormatError`` for what
-    cannot be converted.
+    ``attribute`` is an attribute that its objects have and others do not; ``objects`` names
+    them in messages. ``take(object)`` gives a tensor, which shares the object's memory if its
+    layout allows: a kernel may read it as an argument. ``give(tensor)`` gives an object of the
+    library, and ``by`` is the call by which a user asks for that, for hints. Both raise
+    ``FormatError`` for what cannot be converted.
     """
 
     name: str

@@ -1,9 +1,10 @@
-"""Which plugins and backends are installed, read from the folders on ``sys.path``.
+"""Discovery of installed plugins and backends, from the folders on ``sys.path``.
 
-``importlib.metadata`` answers the same, and takes as long as all the rest of a first call whose
-kernel is on disk: it brings the parsers of mail and of archives with it. So the common case is
-read here, folders called ``*.dist-info`` or ``*.egg-info``, and all others are left to it: archives
-and eggs on the path, and finders that know distributions which are in no folder.
+``importlib.metadata`` finds the same, but takes as long as the rest of a first call whose
+kernel is on disk, since it imports the parsers of mail and archives. The common case is read
+here: folders called ``*.dist-info`` or ``*.egg-info``. Everything else is left to
+``importlib.metadata``: archives and eggs on the path, and finders of distributions that are in
+no folder.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from typing import Any
 from finch_core.records import frozen
 
 PREFIX = "finch."
-"""How the groups begin that are looked for."""
+"""The prefix of the entry-point groups that are read."""
 
 UNKNOWN = "(unknown distribution)"
-"""Stands for the distribution of an entry point that does not say."""
+"""The distribution of an entry point that does not name one."""
 
 
 @frozen
 class EntryPoint:
-    """A name that the ``distribution`` gives to an object, in a group: ``module:attribute``."""
+    """A name that a distribution gives to an object (``module:attribute``), in a group."""
 
     name: str
     value: str
@@ -47,7 +48,7 @@ class EntryPoint:
         return self.value.partition("[")[0].partition(":")[0].strip()
 
     def load(self) -> Any:
-        """The object: the module, or what the dotted attribute names in it."""
+        """The object: the module, or its dotted attribute."""
         attribute = self.value.partition("[")[0].partition(":")[2]
         found = import_module(self.module)
         for name in filter(None, attribute.strip().split(".")):
@@ -56,10 +57,11 @@ class EntryPoint:
 
 
 def installed(group: str) -> tuple[EntryPoint, ...]:
-    """The entry points of a group that begins with ``PREFIX``, of all installed distributions.
+    """The entry points of a group (whose name begins with ``PREFIX``) of all installed
+    distributions.
 
-    Of a distribution that is there twice, those of the one that comes first on ``sys.path``.
-    They are looked for once on a path, for all groups.
+    Of a distribution that is installed twice, only the first on ``sys.path`` counts. Each path
+    is read once, for all groups.
     """
     path = tuple(place for place in sys.path if isinstance(place, str))  # as imports see it
     return tuple(entry for entry in _on_path(path) if entry.group == group)
@@ -73,7 +75,7 @@ def _on_path(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 
 def _finds_others(finder: Any) -> bool:
-    """Whether a finder knows of distributions that it alone finds."""
+    """Whether a finder finds distributions that are in no folder on the path."""
     return finder is not PathFinder and hasattr(finder, "find_distributions")
 
 
@@ -85,7 +87,7 @@ def _holds_others(place: str) -> bool:
 def _by_library() -> tuple[EntryPoint, ...]:
     from importlib import metadata
 
-    # what this returns differs between versions of Python; each has had ``select``
+    # the result type differs between versions of Python; each has had ``select``
     found: Any = metadata.entry_points()
     groups = sorted(group for group in found.groups if group.startswith(PREFIX))
     return tuple(
@@ -115,7 +117,7 @@ def _in_folders(path: tuple[str, ...]) -> Iterator[EntryPoint]:
 
 
 def _information(place: str) -> list[str]:
-    """The folders in ``place`` that tell of distributions."""
+    """The folders in ``place`` with the metadata of distributions."""
     try:
         return [name for name in os.listdir(place) if name.lower().endswith(_ENDINGS)]
     except OSError:
@@ -126,7 +128,7 @@ _ENDINGS = (".dist-info", ".egg-info")
 
 
 def _normal(folder: str) -> str:
-    """The distribution that ``folder`` tells of, as distributions are compared."""
+    """The normalised name of the distribution that ``folder`` describes."""
     return re.sub(r"[-_.]+", "_", folder.rpartition(".")[0].partition("-")[0]).lower()
 
 
@@ -145,7 +147,7 @@ def _of(folder: str) -> Iterator[EntryPoint]:
 
 
 def _name_and_version(folder: str) -> tuple[str, str]:
-    """What the headers say."""
+    """The name and version in the metadata headers."""
     text = _text(folder, "METADATA") or _text(folder, "PKG-INFO")
     lines = (line.partition(":") for line in text.split("\n\n", 1)[0].splitlines())
     headers = {name.lower(): value.strip() for name, _, value in lines}

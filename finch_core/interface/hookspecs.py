@@ -1,7 +1,7 @@
 """The hooks of a plugin: the signatures that pluggy holds implementations to.
 
-Hooks that *register* return one object or a list of them; hooks that *observe* return nothing and
-are called on every plugin that has them. ``docs/hooks.md`` shows each in use.
+Hooks that *register* return one object or a list of them; hooks that *observe* return nothing
+and are called on every plugin that implements them. ``docs/hooks.md`` shows each in use.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ hookspec = pluggy.HookspecMarker(PROJECT)
 
 @hookspec
 def finch_level_format() -> Any:
-    """Level formats: the classes that a format tree is built of (paper, "Level Formats")."""
+    """Level formats: classes from which a format tree is built (paper, "Level Formats")."""
 
 
 @hookspec
 def finch_wrapper() -> Any:
-    """Wrappers: what changes how the tensor inside is indexed (paper, "Wrapper Arrays")."""
+    """Wrappers: tensors that change how another tensor is indexed (paper, "Wrapper Arrays")."""
 
 
 @hookspec
@@ -43,19 +43,23 @@ def finch_operators() -> Any:
 
 @hookspec
 def finch_rewrite_rules() -> Any:
-    """Named rules of the simplifier."""
+    """Named rewrite rules of the simplifier."""
 
 
 @hookspec
 def finch_conversion() -> Any:
-    """``Conversion`` objects: what makes tensors of another library's objects, and back."""
+    """``Conversion`` objects: between tensors and the objects of another library."""
 
 
 @hookspec
 def finch_after_stage(name: str, stage: str, value: object) -> None:
-    """After ``stage`` of the compilation of kernel ``name``, which made ``value`` (immutable)."""
+    """Called after ``stage`` in the compilation of kernel ``name``; ``value`` is its (immutable)
+    result."""
 
 
 @hookspec
 def finch_kernel_built(name: str, seconds: dict[str, float], cached: bool) -> None:
-    """Kernel ``name`` is ready to run: seconds spent by part; ``cached`` if disk had it."""
+    """Called when kernel ``name`` is ready to run.
+
+    ``seconds`` is the time spent by part; ``cached`` is true if it was loaded from disk.
+    """

@@ -1,4 +1,5 @@
-"""Where the parts of a tensor are in its record (see ``abi``)."""
+"""The layout of a tensor's record: the offset of each dimension, scalar and buffer (see
+``abi``)."""
 
 from __future__ import annotations
 
@@ -25,14 +26,17 @@ class Part:
 
     @property
     def words(self) -> int:
-        """How many words it takes."""
+        """The number of words that the field occupies."""
         return 2 if self.field.is_buffer else words(self.field.dtype)
 
 
 @frozen
 class Layout:
-    """The record of a format: dimensions first, then scalars, then buffers; then, where there are
-    dimensions, a word that is 1 in a tensor that was made without a shape (``sizeless``)."""
+    """The record of a format: dimensions first, then scalars, then buffers.
+
+    If there are dimensions, a last word is 1 in a tensor that was made without a shape
+    (``sizeless``).
+    """
 
     levels: tuple[Format, ...]
     ndim: int
@@ -40,11 +44,11 @@ class Layout:
     buffers: tuple[Part, ...]
     words: int
     fields: tuple[dict[str, Part], ...]
-    """The places of each level's fields, by name."""
+    """The fields of each level, by name."""
     sizeless: int | None = None
 
     def part(self, level: int, name: str) -> Part:
-        """The place of a field; ``KeyError`` if the level has none of that name."""
+        """The field ``name`` of a level; ``KeyError`` if the level has none of that name."""
         return self.fields[level][name]
 
 
@@ -73,7 +77,10 @@ def layout(format: Format) -> Layout:
 
 
 def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, Any]) -> Any:
-    """``format.sizes``; ``PluginError`` unless it gives a number for each buffer, and one more."""
+    """The result of ``format.sizes``: the size of each buffer, and the number of child positions.
+
+    Raises ``PluginError`` if it is not of that form.
+    """
     found = format.sizes(positions, shape, fields)
     sizes, below = found if isinstance(found, tuple) and len(found) == 2 else (None, None)
     buffers = [field for field in format.fields if field.is_buffer]

@@ -1,10 +1,10 @@
-"""The level interface: five functions by which a format joins the compiler (paper, Table "The five
-functions that define a level").
+"""The level interface: the five functions by which a format takes part in compilation (paper,
+Table "The five functions that define a level").
 
-A *level* is a pool of fibers, each named by its *position*; a leaf level holds scalars. A format is
-one immutable object (attrs, frozen, hashable) that names the buffers and scalars of its level and
-emits the code that works on them. The compiler binds those to variables; no method runs on data
-except ``sizes`` and ``validate``, which look at a tensor's arrays from Python.
+A *level* is a collection of fibers, numbered by *position*; a leaf level holds scalars. A
+format is an immutable object (attrs, frozen, hashable) that names the buffers and scalars of
+its level and emits the code that works on them. The compiler binds those to variables; only the
+methods of ``Storage``, such as ``sizes`` and ``validate``, see arrays.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Mode(enum.Enum):
 
 
 class Format(Storage, Abilities):
-    """Base of all level formats.
+    """The base class of level formats.
 
     Subclasses are attrs-frozen classes with a field ``lvl`` (the child format) unless they are
-    leaves. They have the five functions (a leaf ``unwrap`` in place of ``unfurl``), ``fields`` and
-    ``sizes`` (see ``Storage``), and say what else they can do (see ``Abilities``).
+    leaves. They implement the five functions (a leaf ``unwrap`` in place of ``unfurl``),
+    ``fields`` and ``sizes`` (see ``Storage``), and override the attributes of ``Abilities``.
     """
 
     name: ClassVar[str] = ""
@@ -50,31 +50,41 @@ class Format(Storage, Abilities):
         return getattr(self, "lvl", None)
 
     def levels(self) -> tuple[Format, ...]:
-        """This level and all below, outermost first."""
+        """This level and all levels below, outermost first."""
         below = () if self.child is None else self.child.levels()
         return (self, *below)
 
     # -- the five functions -------------------------------------------------------------
 
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
-        """Make the level empty and ready for updates: no position is assembled afterwards."""
+        """Emit code that empties the level for updates; no position is assembled afterwards.
+
+        ``init`` is the value to which the tensor is declared.
+        """
         raise NotImplementedError
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
-        """Allocate the fibers at positions ``start`` up to ``stop``, empty. Positions below
-        ``start`` are assembled already."""
+        """Emit code that allocates empty fibers at positions ``start`` up to ``stop``.
+
+        Positions below ``start`` are assembled already.
+        """
         raise NotImplementedError
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-        """End the updates; positions up to ``stop`` are assembled before, and readable after."""
+        """Emit code that ends updates: positions up to ``stop`` are assembled before, readable
+        after."""
         raise NotImplementedError
 
     def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-        """Take up updates again; positions up to ``stop`` are frozen before, assembled after."""
+        """Emit code that resumes updates: positions up to ``stop`` are frozen before, assembled
+        after."""
         raise NotImplementedError
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        """The looplet over one fiber: of subfibers to read, or of subfibers to update."""
+        """The looplet over one fiber: of subfibers to read, or of subfibers to update.
+
+        ``protocol`` is one of ``protocols``, or empty for the default.
+        """
         raise NotImplementedError
 
     # -- a leaf has this in place of ``unfurl`` -----------------------------------------
@@ -82,25 +92,31 @@ class Format(Storage, Abilities):
     def unwrap(
         self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
     ) -> Expr | None:
-        """A leaf's scalar: its value (``READ``), or emit ``leaf = op(leaf, value)`` (``UPDATE``,
-        plain assignment where ``op`` is None) and mark the fiber dirty if it was written."""
+        """The scalar of a leaf: returns its value (``READ``) or emits its update (``UPDATE``).
+
+        The update is ``leaf = op(leaf, value)``, or plain assignment where ``op`` is None; it
+        marks the fiber dirty if something was written.
+        """
         raise NotImplementedError
 
     # -- only some formats have these ----------------------------------------------------
 
     def reset(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
-        """Make the fibers at positions ``start`` up to ``stop``, which are assembled, empty again.
-        Only levels that say so with ``resets`` are asked to."""
+        """Emit code that empties the assembled fibers at positions ``start`` up to ``stop``.
+
+        Called only on levels with ``resets``.
+        """
         raise NotImplementedError
 
     def cases(self, ctx: Context, fiber: Fiber) -> Alternatives | None:
-        """A leaf: the two things that it may be (see ``TensorLike.cases``)."""
+        """The two cases of a leaf's value (see ``TensorLike.cases``); None if there is only one."""
         return None
 
     def settled(
         self, ctx: Context, fiber: Fiber, op: Operator, dtype: np.dtype[Any]
     ) -> Expr | None:
-        """A leaf: when updates change nothing any more (see ``TensorLike.settled``)."""
+        """The condition under which updates of a leaf have no further effect (see
+        ``TensorLike.settled``)."""
         return None
 
 

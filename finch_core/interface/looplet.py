@@ -1,5 +1,5 @@
-"""The base of all looplets, and the precedence in which their rules apply (paper, Figure "Looplet
-evaluation semantics")."""
+"""The base class of all looplets, and the precedence of their lowering rules (paper, Figure
+"Looplet evaluation semantics")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Precedence(enum.IntEnum):
-    """Which looplet of a loop is lowered first: the one with the highest precedence."""
+    """The order in which the looplets of a loop are lowered: the highest precedence first."""
 
     THUNK = 9
     PHASE = 8
@@ -29,9 +29,10 @@ class Precedence(enum.IntEnum):
 class Looplet:
     """A description of a tensor along one loop.
 
-    ``lower(ctx, region, slot)`` emits the region (``looplets.region.Region``) in which this looplet
-    has precedence. One of an author's own puts looplets of other kinds in its slot there, and
-    lowers what that gives; one with the precedence of ``LOOKUP`` or below has ``at(ctx, index)``.
+    ``lower(ctx, region, slot)`` emits the region (``looplets.region.Region``) in which this
+    looplet has the highest precedence. A plugin's looplet puts looplets of other kinds in its
+    slot there, and lowers the resulting regions; one with the precedence of ``LOOKUP`` or below
+    has ``at(ctx, index)``.
     """
 
     __slots__ = ()
@@ -41,7 +42,7 @@ class Looplet:
         raise NotImplementedError
 
     def truncated(self) -> Looplet:
-        """This looplet in a region that ends before its own end."""
+        """This looplet in a region that ends before the looplet's own end."""
         return self
 
     @property
@@ -51,7 +52,7 @@ class Looplet:
 
 
 class Alternatives(Protocol):
-    """Two things, of which one is there by a condition, as in a ``Switch``."""
+    """Two tensors or looplets, one of which applies by a condition, as in a ``Switch``."""
 
     @property
     def cond(self) -> Expr: ...

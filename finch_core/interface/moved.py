@@ -1,8 +1,8 @@
-"""Modules under the names that they had before the floors: plugins that import them keep working.
+"""Former module names: plugins that import a module under its old name keep working.
 
-``finch_core.context`` is ``finch_core.interface.context`` now, and so on. A module is looked up
-here only where there is none of its name, so that nobody else pays for it. New code imports the
-public modules (``docs/public-modules.md``) or the floors.
+``finch_core.context`` is ``finch_core.interface.context`` now, and so on. The finder is asked
+only if there is no module of that name, so it costs nothing otherwise. New code imports the
+public modules (``docs/public-modules.md``).
 """
 
 from __future__ import annotations
@@ -129,11 +129,11 @@ MOVED = {
     "views": "interface.wrapper_examples",
     "wrapping": "runtime.wrapping",
 }
-"""Where the names of a module of before are; several modules where it was divided."""
+"""The present modules of each former module; several where it was divided."""
 
 
 class _Loader:
-    """Makes a module that hands out the names of others."""
+    """Creates a module that forwards attribute access to others."""
 
     def __init__(self, targets: tuple[str, ...]) -> None:
         self.targets = targets
@@ -153,7 +153,7 @@ class _Loader:
 
 
 class MovedFinder:
-    """Finds the modules of ``MOVED`` under their names of before."""
+    """Finds the modules of ``MOVED`` under their former names."""
 
     @staticmethod
     def find_spec(

@@ -1,5 +1,4 @@
-"""Calls of the methods of formats, by which plugins take part in a compilation: what is wrong with
-one is told with the names of the format and of the method."""
+"""Calls of plugin methods during compilation, with errors that name the format and the method."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 def emitted(format: Any, method: str, *args: Any) -> Any:
     """Call a method of ``format`` that emits code; gives its result.
 
-    Raises ``PluginError`` for what is a mistake in it; what it refuses by an error of this package
-    is raised as it is.
+    Raises ``PluginError`` for an exception that shows a mistake in the method; errors of this
+    package that it raises are passed on.
     """
     try:
         result = getattr(format, method)(*args)
@@ -36,7 +35,7 @@ def emitted(format: Any, method: str, *args: Any) -> Any:
 
 
 def unfurled(format: Any, *args: Any) -> Looplet:
-    """The looplet that ``format`` gives for a fiber; ``PluginError`` where it gives none."""
+    """The looplet that ``format.unfurl`` returns; ``PluginError`` if it returns anything else."""
     found: Looplet = emitted(format, "unfurl", *args)
     if hasattr(found, "lower") and hasattr(found, "precedence"):
         return found
@@ -48,7 +47,7 @@ def unfurled(format: Any, *args: Any) -> Looplet:
 
 
 def value_of(format: Any, *args: Any) -> Expr:
-    """The value that a leaf gives where it is read; ``PluginError`` where it gives none."""
+    """The value that a leaf's ``unwrap`` returns; ``PluginError`` if it returns no expression."""
     found = emitted(format, "unwrap", *args)
     if isinstance(found, Expr):
         return found
@@ -59,8 +58,10 @@ def value_of(format: Any, *args: Any) -> Expr:
 
 
 def part_of(format: Any, parts: Mapping[str, Any], name: str, kind: Any, what: str) -> Any:
-    """The buffer or scalar (``what``) that a field of a level is bound to; ``PluginError`` where
-    the field is not there, or the other."""
+    """The buffer or scalar (``what``) that is bound to a field of a level.
+
+    Raises ``PluginError`` if the level has no such field, or it is of the other kind.
+    """
     found = parts.get(name)
     if isinstance(found, kind):
         return found

@@ -1,4 +1,4 @@
-"""What a plugin must be before the hub takes it: checks raise ``RejectedError`` with the reason."""
+"""Checks of a plugin before the hub accepts it; they raise ``RejectedError`` with the reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
         "finch_conversion": "conversion",
     }
 )
-"""The hooks that return objects, and the kind of object each returns."""
+"""The hooks that return objects, and the kind of object that each returns."""
 
 _LEVEL = (
     ("declare",),
@@ -51,14 +51,17 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "conversion": (("take",), ("give",)),
     }
 )
-"""The methods that objects of each kind must have; of each group, at least one (paper, Table
-"The five functions that define a level": a leaf has ``unwrap`` in place of ``unfurl``). What a
-class merely inherits from ``Format`` does not count, and a format with ``thaws = False`` needs no
-``thaw``."""
+"""The methods that objects of each kind must have; of each group, at least one.
+
+Paper, Table "The five functions that define a level": a leaf has ``unwrap`` in place of
+``unfurl``. Methods merely inherited from ``Format`` do not count, and a format with ``thaws =
+False`` needs no ``thaw``.
+"""
 
 
 class RejectedError(Exception):
-    """Why a plugin cannot be taken; ``name`` is that of the object at fault, if one is."""
+    """The reason why a plugin is rejected; ``name`` is that of the object at fault, if there is
+    one."""
 
     def __init__(self, reason: str, name: str = "") -> None:
         self.name = name
@@ -75,17 +78,19 @@ class Contribution:
 
     @property
     def layout(self) -> str:
-        """The plain storage that a level format says it is, if it does."""
+        """The plain storage that a level format declares, if it does."""
         found = getattr(self.object, "layout", "") if self.kind == "level format" else ""
         return found if isinstance(found, str) else ""
 
 
 class Hooks:
-    """The hook implementations of a module, and nothing else: pluggy looks at every attribute of
-    what it is given, and a module has many."""
+    """The hook implementations of a module, and nothing else.
+
+    pluggy inspects every attribute of a plugin, and a module has many.
+    """
 
     def __init__(self, module: ModuleType) -> None:
-        mark = hookspecs.PROJECT + "_impl"  # what pluggy's marker leaves on a function
+        mark = hookspecs.PROJECT + "_impl"  # the attribute that pluggy's marker sets on a function
         functions = {n: f for n, f in vars(module).items() if isinstance(f, FunctionType)}
         self._marked = [name for name, f in functions.items() if hasattr(f, mark)]
         self.__dict__.update({name: functions[name] for name in self._marked})
@@ -96,13 +101,12 @@ class Hooks:
 
 
 def hooks_of(plugin: Any) -> Any:
-    """``plugin`` as pluggy is to see it."""
+    """``plugin`` in the form that is passed to pluggy."""
     return Hooks(plugin) if isinstance(plugin, ModuleType) else plugin
 
 
 def modules_of(plugin: Any) -> tuple[ModuleType, ...]:
-    """The modules that the code of ``plugin`` is in: its own, or those of an object's class and
-    hooks."""
+    """The modules with the code of ``plugin``: its own, or those of an object's class and hooks."""
     if isinstance(plugin, ModuleType):
         return (plugin,)
     members = (getattr(plugin, name, None) for name in dir(plugin) if name.startswith("finch_"))
@@ -119,7 +123,7 @@ def manager() -> pluggy.PluginManager:
 
 
 def contributions(plugin: Any) -> tuple[Contribution, ...]:
-    """What ``plugin`` registers. Raises ``RejectedError`` where it breaks the contract."""
+    """The objects that ``plugin`` registers. Raises ``RejectedError`` if it breaks the contract."""
     probe = _probe()
     try:
         probe.register(plugin)
@@ -142,12 +146,13 @@ def contributions(plugin: Any) -> tuple[Contribution, ...]:
 
 @cache
 def _probe() -> pluggy.PluginManager:
-    """A manager that takes one plugin at a time, to see what it registers."""
+    """A manager for one plugin at a time, to collect what it registers."""
     return manager()
 
 
 def _check_hook(caller: pluggy.HookCaller) -> None:
-    """Refuse misspelt hooks, and defaults: pluggy before 1.7 would not pass such arguments."""
+    """Refuse misspelt hooks, and parameters with defaults: pluggy before 1.7 does not pass
+    those."""
     if not caller.has_spec():
         import difflib  # needed for this message only
 
@@ -193,7 +198,7 @@ def name_of(item: Any) -> str:
 
 
 def _check_object(item: Contribution) -> None:
-    """Refuse what lacks a method, or cannot be what it is registered as."""
+    """Refuse an object that lacks a method, or is not of the kind as which it is registered."""
     abstract: set[str] = set(getattr(item.object, "__abstractmethods__", ()))
     groups = [g for g in REQUIRED[item.kind] if not _excused(item.object, g)]
     missing = [" or ".join(g) for g in groups if not any(_has(item.object, m) for m in g)]
@@ -222,7 +227,8 @@ def _excused(item: Any, group: tuple[str, ...]) -> bool:
 
 
 def _check_operator(op: Operator) -> None:
-    """The registry is shared with the built-in operators, so a clash shows there."""
+    """Refuse an operator whose name or function is taken; built-in operators are in the same
+    registry."""
     if any(known.name == op.name and known is not op for known in operators()):
         raise RejectedError(f"the operator {op.name!r} exists already", op.name)
     for function in op.python:

@@ -1,5 +1,7 @@
-"""What the objects of a plugin must be: the signatures of their methods, and what formats say of
-themselves. Each check gives the reason why an object is refused, or an empty text."""
+"""Checks of a plugin's objects: the signatures of their methods and the attributes of formats.
+
+Each check gives the reason why an object is refused, or an empty text.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,14 @@ SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "rewrite rule": {"apply": "call"},
     }
 )
-"""The methods that the compiler calls on objects of each kind, with what it calls them with."""
+"""The methods that the compiler calls on objects of each kind, with the arguments it passes."""
 
 _OF_INSTANCES = ("level format", "scalar")
-"""The kinds of which classes are registered and instances called."""
+"""The kinds of which classes are registered and methods are called on instances."""
 
 
 def objection(kind: str, name: str, item: Any) -> str:
-    """Why ``item``, called ``name``, cannot be taken as an object of ``kind``; else nothing."""
+    """Why ``item``, called ``name``, is refused as an object of ``kind``; else an empty text."""
     checks: list[str] = []
     if kind in _OF_INSTANCES:
         checks = [_not_a_class(item)]
@@ -86,8 +88,11 @@ def _wrong_signatures(kind: str, item: Any) -> str:
 
 
 def _unlike(item: Any, method: str, count: int, bound: bool) -> str:
-    """The parameters of a method that cannot be called with ``count`` arguments, else nothing;
-    ``bound``: on an instance of the class ``item``."""
+    """The parameters of a method that cannot be called with ``count`` arguments, else an empty
+    text.
+
+    ``bound``: it is called on an instance of the class ``item``.
+    """
     found = _attribute(item, method)
     if isinstance(item, type) and isinstance(found, FunctionType):
         count += bound
@@ -99,7 +104,7 @@ def _unlike(item: Any, method: str, count: int, bound: bool) -> str:
         return ""
     try:
         signature = inspect.signature(found)
-    except (TypeError, ValueError):  # code that does not say what it takes
+    except (TypeError, ValueError):  # code without an inspectable signature
         return ""
     try:
         signature.bind(*range(count))
@@ -109,18 +114,18 @@ def _unlike(item: Any, method: str, count: int, bound: bool) -> str:
 
 
 def _accepts(function: FunctionType, count: int) -> bool:
-    """Whether it is seen at once that a function takes ``count`` arguments."""
+    """Whether a function's code object alone shows that it takes ``count`` arguments."""
     code = function.__code__
     return code.co_argcount == count and not code.co_kwonlyargcount
 
 
 def _attribute(item: Any, name: str) -> Any:
-    """What a class has under a name, not bound; of other objects nothing."""
+    """The unbound attribute of a class; None for other objects."""
     classes = item.__mro__ if isinstance(item, type) else ()
     return next((vars(c)[name] for c in classes if name in vars(c)), None)
 
 
-# -- what a format says of itself ---------------------------------------------------------------
+# -- attributes of formats ----------------------------------------------------------------------
 
 
 def _of_format(item: type[Format]) -> Iterator[str]:
@@ -134,7 +139,7 @@ def _of_format(item: type[Format]) -> Iterator[str]:
 
 
 def _said(item: type[Format], made: Format | None, name: str) -> Any:
-    """What a class, or an instance of it, says under a name; None where that is not known."""
+    """An attribute of a class or of an instance of it; None where it is not known."""
     found = getattr(item, name, None)
     if hasattr(found, "__get__"):  # a property or an attrs field
         return None if made is None else getattr(made, name, None)
@@ -181,7 +186,7 @@ def _wrong_fields(made: Format) -> str:
         fields = made.fields
     except FinchError as error:
         return f"has wrong fields: {error.message}"
-    except Exception:  # the child that it is tried with may not do
+    except Exception:  # the class may not take the child that is tried
         return ""
     if not isinstance(fields, (tuple, list)) or not all(isinstance(f, Field) for f in fields):
         return f"has wrong fields: a tuple of finch_core.level.Field is wanted, not {fields!r}"
@@ -191,7 +196,8 @@ def _wrong_fields(made: Format) -> str:
 
 
 def example(item: type[Format]) -> Format | None:
-    """A format of this class; None where it takes more than a child, or another than is tried."""
+    """An instance of this class; None if it takes arguments other than a child, or another
+    child."""
     try:
         return item() if item.is_leaf else item(_Leaf())  # type: ignore[call-arg]
     except Exception:
@@ -200,7 +206,7 @@ def example(item: type[Format]) -> Format | None:
 
 @frozen
 class _Leaf(Format):
-    """A leaf that stores nothing, for the levels that are looked at."""
+    """A leaf that stores nothing, as the child of levels that are checked."""
 
     name = "leaf"
     is_leaf = True

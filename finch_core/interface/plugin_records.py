@@ -1,4 +1,4 @@
-"""What the hub knows of each plugin: where it comes from, what it registers, or why it failed."""
+"""Records of plugins: origin, registered objects, or the reason of failure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ DISTRIBUTION = "finch-python"
 """The distribution that this package is part of."""
 
 BY_HAND = "(registered by hand)"
-"""Stands for the distribution of plugins that are not installed."""
+"""The distribution of plugins that are registered by a call, not installed."""
 
 
 @frozen
 class Failure:
-    """Why a plugin of a distribution is not there; ``claims`` are the names that it registers, as
-    far as that is known."""
+    """Why a plugin of a distribution failed; ``claims`` are the names that it would register, as
+    far as they are known."""
 
     name: str
     distribution: str
@@ -29,13 +29,13 @@ class Failure:
         return f"{origin(self)}: {self.reason}"
 
     def concerns(self, name: str) -> bool:
-        """Whether it may be why ``name`` is not there."""
+        """Whether this failure may be the reason why ``name`` is not registered."""
         return name in self.claims or name.casefold() == self.name.casefold()
 
 
 @frozen(eq=False)
 class Plugin:
-    """A plugin that was taken: where it comes from and what it registers."""
+    """An accepted plugin: its origin and the objects that it registers."""
 
     name: str
     distribution: str
@@ -45,12 +45,12 @@ class Plugin:
 
     @property
     def rank(self) -> tuple[bool, str]:
-        """Its place in tables: plugins of this distribution come first, each by its name."""
+        """Its sort key in tables: plugins of this distribution first, each by name."""
         return self.distribution != DISTRIBUTION, self.name
 
 
 @frozen
-class Entry:
+class PluginReport:
     """A line of ``Hub.report``; ``failure`` is empty for a plugin that works."""
 
     name: str
@@ -61,19 +61,21 @@ class Entry:
 
 
 def origin(plugin: Plugin | Failure) -> str:
-    """A plugin's name and where it comes from, for a message."""
+    """A plugin's name and origin, for a message."""
     if plugin.distribution == BY_HAND:
         return f"{plugin.name!r} {BY_HAND}"
     return f"{plugin.name!r} ({plugin.distribution} {plugin.version})"
 
 
 _SHOWN = 4
-"""The most failures that are named where none is known to matter."""
+"""The largest number of failures named in a message if none is known to be related."""
 
 
 def failures_told(failures: tuple[Failure, ...], name: str) -> str:
-    """What a message on ``name`` says of the plugins that failed: why those did that it may come
-    from, and which others did."""
+    """The part of a message about ``name`` that lists failed plugins.
+
+    It gives the reason for those that may have registered ``name``, and names the others.
+    """
     related = [f for f in failures if f.concerns(name)]
     others = [f for f in failures if f not in related]
     text = "; failed: " + "; ".join(map(str, related)) if related else ""
@@ -87,5 +89,5 @@ def failures_told(failures: tuple[Failure, ...], name: str) -> str:
 
 
 __all__ = [
-    "BY_HAND", "DISTRIBUTION", "Entry", "Failure", "Plugin", "failures_told", "origin",
+    "BY_HAND", "DISTRIBUTION", "PluginReport", "Failure", "Plugin", "failures_told", "origin",
 ]  # fmt: skip

@@ -1,11 +1,11 @@
 """The plugin hub: finds level formats, scalars, wrappers, masks, operators and rewrite rules.
 
 A plugin is a module (or object) with functions marked ``@hookimpl``, listed in its distribution
-under the entry-point group ``finch.plugins``; the built-in ones enter by the same door. Discovery
-happens at the first ``hub()``, each plugin on its own: one that does not load, or breaks the
-contract, is recorded as a ``Failure`` and stops no other; the failure is raised when its name is
-looked up. The plugins of this distribution come first, and whoever claims a name that is taken is
-refused: its owner keeps it.
+under the entry-point group ``finch.plugins``; built-in plugins are found in the same way.
+Discovery happens at the first ``hub()``. A plugin that does not load, or breaks the contract,
+is recorded as a ``Failure`` and does not affect others; the failure is reported when its name
+is looked up. Plugins of this distribution come first, and a name that is taken stays with its
+owner: a second claim is refused.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _REMEDY = "docs/hooks.md has what each hook takes; where a name is taken, block(
 
 
 class Hub:
-    """The plugins that were found, by kind and name. Safe to use from several threads."""
+    """The plugins that were found, by kind and name. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -67,7 +67,7 @@ class Hub:
         self._by_kind: Mapping[str, Mapping[str, Any]] = {}
         self._nonce = os.urandom(8).hex()
         self.generation = 0
-        """Changes whenever a plugin comes or goes: for caches of what plugins may change."""
+        """Changes whenever a plugin is added or removed, to invalidate caches."""
 
     @classmethod
     def discover(cls, entries: Iterable[EntryPoint] | None = None) -> Hub:
@@ -146,10 +146,11 @@ class Hub:
         return self._look_up("scalar", name)
 
     def layout(self, layout: str) -> Any:
-        """The level format whose attribute ``layout`` says so: ``dense``, ``compressed`` (sorted
-        coordinates) or ``values`` (the leaf). So the core can make a format without knowing one.
+        """The level format whose attribute ``layout`` is ``dense``, ``compressed`` (sorted
+        coordinates) or ``values`` (the leaf).
 
-        Raises ``PluginError`` unless there is exactly one.
+        The core makes formats by it without naming one. Raises ``PluginError`` unless there is
+        exactly one.
         """
         found = [(n, f) for n, f in self.levels.items() if getattr(f, "layout", "") == layout]
         if len(found) != 1:
@@ -161,7 +162,7 @@ class Hub:
         return found[0][1]
 
     def report(self) -> tuple[Entry, ...]:
-        """All plugins, those that failed too, in order of name."""
+        """All plugins by name, including those that failed."""
         taken = [
             Entry(p.name, p.distribution, p.version, tuple(c.name for c in p.contributed))
             for p in self._plugins.values()
@@ -170,14 +171,14 @@ class Hub:
         return tuple(sorted(taken + failed, key=lambda e: (e.name, e.distribution)))
 
     def modules(self) -> tuple[ModuleType, ...]:
-        """The modules that the plugins' code is in: of an object, those of its hooks."""
+        """The modules with the plugins' code: of an object, those of its hooks."""
         return tuple(m for p in self._plugins.values() for m in modules_of(p.module))
 
     def fingerprint(self) -> str:
-        """Plugins and their versions, for keys of caches that outlive the process.
+        """The plugins and their versions as text, for keys of caches that outlive the process.
 
-        A plugin that was registered by hand has no version that vouches for its code, so with one
-        that contributes anything the fingerprint is that of no other process.
+        The version of a plugin registered by a call does not identify its code; if such a
+        plugin contributes anything, the fingerprint is unique to this process.
         """
         plugins = sorted(self._plugins.values(), key=lambda p: p.name)
         known = [f"{p.name}={p.distribution} {p.version}" for p in plugins]
@@ -188,8 +189,11 @@ class Hub:
     # -- changing it ------------------------------------------------------------------------
 
     def register(self, module: Any, name: str) -> None:
-        """Add a plugin that is not installed. Raises ``PluginError`` and adds nothing if it
-        breaks the contract or claims a taken name."""
+        """Add a plugin that is not installed, under ``name``.
+
+        Raises ``PluginError``, and adds nothing, if it breaks the contract or claims a taken
+        name.
+        """
         with self._lock:
             failure = self._add(module, name, BY_HAND, "0")
             if failure is not None:
@@ -198,7 +202,8 @@ class Hub:
             self._refresh()
 
     def unregister(self, name: str) -> None:
-        """Remove a plugin and all it registered. Raises ``PluginError`` if there is none."""
+        """Remove a plugin and everything that it registered. Raises ``PluginError`` if there is
+        none."""
         with self._lock:
             if name not in self._plugins:
                 raise PluginError(f"there is no plugin {name!r}", hint=self._installed("", name))
@@ -210,7 +215,7 @@ class Hub:
             self._refresh()
 
     def block(self, name: str) -> None:
-        """Remove the plugin of this name, if there is one, and take none of this name again."""
+        """Remove the plugin of this name, if there is one, and refuse this name from now on."""
         with self._lock:
             self._blocked |= {name}
             self._failures = tuple(f for f in self._failures if f.name != name)
@@ -220,11 +225,11 @@ class Hub:
     # -- observers --------------------------------------------------------------------------
 
     def after_stage(self, name: str, stage: str, value: object) -> None:
-        """Tell the plugins that ``stage`` of kernel ``name`` made ``value``."""
+        """Call the observers: ``stage`` of kernel ``name`` produced ``value``."""
         self._notify("finch_after_stage", name=name, stage=stage, value=value)
 
     def kernel_built(self, name: str, seconds: dict[str, float], cached: bool) -> None:
-        """Tell the plugins that kernel ``name`` is ready."""
+        """Call the observers: kernel ``name`` is ready."""
         self._notify("finch_kernel_built", name=name, seconds=seconds, cached=cached)
 
     def _notify(self, hook: str, **arguments: Any) -> None:
@@ -264,7 +269,7 @@ class Hub:
             return
         try:
             module = entry.load()
-        # a plugin may end the interpreter while it is imported, too
+        # a plugin may also raise SystemExit while it is imported
         except (Exception, SystemExit) as error:
             reason = (
                 version_objection_in_file(entry.module) or f"it does not load: {describe(error)}"
@@ -276,7 +281,7 @@ class Hub:
             self._failures += (failure,)
 
     def _add(self, module: Any, name: str, distribution: str, version: str) -> Failure | None:
-        """Take a plugin whole, or return why not."""
+        """Accept a plugin as a whole, or return the failure."""
         claims: tuple[str, ...] = ()
         try:
             self._check_name(name, module)
@@ -306,7 +311,7 @@ class Hub:
                 raise RejectedError(f"it is the same module as the plugin {origin(plugin)}")
 
     def _check_taken(self, item: Contribution, found: tuple[Contribution, ...]) -> None:
-        """Refuse what has a name or a layout that another object of its kind has."""
+        """Refuse a name or layout that another object of the same kind has."""
         if [(c.kind, c.name) for c in found].count((item.kind, item.name)) > 1:
             raise RejectedError(f"it registers the {item.kind} {item.name!r} twice", item.name)
         for other in found:
@@ -321,7 +326,7 @@ class Hub:
                     raise RejectedError(_layout_taken(item, other, origin(plugin)), item.name)
 
     def _refresh(self) -> None:
-        """Publish the tables anew: readers hold no lock, so they are replaced, never changed."""
+        """Publish new tables: readers hold no lock, so tables are replaced, never changed."""
         tables: dict[str, dict[str, Any]] = {kind: {} for kind in REQUIRED}
         for plugin in sorted(self._plugins.values(), key=lambda p: p.rank):
             for item in plugin.contributed:
@@ -337,7 +342,8 @@ def _check_version(module: Any) -> None:
 
 
 def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
-    """Those of this distribution first, so that no other takes a name of theirs; then by name."""
+    """Entry points of this distribution first, so that no other takes a name of theirs; then by
+    name."""
     return sorted(entries, key=lambda e: (e.distribution != DISTRIBUTION, e.name, e.origin))
 
 
@@ -357,8 +363,8 @@ _building = False
 def hub() -> Hub:
     """The hub of this process, with the installed plugins; discovered at the first call.
 
-    Raises ``PluginError`` where no plugin is installed, and in a plugin that asks for the hub
-    while the hub is loading it.
+    Raises ``PluginError`` if no plugin is installed, and if a plugin calls it while it is being
+    loaded.
     """
     return _hub if _hub is not None else _discover()
 
@@ -378,7 +384,7 @@ def _discover() -> Hub:
 
 
 def _forked() -> None:
-    """In a child process no other thread is about to make the hub."""
+    """Reset the lock in a child process, where no other thread is making the hub."""
     global _building
     _building = False
 
@@ -387,5 +393,5 @@ on_fork(_forked)
 
 
 def required_methods(kind: str) -> str:
-    """The methods that objects of ``kind`` must have, for messages and documents."""
+    """The methods that objects of ``kind`` must have, for messages and documentation."""
     return quote(" or ".join(group) for group in REQUIRED[kind])

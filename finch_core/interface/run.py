@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Run(Looplet):
-    """``body`` at every index. Its rule puts the value in the slot's place and simplifies."""
+    """``body`` at every index. Its rule replaces the slot by the value and simplifies."""
 
     body: TensorLike
     precedence: ClassVar[Precedence] = Precedence.RUN
@@ -30,20 +30,22 @@ class Run(Looplet):
 
 
 Part = TensorLike | Looplet
-"""What a looplet may be made of: a subtensor, or a looplet over the same region."""
+"""What a looplet may contain: a subtensor, or a looplet over the same region."""
 
 
 def as_looplet(part: Part, maker: Any = None) -> Looplet:
-    """``part`` over a region: a subtensor is the same throughout.
+    """``part`` as a looplet: a subtensor becomes a ``Run``.
 
-    Raises ``PluginError`` for what is neither, naming the function ``maker`` that gave it.
+    Raises ``PluginError`` for anything else, naming the function ``maker`` that returned it.
     """
     return part if isinstance(part, Looplet) else Run(as_subtensor(part, maker))
 
 
 def made(function: Callable[..., Part], *args: Any) -> Looplet:
-    """What a function of a looplet gives: ``PluginError`` where it fails, or gives neither a
-    looplet nor a subtensor."""
+    """The looplet that a function of a looplet returns.
+
+    Raises ``PluginError`` if it fails, or returns neither a looplet nor a subtensor.
+    """
     try:
         part = function(*args)
     except FinchError:
@@ -54,7 +56,7 @@ def made(function: Callable[..., Part], *args: Any) -> Looplet:
 
 
 def as_subtensor(part: Any, maker: Any = None) -> TensorLike:
-    """``part``, which is no looplet; ``PluginError`` where it is no subtensor either."""
+    """``part`` as a subtensor; ``PluginError`` if it is none."""
     if isinstance(part, TensorLike):
         return part
     given = f"{part!r} stands" if maker is None else f"{place_of(maker)} gives {part!r}"
@@ -65,7 +67,7 @@ def as_subtensor(part: Any, maker: Any = None) -> TensorLike:
 
 
 def place_of(function: Any) -> str:
-    """A function's name and where it is written, for a message."""
+    """A function's name and source location, for a message."""
     code = getattr(function, "__code__", None)
     if code is None:
         return repr(function)

@@ -1,4 +1,5 @@
-"""What a kernel is compiled for: the format of each tensor argument, the type of each scalar."""
+"""Signatures: what compiled code depends on, the format of each tensor and the type of each
+scalar."""
 
 from __future__ import annotations
 
@@ -14,16 +15,18 @@ from finch_core.records import frozen
 
 
 class Signature:
-    """The part of an argument that code depends on. Interned: equal signatures are identical."""
+    """What compiled code depends on of one argument. Interned: equal signatures are identical."""
 
     __slots__ = ()
 
 
 @frozen(eq=False)
 class TensorSignature(Signature):
-    """A tensor of some format; ``fixed`` if its memory is not ours to resize (a NumPy array),
-    ``readonly`` if it may not be written: code does not depend on that (see ``writable``), but what
-    is remembered of calls does."""
+    """A tensor of some format.
+
+    ``fixed``: its memory cannot be resized (a NumPy array). ``readonly``: it may not be
+    written; code does not depend on that (see ``writable``), but cached calls do.
+    """
 
     format: Format
     fixed: bool = False
@@ -39,10 +42,10 @@ class ScalarSignature(Signature):
 
 @frozen(eq=False)
 class WrappedSignature(Signature):
-    """A wrapper around a tensor: ``key`` is what code depends on of the wrapper itself.
+    """A wrapper around a tensor; ``key`` is what code depends on of the wrapper itself.
 
-    ``apply(inner, scalars)`` puts the wrapper around a tensor-like; ``scalars`` are its run-time
-    values, of the types in ``types``.
+    ``apply(inner, scalars)`` puts the wrapper around a tensor-like; ``scalars`` are its
+    run-time values, of the types in ``types``.
     """
 
     wrapper: Any
@@ -52,9 +55,9 @@ class WrappedSignature(Signature):
 
 @frozen(eq=False)
 class ImplicitSignature(Signature):
-    """A tensor without memory, such as a mask: ``key`` is what code depends on of it.
+    """A tensor without memory, such as a mask; ``key`` is what code depends on of it.
 
-    ``tensor.bind(scalars)`` is the tensor-like with run-time values, ``tensor.nscalars`` integers.
+    ``tensor.bind(scalars)`` is the tensor-like with its ``tensor.nscalars`` run-time integers.
     """
 
     tensor: Any
@@ -68,29 +71,29 @@ _lock = Lock()
 def tensor_signature(
     format: Format, fixed: bool = False, readonly: bool = False
 ) -> TensorSignature:
-    """The one signature of tensors like this."""
+    """The interned signature of a tensor of ``format``."""
     key = (format, fixed, readonly)
     return _intern(key, lambda: TensorSignature(*key))  # type: ignore[no-any-return]
 
 
 def scalar_signature(type_: Type) -> ScalarSignature:
-    """The one signature of numbers of this type (weak or not)."""
+    """The interned signature of numbers of this type (weak or not)."""
     key = (isinstance(type_, type), type_)
     return _intern(key, lambda: ScalarSignature(type_))  # type: ignore[no-any-return]
 
 
 def wrapped_signature(wrapper: Any, inner: Signature, key: Any) -> WrappedSignature:
-    """The one signature of such a wrapper around such a tensor."""
+    """The interned signature of ``wrapper`` around a tensor of signature ``inner``."""
     return _intern((type(wrapper), inner, key), lambda: WrappedSignature(wrapper, inner, key))  # type: ignore[no-any-return]
 
 
 def implicit_signature(tensor: Any, key: Any = ()) -> ImplicitSignature:
-    """The one signature of such a tensor without memory."""
+    """The interned signature of a tensor without memory."""
     return _intern((type(tensor), key), lambda: ImplicitSignature(tensor, key))  # type: ignore[no-any-return]
 
 
 def writable(signature: Signature) -> Signature:
-    """The signature of the same over memory that may be written: what code is made for."""
+    """The signature for writable memory: the one for which code is compiled."""
     if isinstance(signature, TensorSignature) and signature.readonly:
         return tensor_signature(signature.format, signature.fixed)
     if isinstance(signature, WrappedSignature):
@@ -109,7 +112,7 @@ def _intern(key: Any, make: Any) -> Any:
 
 
 def parameters(signature: Signature) -> int:
-    """How many parameters of a kernel an argument becomes."""
+    """The number of kernel parameters for an argument."""
     if isinstance(signature, WrappedSignature):
         return parameters(signature.inner) + int(signature.wrapper.nscalars)
     if isinstance(signature, ImplicitSignature):
@@ -120,7 +123,8 @@ def parameters(signature: Signature) -> int:
 def bind(
     signature: Signature, name: str, names: Names
 ) -> tuple[BoundTensor | None, TensorLike | None, tuple[Var, ...]]:
-    """What an argument stands for: its tensor, the tensor-like it is seen as, and its scalars."""
+    """Bind an argument to variables: its tensor, its tensor-like (with wrappers), and its
+    scalars."""
     if isinstance(signature, ScalarSignature):
         return None, None, (Var(names.fresh(name), signature.type),)
     if isinstance(signature, TensorSignature):

@@ -1,8 +1,8 @@
-"""What a format says of its storage: the buffers of its level, how much of them is in use, and what
-the tensor is that they hold.
+"""The storage of a level format: its buffers, how much of them is in use, and the tensor they
+hold.
 
-No code is emitted here, and nothing knows a kernel: ``sizes``, ``entries``, ``validate`` and
-``blank`` look at arrays from Python.
+No code is emitted here: ``sizes``, ``entries``, ``validate`` and ``blank`` work on arrays from
+Python.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Field:
     init: Any = 0
     """A scalar's value in an empty tensor."""
     scratch: bool = False
-    """Whether it means nothing outside of a kernel: nobody is asked for it, or shown it."""
+    """Whether it is used within one kernel call only: users neither pass nor see it."""
     private: bool = False
-    """Whether it tells of memory beyond what is in use, of what a kernel has left there: begins
-    with ``init`` over buffers that come from outside."""
+    """Whether it describes memory beyond what is in use, as a kernel left it. It is ``init`` for
+    buffers that come from outside."""
 
     def __attrs_post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name.isidentifier()):
@@ -41,7 +41,7 @@ class Field:
 
 
 def _field_dtype(name: str, dtype: Any) -> np.dtype[Any]:
-    """``dtype`` as that of a field; ``FormatError`` where no buffer can be of it."""
+    """``dtype`` as the dtype of a field; ``FormatError`` if buffers cannot have it."""
     try:
         found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
@@ -53,16 +53,17 @@ def _field_dtype(name: str, dtype: Any) -> np.dtype[Any]:
 
 
 class Storage:
-    """The storage of one level, and of all below it."""
+    """The storage of one level and of all levels below it."""
 
     layout: ClassVar[str] = ""
-    """The plain storage that this is, by which the core finds a format where it has to make one
-    (files, foreign arrays): ``dense``, ``compressed`` (sorted coordinates), ``values`` (a leaf)."""
+    """The plain storage that this is, by which the core chooses a format for files and foreign
+    arrays: ``dense``, ``compressed`` (sorted coordinates), ``values`` (a leaf), or none of
+    these."""
     stores_fill: ClassVar[bool] = False
-    """Whether every index has a stored value, so that nothing is gained by leaving out fills."""
+    """Whether every index has a stored value, so that skipping fills saves nothing."""
     pads: ClassVar[bool] = False
-    """Whether it stores indices that nothing was written to, so that a fill which is stored means
-    no more than one that is not: conversions to formats that can leave it out do."""
+    """Whether it also stores indices that were never written, so that a stored fill carries no
+    information: conversions to formats that can leave it out do so."""
 
     @property
     def child(self) -> Storage | None:
@@ -78,7 +79,7 @@ class Storage:
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions from here down."""
+        """The number of dimensions of this level and those below."""
         return 0 if self.child is None else 1 + self.child.ndim
 
     @property
@@ -89,13 +90,13 @@ class Storage:
 
     @property
     def fill_value(self) -> Any:
-        """The value of whatever is not stored, as a NumPy scalar of ``dtype``."""
+        """The value of elements that are not stored, as a NumPy scalar of ``dtype``."""
         assert self.child is not None
         return self.child.fill_value
 
     @property
     def holds_fill(self) -> bool:
-        """Whether what is assembled and never written reads as the fill."""
+        """Whether elements that are assembled and never written read as the fill."""
         return self.child is None or not self.stores_fill or self.child.holds_fill
 
     # -- its arrays ---------------------------------------------------------------------
@@ -103,28 +104,35 @@ class Storage:
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]
     ) -> tuple[dict[str, int], int]:
-        """How many elements of each buffer are in use for ``positions`` fibers of length ``shape``,
-        and the number of positions of the child. ``fields`` maps field names to NumPy arrays (of
-        at least that size) and scalars."""
+        """The number of elements in use of each buffer, and the number of positions of the child.
+
+        For ``positions`` fibers of length ``shape``. ``fields`` maps field names to scalars and
+        NumPy arrays of at least that size.
+        """
         raise NotImplementedError
 
     def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
-        """How many subfibers are stored in ``positions`` fibers of length ``shape``, where
-        ``sizes`` has ``below`` positions of the child."""
+        """The number of stored subfibers in ``positions`` fibers of length ``shape``.
+
+        ``below`` is the number of child positions that ``sizes`` gives.
+        """
         return below
 
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        """Raise ``FormatError`` naming the buffer and the position where ``sizes`` cannot rely on
-        ``fields``: a pointer that is not one, say. Nothing has been checked before but dtypes."""
+        """Check the fields on which ``sizes`` relies, such as pointers that must not decrease.
+
+        Raises ``FormatError`` with the buffer and the position. Only dtypes have been checked
+        before.
+        """
 
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        """As ``validate``, for what remains: each buffer is as long as ``sizes`` says."""
+        """Check the rest, as ``validate``: each buffer is at least as long as ``sizes`` says."""
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int] | None:
-        """The fields of an empty level, as arrays and scalars, and the child's positions.
+        """The fields of an empty level, as arrays and scalars, and the number of child positions.
 
-        Optional: None has a kernel make it. Where all levels of a format have this, making an empty
-        tensor compiles and lowers nothing.
+        Optional: if None, a kernel creates it. If all levels of a format have it, an empty
+        tensor is made without compiling.
         """
         return None
 

@@ -1,7 +1,7 @@
 """Tensors as the compiler sees them: levels bound to variables, fibers, and constants.
 
-A *tensor-like* is whatever may stand in an access: a ``Fiber`` of a bound level, a ``Constant``
-(the fill of a whole subtensor), a wrapper around another tensor-like, or a mask.
+A *tensor-like* is anything that may be accessed: a ``Fiber`` of a bound level, a ``Constant``
+(a subtensor of one value), a wrapper around another tensor-like, or a mask.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ ZERO, ONE = Literal(0, int), Literal(1, int)
 
 
 class TensorLike:
-    """What an access needs of a tensor. ``dims`` gives the extents (None: no dimension, ``_``).
+    """The interface by which accesses use a tensor. ``dims`` gives the extents (None: no
+    dimension, ``_``).
 
-    One that is an argument of kernels also has ``signature``, ``words()``, its run-time values,
-    ``nscalars``, how many there are, and ``bind(scalars)``, itself with variables in their place
-    (see ``signatures``).
+    A tensor-like that is an argument of kernels also has ``signature``, ``words()`` (its
+    run-time values), ``nscalars`` (how many there are) and ``bind(scalars)``, itself with
+    variables in their place (see ``signatures``).
     """
 
     __slots__ = ()
     _memory: ClassVar[Any] = ()
-    """Where the memory of an argument is: pairs of addresses. Here there is none."""
+    """Address ranges of the memory of an argument, as pairs; none by default."""
 
     @property
     def ndim(self) -> int:
@@ -49,7 +50,8 @@ class TensorLike:
 
     @property
     def fill_value(self) -> Any:
-        """The value of what is not stored, a NumPy scalar, or None where that means nothing."""
+        """The value of elements that are not stored, a NumPy scalar; None if that has no
+        meaning."""
         return None
 
     @property
@@ -58,24 +60,24 @@ class TensorLike:
 
     @property
     def root(self) -> BoundTensor | None:
-        """The argument or local that this reads or writes in the end; None for a mask."""
+        """The argument or local that is finally read or written; None for a mask."""
         return None
 
     @property
     def whole(self) -> bool:
-        """Whether this is all of its root, so that it can be declared."""
+        """Whether this is the whole of its root, so that it can be declared."""
         return True
 
     def level_of(self, dim: int) -> Format | None:
-        """The level that stores a dimension; None where none does."""
+        """The level that stores a dimension; None if there is none."""
         return None
 
     def protocol_of(self, dim: int) -> str:
-        """The protocol by which the program reads a dimension, if it names one."""
+        """The protocol that the program names for a dimension, or an empty string."""
         return ""
 
     def filled_beyond(self) -> TensorLike | None:
-        """This with its fill where it would be ``missing``; None if it never is missing."""
+        """This tensor-like with its fill in place of ``missing``; None if it never is missing."""
         return None
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
@@ -92,22 +94,26 @@ class TensorLike:
 
     @property
     def drops_updates(self) -> bool:
-        """Whether an update of this does nothing."""
+        """Whether updates have no effect."""
         return False
 
     @property
     def is_out_of_bounds(self) -> bool:
-        """Whether whoever reads or writes an element of this fails."""
+        """Whether reading or writing an element always fails."""
         return False
 
     def cases(self, ctx: Context) -> Alternatives | None:
-        """The two things that a 0-dimensional tensor-like may be, where a statement that reads it
-        is worth emitting once for each; its value is right in both."""
+        """The two cases of a 0-dimensional tensor-like, if a statement that reads it is worth
+        emitting once for each. The value that ``read`` gives is right in both."""
         return None
 
     def settled(self, ctx: Context, op: Operator, dtype: np.dtype[Any]) -> Expr | None:
-        """When updates of a 0-dimensional tensor-like by ``op``, which computes in ``dtype``,
-        change nothing any more, where a loop of such updates should end then."""
+        """The condition under which further updates by ``op`` have no effect, so that a loop may
+        end.
+
+        For a 0-dimensional tensor-like; ``op`` computes in ``dtype``. None: no such condition,
+        or the loop should not end early.
+        """
         return None
 
 
@@ -115,8 +121,8 @@ class TensorLike:
 class BoundLevel:
     """A level of a bound tensor: its format, and the variables that hold its parts.
 
-    ``lvl["ptr"]`` is the buffer or scalar of that name, ``lvl.shape`` the dimension. ``state`` maps
-    the names of variables that live between declare (or thaw) and freeze to those variables.
+    ``lvl["ptr"]`` is the buffer or scalar of that name, ``lvl.shape`` the dimension. ``state``
+    maps names to variables that live between declare (or thaw) and freeze.
     """
 
     format: Format
@@ -126,10 +132,12 @@ class BoundLevel:
     child: BoundLevel | None
     state: dict[str, Var] = attrs.field(factory=dict)
     scratch: BoundLevel | None = None
-    """A level like the child, which takes its updates until they are settled."""
+    """A level like the child that holds updates until they are final."""
     resumed: bool = False
-    """Whether several loops write to it before it is frozen (``passes/orders.py``): a fiber, and
-    the last subfiber in it, may be asked for again. See ``Format.resumes``."""
+    """Whether several loops write to it before it is frozen (``lower/write_order.py``).
+
+    A fiber, and the last subfiber in it, may then be unfurled again. See ``Format.resumes``.
+    """
 
     def __getitem__(self, name: str) -> Any:
         return part_of(self.format, self.parts, name, (Var, Buffer), "field")
@@ -201,12 +209,12 @@ class Fiber(TensorLike):
         return self.lvl.format.levels()[dim]
 
     def subfiber(self, pos: Expr, dirty: Var | None = None) -> Fiber:
-        """The child's fiber at ``pos``, marking ``dirty`` (this fiber's own where not given)."""
+        """The child's fiber at ``pos``; writes to it set ``dirty`` (default: this fiber's own)."""
         assert self.lvl.child is not None
         return Fiber(self.lvl.child, pos, self.dirty if dirty is None else dirty, self.tensor)
 
     def filled(self) -> Constant:
-        """A subtensor of this fiber that holds nothing but fill."""
+        """A subtensor like this fiber's subfibers that consists of fill."""
         return Constant(Literal(self.fill_value, self.dtype, structural=True), self.ndim - 1)
 
     def mark(self, ctx: Context) -> None:
@@ -215,7 +223,7 @@ class Fiber(TensorLike):
             ctx.assign(self.dirty, True)
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        """The level's looplet; a protocol that it lacks is left to its own choice."""
+        """The level's looplet; a protocol that the level lacks is replaced by its default."""
         format = self.lvl.format
         known = protocol if protocol in format.protocols else ""
         return unfurled(format, ctx, self, mode, known)
@@ -235,7 +243,7 @@ class Fiber(TensorLike):
 
 @frozen
 class Constant(TensorLike):
-    """A subtensor that is one value throughout; ``extents`` are its dimensions, if it has any."""
+    """A subtensor with the same value everywhere; ``extents`` are its dimensions, if it has any."""
 
     value: Expr
     rank: int = 0
@@ -266,7 +274,7 @@ class Constant(TensorLike):
 
 @frozen
 class Discard(TensorLike):
-    """A subtensor whose updates are dropped."""
+    """A subtensor whose updates have no effect."""
 
     like: TensorLike
     rank: int = 0
@@ -298,25 +306,25 @@ class Discard(TensorLike):
 
 @define(eq=False)
 class BoundTensor:
-    """An argument or local: its name in the program, its levels, and whose its memory is."""
+    """An argument or local: its name in the program, its levels, and who owns its memory."""
 
     name: str
     format: Format
     level: BoundLevel
     local: bool = False
     fixed: bool = False
-    """Whether its memory is not ours to resize."""
+    """Whether its memory cannot be resized."""
     shape: tuple[Expr, ...] | None = None
     """The shape with which a local is made, if it is."""
     sizeless: Var | None = None
-    """1 if it was made without a shape, else 0; None where that cannot matter."""
+    """1 if it was made without a shape, else 0; None if that cannot matter."""
 
     @property
     def fiber(self) -> Fiber:
         return Fiber(self.level, ZERO, None, self)
 
     def freeze_before_failure(self, ctx: Context) -> None:
-        """Emit a freeze on a way out of the kernel; on the other ways updates go on."""
+        """Emit a freeze before a failure; on other paths updates continue."""
         levels = self.level.levels()
         states = [dict(level.state) for level in levels]
         self.level.freeze(ctx, 1)
@@ -328,7 +336,7 @@ class BoundTensor:
 
 
 def bind_level(format: Format, tensor: str, names: Any, depth: int = 0) -> BoundLevel:
-    """Bind ``format`` and its children: variables are named after tensor, depth and part."""
+    """Bind ``format`` and its children to variables named after tensor, depth and field."""
     child = format.child
     below = None if child is None else bind_level(child, tensor, names, depth + 1)
     prefix = tensor if depth == 0 and child is None else f"{tensor}{depth}"

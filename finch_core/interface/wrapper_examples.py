@@ -1,6 +1,6 @@
-"""What wrappers mean in NumPy's terms: which element of the wrapped array is at each index.
+"""The meaning of wrappers in terms of NumPy: which element of the wrapped array is at each index.
 
-A wrapper says it by examples, so that the suite of every other wrapper can nest with it.
+A wrapper's author gives examples, so that the test suites of all wrappers can nest them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ Range = tuple[int, int]
 
 @frozen
 class View:
-    """A tensor as it is seen through wrappers.
+    """A tensor as seen through wrappers.
 
-    ``ranges`` are the indices at which it is read, from and up to, a pair a dimension. ``place``
-    gives for an index that of the wrapped array's element, which may be outside of its ``shape``;
-    None where a wrapper has nothing. What is not there is ``missing`` if ``permissive``, else it
-    cannot be read. ``sized`` says which dimensions fix the extent of a loop over them.
+    ``ranges`` are the indices at which it can be read, a (start, stop) pair for each dimension.
+    ``place`` maps an index to that of the wrapped array's element, which may be outside of its
+    ``shape``; None where there is no element. Where there is none, the value is ``missing`` if
+    ``permissive``, else reading fails. ``sized`` says which dimensions give the extent of a
+    loop over them.
     """
 
     shape: tuple[int, ...]
@@ -34,7 +35,7 @@ class View:
 
     @classmethod
     def of(cls, shape: tuple[int, ...]) -> View:
-        """A tensor of this shape, as it is."""
+        """A tensor of this shape, without wrappers."""
         return cls(shape, tuple((0, n) for n in shape), lambda index: index, (True,) * len(shape))
 
     @property
@@ -42,14 +43,14 @@ class View:
         return len(self.ranges)
 
     def element(self, index: Place) -> Place | None:
-        """Where the element at ``index`` is in the wrapped array; None where there is none."""
+        """The index in the wrapped array of the element at ``index``; None if there is none."""
         place = self.place(index)
         if place is None or not all(0 <= i < n for i, n in zip(place, self.shape, strict=True)):
             return None
         return place
 
     def moved(self, to: Callable[[Place], Place | None], **changes: Any) -> View:
-        """This view seen otherwise: at an index, what this one has at index ``to(index)``."""
+        """A view whose element at an index is the element of this view at ``to(index)``."""
 
         def place(index: Place) -> Place | None:
             inner = to(index)
@@ -60,10 +61,10 @@ class View:
 
 @frozen
 class Example:
-    """One way to use a wrapper: ``make`` wraps a tensor, and ``view`` is what comes out.
+    """One way to use a wrapper: ``make`` wraps a tensor, and ``view`` is the result.
 
-    ``updates``: it may be written to, in place; ``declares``: and declared, as a whole.
-    ``protocols`` are those by which the wrapped tensor is read, if any.
+    ``updates``: its elements may be written in place; ``declares``: it may be declared as a
+    whole. ``protocols`` are those by which the wrapped tensor is read, if any.
     """
 
     make: Callable[[Any], Any]
