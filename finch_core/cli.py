@@ -15,7 +15,7 @@ import numpy as np
 
 from finch_core.errors import BackendError, FinchError
 from finch_core.interface.abi import CONTROL_WORDS
-from finch_core.interface.plugin_records import DISTRIBUTION, Entry
+from finch_core.interface.plugin_records import DISTRIBUTION, PluginReport
 from finch_core.interface.plugins import hub
 from finch_core.records import frozen
 from finch_core.runtime.backends import Backends, backends
@@ -41,7 +41,7 @@ def plugins() -> Report:
     return Report(tuple(lines), not failed)
 
 
-def _told(entry: Entry) -> str:
+def _told(entry: PluginReport) -> str:
     if entry.failure:
         return f"FAILED: {entry.failure}"
     return ", ".join(entry.registers) or "(observes)"

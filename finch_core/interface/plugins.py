@@ -35,9 +35,9 @@ from finch_core.interface.plugin_checks import (
 from finch_core.interface.plugin_records import (
     BY_HAND,
     DISTRIBUTION,
-    Entry,
     Failure,
     Plugin,
+    PluginReport,
     failures_told,
     origin,
 )
@@ -161,13 +161,15 @@ class Hub:
             )
         return found[0][1]
 
-    def report(self) -> tuple[Entry, ...]:
+    def report(self) -> tuple[PluginReport, ...]:
         """All plugins by name, including those that failed."""
         taken = [
-            Entry(p.name, p.distribution, p.version, tuple(c.name for c in p.contributed))
+            PluginReport(p.name, p.distribution, p.version, tuple(c.name for c in p.contributed))
             for p in self._plugins.values()
         ]
-        failed = [Entry(f.name, f.distribution, f.version, (), f.reason) for f in self._failures]
+        failed = [
+            PluginReport(f.name, f.distribution, f.version, (), f.reason) for f in self._failures
+        ]
         return tuple(sorted(taken + failed, key=lambda e: (e.name, e.distribution)))
 
     def modules(self) -> tuple[ModuleType, ...]:
@@ -342,7 +344,7 @@ def _check_version(module: Any) -> None:
 
 
 def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
-    """Entry points of this distribution first, so that no other takes a name of theirs; then by
+    """PluginReport points of this distribution first, so that no other takes a name of theirs; then by
     name."""
     return sorted(entries, key=lambda e: (e.distribution != DISTRIBUTION, e.name, e.origin))
 
