@@ -344,8 +344,7 @@ def _check_version(module: Any) -> None:
 
 
 def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
-    """PluginReport points of this distribution first, so that no other takes a name of theirs; then by
-    name."""
+    """Entry points of this distribution first, so that its names are not taken; then by name."""
     return sorted(entries, key=lambda e: (e.distribution != DISTRIBUTION, e.name, e.origin))
 
 
