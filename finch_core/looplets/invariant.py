@@ -118,13 +118,13 @@ _COUNTED = {"b": INTP, "i": INTP, "u": np.dtype(np.uint64), "f": None}
 of powers of narrow integers may not fit the value's own dtype."""
 
 LOOP_RULES: tuple[LoopRule, ...] = (
-    LoopRule("last assignment", _last_assignment, "an assignment repeated is made once"),
+    LoopRule("last assignment", _last_assignment, "a repeated assignment is made once"),
     LoopRule(
         "idempotent once", _idempotent_once, "an idempotent operator is applied once, as in `max`"
     ),
     LoopRule(
         "repeated operator", _repeated_operator,
-        "`s += x` is `s += x * n`, `s *= x` is `s *= x ** n`, `s ^= x` is done if `n` is odd",
+        "`s += x` is `s += x * n`, `s *= x` is `s *= x ** n`, `s ^= x` is made if `n` is odd",
     ),
 )  # fmt: skip
 """The rules on invariant loops."""

@@ -368,7 +368,9 @@ RULES: tuple[Rule, ...] = (
         meaning="`op(x, y)` fails where `x` is out of bounds, whatever `y` is",
     ),
     Rule(
-        "missing", propagate, meaning="`op(missing, x)` is `missing`, but in a deciding `and`, `or`"
+        "missing",
+        propagate,
+        meaning="`op(missing, x)` is `missing`, unless `x` decides an `and` or `or`",
     ),
     Rule(
         "coalesce", first_present, ("coalesce",), meaning="the first operand that is not `missing`"
@@ -385,7 +387,7 @@ RULES: tuple[Rule, ...] = (
         otherwise="`0.0 / 0` is NaN; `1.0 ** x` is exact on floats, too",
         concerns=lambda op: op.left_annihilator is not None,
     ),
-    Rule("constants", constant_call, meaning="`op(1, 2)` is its value"),
+    Rule("constants", constant_call, meaning="an operator on constants is evaluated"),
     Rule(
         "identity", _identity, exact="biu", meaning="`op(x, e)` is `x`, as in `x * 1`",
         otherwise="`-0.0 + 0.0` is 0.0, `min(inf, nan)` is infinity; `x * 1` and `min(x, inf)` are "
@@ -396,7 +398,10 @@ RULES: tuple[Rule, ...] = (
         "idempotence", _idempotent, meaning="`op(x, x)` is `x`, as in `max(x, x)`",
         concerns=lambda op: op.idempotent,
     ),
-    Rule("ifelse", _ifelse, ("ifelse",), meaning="a constant condition, equal cases"),
+    Rule(
+        "ifelse", _ifelse, ("ifelse",),
+        meaning="a constant condition is decided; two equal cases are one",
+    ),
     Rule(
         "negation", _not, ("not",), exact="biu",
         meaning="`not x < y` is `x >= y`; `not x == y` is `x != y`, for all dtypes",

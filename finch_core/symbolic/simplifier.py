@@ -160,7 +160,9 @@ def _flattened(stmt: Sequential) -> Stmt | None:
 
 
 STATEMENT_RULES: tuple[StatementRule, ...] = (
-    StatementRule("discarded update", Update, _discarded, "what is written nowhere is dropped"),
+    StatementRule(
+        "discarded update", Update, _discarded, "an update whose target is discarded is removed"
+    ),
     StatementRule(
         "update by identity", Update, _update_by_identity, "`s += 0`, `s *= 1` do nothing"
     ),
@@ -168,21 +170,23 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
         "fill over fill",
         Update,
         _fill_over_fill,
-        "what equals the fill, written where nothing else was, is not",
+        "the fill value is not stored where nothing else was written",
     ),
     StatementRule(
         "decided sieve", Sieve, _decided, "`if True: s` is `s`, `if False: s` is nothing"
     ),
-    StatementRule("empty branches", Sieve, _empty_branches, "a condition on nothing is not tested"),
-    StatementRule("dead loop", Loop, _empty_body, "a loop over nothing is gone"),
-    StatementRule("dead definition", Define, _empty_body, "a `let` of nothing is gone"),
+    StatementRule(
+        "empty branches", Sieve, _empty_branches, "an `if` with empty branches is removed"
+    ),
+    StatementRule("dead loop", Loop, _empty_body, "a loop with an empty body is removed"),
+    StatementRule("dead definition", Define, _empty_body, "a `let` with an empty body is removed"),
     StatementRule(
         "dead local",
         Sequential,
         dead_locals,
-        "what computes a local that nothing reads any more is gone",
+        "statements that compute a local which nothing reads are removed",
     ),
-    StatementRule("block", Sequential, _flattened, "blocks in blocks are one"),
+    StatementRule("block", Sequential, _flattened, "nested blocks are flattened"),
 )
 """The rules on statements; those on loops are in ``looplets.invariant``."""
 
