@@ -16,7 +16,7 @@ from finch_core.interface.abi import REQUIRED, CompleteBackend
 from finch_core.interface.discovery import EntryPoint, installed
 from finch_core.interface.plugin_checks import describe
 from finch_core.interface.versions import version_objection, version_objection_in_file
-from finch_core.locks import Lock
+from finch_core.locks import Lock, importing
 from finch_core.records import frozen
 
 GROUP = "finch.backends"
@@ -142,7 +142,8 @@ def _by_name(
 def _load(entry: EntryPoint) -> CompleteBackend:
     where = f"the backend {entry.name!r} ({_owner(entry)})"
     try:
-        backend = entry.load()()
+        with importing:
+            backend = entry.load()()
     # third-party code: whatever it raises, name the distribution
     except (Exception, SystemExit) as error:
         why = version_objection_in_file(entry.module) or describe(error)

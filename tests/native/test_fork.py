@@ -105,7 +105,8 @@ IMPORTS = """
     matrix, vector = Tensor(Dense(SparseList(E)), np.eye(3)), Tensor(RunList(E), np.ones(3))
     stencil(Tensor(Dense(E)), matrix, vector)
     floors = {f"finch_core.{name}" for name in ("looplets", "lower", "optimize", "symbolic")}
-    print(sorted(n for n in set(sys.modules) - before if n.rpartition(".")[0] in floors))
+    new = set(sys.modules) - before
+    print(sorted(n for n in new if n.rpartition(".")[0] in floors or n.startswith("numpy")))
 """
 
 
