@@ -1,4 +1,4 @@
-"""The frontend: ``@kernel`` functions, parsed and never run, become programs of ``notation``."""
+"""The frontend: the source of an ``@kernel`` function, which is never run, becomes a program."""
 
 from finch_core.frontend.inlining import expression_of
 from finch_core.frontend.names import UNBOUND, lookup

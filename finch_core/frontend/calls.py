@@ -76,7 +76,7 @@ REWRITTEN: dict[tuple[Any, int], Callable[..., Expr]] = {
 
 
 def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
-    """The expression that a call means."""
+    """The expression of a call; raises ``KernelSyntaxError``."""
     function = parser.context.object_of(node.func, scope)
     if not node.keywords and _in(REWRITTEN, (function, len(node.args))):
         args = [parser.parse(arg, scope) for arg in node.args]
@@ -99,7 +99,7 @@ def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
 
 
 def operator_of(function: Any) -> Operator | None:
-    """The operator that a Python object means."""
+    """The operator that a Python object stands for, or ``None``."""
     if isinstance(function, Operator):
         return function
     return prim.ifelse if function is ifelse else operator_for(function)
@@ -128,7 +128,7 @@ def protocol_of(parser: ExpressionParser, node: ast.Call, scope: Scope) -> str |
 
 
 def shown(node: ast.Call) -> str:
-    """The function of a call as it is written."""
+    """The function of a call as written in the source."""
     return ast.unparse(node.func)
 
 

@@ -1,4 +1,4 @@
-"""What is known while one function is parsed."""
+"""The state of parsing one function."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ NUMBERS = (bool, int, float, complex, np.generic)
 
 
 @define
-class Context:
-    """The function at hand and what its text has used so far.
+class ParseContext:
+    """The function that is being parsed, and what it has used so far.
 
-    ``site`` is the place in the kernel where an inlined function is called (``None`` for the
-    kernel's own text), ``callers`` are the functions being inlined, outermost first.
+    ``site`` is the place in the kernel of the call that is being inlined (``None`` for the
+    kernel's own source), ``callers`` are the functions being inlined, outermost first.
     """
 
     source: FunctionSource
@@ -39,7 +39,7 @@ class Context:
     numbers: set[str] = attrs.field(factory=set)
     """Parameters that are used as numbers."""
     seen: Seen = attrs.field(factory=Seen)
-    """What the text of this function and of those it calls was given meaning by."""
+    """The objects that names in this function, and in those that it calls, were resolved to."""
 
     def __attrs_post_init__(self) -> None:
         self.seen.function(self.source.function, self.source.source.lines)
@@ -60,7 +60,7 @@ class Context:
         return self.source.span(node) if self.site is None else self.site
 
     def bind(self, node: ast.AST, scope: Scope, name: str, binding: Binding) -> None:
-        """Bind a name in ``scope``; refused where it stands for something already."""
+        """Bind a name in ``scope``; refused if it is bound already."""
         earlier = scope.find(name)
         if earlier is not None:
             line = "" if earlier.span is None else f" since line {earlier.span.line}"
@@ -93,7 +93,7 @@ class Context:
         return found
 
     def resolve(self, node: ast.AST, name: str) -> Any:
-        """The object that a free name is bound to now."""
+        """The object that a free name is bound to at present."""
         value = lookup(self.source.function, name)
         if value is UNBOUND:
             self.refuse(
@@ -104,7 +104,7 @@ class Context:
         return value
 
     def capture(self, name: str, value: Any) -> None:
-        """Note that the program depends on ``name`` being bound to ``value``."""
+        """Record that the program depends on ``name`` being bound to ``value``."""
         self.seen.name(self.source.function, name)
         if self.site is None:
             self.captured[name] = value
@@ -148,7 +148,10 @@ class Context:
         )
 
     def evaluate(self, node: ast.expr, scope: Scope, what: str) -> Any:
-        """The value now of an expression over free names alone (a format, ``choose(0)``)."""
+        """The present value of an expression over free names (a format, ``choose(0)``).
+
+        ``what`` names it in a message.
+        """
         for part in ast.walk(node):
             if isinstance(part, ast.Name):
                 self._outside(part, scope, what)
@@ -163,7 +166,7 @@ class Context:
         return eval(compile(ast.Expression(node), self.source.source.filename, "eval"), names)
 
     def _see_attributes(self, node: ast.expr, names: dict[str, Any]) -> None:
-        """Note the attributes of modules in an expression that is evaluated."""
+        """Record the attributes of modules in an expression that is evaluated."""
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name | ast.Attribute):
                 owner = self._evaluated(part.value, names)

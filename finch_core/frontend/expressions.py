@@ -1,4 +1,4 @@
-"""Expressions: from Python's syntax tree to the program's scalar expressions."""
+"""Parsing of expressions: from Python's syntax tree to scalar expressions of the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.frontend.context import NUMBERS, Context
+from finch_core.frontend.context import NUMBERS, ParseContext
 from finch_core.frontend.names import SHOWN, Scope
 from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
 from finch_core.ir import primitives as prim
@@ -32,9 +32,10 @@ COMPARE: dict[type[ast.cmpop], Operator] = {
 
 @frozen
 class ExpressionParser:
-    """Parses expressions of one function; free names and captured functions go to ``context``."""
+    """Parses the expressions of one function; ``context`` collects free names and captured
+    functions."""
 
-    context: Context
+    context: ParseContext
 
     def parse(self, node: ast.expr, scope: Scope) -> Expr:
         """The expression of ``node``; raises ``KernelSyntaxError``."""
@@ -95,7 +96,7 @@ class ExpressionParser:
         self.context.refuse(node, f"{node.id!r} is a {type(value).__name__}, not a number")
 
     def free_number(self, node: ast.Name, value: Any) -> Expr:
-        """A number of the kernel's surroundings: a run-time value, looked up at each call."""
+        """A free name that is a number: a run-time value, looked up at each call."""
         self.context.free[node.id] = None
         return Name(node.id, span=self.context.span(node))
 
@@ -194,7 +195,7 @@ class ExpressionParser:
         return Access(name, indices, self.context.span(node))
 
     def tensor_name(self, node: ast.expr, scope: Scope) -> str:
-        """The name of a tensor; refused where the name is something else."""
+        """The name of a tensor; refused if the name stands for something else."""
         if not isinstance(node, ast.Name):
             self.context.refuse(
                 node, "a tensor is named by a plain name", "bind it to a name beside the kernel"
@@ -256,7 +257,7 @@ _HANDLERS: dict[type[ast.AST], Any] = {
 
 
 def literal(value: Any) -> Literal:
-    """A constant; Python numbers stay weak, so that they follow the other operand's width."""
+    """A constant; Python numbers stay weak, so they take the other operand's width."""
     kind = type_of(value)
     return Literal(np.bool_(value) if isinstance(value, bool) else value, kind)
 

@@ -1,8 +1,9 @@
 """The functions of the language, as Python objects that a kernel's file imports.
 
-Each is callable in plain Python with its plain meaning, so that a kernel's body reads as Python.
-Operators (``choose(z)``, ``coalesce``, ``minby``, ``maxby``) are ``Operator`` objects; ``follow``,
-``walk``, ``gallop``, ``freeze``, ``thaw`` and ``_`` are syntax that the parser knows by identity.
+Each is callable in plain Python with the same meaning, so that a kernel's body reads as Python.
+Operators (``choose(z)``, ``coalesce``, ``minby``, ``maxby``) are ``Operator`` objects;
+``follow``, ``walk``, ``gallop``, ``freeze``, ``thaw`` and ``_`` are syntax that the parser
+recognises by identity.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from finch_core.ir.operators import Operator, by_promotion, cast_value, operator
 
 
 def _fieldwise(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
-    """Tuples in their promoted fields."""
+    """The typing rule of tuples: each field is promoted."""
     if not all(map(is_tuple, types)):
         raise TypeError("minby and maxby compare tuples by their first element")
     fields = [tuple_fields(t) for t in types]
@@ -67,7 +68,7 @@ maxby = register(
 
 
 def choose(z: Any) -> Operator:
-    """The operator that returns any argument that is not ``z``: here ``b if a == z else a``."""
+    """The operator that returns the argument that is not ``z``: ``b if a == z else a``."""
     name = f"choose({z!r})"
     try:
         return operator(name)
@@ -99,35 +100,35 @@ def _choose(name: str, z: Any) -> Operator:
 
 
 def ifelse(cond: Any, a: Any, b: Any) -> Any:
-    """``a`` if ``cond`` else ``b``; inside a kernel only the chosen one is evaluated."""
+    """``a`` if ``cond`` else ``b``; inside a kernel only the selected one is evaluated."""
     return a if cond else b
 
 
 def follow(index: Any) -> Any:
-    """Protocol: the index drives the loop's order, the tensor only follows it."""
+    """Protocol: the tensor is read by random access and does not drive the loop."""
     return index
 
 
 def walk(index: Any) -> Any:
-    """Protocol: the tensor is read in order, one stored value after another."""
+    """Protocol: the tensor's stored values are visited in order."""
     return index
 
 
 def gallop(index: Any) -> Any:
-    """Protocol: the tensor leads the iteration and others skip ahead to it."""
+    """Protocol: the tensor leads the iteration, and others skip ahead to its next stored value."""
     return index
 
 
 def freeze(tensor: Any) -> None:
-    """Inside a kernel: end the updates of ``tensor`` here. In plain Python it does nothing."""
+    """Inside a kernel: end the updates of ``tensor`` here. In plain Python: no effect."""
 
 
 def thaw(tensor: Any) -> None:
-    """Inside a kernel: make ``tensor`` ready for updates here. In plain Python: nothing."""
+    """Inside a kernel: make ``tensor`` ready for updates here. In plain Python: no effect."""
 
 
 class Whole:
-    """``_`` of ``for i in _``: the extent that the tensors' dimensions give."""
+    """``_`` of ``for i in _``: the extent comes from the tensors' dimensions."""
 
     __slots__ = ()
 
@@ -141,11 +142,11 @@ class Whole:
 _ = Whole()
 
 PROTOCOLS: dict[Any, str] = {follow: "follow", walk: "walk", gallop: "gallop"}
-"""The protocol that a function names in an index."""
+"""The protocol that each function names in an index."""
 
 SYNTAX: dict[str, Any] = {
     "_": _, "missing": missing, "ifelse": ifelse, "coalesce": coalesce, "minby": minby,
     "maxby": maxby, "choose": choose, "follow": follow, "walk": walk, "gallop": gallop,
     "freeze": freeze, "thaw": thaw,
 }  # fmt: skip
-"""What these names mean inside a kernel whose file does not define them."""
+"""Names that kernels may use without importing them."""

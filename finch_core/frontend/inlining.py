@@ -1,7 +1,7 @@
-"""Inlining: a Python function of scalars becomes the expression it computes.
+"""Inlining: a Python function of scalars becomes the expression that it computes.
 
-Its text may have assignments, ``if``/``elif``/``else``, conditional expressions and returns; its
-branches become ``ifelse``. Arguments are put in place of parameters as expressions.
+Its body may have assignments, ``if``/``elif``/``else``, conditional expressions and returns;
+its branches become ``ifelse``. Parameters are replaced by the argument expressions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from finch_core.errors import KernelSyntaxError
-from finch_core.frontend.context import NUMBERS, Context
+from finch_core.frontend.context import NUMBERS, ParseContext
 from finch_core.frontend.expressions import BINARY, ExpressionParser, literal
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
@@ -31,7 +31,7 @@ Values = Mapping[str, Expr]
 class InlineParser(ExpressionParser):
     """Parses the expressions of a function that is being inlined into ``caller``."""
 
-    caller: Context | None = None
+    caller: ParseContext | None = None
 
     def free_number(self, node: ast.Name, value: Any) -> Expr:
         function = self.context.source.function
@@ -53,8 +53,8 @@ class InlineParser(ExpressionParser):
         )  # fmt: skip
 
 
-def _same_world(caller: Context, function: FunctionType, name: str) -> bool:
-    """Whether a free name means the same variable in the kernel and in the function."""
+def _same_world(caller: ParseContext, function: FunctionType, name: str) -> bool:
+    """Whether a free name refers to the same variable in the kernel and in the function."""
     kernel = caller.source.function
     return (
         caller.site is None
@@ -80,12 +80,12 @@ def inline(parser: ExpressionParser, node: ast.Call, function: FunctionType, sco
 
 @frozen(eq=False)
 class Template:
-    """Builds the expression of a Python function over given arguments."""
+    """Builds the expression of a Python function for given arguments."""
 
     expr: Expr
     names: tuple[str, ...]
     seen: Seen
-    """What the function's text was given meaning by."""
+    """The objects that names in the function were resolved to."""
 
     def template(self) -> Template:
         return self
@@ -95,20 +95,20 @@ class Template:
 
 
 def expression_of(function: Callable[..., Any]) -> Template:
-    """What builds the expression of a Python function over given arguments.
+    """The template that builds the expression of a Python function for given arguments.
 
     Raises ``KernelSyntaxError`` if the function cannot be inlined.
     """
     source = read_source(function)
     names = [arg.arg for arg in source.node.args.args]
-    context = Context(source, callers=(source.function,), site=source.header)
+    context = ParseContext(source, callers=(source.function,), site=source.header)
     expr = _Inliner(InlineParser(context)).run_function({n: Name(n) for n in names})
     see_operators(context.seen, (node.op for node in expr.walk() if hasattr(node, "op")))
     return Template(expr, tuple(names), context.seen)
 
 
 def see_operators(seen: Seen, operators: Iterable[Operator]) -> None:
-    """Note what the operators among these that are Python functions were given meaning by."""
+    """Record what those of ``operators`` depend on that were defined by Python functions."""
     for op in operators:
         template = getattr(op.definition, "template", None)
         if template is not None:
@@ -116,7 +116,7 @@ def see_operators(seen: Seen, operators: Iterable[Operator]) -> None:
 
 
 def substitute(expr: Expr, values: Values) -> Expr:
-    """``expr`` with expressions in place of names."""
+    """``expr`` with names replaced by expressions."""
     if isinstance(expr, Name):
         return values.get(expr.name, expr)
     if not expr.children:
@@ -124,7 +124,7 @@ def substitute(expr: Expr, values: Values) -> Expr:
     return expr.rebuild(tuple(substitute(child, values) for child in expr.children))
 
 
-def reduction(context: Context, node: ast.Call, function: FunctionType) -> Operator:
+def reduction(context: ParseContext, node: ast.Call, function: FunctionType) -> Operator:
     """The anonymous operator of a Python function ``f`` in ``A[i] = f(A[i], e)``."""
     if function not in context.operators:
         try:
@@ -143,9 +143,9 @@ def _inline(
     function: FunctionType,
     args: list[Expr],
     keywords: dict[str, Expr],
-    context: Context,
+    context: ParseContext,
     node: ast.Call,
-    root: Context | None,
+    root: ParseContext | None,
 ) -> Expr:
     name = function.__name__
     if function in context.callers:
@@ -157,7 +157,7 @@ def _inline(
         context.refuse(node, f"{name!r} cannot be inlined: {error.message}", error.hint)
     site = context.span(node)
     callers = (*context.callers, function)
-    inner = Context(source, site=site, callers=callers, seen=context.seen)
+    inner = ParseContext(source, site=site, callers=callers, seen=context.seen)
     values = _arguments(function, args, keywords, context, node)
     return _Inliner(InlineParser(inner, root)).run_function(values)
 
@@ -166,10 +166,10 @@ def _arguments(
     function: FunctionType,
     args: list[Expr],
     keywords: dict[str, Expr],
-    context: Context,
+    context: ParseContext,
     node: ast.Call,
 ) -> dict[str, Expr]:
-    """Each parameter's expression: as Python binds them, a default being a number."""
+    """The expression of each parameter, bound as in Python; a default must be a number."""
     import inspect
 
     name = function.__name__
@@ -194,7 +194,7 @@ def _arguments(
 
 @frozen
 class _Inliner:
-    """Runs a function's statements on expressions."""
+    """Executes a function's statements symbolically, on expressions."""
 
     parser: InlineParser
 
@@ -257,7 +257,7 @@ class _Inliner:
         return self.value(node.value, values)
 
     def branches(self, node: ast.If, rest: list[ast.stmt], values: Values) -> Expr | Values:
-        """A branch that returns: what follows the ``if`` belongs to the other branch."""
+        """An ``if`` with a return: the statements after it belong to the other branch."""
         cond = self.value(node.test, values)
         results = [self.run([*part, *rest], values) for part in (node.body, node.orelse)]
         first, second = results
@@ -266,7 +266,7 @@ class _Inliner:
         self.parser.context.refuse(node, "it does not always return a value")
 
     def merge(self, node: ast.If, values: Values) -> Values:
-        """The variables after an ``if`` without returns: chosen by its condition."""
+        """The variables after an ``if`` without returns: each is selected by the condition."""
         cond = self.value(node.test, values)
         first, second = self.run(node.body, values), self.run(node.orelse, values)
         assert not isinstance(first, Expr)

@@ -1,4 +1,4 @@
-"""Names: what is bound inside a kernel, and what a free name means in the function's own world."""
+"""Names: bindings inside a kernel, and the resolution of free names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ class _Unbound:
 
 
 UNBOUND = _Unbound()
-"""What ``lookup`` gives for a name that has no value."""
+"""The result of ``lookup`` for a name without a value."""
 
 
 def lookup(function: FunctionType, name: str) -> Any:
-    """The value of a free name of ``function`` now: closure, globals, builtins, then the
-    language's own names; ``UNBOUND`` if there is none."""
+    """The present value of a free name of ``function``.
+
+    The closure, globals, builtins and the language's own names are searched in that order;
+    ``UNBOUND`` if it is in none.
+    """
     code = function.__code__
     if name in code.co_freevars and function.__closure__ is not None:
         try:
@@ -39,7 +42,7 @@ def lookup(function: FunctionType, name: str) -> Any:
 
 
 def namespace(function: FunctionType) -> dict[str, Any]:
-    """All names that an expression of ``function`` sees beside its own variables."""
+    """All names visible to an expression of ``function``, except its own variables."""
     names = {**SYNTAX, **function.__globals__}
     for name in function.__code__.co_freevars:
         value = lookup(function, name)
@@ -50,10 +53,10 @@ def namespace(function: FunctionType) -> dict[str, Any]:
 
 @frozen
 class Binding:
-    """What a name stands for inside a kernel.
+    """The meaning of a name inside a kernel.
 
-    ``kind`` is ``index``, ``variable``, ``parameter`` or ``local``; ``value`` is the expression for
-    an index, a variable, or a parameter of an inlined function.
+    ``kind`` is ``index``, ``variable``, ``parameter`` or ``local``; ``value`` is the expression
+    for an index, a variable, or a parameter of an inlined function.
     """
 
     kind: str
@@ -71,7 +74,7 @@ SHOWN = {
 
 @define
 class Scope:
-    """The names bound so far in a block and around it."""
+    """The names bound so far in a block and in the blocks around it."""
 
     parent: Scope | None = None
     names: dict[str, Binding] = attrs.field(factory=dict)
@@ -82,5 +85,5 @@ class Scope:
         return None if self.parent is None else self.parent.find(name)
 
     def inner(self) -> Scope:
-        """A scope for a block below this one."""
+        """A scope for a nested block."""
         return Scope(self)

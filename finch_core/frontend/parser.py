@@ -1,4 +1,4 @@
-"""A Python function becomes a program: its signature, its body, its last ``return``."""
+"""The parser: a Python function becomes a program (signature, body, and final ``return``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from finch_core.errors import Span
-from finch_core.frontend.context import Context
+from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import SHOWN, Binding, Scope
@@ -17,13 +17,14 @@ from finch_core.ir.program import Program, operators_in
 
 
 def parse(function: Any) -> Program:
-    """The program that a Python function's text means; the function is never run.
+    """The program that the source of a Python function describes; the function is never run.
 
-    Free names are resolved now to tell functions from numbers and tensors; functions are noted in
-    ``captured``, numbers and tensors in ``free``. Raises ``KernelSyntaxError`` with the place.
+    Free names are resolved now to distinguish functions from numbers and tensors; functions are
+    recorded in ``captured``, numbers and tensors in ``free``. Raises ``KernelSyntaxError`` with
+    the place in the source.
     """
     source = read_source(function)
-    context = Context(source, subscripted=_subscripted(source.node))
+    context = ParseContext(source, subscripted=_subscripted(source.node))
     params = _parameters(context)
     scope = Scope(None, {name: Binding("parameter", span) for name, span in params.items()})
     statements = StatementParser(context, ExpressionParser(context))
@@ -45,7 +46,7 @@ def parse(function: Any) -> Program:
 
 
 def _subscripted(node: ast.FunctionDef) -> frozenset[str]:
-    """Names that stand before a subscript somewhere: parameters among them are tensors."""
+    """Names that are subscripted somewhere: those that are parameters are tensors."""
     return frozenset(
         part.value.id
         for part in ast.walk(node)
@@ -53,7 +54,7 @@ def _subscripted(node: ast.FunctionDef) -> frozenset[str]:
     )
 
 
-def _parameters(context: Context) -> dict[str, Span]:
+def _parameters(context: ParseContext) -> dict[str, Span]:
     args = context.source.node.args
     for extra in (args.vararg, args.kwarg):
         if extra is not None:
@@ -69,7 +70,7 @@ def _parameters(context: Context) -> dict[str, Span]:
 
 
 def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Return | None]:
-    """The statements between the docstring and the last ``return``."""
+    """The statements between the docstring and the final ``return``, and that ``return``."""
     first = body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         body = body[1:] if isinstance(first.value.value, str) else body
@@ -79,9 +80,9 @@ def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Return | None]:
 
 
 def _results(
-    context: Context, node: ast.Return | None, scope: Scope, statements: StatementParser
+    context: ParseContext, node: ast.Return | None, scope: Scope, statements: StatementParser
 ) -> tuple[tuple[str, ...], bool]:
-    """The names of a ``return``, and whether there is one without a comma."""
+    """The names of a ``return``, and whether it is a single name without a comma."""
     if node is None or node.value is None:
         return (), True
     values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
@@ -89,7 +90,9 @@ def _results(
     return names, not isinstance(node.value, ast.Tuple)
 
 
-def _result(context: Context, node: ast.expr, scope: Scope, statements: StatementParser) -> str:
+def _result(
+    context: ParseContext, node: ast.expr, scope: Scope, statements: StatementParser
+) -> str:
     if not isinstance(node, ast.Name):
         context.refuse(
             node, "a kernel returns tensors by name", "keep the value in a Scalar: 's[()] = e'"

@@ -1,4 +1,4 @@
-"""What the language leaves out: a message and a hint for each node of Python's syntax."""
+"""Python syntax that is not part of the language: a message and a hint for each kind of node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text and the syntax tree of a Python function, with true places in its file."""
+"""The source text and syntax tree of a Python function, with places in its file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from finch_core.records import frozen
 
 @frozen(eq=False)
 class FunctionSource:
-    """A function, its definition's syntax tree, and the text that spans point into."""
+    """A function, the syntax tree of its definition, and the text that spans refer to."""
 
     function: Any
     node: ast.FunctionDef
     source: Source
     offset: int
-    """What to add to the tree's line numbers to have the file's."""
+    """The offset from the tree's line numbers to the file's."""
 
     def span(self, node: ast.AST) -> Span:
-        """The place of ``node``; its first line, where it has several."""
+        """The place of ``node``; of its first line, if it has several."""
         located: Any = node
         line = located.lineno + self.offset
         text = self.source.lines[line - self.source.first_line]
@@ -63,7 +63,7 @@ def read_source(function: Any) -> FunctionSource:
         raise KernelSyntaxError(
             "a lambda cannot be parsed", span=span, hint="write the function with 'def'"
         )
-    # Indented text is put below an "if" instead of being dedented, so that columns stay true.
+    # Indented text is put under an "if" rather than dedented, so that columns are unchanged.
     indented = lines[0][:1].isspace()
     tree = ast.parse(("if 1:\n" if indented else "") + "".join(lines))
     body: Any = tree.body[0]
@@ -75,15 +75,17 @@ def read_source(function: Any) -> FunctionSource:
 
 
 def _block(function: FunctionType) -> list[str]:
-    """The lines of a function's definition, decorators included: up to the last that code was made
-    of. Where that cannot be told, or more may belong to it (what follows a ``return``), the
-    standard library finds the end, which reads every token.
+    """The lines of a function's definition, including decorators, up to the last one that the
+    function's code refers to.
+
+    If that is not certain (statements after a ``return`` leave no code), the standard library
+    finds the end, which tokenises the whole file.
     """
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
     made_of, kept = function.__dict__.get("__finch_text__", (b"", ()))
-    if made_of == code.co_code:  # it came with its text (see ``pickling``)
+    if made_of == code.co_code:  # it was unpickled with its text (see ``pickling``)
         return list(kept)
     size = _last_line(code) - code.co_firstlineno + 1
     if not 0 < size <= len(lines) or function.__name__ == "<lambda>":
@@ -96,8 +98,8 @@ def _block(function: FunctionType) -> list[str]:
 
 
 def _last_line(code: CodeType) -> int:
-    """The last line in which ``code`` or the code of a function in it ends; 0 where that was not
-    kept (the interpreter's option ``no_debug_ranges``)."""
+    """The last line of ``code`` and of the functions in it; 0 if line numbers were not stored
+    (the interpreter's option ``no_debug_ranges``)."""
     ends = [end or 0 for _, end, _, _ in code.co_positions()]
     ends += [_last_line(inner) for inner in code.co_consts if isinstance(inner, CodeType)]
     return max(ends, default=0)

@@ -1,4 +1,4 @@
-"""Statements: from Python's syntax tree to the program's."""
+"""Parsing of statements: from Python's syntax tree to statements of the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 
 from finch_core.errors import count
 from finch_core.frontend.calls import operator_of
-from finch_core.frontend.context import Context
+from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
 from finch_core.frontend.functions import _ as WHOLE
 from finch_core.frontend.functions import freeze, thaw
@@ -39,14 +39,14 @@ from finch_core.records import frozen
 
 @frozen
 class StatementParser:
-    """Parses the statements of one kernel; locals are gathered on the way."""
+    """Parses the statements of one kernel, and collects its locals."""
 
-    context: Context
+    context: ParseContext
     expressions: ExpressionParser
     locals: dict[str, Local] = attrs.field(factory=dict)
 
     def block(self, body: list[ast.stmt], scope: Scope) -> Stmt:
-        """The statements of a block; a variable holds for those after it."""
+        """The statements of a block; a variable is in scope for the statements after it."""
         return sequence(self.rest(body, scope))
 
     def rest(self, body: list[ast.stmt], scope: Scope) -> list[Stmt]:
@@ -170,7 +170,7 @@ class StatementParser:
         return self.maker(node.value, scope) is None
 
     def maker(self, node: ast.expr, scope: Scope) -> Any:
-        """The class or function that makes a local where ``node`` calls one, else ``None``."""
+        """The class or function if ``node`` is a call that makes a local, else ``None``."""
         if not isinstance(node, ast.Call) or not scope_free(node.func, scope):
             return None
         function = self.context.object_of(node.func, scope)
@@ -268,7 +268,8 @@ class StatementParser:
         return Declare(name, init, span=self.context.span(node))
 
     def local(self, node: ast.Assign, target: ast.Name, scope: Scope) -> Stmt:
-        """``w = Tensor(fmt)``: made when parsed, declared where it stands."""
+        """``w = Tensor(fmt)``: the format is made when the kernel is parsed, the declaration
+        stands here."""
         if target.id in self.locals:
             self.context.refuse(
                 target, f"{target.id!r} is a tensor of this kernel already", "use another name"
@@ -301,7 +302,7 @@ class StatementParser:
         return maker, tuple(self.expressions.parse(size, scope) for size in shape.elts)
 
     def refuse_data(self, node: ast.expr, scope: Scope) -> None:
-        """Refuse ``Tensor(fmt, array)``: a local starts empty wherever it is made."""
+        """Refuse ``Tensor(fmt, array)``: a local starts empty."""
         assert isinstance(node, ast.Call)
         for arg in node.args[1:]:
             given = self.context.evaluate(arg, scope, "a tensor of a kernel")
@@ -330,7 +331,7 @@ def sequence(statements: list[Stmt]) -> Stmt:
 
 
 def scope_free(node: ast.expr, scope: Scope) -> bool:
-    """Whether a callee's name is free in the kernel."""
+    """Whether the name of a callee is free in the kernel."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name) and scope.find(node.id) is None

@@ -1,4 +1,4 @@
-"""Operators that a Python function of scalars defines."""
+"""Operators that are defined by a Python function of scalars."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def define_operator(
 ) -> Any:
     """The operator that a Python function of scalars defines, with its algebra.
 
-    The function is inlined (see ``frontend.inlining``) when first compiled, where
-    ``KernelSyntaxError`` says what cannot be. ``identity`` and ``annihilator`` are values, or
-    functions from a dtype to the value. Without ``function`` it is a decorator. The operator is not
-    registered: a kernel finds it under the name it is bound to, and a plugin's
-    ``finch_operators`` returns it.
+    The function is inlined (see ``frontend.inlining``) when it is first compiled;
+    ``KernelSyntaxError`` is raised then if it cannot be. ``identity`` and ``annihilator`` are
+    values, or functions from a dtype to the value. Without ``function`` this is a decorator.
+    The operator is not registered: a kernel finds it under the name that it is bound to, and a
+    plugin returns it from ``finch_operators``.
     """
     if function is None:
         return partial(
@@ -46,7 +46,8 @@ def define_operator(
 
 
 class _Inlined:
-    """What a Python function means, as its text and the functions that it calls are now."""
+    """The meaning of a Python function, as its source and the functions that it calls are at
+    present."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

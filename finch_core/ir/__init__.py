@@ -1,1 +1,1 @@
-"""The two languages, programs and assembly, and the scalar expressions that both use."""
+"""The intermediate representations: programs and assembly, and the scalar expressions of both."""

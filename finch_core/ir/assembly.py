@@ -1,8 +1,9 @@
 """Assembly: the small, typed, imperative language that backends translate.
 
-A ``Kernel`` takes *records* (one per tensor, see ``abi``) and scalars, and runs a block of
-statements. Backends do no implicit conversion: ``ir.typing`` has put a ``Cast`` where
-an operator's typing rule asks for one, and no type is weak. The interpreter defines what it means.
+A ``Kernel`` takes *records* (one for each tensor, see ``abi``) and scalars, and executes a
+block of statements. Backends do no implicit conversion: ``ir.typing`` has inserted a ``Cast``
+where an operator's typing rule requires one, and no type is weak. The interpreter defines the
+semantics.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from finch_core.records import frozen
 
 
 class Statement:
-    """A statement; ``expressions`` are those it evaluates itself, ``blocks`` those it contains."""
+    """A statement; ``expressions`` are those it evaluates itself, ``blocks`` its nested blocks."""
 
     __slots__ = ()
 
@@ -41,7 +42,7 @@ class Statement:
 
 @frozen
 class Block:
-    """Statements in order; variables it declares end with it."""
+    """Statements in order; the scope of the variables that it declares."""
 
     statements: tuple[Statement, ...] = ()
 
@@ -55,7 +56,7 @@ class Block:
 
 @frozen
 class Let(Statement):
-    """Declare ``var`` with a value; only a ``mutable`` one is assigned again."""
+    """Declare ``var`` with a value; only a ``mutable`` one may be assigned again."""
 
     var: Var
     value: Expr
@@ -95,10 +96,10 @@ class Store(Statement):
 class For(Statement):
     """``for var in range(start, stop)``: the bounds are evaluated once.
 
-    ``lanes`` names a reduction that a backend may compute in several lanes:
-    pairs of the variable and its operator. It is permission, not a duty, as is ``banks``: buffers
-    of which the loop does no more than add whole numbers to elements, each with how many of the
-    first elements are meant. A backend may add to several copies, and these up behind the loop.
+    ``lanes`` permits a backend to compute reductions in several lanes: pairs of the variable
+    and its operator. ``banks`` permits it to use private copies of buffers to whose elements
+    the loop only adds integers, and to add the copies up after the loop: pairs of the buffer
+    and the number of leading elements. Both are permissions; a backend may ignore them.
     """
 
     var: Var
@@ -137,8 +138,8 @@ class While(Statement):
 class If(Statement):
     """``if cond: body``, ``else: orelse``.
 
-    ``likely`` is a hint: to branch on the condition is better than to compute with it, so that what
-    follows need not wait for it.
+    ``likely`` is a hint to branch on the condition rather than to compute with it, so that
+    later code does not depend on it.
     """
 
     cond: Expr
@@ -162,9 +163,9 @@ class Break(Statement):
 
 @frozen
 class Grow(Statement):
-    """Give ``buffer`` room for at least ``size`` elements, keeping its contents.
+    """Ensure that ``buffer`` has room for at least ``size`` elements; its contents are kept.
 
-    New room is at least doubled and its contents are undefined. Fails with out of memory.
+    The capacity at least doubles, and new elements are undefined. Fails with out of memory.
     """
 
     buffer: Buffer
@@ -177,7 +178,7 @@ class Grow(Statement):
 
 @frozen
 class Fill(Statement):
-    """``buffer[start:stop] = value``; nothing where ``stop <= start``."""
+    """``buffer[start:stop] = value``; no effect if ``stop <= start``."""
 
     buffer: Buffer
     start: Expr
@@ -219,8 +220,8 @@ class Sort(Statement):
 
 @frozen
 class Prefetch(Statement):
-    """``buffer[index]`` is going to be needed soon: a hint, which changes nothing. ``index`` may
-    be beyond an end; what it is computed from is not."""
+    """A hint that ``buffer[index]`` will be loaded soon, without effect on results. ``index``
+    may be out of bounds; the loads that compute it are not."""
 
     buffer: Buffer
     index: Expr
@@ -234,8 +235,8 @@ class Prefetch(Statement):
 class Fail(Statement):
     """Leave the kernel with error ``site``; up to three int64 ``values`` go into its message.
 
-    It is no way to end a loop before the end of a buffer: what a turn loads before it may fail,
-    later turns may have loaded already.
+    It does not guard later loads: what an iteration loads before a possible failure, earlier
+    iterations may have loaded already.
     """
 
     site: int
@@ -259,13 +260,13 @@ class Return(Statement):
 
 @frozen
 class Comment(Statement):
-    """Text for the reader of the generated code."""
+    """Text for readers of the generated code."""
 
     text: str
 
 
 def is_growth_check(statement: Statement) -> bool:
-    """Whether a statement grows buffers where they are full, and does nothing else."""
+    """Whether a statement only grows buffers that are full."""
     if not isinstance(statement, If) or statement.orelse:
         return False
     inner = statement.body.statements
@@ -275,9 +276,9 @@ def is_growth_check(statement: Statement) -> bool:
 
 @attrs.frozen(hash=False, eq=False)
 class Function:
-    """A routine that several places call. It fails nothing and grows no buffer.
+    """A routine with several callers. It cannot fail and grows no buffer.
 
-    Parameters are variables and buffers; functions of one name are the same function.
+    Parameters are variables and buffers. Functions of one name are the same function.
     """
 
     name: str
@@ -288,11 +289,11 @@ class Function:
 
 @frozen
 class Slot:
-    """One entry of a tensor's record that a kernel uses.
+    """One field of a tensor's record that a kernel uses.
 
-    A scalar takes its dtype's size (rounded up to 8 bytes) at word ``offset``; a buffer takes two
-    words there, its address and its capacity in elements. ``written``: the kernel may change it, so
-    it is stored back when the kernel ends, failed or not.
+    A scalar takes its dtype's size (rounded up to 8 bytes) at word ``offset``; a buffer takes
+    two words there, its address and its capacity in elements. ``written``: the kernel may
+    change it, so it is stored back when the kernel ends, whether it succeeds or fails.
     """
 
     target: Var | Buffer
@@ -302,7 +303,8 @@ class Slot:
 
 @frozen
 class Record:
-    """A parameter: the record of one tensor. ``local`` ones belong to the kernel's workspaces."""
+    """A parameter: the record of one tensor. ``local`` records belong to the kernel's
+    workspaces."""
 
     name: str
     slots: tuple[Slot, ...]
@@ -319,7 +321,7 @@ class Argument:
 @frozen
 class Site:
     """A place where a kernel may fail: the exception, its message (formatted with the values of
-    ``Fail``), where in the program, and the remedy. An ``early`` one comes before any change."""
+    ``Fail``), the place in the program, and the hint. ``early``: before any change to memory."""
 
     error: type[FinchError]
     message: str
@@ -329,13 +331,15 @@ class Site:
 
 
 OUT_OF_MEMORY = 0
-"""The site that every kernel has: a ``Grow`` that got no memory."""
+"""The site that every kernel has: a ``Grow`` for which memory ran out."""
 
 
 @frozen(eq=False)
 class Kernel:
-    """A whole kernel. ``sites[0]`` is out of memory. ``notes`` is a line of text that means
-    something to the core alone: who keeps the kernel keeps it too."""
+    """A whole kernel. ``sites[0]`` is out of memory.
+
+    ``notes`` is a line of text for the core alone: a cache stores it with the kernel.
+    """
 
     name: str
     params: tuple[Record | Argument, ...]

@@ -1,6 +1,6 @@
-"""Taking assembly apart and putting it together: what its passes share.
+"""Traversal and rebuilding of assembly, shared by the passes.
 
-Unchanged means the identical object, here as in every pass that is built on this.
+An unchanged node stays the identical object, here and in every pass.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _changed(olds: Iterable[Any], news: Iterable[Any]) -> bool:
 
 
 def with_expressions(statement: Statement, expressions: tuple[Expr, ...]) -> Statement:
-    """``statement`` over other expressions, in the order of ``statement.expressions``."""
+    """``statement`` with other expressions, in the order of ``statement.expressions``."""
     if not _changed(statement.expressions, expressions):
         return statement
     if isinstance(statement, Fail):
@@ -68,7 +68,7 @@ def with_expressions(statement: Statement, expressions: tuple[Expr, ...]) -> Sta
 
 
 def with_blocks(statement: Statement, blocks: tuple[Block, ...]) -> Statement:
-    """``statement`` over other blocks, in the order of ``statement.blocks``."""
+    """``statement`` with other blocks, in the order of ``statement.blocks``."""
     if not _changed(statement.blocks, blocks):
         return statement
     names = _BLOCKS[type(statement)]
@@ -76,7 +76,7 @@ def with_blocks(statement: Statement, blocks: tuple[Block, ...]) -> Statement:
 
 
 def with_statements(block: Block, statements: Iterable[Statement]) -> Block:
-    """``block`` of other statements."""
+    """``block`` with other statements."""
     new = tuple(statements)
     if len(new) == len(block.statements) and not _changed(block.statements, new):
         return block
@@ -84,12 +84,13 @@ def with_statements(block: Block, statements: Iterable[Statement]) -> Block:
 
 
 def with_children(expr: Expr, children: tuple[Expr, ...]) -> Expr:
-    """``expr`` over other operands."""
+    """``expr`` with other operands."""
     return expr.rebuild(children) if _changed(expr.children, children) else expr
 
 
 class Substitution:
-    """Replaces expressions, from the top down; memoised, so that it is linear in shared nodes."""
+    """Replaces expressions top-down; memoised, so that it is linear in the number of shared
+    nodes."""
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class Substitution:
         self._memo: dict[Expr, Expr] = {}
 
     def __call__(self, expr: Expr) -> Expr:
-        """``expr`` with every node for which ``replace`` gives something replaced by that."""
+        """``expr`` with every node replaced for which ``replace`` returns an expression."""
         found = self._memo.get(expr)
         if found is None:
             found = self._replace(expr)
@@ -123,12 +124,12 @@ class Substitution:
 
 
 def in_terms_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
-    """``expr`` with variables replaced by what they mean, and those in that as well."""
+    """``expr`` with variables replaced by their definitions, recursively."""
     whole = Substitution(lambda e: whole(meanings[e]) if e in meanings else None)
     return whole(expr)
 
 
-# -- what assembly touches: names of variables and buffers, which are all different --------------
+# -- definitions and uses: names of variables and buffers, which are distinct ---------------------
 
 
 def read_names(expr: Expr) -> set[str]:
@@ -175,7 +176,7 @@ def changed_names(*statements: Statement) -> set[str]:
 
 
 def own_changes(statement: Statement) -> set[str]:
-    """What ``statement`` itself changes: its blocks and the functions it calls left aside."""
+    """Names that ``statement`` itself changes, without its blocks and the functions it calls."""
     if isinstance(statement, (Let, Assign, For)):
         return {statement.var.name}
     if isinstance(statement, (Store, Grow, Fill, Sort)):
@@ -197,16 +198,16 @@ def names_in(block: Block) -> set[str]:
 
 
 def redeclared_names(block: Block) -> frozenset[str]:
-    """Names that several scopes in ``block`` declare, each for itself."""
+    """Names that more than one scope in ``block`` declares."""
     counts = Counter(s.var.name for s in block.walk() if isinstance(s, (Let, For)))
     return frozenset(name for name, count in counts.items() if count > 1)
 
 
-# -- what is certain to happen --------------------------------------------------------------
+# -- evaluation on every path ---------------------------------------------------------------
 
 
 def leaves(statement: Statement) -> bool:
-    """Whether ``statement`` may leave the block that it stands in."""
+    """Whether ``statement`` may leave the block that contains it."""
     if isinstance(statement, (For, While)):
         return any(isinstance(inner, (Fail, Return)) for inner in statement.walk())
     return isinstance(statement, (Break, Fail, Return)) or any(
@@ -215,8 +216,8 @@ def leaves(statement: Statement) -> bool:
 
 
 def certain(statements: Iterable[Statement]) -> Iterator[Expr]:
-    """Parts of expressions, the whole before its parts, that are evaluated whenever control gets
-    to ``statements``; a store counts as the load of its place."""
+    """The expressions, each before its parts, that are evaluated whenever control reaches
+    ``statements``. A store counts as the load of its place."""
     for statement in statements:
         if isinstance(statement, Store):
             yield Load(statement.buffer, statement.index)
@@ -227,12 +228,12 @@ def certain(statements: Iterable[Statement]) -> Iterator[Expr]:
 
 
 def certain_parts(expr: Expr) -> Iterator[Expr]:
-    """The parts of ``expr`` that are evaluated whenever it is: not those that may be skipped."""
+    """The parts of ``expr`` that are evaluated whenever it is: not operands that may be skipped."""
     yield expr
     for child in expr.children[:1] if is_lazy(expr) else expr.children:
         yield from certain_parts(child)
 
 
 def is_lazy(expr: Expr) -> bool:
-    """Whether ``expr`` may not evaluate its arguments after the first."""
+    """Whether ``expr`` may leave operands after the first unevaluated."""
     return isinstance(expr, Call) and expr.op in (prim.and_, prim.or_, prim.ifelse)

@@ -1,6 +1,7 @@
 """Assembly as text, for ``as_text("assembly")`` and for messages about faults.
 
-It reads as Python with types on declarations: ``q: int64 = A_ptr[i]``, ``mut s: float64 = 0.0``.
+It reads like Python with types on declarations: ``q: int64 = A_ptr[i]``, ``mut s: float64 =
+0.0``.
 """
 
 from __future__ import annotations
@@ -71,11 +72,11 @@ _PRECEDENCE = {
 }
 _PREFIX = {prim.neg: ("-", _UNARY), prim.invert: ("~", _UNARY), prim.not_: ("not ", 3)}
 _Piece = tuple[str, int]
-"""The text of an expression and how tightly it binds."""
+"""The text of an expression and its precedence."""
 
 
 def type_text(dtype: Type) -> str:
-    """``int64``, ``(float64, int64)``; weak types by their Python name and a question mark."""
+    """``int64``, ``(float64, int64)``; for a weak type its Python name and a question mark."""
     if is_tuple(dtype):
         return f"({', '.join(map(type_text, tuple_fields(dtype)))})"
     return f"{dtype.__name__}?" if isinstance(dtype, type) else dtype.name
@@ -91,7 +92,7 @@ def expr_text(expr: Expr) -> str:
 
 @singledispatch
 def _piece(expr: Expr) -> _Piece:
-    return repr(expr), _ATOM  # a node of programs, which no legal assembly has
+    return repr(expr), _ATOM  # a node of programs, which is not legal here
 
 
 @_piece.register(Var)
@@ -153,7 +154,10 @@ def _(expr: Call) -> _Piece:
 
 def _infix(symbol: str, left: Expr, right: Expr) -> _Piece:
     level = _PRECEDENCE[symbol]
-    to_the_left = level not in (_COMPARISON, _POWER)  # (a - b) - c needs no parentheses
+    to_the_left = level not in (
+        _COMPARISON,
+        _POWER,
+    )  # left-associative: (a - b) - c needs no parentheses
     to_the_right = level == _POWER
     first = _within(left, level if to_the_left else level + 1)
     second = _within(right, level if to_the_right else level + 1)
@@ -161,7 +165,7 @@ def _infix(symbol: str, left: Expr, right: Expr) -> _Piece:
 
 
 def _within(expr: Expr, level: int) -> str:
-    """The text of an operand, in parentheses where it binds less than ``level``."""
+    """The text of an operand, in parentheses if its precedence is below ``level``."""
     text, own = _piece(expr)
     return text if own >= level else f"({text})"
 
@@ -170,7 +174,7 @@ def _within(expr: Expr, level: int) -> str:
 
 
 def block_text(block: Block, indent: str = "") -> str:
-    """The statements of ``block``, one a line, each line ended."""
+    """The statements of ``block``, one per line, each line ended."""
     return "".join(f"{indent}{line}\n" for line in _block_lines(block))
 
 
@@ -191,7 +195,7 @@ def _head(name: str, *args: Buffer | Expr) -> Iterator[str]:
 
 
 def _update(target: str, read: Expr, value: Expr) -> str:
-    """``target = value``, or ``target += x`` where the value begins with what is there."""
+    """``target = value``, or ``target += x`` if the value is a sum that begins with the target."""
     if isinstance(value, Call) and len(value.args) == 2 and value.args[0] == read:
         symbol = value.op.symbol
         if symbol in _PRECEDENCE and _PRECEDENCE[symbol] > _COMPARISON:

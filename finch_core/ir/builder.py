@@ -1,4 +1,4 @@
-"""How assembly is emitted: expressions with operators, and blocks as context managers.
+"""Emission of assembly: expressions by operators, and blocks by context managers.
 
     with b.for_("i", 0, n) as i:
         q = b.let("q", pointer[i])
@@ -7,7 +7,7 @@
         with b.else_():
             b.break_()
 
-What would do nothing (a branch that a literal condition rules out, an empty loop) is not emitted.
+Code without effect (a branch under a false literal condition, an empty loop) is not emitted.
 """
 
 from __future__ import annotations
@@ -62,26 +62,26 @@ _WORDS = (
     "mut range in"
 )
 RESERVED = frozenset(_WORDS.split())
-"""Names that mean something in C, or in the text of assembly."""
+"""Names that have a meaning in C, or in the text of assembly."""
 
 _NOTHING = Block()
 
 
 class Names:
-    """One scope of fresh names per compilation, so that a program always gives the same text."""
+    """Fresh names of one compilation, chosen deterministically."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._counts: dict[str, int] = {}
 
     def copy(self) -> Names:
-        """A scope in which the same names are taken."""
+        """A copy in which the same names are taken."""
         other = Names(self._taken)
         other._counts = dict(self._counts)
         return other
 
     def fresh(self, base: str) -> str:
-        """``base``, or ``base_2``, ``base_3``, ... where that is taken; never a word of C."""
+        """``base``, or ``base_2``, ``base_3``, ... if that is taken; never a keyword of C."""
         base = base + "_" if base in RESERVED else base
         count = self._counts.get(base, 0) + 1
         name = base if count == 1 else f"{base}_{count}"
@@ -120,7 +120,7 @@ class _Frame:
     branch: tuple[Expr, Block, bool] | None = None
 
     def close(self, orelse: Block = _NOTHING) -> None:
-        """Settle the open ``if``, now that its other branch is known."""
+        """Emit the open ``if``, whose other branch is now complete."""
         if self.branch is not None:
             cond, body, likely = self.branch
             self.branch = None
@@ -130,7 +130,7 @@ class _Frame:
 def conditional(
     cond: Expr, body: Block, orelse: Block = _NOTHING, likely: bool = False
 ) -> tuple[Statement, ...]:
-    """The statements that ``if cond`` comes to: none, one branch's, or an ``If``."""
+    """The statements for ``if cond``: none, one branch, or an ``If``."""
     if isinstance(cond, Literal):
         return body.statements if cond.value else orelse.statements
     if body:
@@ -141,8 +141,8 @@ def conditional(
 class Builder:
     """Emits the statements of one kernel or function body, in order.
 
-    ``names`` is the compilation's scope of names; ``constants`` are variables declared elsewhere
-    that never change (a kernel's run-time scalars), which ``let`` need not copy.
+    ``names`` makes the names of the compilation; ``constants`` are immutable variables declared
+    elsewhere (a kernel's run-time scalars), which ``let`` need not copy.
     """
 
     def __init__(self, names: Names, constants: Iterable[Var] = ()) -> None:
@@ -155,7 +155,7 @@ class Builder:
     # -- variables and memory -----------------------------------------------------------------
 
     def let(self, name: str, value: Any, dtype: np.dtype[Any] | None = None) -> Expr:
-        """An immutable variable; ``value`` itself where it is a constant or immutable already."""
+        """An immutable variable; ``value`` itself if it is a constant or an immutable variable."""
         result: Expr = lift(value) if dtype is None else cast(lift(value), dtype)
         if isinstance(result, Literal) or self.is_constant(result):
             return result
@@ -172,11 +172,11 @@ class Builder:
         )
 
     def constant(self, var: Var) -> None:
-        """Let it be known that ``var``, declared elsewhere, never changes."""
+        """Declare that ``var``, defined elsewhere, is immutable."""
         self._constants.add(var.name)
 
     def is_constant(self, value: Expr) -> bool:
-        """Whether ``value`` is a variable that never changes."""
+        """Whether ``value`` is an immutable variable."""
         return isinstance(value, Var) and value.name in self._constants
 
     def _declare(self, name: str, value: Expr, mutable: bool) -> Var:
@@ -185,7 +185,7 @@ class Builder:
         return var
 
     def assign(self, var: Var, value: Any) -> None:
-        """``var = value``. Raises ``PluginError`` for a variable that never changes."""
+        """``var = value``. Raises ``PluginError`` for an immutable variable."""
         if not isinstance(var, Var) or var.name in self._lets:
             raise PluginError(
                 f"{getattr(var, 'name', repr(var))} is assigned to, and never changes",
@@ -200,7 +200,7 @@ class Builder:
         self.emit(Store(buffer, lift(index), lift(value)))
 
     def grow(self, buffer: Buffer, size: Any) -> None:
-        """Give ``buffer`` room for at least ``size`` elements."""
+        """Ensure that ``buffer`` has room for at least ``size`` elements."""
         self.emit(Grow(buffer, lift(size)))
 
     def fill(self, buffer: Buffer, start: Any, stop: Any, value: Any) -> None:
@@ -222,7 +222,7 @@ class Builder:
 
     @contextmanager
     def if_(self, cond: Any, likely: bool = False) -> Iterator[None]:
-        """``if cond``; ``else_`` may follow directly. ``likely`` as for ``If``."""
+        """``if cond``; ``else_`` may follow directly. ``likely``: see ``If``."""
         with self.block() as body:
             yield
         frame = self._frame()
@@ -295,7 +295,7 @@ class Builder:
     ) -> Function:
         """The routine of this name; ``build(builder, *params)`` emits its body at the first use.
 
-        The body gives its value with ``builder.ret``. It has a scope of names of its own.
+        The body returns its value with ``builder.ret``. It has its own names.
         """
         if name not in self._functions:
             inner = Builder(Names(param.name for param in params))
@@ -306,11 +306,11 @@ class Builder:
         return self._functions[name]
 
     def ret(self, value: Any) -> None:
-        """The value of the function being built."""
+        """Return ``value`` from the function that is being built."""
         self.emit(Return(lift(value)))
 
     def invoke(self, function: Function, *args: Any) -> Expr:
-        """A call of ``function``; arguments are expressions or buffers, as its parameters."""
+        """A call of ``function``; arguments are expressions or buffers, like its parameters."""
         return Invoke(function, tuple(a if isinstance(a, Buffer) else lift(a) for a in args))
 
     @property
@@ -322,7 +322,7 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[list[Statement]]:
-        """Collect what is emitted in a list instead of emitting it; ``extend`` may emit it later.
+        """Collect emitted statements in a list instead; ``extend`` may emit it later.
 
         The list is complete when the ``with`` ends.
         """
@@ -349,6 +349,6 @@ class Builder:
         return frame
 
     def finish(self) -> Block:
-        """All that was emitted."""
+        """The block of everything emitted."""
         assert len(self._stack) == 1, "finish inside a block"
         return Block(tuple(self._frame().statements))

@@ -1,4 +1,4 @@
-"""Operators whose meaning is an expression of other operators."""
+"""Operators that are defined by an expression over other operators."""
 
 from __future__ import annotations
 

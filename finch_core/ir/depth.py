@@ -1,8 +1,8 @@
-"""Programs that are nested deeply: room for them, and a limit.
+"""Deeply nested programs: a larger stack for passes, and a limit.
 
-Passes recurse into expressions and statements, and a sum of N terms is N calls within each other,
-as are N variables in a row. Few programs are so deep that Python's limit on recursion is reached;
-their work is done again on a thread with a larger stack.
+Passes recurse into expressions and statements: a sum of N terms, or N variables in sequence, is
+N levels deep. Programs that exceed Python's recursion limit are rare; their work is repeated on
+a thread with a larger stack.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from finch_core.locks import Lock
 T = TypeVar("T")
 
 MOST_NESTED = 2000
-"""So deep may expressions and statements be nested: terms of a sum, variables in a row, loops and
-conditions within each other."""
+"""The greatest nesting depth of expressions and statements: terms of a sum, variables in
+sequence, nested loops and conditions."""
 
 _FRAMES, _STACK = 50_000, 256 << 20
-"""The calls within each other for which there is room on the thread, at 5 KiB of stack a call."""
+"""The recursion limit and stack size of that thread, at 5 KiB of stack for each call."""
 
 _lock = Lock()
 _deep = threading.local()
 
 
 def roomy(name: str, work: Callable[[], T]) -> T:
-    """``work()``, which may be begun anew, with room for programs of ``MOST_NESTED`` levels.
+    """``work()``, which may be run twice, with enough stack for programs of ``MOST_NESTED``
+    levels.
 
-    Raises ``KernelSyntaxError`` for the kernel ``name`` where even that is too little.
+    Raises ``KernelSyntaxError`` for the kernel ``name`` if even that stack is too small.
     """
     try:
         return work()
@@ -48,7 +49,7 @@ def roomy(name: str, work: Callable[[], T]) -> T:
 
 
 def on_a_thread(work: Callable[[], T]) -> T:
-    """``work()`` on a thread with a stack of its own size."""
+    """``work()`` on a thread with a larger stack."""
     found: list[Any] = []
     context = contextvars.copy_context()
 
@@ -56,7 +57,7 @@ def on_a_thread(work: Callable[[], T]) -> T:
         _deep.here = True
         try:
             found.append((context.run(work), None))
-        except BaseException as error:  # it is raised where the result is waited for
+        except BaseException as error:  # it is raised in the waiting thread
             found.append((None, error))
 
     with _lock:
@@ -67,7 +68,7 @@ def on_a_thread(work: Callable[[], T]) -> T:
             thread.start()
             threading.stack_size(size)
             thread.join()
-        except RuntimeError as error:  # there is no memory for such a stack
+        except RuntimeError as error:  # no memory for such a stack
             raise RecursionError(str(error)) from None
         finally:
             threading.stack_size(size)
@@ -80,12 +81,12 @@ def on_a_thread(work: Callable[[], T]) -> T:
 
 
 def is_deep() -> bool:
-    """Whether this is the thread for what is nested deeply."""
+    """Whether this is the thread with the larger stack."""
     return bool(getattr(_deep, "here", False))
 
 
 def check_depth(program: Program) -> None:
-    """Raise ``KernelSyntaxError`` if a program is nested too deeply."""
+    """Raise ``KernelSyntaxError`` if a program is nested more than ``MOST_NESTED`` levels deep."""
     left: list[tuple[Stmt | Expr, int, Span | None]] = [(program.body, 1, None)]
     while left:
         node, depth, span = left.pop()

@@ -1,8 +1,8 @@
 """Types of expressions: NumPy dtypes, and the weak types of plain Python numbers.
 
 A type is a ``numpy.dtype`` or one of the Python classes ``int``, ``float``, ``complex``, which
-stand for numbers that follow the other operand's width (NEP 50): ``float32 * 2.0`` is float32.
-Tuples have structured dtypes with the fields ``f0``, ``f1``, ...
+are the weak types of numbers that take the other operand's width (NEP 50): ``float32 * 2.0`` is
+float32. Tuples have structured dtypes with the fields ``f0``, ``f1``, ...
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ def is_weak(dtype: Type) -> bool:
 
 
 def same(a: Type, b: Type) -> bool:
-    """Whether two types are equal. (NumPy's ``==`` takes ``int`` for ``int64``.)"""
+    """Whether two types are equal. (NumPy's ``==`` equates ``int`` and ``int64``.)"""
     return a is b or (is_weak(a) == is_weak(b) and a == b)
 
 
 def concrete(dtype: Type) -> np.dtype[Any]:
-    """The NumPy dtype in which a value of this type is computed when nothing else decides."""
+    """The NumPy dtype for values of this type if nothing else determines it."""
     return _CONCRETE[dtype] if isinstance(dtype, type) else dtype
 
 
 def type_of(value: Any) -> Type:
-    """The type of a Python or NumPy scalar, or of a tuple of them."""
+    """The type of a Python or NumPy scalar, or of a tuple of them; ``TypeError`` for other
+    values."""
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, np.generic):
@@ -66,7 +67,7 @@ def type_of(value: Any) -> Type:
 
 @cache
 def tuple_dtype(fields: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
-    """The structured dtype of a tuple, aligned as a C struct is."""
+    """The structured dtype of a tuple, with the alignment of a C struct."""
     return np.dtype([(f"f{k}", dtype) for k, dtype in enumerate(fields)], align=True)
 
 
@@ -85,8 +86,8 @@ _SUPPORTED = frozenset(SUPPORTED)
 
 
 def is_storable(dtype: np.dtype[Any]) -> bool:
-    """Whether tensors may be of ``dtype``: one of those that are supported, or a tuple of them that
-    lies in memory as a C struct does, whatever its fields are called."""
+    """Whether tensors may have ``dtype``: a supported scalar dtype, or a tuple of such with the
+    layout of a C struct, whatever its fields are called."""
     if not is_tuple(dtype):
         return dtype in _SUPPORTED
     return _is_struct(dtype)
@@ -101,21 +102,21 @@ def _is_struct(dtype: np.dtype[Any]) -> bool:
 
 
 def _places(dtype: np.dtype[Any]) -> tuple[int, ...]:
-    """Where the fields of a structured dtype begin, and how long it is."""
+    """The offsets of the fields of a structured dtype, and its size."""
     fields: Any = dtype.fields or {}
     return (*(fields[name][1] for name in dtype.names or ()), dtype.itemsize)
 
 
 STORABLE = "bool, (u)int8 to 64, float32/64, complex64/128, or a tuple of these"
-"""What ``is_storable`` takes, for messages."""
+"""The dtypes that ``is_storable`` accepts, for messages."""
 
 
 @cache
 def resolve(ufunc: np.ufunc, types: tuple[Type, ...]) -> tuple[np.dtype[Any], Type]:
-    """The dtype in which ``ufunc`` computes on arguments of these types, and its result type.
+    """The dtype in which ``ufunc`` computes for arguments of these types, and its result type.
 
-    The result of weak arguments is weak again, as it is in Python. Raises ``TypeError`` where
-    NumPy has no loop for the types.
+    The result of weak arguments is weak, as in Python. Raises ``TypeError`` if NumPy has no
+    loop for the types.
     """
     resolved = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))
     loop, result = resolved[0], resolved[ufunc.nin]
@@ -126,7 +127,7 @@ def resolve(ufunc: np.ufunc, types: tuple[Type, ...]) -> tuple[np.dtype[Any], Ty
 
 @cache
 def promote(types: tuple[Type, ...]) -> Type:
-    """``np.result_type`` of these types, weak when all of them are."""
+    """``np.result_type`` of these types; weak if all of them are."""
     if all(is_weak(t) for t in types):
         weak = (int, float, complex)
         return max(types, key=lambda dtype: weak.index(dtype))
@@ -139,7 +140,7 @@ def promote(types: tuple[Type, ...]) -> Type:
 
 
 def holds(target: np.dtype[Any], source: Type) -> bool:
-    """Whether a value of type ``source`` may be stored as ``target`` without a written cast."""
+    """Whether a value of type ``source`` may be stored as ``target`` without an explicit cast."""
     if is_tuple(target) or is_tuple(source):
         fields = tuple_fields(target), tuple_fields(source)
         return len(fields[0]) == len(fields[1]) > 0 and all(map(holds, *fields))

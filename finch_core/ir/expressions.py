@@ -1,9 +1,9 @@
 """Scalar expressions, shared by programs and assembly.
 
-Assembly uses ``Literal Var Call Cast Load Length Overlaps Invoke``. A program has ``Index``,
-``Name``, ``Access`` and ``Modified`` beside them, until they are lowered away.
-Every node is immutable and hashable. Emitting code reads like what it emits: ``q + 1``, ``i < n``
-and ``a.eq(b)`` build calls (with constants folded).
+Assembly uses ``Literal Var Call Cast Load Length Overlaps Invoke``. Programs also have
+``Index``, ``Name``, ``Access`` and ``Modified``, until lowering removes them. Nodes are
+immutable and hashable. Python's operators build calls: ``q + 1``, ``i < n``, ``a.eq(b)``
+(constants are folded).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Expr:
         return ()
 
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
-        """This node over other operands."""
+        """This node with other operands."""
         return self
 
     def walk(self) -> Iterator[Expr]:
-        """This node and all below it, parents first."""
+        """This node and all its descendants, in preorder."""
         left: list[Expr] = [self]
         while left:
             node = left.pop()
@@ -60,7 +60,7 @@ class Expr:
         )
 
     def _unlike(self, other: object) -> Any:
-        """What ``self == other`` is where ``other`` is of another class."""
+        """The result of ``self == other`` where ``other`` is of another class."""
         return unlike(self, other)
 
     def __add__(self, other: Any) -> Expr:
@@ -140,8 +140,11 @@ class Expr:
 
 
 def unlike(expr: Expr, other: object) -> Any:
-    """The answer of ``expr == other`` where ``other`` is of another class. It raises
-    ``PluginError`` for a number: no expression is one, so that the comparison would be decided."""
+    """The result of ``expr == other`` where ``other`` is of another class: ``NotImplemented``.
+
+    Raises ``PluginError`` if ``other`` is a number: the comparison of an expression with a
+    number would be decided while code is emitted.
+    """
     if isinstance(other, (int, float, complex, np.generic)):
         raise PluginError(
             f"an expression ({type(expr).__name__}) is compared with {other!r} by == or !=, which "
@@ -156,12 +159,14 @@ _WIDE = 2**63
 
 @attrs.frozen(order=False, eq=False, hash=False)
 class Literal(Expr):
-    """A constant. ``structural`` marks a fill value that no memory stores: ``0 * x`` is 0 for it,
-    even where ``x`` is NaN. What is computed from it keeps the mark where it is that fill still
-    (``fold_literals``); the mark says nothing else, so that whoever asks whether a value *equals* a
-    fill compares the values.
+    """A constant.
 
-    Equality is by type and bits, so that ``0.0`` and ``-0.0`` differ and NaN equals itself.
+    ``structural`` marks a fill value that is not stored in memory: ``0 * x`` is 0 for it, even
+    where ``x`` is NaN. A result computed from it is structural if it is the same fill
+    (``fold_literals``). The mark has no other meaning: whether a value *equals* a fill is
+    decided by comparing values.
+
+    Equality is by type and bits: ``0.0`` and ``-0.0`` differ, and NaN equals itself.
     """
 
     value: Any
@@ -174,11 +179,12 @@ class Literal(Expr):
 
     @property
     def is_wide(self) -> bool:
-        """Whether this is a plain integer beyond those of 64 bits with a sign."""
+        """Whether this is a plain integer that does not fit an int64."""
         return self.type is int and not -_WIDE <= self.value < _WIDE
 
     def cast_to(self, dtype: np.dtype[Any]) -> Literal:
-        """This constant as ``dtype``. A plain integer is no int64 on its way to a float."""
+        """This constant as ``dtype``. A plain integer is converted to a float directly, not
+        through int64."""
         plain = self.type is int and self.value.__class__ is int
         value = self.value if plain else literal_value(self.value, self.type)
         return Literal(literal_value(value, dtype), dtype, self.structural)
@@ -188,7 +194,8 @@ class Literal(Expr):
         return (bits, is_weak(self.type), self.type, self.structural)
 
     def _is_plain(self) -> bool:
-        """Whether its number tells it from others of its type: so for most indices and sizes."""
+        """Whether its number alone distinguishes it among constants of its type (most indices
+        and sizes)."""
         return self.value.__class__ is int and self.type is int and -_WIDE <= self.value < _WIDE
 
     def __eq__(self, other: object) -> bool:
@@ -280,7 +287,7 @@ class Cast(Expr):
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
         try:
             return cast(children[0], self.type)
-        except TypeError:  # of what is not bound yet
+        except TypeError:  # an operand is not bound yet
             return Cast(children[0], self.type)
 
 
@@ -310,7 +317,7 @@ class Load(Expr):
 
 @frozen(order=False)
 class Length(Expr):
-    """The number of elements for which a buffer has room."""
+    """The capacity of a buffer in elements."""
 
     buffer: Buffer
 
@@ -332,7 +339,7 @@ class Overlaps(Expr):
 
 
 class Callee(Protocol):
-    """What a call needs of an assembly function."""
+    """The members of an assembly function that a call uses."""
 
     @property
     def name(self) -> str: ...
@@ -346,7 +353,7 @@ class Callee(Protocol):
 
 @attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Invoke(Expr):
-    """A call of an assembly function; arguments are expressions or buffers, as its parameters."""
+    """A call of an assembly function; arguments are expressions or buffers, like its parameters."""
 
     function: Callee
     args: tuple[Expr | Buffer, ...]
@@ -377,7 +384,7 @@ class Invoke(Expr):
 
 @frozen(order=False)
 class Index(Expr):
-    """A loop index. Its type is Python's ``int``, so that it follows its operand's width."""
+    """A loop index. Its type is Python's ``int``, so it takes the width of the other operand."""
 
     name: str
 
@@ -407,7 +414,7 @@ class Name(Expr):
 @attrs.frozen(order=False, cache_hash=True)
 class Modified(Expr):
     """An index with a modifier: ``~i`` (permissive), a protocol (follow, walk, gallop), or, in
-    normal form, an expression that no loop runs over (given; see ``affine``)."""
+    normal form, an expression that no loop runs over (given; see ``symbolic.affine``)."""
 
     modifier: str
     index: Expr
@@ -426,8 +433,11 @@ class Modified(Expr):
 
 @attrs.frozen(order=False, cache_hash=True)
 class Access(Expr):
-    """``tensor[indices]``. The tensor is a name until it is bound, then a tensor-like object
-    with ``dtype``; the mode is fixed by where the access stands (see ``notation``)."""
+    """``tensor[indices]``.
+
+    The tensor is a name until it is bound, then a tensor-like object with ``dtype``. Whether
+    the access reads or writes depends on where it occurs (see ``ir.program``).
+    """
 
     tensor: Any
     indices: tuple[Expr, ...]
@@ -457,7 +467,7 @@ def lift(value: Any) -> Expr:
 
 
 def cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
-    """``value`` as ``dtype``; no node where it has that dtype already."""
+    """``value`` as ``dtype``; unchanged if it has that dtype already."""
     if isinstance(value, Literal):
         if same(value.type, dtype):
             return value
@@ -466,9 +476,9 @@ def cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
 
 
 def call(op: Operator, *args: Any) -> Expr:
-    """``op`` applied to ``args``, folded when all are literals and where 0 or 1 change nothing.
+    """``op`` applied to ``args``; folded if all are literals, or if 0 or 1 is an identity.
 
-    Folding here is for integers and bools alone: the simplifier knows when floats may fold.
+    Only integers and bools are folded here: the simplifier decides when floats may be.
     """
     exprs = tuple(map(lift, args))
     folded = _fold(op, exprs)
@@ -495,7 +505,7 @@ def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
             return None
         return other if bool(constant.value) == (op is prim.and_) else lift(bool(constant.value))
     if kind not in "iu" or not (is_weak(constant.type) or same(constant.type, other.dtype)):
-        return None  # the other operand has not the type of the result
+        return None  # the other operand does not have the type of the result
     value = int(constant.value)
     if op is prim.add and value == 0:
         return other
@@ -511,7 +521,7 @@ def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
 
 
 def _merge_constants(op: Operator, first: Call, value: int) -> Expr | None:
-    """``(x + 1) - 1`` is ``x``: constants gather at the end of a sum."""
+    """``(x + 1) - 1`` is ``x``: constants of a sum are combined at its end."""
     if first.op not in (prim.add, prim.sub) or not isinstance(first.args[1], Literal):
         return None
     if not is_weak(first.args[1].type):
@@ -525,8 +535,11 @@ def _merge_constants(op: Operator, first: Call, value: int) -> Expr | None:
 
 
 def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
-    """The value of ``op`` on constants, in the types that its typing rule gives: structural if it
-    is a structural operand still, up to its sign (``-0.0``, ``0 / 2``, ``max(0, 0)``)."""
+    """The value of ``op`` on constants, in the types of its typing rule.
+
+    It is structural if it equals a structural operand up to sign (``-0.0``, ``0 / 2``, ``max(0,
+    0)``).
+    """
     wanted, result = op.typing(tuple(a.type for a in args))
     if result is int and (exact := _exact(op, args)) is not None:
         return Literal(exact, int)
@@ -537,8 +550,10 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
 
 
 def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
-    """The value of ``op`` on plain integers where it is beyond those of 64 bits with a sign; what
-    it meets says whether it may stand there (``2**63`` is a number among floats)."""
+    """The value of ``op`` on plain integers if it does not fit an int64, else None.
+
+    Whether it is allowed depends on the other operand (``2**63`` is a number among floats).
+    """
     numbers = [int(arg.value) for arg in args]
     bits = sum(number.bit_length() for number in numbers)
     if op is prim.power:
@@ -554,7 +569,8 @@ def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
 def _remains_fill(args: tuple[Literal, ...], value: Any, result: Type) -> bool:
     """Whether a value computed from ``args`` is one of the structural fills among them.
 
-    Others are none: ``0 + inf`` does not swallow what is added to it, as a fill of ``inf`` does.
+    Otherwise it is not structural: ``0 + inf`` is not an annihilator of sums, while a fill of
+    ``inf`` is.
     """
     fills = [arg for arg in args if arg.structural]
     if not fills:
@@ -568,12 +584,12 @@ def _remains_fill(args: tuple[Literal, ...], value: Any, result: Type) -> bool:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two values are equal (``==``, so that zeros of both signs are), or both NaN."""
+    """Whether two values are equal (``==``: zeros of both signs are), or both NaN."""
     return bool(one == other) or bool(one != one and other != other)
 
 
 def opposite(one: Any, other: Any) -> bool:
-    """Whether a value is the negative of another."""
+    """Whether one value is the negative of the other."""
     with np.errstate(all="ignore"):
         return bool(np.multiply(one, -1.0) == other)
 

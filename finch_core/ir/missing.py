@@ -1,4 +1,4 @@
-"""``missing``: the value of a permissive read out of bounds, and ``coalesce``, which replaces it
+"""``missing``, the value of a permissive read out of bounds, and ``coalesce``, which replaces it
 (paper, Table of index modifiers)."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def _propagate(self: Any, *others: Any) -> Any:
 
 
 class MissingType:
-    """What a permissive read out of bounds gives; any arithmetic on it gives it again."""
+    """The class of ``missing``; any arithmetic with it gives ``missing``."""
 
     __slots__ = ()
 
@@ -40,7 +40,8 @@ missing = MissingType()
 
 @frozen(order=False)
 class Missing(Expr):
-    """``missing`` as an expression. It has the type of what it stands for, if that is known."""
+    """``missing`` as an expression, with the type of the value that it replaces if that is
+    known."""
 
     type: Type = MissingType
 

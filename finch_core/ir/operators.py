@@ -1,8 +1,8 @@
-"""Operators: what each means on NumPy scalars, and its algebra.
+"""Operators: the meaning of each on NumPy scalars, and its algebra.
 
-An operator is *primitive* (every backend implements it, on the dtypes its ufunc has) or is
-*defined* by an expression over other operators, so that an operator registered by a plugin works
-on every backend. The simplifier reads the algebra off the operator and knows none by name.
+An operator is *primitive* (every backend implements it, for the dtypes of its ufunc) or is
+*defined* by an expression over other operators, so that a plugin's operator works on every
+backend. The simplifier uses the algebra and refers to no operator by name.
 """
 
 from __future__ import annotations
@@ -29,34 +29,45 @@ Typing = Callable[[tuple[Type, ...]], tuple[tuple[Type, ...], Type]]
 class Operator:
     """A scalar function and its algebra.
 
-    ``evaluate`` is the meaning on NumPy scalars of the dtypes that ``typing`` asks for.
-    ``typing`` maps argument types to the types the arguments are cast to and the result type.
-    ``symbol`` is how it prints in a program (``None``: as a call). ``identity`` and ``annihilator``
-    map a dtype to the value ``e`` with ``op(x, e) == x`` or ``op(x, z) == z`` (``None``: there is
-    none); ``exact_identity``/``exact_annihilator`` say on which dtype kinds that holds for every
-    ``x``, NaN and signed zeros included (``exact_first``: for the identity as the first operand,
-    where that is another matter); ``structural_annihilator`` tells further values that
-    swallow all others where they are structural fills (infinity in a sum). ``left_annihilator``
-    is a value of the first operand alone: ``op(z, x)`` equals ``z`` where ``z`` is a structural
-    fill, and to the last bit for every ``x`` on the kinds of ``exact_left``. ``modular`` says that
-    of integers the last bits of the result depend on as many last bits of the operands alone;
-    ``selects``, that the result is one of the operands (see ``symbolic.updates``).
-    ``repeated`` gives ``x`` combined ``n`` times with itself (``n`` an integer of 64 bits, or a
-    float for floats).
-    ``undoes`` names the operator that this one reverts: ``this(op(x, y), y)`` is ``x`` on integers.
-    ``dual`` names the other half of a lattice: ``this(x, dual(x, y))`` is ``x``, and each
-    distributes over the other. ``distributes`` names further operators: ``op(this(x, y), this(x,
-    z))`` is ``this(x, op(y, z))``. ``fixed_point`` builds the condition on ``x`` under which
-    ``op(x, y)`` is ``x`` for every ``y``, if there is one (None: that it is the annihilator, where
-    that is exact).
-    ``library`` is the name of the C library's function that computes it, a double of doubles (an
-    ``f`` behind it gives that of floats, a ``c`` before it that of complex numbers),
-    ``approximate`` the dtype kinds, of operands or result, on which two libraries may differ in the
-    last places, ``costly`` whether it takes longer than a load: it is not evaluated where it may
-    not be needed.
-    ``refuses`` says why a call of these operands, as the program has them, means nothing (an empty
-    text: it does). ``definition`` builds the expression a defined operator stands for. ``python``
-    lists the Python callables that mean this operator inside a kernel.
+    Meaning:
+
+    - ``evaluate``: the function on NumPy scalars of the dtypes that ``typing`` gives.
+    - ``typing``: maps argument types to the types that arguments are cast to, and the result type.
+    - ``definition``: builds the expression that a defined operator stands for.
+    - ``refuses``: the reason why a call with these operands is an error, or an empty text.
+    - ``symbol``: its spelling in a program (``None``: as a call).
+    - ``python``: the Python callables that stand for this operator inside a kernel.
+
+    Algebra:
+
+    - ``identity``, ``annihilator``: map a dtype to the value ``e`` with ``op(x, e) == x``, or ``z``
+      with ``op(x, z) == z`` (``None``: there is none).
+    - ``exact_identity``, ``exact_annihilator``: the dtype kinds on which that holds for every
+      ``x``, NaN and signed zeros included. ``exact_first``: the kinds for the identity as the first
+      operand, if they differ.
+    - ``structural_annihilator``: whether a value is an annihilator if it is a structural fill
+      (infinity in a sum).
+    - ``left_annihilator``: a value ``z`` with ``op(z, x) == z`` if ``z`` is a structural fill, and
+      bitwise for every ``x`` on the dtype kinds ``exact_left``.
+    - ``modular``: on integers, the low bits of the result depend only on the low bits of the
+      operands.
+    - ``selects``: the result is one of the operands (see ``symbolic.updates``).
+    - ``repeated``: the operator that combines ``x`` with itself ``n`` times (``n`` is an int64, or
+      a float for floats).
+    - ``undoes``: the operator that this one inverts: ``this(op(x, y), y)`` is ``x`` on integers.
+    - ``dual``: the other operator of a lattice: ``this(x, dual(x, y))`` is ``x``, and each
+      distributes over the other.
+    - ``distributes``: operators with ``op(this(x, y), this(x, z))`` equal to ``this(x, op(y, z))``.
+    - ``fixed_point``: builds the condition on ``x`` under which ``op(x, y)`` is ``x`` for every
+      ``y`` (None: that ``x`` is the annihilator, where that is exact).
+
+    Code generation:
+
+    - ``library``: the C library's function on doubles that computes it (with a suffix ``f`` for
+      floats, a prefix ``c`` for complex numbers).
+    - ``approximate``: the dtype kinds, of operands or result, for which C libraries may differ in
+      the last digits.
+    - ``costly``: whether it takes longer than a load, and so is not evaluated speculatively.
     """
 
     name: str
@@ -95,12 +106,12 @@ class Operator:
         return (operator, (self.name,))
 
     def __call__(self, *args: Any) -> Any:
-        """The operator's meaning on plain values, so that it is a Python function too."""
+        """The operator applied to Python or NumPy scalars."""
         return self.evaluate(*args)
 
     @property
     def spelling(self) -> str:
-        """The operator as a program writes it, for messages."""
+        """The operator as a program spells it, for messages."""
         return repr(self.symbol or self.name)
 
     @property
@@ -109,7 +120,7 @@ class Operator:
         return _arity(self)
 
     def result(self, *types: Type) -> Type:
-        """The type of the result; raises ``TypeError`` where the operator is not defined."""
+        """The type of the result; ``TypeError`` if the operator is not defined on ``types``."""
         return self.typing(types)[1]
 
 
@@ -130,7 +141,8 @@ _BY_CALLABLE: dict[Any, Operator] = {}
 
 
 def register(op: Operator) -> Operator:
-    """Make an operator known under its name and its Python callables; raises on a taken name."""
+    """Register an operator under its name and its Python callables; ``ValueError`` if the name
+    is taken."""
     if _BY_NAME.get(op.name, op) is not op:
         raise ValueError(f"an operator named {op.name!r} is registered already")
     _BY_NAME[op.name] = op
@@ -140,7 +152,7 @@ def register(op: Operator) -> Operator:
 
 
 def unregister(op: Operator) -> None:
-    """Forget an operator and its Python callables."""
+    """Remove an operator and its Python callables from the registry."""
     if _BY_NAME.get(op.name) is op:
         del _BY_NAME[op.name]
     for function in [f for f, known in _BY_CALLABLE.items() if known is op]:
@@ -153,7 +165,7 @@ def operator(name: str) -> Operator:
 
 
 def operator_for(function: Any) -> Operator | None:
-    """The operator that a Python callable means, or ``None``."""
+    """The operator that a Python callable stands for, or ``None``."""
     try:
         return _BY_CALLABLE.get(function)
     except TypeError:  # unhashable
@@ -169,7 +181,7 @@ def operators() -> tuple[Operator, ...]:
 
 
 def by_ufunc(ufunc: np.ufunc) -> Typing:
-    """Arguments and result as NumPy's type resolution has them."""
+    """The typing rule of a ufunc: NumPy's type resolution."""
 
     def typing(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
         resolved = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout))
@@ -179,26 +191,27 @@ def by_ufunc(ufunc: np.ufunc) -> Typing:
 
 
 def by_promotion(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
-    """All arguments in the promoted type, which is the result's too."""
+    """The typing rule that casts all arguments to their promoted type, which is also the
+    result's."""
     common = promote(types)
     return (common,) * len(types), common
 
 
 def choosing(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
-    """``(condition, a, b)``: the condition is bool, the rest promoted."""
+    """The typing rule of ``(condition, a, b)``: the condition is bool, the rest is promoted."""
     common = promote(types[1:])
     return (np.dtype(bool), *(common,) * (len(types) - 1)), common
 
 
 def predicate(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
-    """Bool from bools."""
+    """The typing rule of logical operators: bool from bools."""
     return (np.dtype(bool),) * len(types), np.dtype(bool)
 
 
 def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
-    """Bool from arguments in their promoted type (tuples too).
+    """The typing rule of comparisons: bool from arguments in their promoted type (tuples too).
 
-    A plain integer is compared as it is, not wrapped to the width of the other operand.
+    A plain integer is compared exactly, not wrapped to the width of the other operand.
     """
     common = promote(types)
     if (
@@ -214,12 +227,12 @@ def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
 
 
 def constant(value: Any) -> Callable[[np.dtype[Any]], Any]:
-    """``value`` in every dtype, as an identity or annihilator."""
+    """An identity or annihilator that is ``value`` in every dtype."""
     return lambda dtype: dtype.type(value)
 
 
 def largest(dtype: np.dtype[Any]) -> Any:
-    """The identity of ``min``: infinity, or the largest integer, or True; None for complex."""
+    """The identity of ``min``: infinity, the largest integer, or True; None for complex."""
     if dtype.kind == "f":
         return dtype.type(np.inf)
     if dtype.kind == "b":
@@ -228,7 +241,7 @@ def largest(dtype: np.dtype[Any]) -> Any:
 
 
 def smallest(dtype: np.dtype[Any]) -> Any:
-    """The identity of ``max``: minus infinity, or the smallest integer, or False."""
+    """The identity of ``max``: minus infinity, the smallest integer, or False."""
     if dtype.kind == "f":
         return dtype.type(-np.inf)
     if dtype.kind == "b":
@@ -242,7 +255,7 @@ def ones(dtype: np.dtype[Any]) -> Any:
 
 
 def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
-    """``value`` as a scalar of ``dtype``, wrapping integers and truncating floats as C casts do."""
+    """``value`` as a scalar of ``dtype``; integers wrap and floats truncate, as in C."""
     if dtype.names is not None:
         return np.array(value, dtype=dtype)[()]
     with np.errstate(all="ignore"):
@@ -256,8 +269,10 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
-    """``value`` as a scalar of ``dtype``, rounded where that is of floats. Raises ``TypeError`` for
-    what is no number, ``ValueError`` for a number that the dtype cannot hold."""
+    """``value`` as a scalar of ``dtype``, rounded if that is a float dtype.
+
+    Raises ``TypeError`` if it is not a number, ``ValueError`` if the dtype cannot represent it.
+    """
     if dtype.names is not None:
         parts = [dtype[name] for name in dtype.names]
         found = value.item() if isinstance(value, np.void) else value
@@ -274,7 +289,7 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(value, (complex, np.complexfloating)) and dtype.kind != "c" and value.imag == 0:
         value = value.real
     if dtype.kind == "c" or not isinstance(value, (complex, np.complexfloating)):
-        with contextlib.suppress(OverflowError):  # an int beyond all floats
+        with contextlib.suppress(OverflowError):  # an int beyond the range of floats
             found = cast_value(value, dtype)
             if dtype.kind in "fc":
                 same = np.isfinite(found) or not np.isfinite(value)
@@ -286,5 +301,5 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def literal_value(value: Any, dtype: Type) -> Any:
-    """``value`` in its concrete dtype."""
+    """``value`` as a scalar of the concrete dtype of ``dtype``."""
     return cast_value(value, concrete(dtype))

@@ -1,9 +1,9 @@
-"""The primitive operators: the list that every backend implements, with their meaning and algebra.
+"""The primitive operators, which every backend implements, with their meaning and algebra.
 
-The meaning is NumPy's on scalars of the argument dtypes: integers wrap, ``//`` and ``%`` floor and
-give 0 for an integer divisor of 0, shifts by the width or more give 0 (or -1 for negative values
-shifted right), floats follow IEEE. An integer to a negative power, which NumPy refuses, is
-truncated to an integer: 0 but for 1 and -1.
+The meaning is NumPy's on scalars of the argument dtypes: integers wrap around; ``//`` and ``%``
+round down and give 0 for an integer divisor of 0; shifts by the width or more give 0 (or -1 for
+negative values shifted right); floats follow IEEE 754. An integer to a negative power, which
+NumPy refuses, is truncated to an integer: 0 except for 1 and -1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 def _ufunc(
     name: str, ufunc: np.ufunc, *python: Any, otherwise: Any = None, **algebra: Any
 ) -> Operator:
-    """``otherwise`` says what operands mean that the ufunc refuses."""
+    """Register the operator of a ufunc.
+
+    ``otherwise`` gives the value for operands that the ufunc refuses.
+    """
 
     def evaluate(*args: Any) -> Any:
         with np.errstate(all="ignore"):
@@ -121,7 +124,7 @@ def _builtin_max(a: Any, b: Any) -> Any:
 
 
 def _is(bound: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The condition that a value is this bound of its dtype, if it has one."""
+    """The condition that a value equals this bound of its dtype, if the dtype has one."""
 
     def condition(value: Any) -> Any:
         end = bound(concrete(value.dtype))
@@ -166,7 +169,7 @@ bitor = _ufunc(
 
 
 def _repeated_xor(x: Any, n: Any) -> Any:
-    """What is left of ``x ^ x ^ ...``: ``x`` if there are an odd number of them."""
+    """The result of ``x ^ x ^ ...`` with ``n`` operands: ``x`` if ``n`` is odd, else 0."""
     from finch_core.ir.expressions import call, zero_of
 
     return call(ifelse, call(bitand, n, 1).ne(0), x, zero_of(x.dtype))
@@ -313,4 +316,5 @@ def field(index: int) -> Operator:
 
 
 PRIMITIVES = tuple(op.name for op in operators() if op.definition is None)
-"""Names of the operators that a backend implements, beside ``field0``, ``field1``, ... (tuples)."""
+"""The names of the operators that a backend implements, besides ``field0``, ``field1``, ...
+(tuples)."""

@@ -1,8 +1,8 @@
 """The program: the paper's grammar (Figure "Syntax and Semantics for Finch") as immutable nodes.
 
-Expressions are those of ``expressions``: ``Literal``, ``Index``, ``Name`` (VARIABLE and VALUE),
-``Call``, ``Cast``, ``Access`` and, inside an access, ``Modified``. An access is an update where it
-is the target of an ``Assign`` and a read everywhere else.
+Expressions are those of ``ir.expressions``: ``Literal``, ``Index``, ``Name`` (VARIABLE and
+VALUE), ``Call``, ``Cast``, ``Access`` and, inside an access, ``Modified``. An access is an
+update as the target of an ``Assign``, and a read everywhere else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def _span() -> Any:
 
 
 class Stmt:
-    """A statement: ``exprs`` are its own expressions (targets included), ``bodies`` its parts."""
+    """A statement: ``exprs`` are its own expressions (targets included), ``bodies`` its
+    substatements."""
 
     __slots__ = ()
     span: Span | None
@@ -37,7 +38,7 @@ class Stmt:
         return ()
 
     def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
-        """This statement over other expressions and parts."""
+        """This statement with other expressions and substatements."""
         return self
 
     def walk(self) -> Iterator[Stmt]:
@@ -49,7 +50,7 @@ class Stmt:
 
 
 def operators_in(stmt: Stmt) -> Iterator[Operator]:
-    """The operators of a statement's updates and expressions, those of its parts too."""
+    """The operators of updates and expressions in a statement and its substatements."""
     for part in stmt.walk():
         op = getattr(part, "op", None)
         if op is not None:
@@ -75,7 +76,7 @@ class Extent(Expr):
 
 @frozen
 class Sequential(Stmt):
-    """BLOCK: statements in order. ``Let`` binds until its end."""
+    """BLOCK: statements in order."""
 
     statements: tuple[Stmt, ...] = ()
     span: Span | None = _span()
@@ -90,7 +91,7 @@ class Sequential(Stmt):
 
 @frozen
 class Loop(Stmt):
-    """LOOP: ``for index in extent``; dimensionalization finds an extent of ``None`` (``_``)."""
+    """LOOP: ``for index in extent``; dimensionalization replaces an extent of ``None`` (``_``)."""
 
     index: Index
     extent: Extent | None
@@ -115,7 +116,8 @@ class Loop(Stmt):
 class Update(Stmt):
     """ASSIGN: ``target = value``, or ``target <<op>>= value``.
 
-    ``fresh`` (set by the lifecycle pass): whatever this writes still holds the fill value.
+    ``fresh`` (set by the lifecycle pass): every element that this writes still holds the fill
+    value.
     """
 
     target: Access
@@ -157,7 +159,7 @@ class Define(Stmt):
 
 @frozen
 class Sieve(Stmt):
-    """SIEVE: ``if cond``; ``orelse`` is what runs where the condition is false."""
+    """SIEVE: ``if cond``; ``orelse`` runs if the condition is false."""
 
     cond: Expr
     body: Stmt
@@ -178,9 +180,9 @@ class Sieve(Stmt):
 
 @frozen
 class Declare(Stmt):
-    """DECLARE: ``tensor .= init`` over ``dims`` (found by dimensionalization).
+    """DECLARE: ``tensor .= init`` over ``dims`` (set by dimensionalization).
 
-    ``scratch`` (set by the pass of that name): only what follows in this block reads it.
+    ``scratch`` (set by the pass of that name): only later statements of this block read it.
     """
 
     tensor: Any
@@ -201,7 +203,7 @@ class Declare(Stmt):
 
 @frozen
 class Freeze(Stmt):
-    """FREEZE: end the updates of a tensor and make it ready for reading."""
+    """FREEZE: end the updates of a tensor, so that it can be read."""
 
     tensor: Any
     span: Span | None = _span()
@@ -209,7 +211,7 @@ class Freeze(Stmt):
 
 @frozen
 class Thaw(Stmt):
-    """THAW: make a tensor that was read ready for updates again."""
+    """THAW: make a frozen tensor ready for updates again."""
 
     tensor: Any
     span: Span | None = _span()
@@ -219,7 +221,7 @@ class Thaw(Stmt):
 class Local:
     """A tensor made inside the kernel: ``w = Tensor(fmt)`` or ``t = Scalar(0.0)``.
 
-    ``shape`` is what was given (else ``None``): whole numbers, and expressions of numbers that are
+    ``shape`` is the given shape (else ``None``): integers, and expressions of numbers that are
     known before the program runs.
     """
 
@@ -233,11 +235,11 @@ class Local:
 class Program:
     """A parsed kernel.
 
-    ``params`` are the function's parameters in order; ``free`` maps each free name that is a tensor
-    or a number to a function that gives its value at the time of a call (run-time values, never
-    compiled in); ``results`` are the returned names, ``single`` whether one was returned bare;
-    ``captured`` are the callables found under free names when the kernel was parsed, as
-    ``(name, object)``, which must still be the same when the program is used.
+    ``params`` are the function's parameters in order. ``free`` maps each free name that is a
+    tensor or a number to a function that gives its value at the time of a call (run-time
+    values, never compiled in). ``results`` are the returned names, ``single`` whether one was
+    returned without a tuple. ``captured`` are the callables found under free names when the
+    kernel was parsed, as ``(name, object)``, which must be the same when the program is used.
     """
 
     name: str
@@ -249,10 +251,11 @@ class Program:
     free: tuple[str, ...] = ()
     captured: tuple[tuple[str, Any], ...] = attrs.field(default=(), eq=False)
     spans: dict[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
-    """Where each parameter, local and result was named."""
+    """Where each parameter, local and result is named."""
     source: Source | None = attrs.field(default=None, eq=False, repr=False)
     seen: Any = attrs.field(default=None, eq=False, repr=False)
-    """What the text was given meaning by (``frontend.seen.Seen``), where there was one."""
+    """The objects that the parser resolved names to (``frontend.seen.Seen``), if it recorded
+    them."""
 
     def as_text(self) -> str:
         from finch_core.ir.program_text import program_text

@@ -1,7 +1,7 @@
-"""Programs as text: Python of the language, as a user would write it.
+"""Programs as text, in the Python of a kernel.
 
-Also for programs in normal form, whose accesses hold bound tensors (printed by ``str``) and whose
-extents are known.
+Also for programs in normal form, whose accesses have bound tensors (printed by ``str``) and
+whose extents are known.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LEVELS = (
     ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"), ("unary",), ("**",), ("atom",),
 )  # fmt: skip
 PRECEDENCE = {symbol: level for level, row in enumerate(_LEVELS, start=1) for symbol in row}
-"""Python's precedence of operators; a conditional expression is 0."""
+"""The precedence of Python's operators; a conditional expression has 0."""
 _PREFIX = {prim.neg: "-", prim.invert: "~", prim.not_: "not "}
 _AUGMENTED = ("+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>")
 _ATOM = PRECEDENCE["atom"]
@@ -70,7 +70,7 @@ def statement_text(statement: Stmt) -> str:
 
 
 def expression_text(expr: Expr) -> str:
-    """The text of one expression, with the parentheses that it needs and no others."""
+    """The text of one expression, with the fewest parentheses."""
     return _text(expr)[0]
 
 
@@ -82,7 +82,7 @@ def _lines(node: Stmt, fresh: dict[str, Any]) -> Iterator[str]:
 
 
 def _below(node: Stmt, fresh: dict[str, Any]) -> Iterator[str]:
-    """The lines of a block one step in."""
+    """The lines of an indented block."""
     empty = True
     for line in _lines(node, fresh):
         empty = False
@@ -165,7 +165,7 @@ _STATEMENTS: dict[type, Callable[[Any, dict[str, Any]], Iterator[str]]] = {
     Thaw: _thaw,
 }
 
-# -- expressions: each gives its text and how tightly it binds ---------------------------------
+# -- expressions: text and precedence of each --------------------------------------------------
 
 
 def _text(node: Expr) -> tuple[str, int]:
@@ -173,7 +173,7 @@ def _text(node: Expr) -> tuple[str, int]:
 
 
 def _wrapped(node: Expr, level: int) -> str:
-    """The text of an operand of something that binds with ``level``."""
+    """The text of an operand, in parentheses if its precedence is below ``level``."""
     text, own = _text(node)
     return text if own >= level else f"({text})"
 
@@ -184,7 +184,7 @@ def _literal(node: Literal) -> tuple[str, int]:
 
 
 def value_text(value: Any) -> str:
-    """A number or a tuple of numbers as Python writes it."""
+    """A number or a tuple of numbers in Python's syntax."""
     if isinstance(value, (tuple, np.void)):
         return (
             f"({', '.join(map(value_text, value.item() if isinstance(value, np.void) else value))})"
@@ -248,7 +248,7 @@ def _infix(op: Operator, symbol: str, args: tuple[Expr, ...]) -> tuple[str, int]
 
 
 def _function(op: Operator) -> str:
-    """The Python function that means ``op``: a builtin, else NumPy's, else the operator's name."""
+    """The Python function for ``op``: a builtin, else NumPy's, else the operator's name."""
     names = {function: str(getattr(function, "__name__", "")) for function in op.python}
     for module, prefix in ((builtins, ""), (np, "np.")):
         for function, name in names.items():

@@ -1,7 +1,7 @@
-"""Python text for the reference: each expression with its static type and NumPy's meaning.
+"""Expressions as Python code for the reference, each with its static type and NumPy's meaning.
 
-Types are found as NumPy finds them; where an operator's typing rule asks for another dtype, a cast
-is written. ``missing`` is a value of its own that all arithmetic passes on.
+Types follow NumPy's promotion; a cast is written where an operator's typing rule requires
+another dtype. ``missing`` is a value that all arithmetic propagates.
 """
 
 from __future__ import annotations
@@ -44,13 +44,17 @@ class Code:
     type: Type
     maybe: bool = False
     op: Operator | None = None
-    """The operator that the text applies in Python's way, in parentheses."""
+    """The operator at the root of the text, if it uses Python's syntax for it in parentheses."""
 
 
 @define
 class Emitter:
-    """Writes expressions. ``types`` knows the names' types, ``tensors`` the dtypes; ``constants``
-    gathers what the text refers to; ``safe`` are accesses whose plain indices are in bounds."""
+    """Emits the code of expressions.
+
+    ``types`` maps names to types, ``tensors`` to dtypes; ``constants`` collects the objects
+    that the text refers to; ``safe`` are accesses whose plain indices are known to be in
+    bounds.
+    """
 
     types: dict[str, Code]
     tensors: Mapping[str, np.dtype[Any]] = attrs.field(factory=dict)
@@ -62,7 +66,7 @@ class Emitter:
     )  # fmt: skip
 
     def constant(self, value: Any) -> str:
-        """A name for ``value``."""
+        """A name for ``value`` in the text."""
         name = f"k{len(self.constants)}"
         self.constants[name] = value
         return name
@@ -84,7 +88,7 @@ class Emitter:
         literals = [arg for arg in node.args if isinstance(arg, Literal) and arg.type is int]
         if literals and len(literals) == len(node.args):
             folded = fold_literals(node.op, tuple(literals))
-            if folded.is_wide:  # as a program has it, that is no number of 64 bits with a sign
+            if folded.is_wide:  # it does not fit an int64
                 return self.emit(folded)
         return self.call(node)
 
@@ -102,7 +106,7 @@ class Emitter:
         return Code(self.element(node) + copied, dtype)
 
     def element(self, node: Access) -> str:
-        """``t[i, j]``, checked."""
+        """``t[i, j]`` with bounds checks."""
         name = str(node.tensor)
         parts = [self.position(name, dim, strip(i)) for dim, i in enumerate(node.indices)]
         return f"t_{name}[{', '.join(parts) or '()'}]"
@@ -116,7 +120,7 @@ class Emitter:
     # -- operations -------------------------------------------------------------------------
 
     def cast(self, code: Code, wanted: Type) -> Code:
-        """``code`` as another dtype; weak numbers stay what they are where a weak type is asked."""
+        """``code`` cast to ``wanted``; weak numbers stay weak if ``wanted`` is."""
         if same(code.type, wanted) or is_weak(wanted) or code.type is MissingType:
             return code
         convert = caster(code.type, concrete(wanted))
@@ -138,7 +142,7 @@ class Emitter:
     def operation(
         self, op: Operator, args: list[Code], wanted: tuple[Type, ...], result: Type
     ) -> Code:
-        """``op`` on arguments in the types that it asks for."""
+        """``op`` on arguments cast to the types ``wanted``."""
         maybe = any(arg.maybe for arg in args)
         if op is prim.ifelse:
             return self.chosen(args, wanted)
@@ -158,21 +162,21 @@ class Emitter:
 
     @staticmethod
     def _open(first: Code, op: Operator) -> str:
-        """The first operand of ``op``: without parentheses in sums and products, of which Python
-        reads no more than 200 within each other."""
+        """The first operand of ``op``, without parentheses in sums and products: Python parses
+        no more than 200 nested ones."""
         chained = first.op is op and op in (prim.add, prim.sub, prim.mul)
         return first.text[1:-1] if chained else first.text
 
     def chosen(self, args: list[Code], wanted: tuple[Type, ...]) -> Code:
-        """``a if c else b``: only the chosen one is evaluated."""
+        """``a if c else b``: only the selected one is evaluated."""
         cond, first, second = (self.cast(a, t) for a, t in zip(args, wanted, strict=True))
         text = f"({first.text} if {cond.text} else {second.text})"
         return Code(text, wanted[1], first.maybe or second.maybe)
 
 
 def native(args: list[Code], wanted: tuple[Type, ...]) -> bool:
-    """Whether Python's own operator on these values is the operator's meaning: all Python ints, or
-    NumPy floats and integers of the very dtype that is asked for."""
+    """Whether Python's operator on these values has the operator's meaning: all are Python ints,
+    or NumPy floats and integers of exactly the wanted dtype."""
     if all(arg.type is int for arg in args):
         return True
     return all(
@@ -182,7 +186,7 @@ def native(args: list[Code], wanted: tuple[Type, ...]) -> bool:
 
 
 def evaluator(op: Operator, result: Type) -> Callable[..., Any]:
-    """An operator's meaning, giving a Python number where its result is weak."""
+    """A function that evaluates ``op`` and gives a Python number if its result type is weak."""
     if isinstance(result, type) and result in (int, float, complex):
         weak = result
         return lambda *args: weak(op.evaluate(*args))
@@ -190,13 +194,13 @@ def evaluator(op: Operator, result: Type) -> Callable[..., Any]:
 
 
 def caster(source: Type, target: np.dtype[Any]) -> Callable[[Any], Any]:
-    """The conversion of a value of type ``source``."""
+    """A function that converts a value of type ``source`` to ``target``."""
     direct = target.kind == "f" and concrete(source).kind in "biuf"
     return target.type if direct else lambda value: cast_value(value, target)
 
 
 def passing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, but ``missing`` where an argument is."""
+    """``function`` extended to give ``missing`` if an argument is."""
 
     def passed(*args: Any) -> Any:
         return missing if any(arg is missing for arg in args) else function(*args)
@@ -204,11 +208,11 @@ def passing(function: Callable[..., Any]) -> Callable[..., Any]:
     return passed
 
 
-# -- what the text calls --------------------------------------------------------------------
+# -- run-time support of the text ---------------------------------------------------------------
 
 
 def in_bounds(index: Any, size: int) -> int:
-    """``index`` as a position of a dimension of ``size``; raises ``OutOfBounds``."""
+    """``index`` as a position in a dimension of ``size``; raises ``OutOfBounds``."""
     position = py.index(index)
     if not 0 <= position < size:
         raise OutOfBounds(f"the index {position} is outside a dimension of {size}")
@@ -216,7 +220,7 @@ def in_bounds(index: Any, size: int) -> int:
 
 
 def permissive_read(array: Any, indices: tuple[Any, ...], modes: list[bool]) -> Any:
-    """An element, or ``missing`` where a permissive index is out of bounds or an index missing."""
+    """An element, or ``missing`` if a permissive index is out of bounds or an index is missing."""
     if any(index is missing for index in indices):
         return missing
     if not inside(array, indices, modes):
@@ -254,7 +258,7 @@ def is_permissive(index: Expr) -> bool:
 
 
 def evaluate(expr: Expr, values: Mapping[str, Any] | None = None) -> Any:
-    """The value of an expression over names with the given values."""
+    """The value of an expression whose names have the given values."""
     values = values or {}
     emitter = Emitter({name: Code(f"x_{name}", type_of(value)) for name, value in values.items()})
     code = emitter.emit(expr)
@@ -264,7 +268,7 @@ def evaluate(expr: Expr, values: Mapping[str, Any] | None = None) -> Any:
 
 
 def function_of(definition: Callable[..., Expr], types: tuple[Type, ...]) -> Callable[..., Any]:
-    """The Python function of values of these types that an expression defines."""
+    """The Python function, on values of these types, that an expression defines."""
     names = [f"a{k}" for k in range(len(types))]
     emitter = Emitter({name: Code(name, t) for name, t in zip(names, types, strict=True)})
     code = emitter.emit(definition(*(Var(n, t) for n, t in zip(names, types, strict=True))))

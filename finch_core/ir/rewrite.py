@@ -1,4 +1,4 @@
-"""Rewriting programs: traversals that keep unchanged nodes identical."""
+"""Rewriting of programs: traversals that keep unchanged nodes identical."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ExprRule = Callable[[Expr], Expr]
 
 
 def rewrite_expr(expr: Expr, rule: ExprRule) -> Expr:
-    """``expr`` with ``rule`` applied to every node, operands first."""
+    """``expr`` with ``rule`` applied to every node in postorder."""
     children = expr.children
     if children:
         changed = tuple([rewrite_expr(child, rule) for child in children])
@@ -29,7 +29,7 @@ def rewrite_expr(expr: Expr, rule: ExprRule) -> Expr:
 def rewrite(stmt: Stmt, rule: ExprRule, target_rule: ExprRule | None = None) -> Stmt:
     """``stmt`` with ``rule`` applied to every node of its expressions.
 
-    The target of an update gets ``target_rule`` instead (its indices still get ``rule``).
+    ``target_rule`` is applied to targets of updates instead (``rule`` still to their indices).
     """
     exprs = stmt.exprs
     if isinstance(stmt, Update):
@@ -50,7 +50,7 @@ def _target(target: Access, rule: ExprRule, target_rule: ExprRule) -> Expr:
 
 
 def rewrite_statements(stmt: Stmt, rule: Callable[[Stmt], Stmt]) -> Stmt:
-    """``stmt`` with ``rule`` applied to every statement, parts first."""
+    """``stmt`` with ``rule`` applied to every statement in postorder."""
     bodies = stmt.bodies
     if bodies:
         parts = tuple([rewrite_statements(body, rule) for body in bodies])
@@ -60,12 +60,12 @@ def rewrite_statements(stmt: Stmt, rule: Callable[[Stmt], Stmt]) -> Stmt:
 
 
 def substitute_index(stmt: Stmt, index: Index, value: Expr) -> Stmt:
-    """``stmt`` with ``value`` for a loop index."""
+    """``stmt`` with a loop index replaced by ``value``."""
     return rewrite(stmt, lambda expr: value if expr == index else expr)
 
 
 def substitute_name(stmt: Stmt, name: Name, value: Expr) -> Stmt:
-    """``stmt`` with ``value`` for a ``let`` variable (names are unique by then)."""
+    """``stmt`` with a ``let`` variable replaced by ``value`` (names are unique by then)."""
     return rewrite(stmt, lambda expr: value if expr == name else expr)
 
 

@@ -1,4 +1,4 @@
-"""How far loads move with each turn of a loop: what is asked before a loop is vectorised."""
+"""Strides: how far the address of each load moves per iteration, to decide on vectorisation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Load, Var
 
 LONG_GATHER = 16
-"""Turns from which a reduction pays in several lanes where its loads go through an index."""
+"""The least number of iterations for which a reduction with indirect loads pays in several
+lanes."""
 
 
 def is_shorter(loop: For, turns: int) -> bool:
-    """Whether a loop is known to take fewer turns."""
+    """Whether a loop is known to have fewer iterations."""
     if isinstance(loop.start, Literal) and isinstance(loop.stop, Literal):
         return bool(loop.stop.value - loop.start.value < turns)
     return False
 
 
 def strides(loop: For) -> Iterator[tuple[Load, int | None]]:
-    """The loads directly in a loop, the whole before its parts, and how far each moves with each
-    turn; None if that is not known or not constant."""
+    """The loads directly in a loop, each before its parts, with their strides.
+
+    A stride is the number of elements per iteration; None if it is unknown or not constant.
+    """
     inside = {loop.var.name}
     for statement in loop.body.statements:
         for expr in statement.expressions:
@@ -35,7 +38,10 @@ def strides(loop: For) -> Iterator[tuple[Load, int | None]]:
 
 
 def stride_along(index: Expr, var: Var, inside: set[str]) -> int | None:
-    """How far an index moves with each turn; None if that is not known or not constant."""
+    """The stride of an index along ``var``; None if it is unknown or not constant.
+
+    ``inside`` are the names that the loop declares or changes.
+    """
     if index == var:
         return 1
     if isinstance(index, Cast) and index.type == INTP:
@@ -51,14 +57,14 @@ def stride_along(index: Expr, var: Var, inside: set[str]) -> int | None:
 
 
 def scattered(loop: For) -> frozenset[Load]:
-    """The loads that a loop makes neither from one place nor from one place after another; none
-    where one of them may be skipped."""
+    """The loads of a loop that are neither invariant nor contiguous; none if one of them may be
+    skipped."""
     found = {load for load, step in strides(loop) if step not in (0, 1)}
     return frozenset(found if found <= set(_certain(loop)) else ())
 
 
 def _certain(loop: For) -> Iterator[Expr]:
-    """What is evaluated in every turn."""
+    """Expressions that are evaluated in every iteration."""
     for statement in loop.body.statements:
         for expr in statement.expressions:
             yield from certain_parts(expr)

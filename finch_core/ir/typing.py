@@ -1,8 +1,8 @@
-"""Assembly made typed: no weak type is left, and every conversion is written out.
+"""Typing of assembly: weak types are replaced, and every conversion becomes a ``Cast``.
 
-A ``Call``'s arguments are cast to what its operator's typing rule asks for, values to the dtype of
-where they go, indices and sizes to int64, conditions to bool. Operators that are defined by an
-expression are expanded, so that backends see primitives alone.
+A ``Call``'s arguments are cast to the types of its operator's typing rule, values to the dtype
+of their target, indices and sizes to int64, conditions to bool. Defined operators are expanded,
+so that backends see primitives only.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ _LAZY = (prim.and_, prim.or_, prim.ifelse)
 
 
 def typed(block: Block, returns: DType | None = None, names: Names | None = None) -> Block:
-    """``block`` with all types written out; ``returns`` is the dtype of ``Return`` values.
+    """``block`` with all types explicit; ``returns`` is the dtype of ``Return`` values.
 
-    New variables are named by ``names``, or differently from all names in ``block``.
+    ``names`` makes the names of new variables; without it, they differ from all names in
+    ``block``.
     """
     return _Typing(block, returns, names).block(block)
 
@@ -80,7 +81,7 @@ def kernel_names(kernel: Kernel) -> set[str]:
 
 
 def converted(value: Expr, dtype: DType) -> Expr:
-    """A typed ``value`` as ``dtype``; tuples are converted field by field."""
+    """A typed ``value`` converted to ``dtype``; tuples are converted field by field."""
     if isinstance(value, Literal) or not is_tuple(dtype) or value.dtype == dtype:
         return cast(value, dtype)
     fields = (
@@ -93,8 +94,8 @@ def converted(value: Expr, dtype: DType) -> Expr:
 class _Typing:
     """The pass over one block: linear, as each expression object is typed once.
 
-    ``_lets`` takes the variables that hold what a definition uses more than once; it is ``None``
-    where an expression may not be evaluated at all, or is evaluated more than once.
+    ``_lets`` collects variables for operands that a definition uses more than once; it is
+    ``None`` where an expression may be skipped or evaluated more than once.
     """
 
     def __init__(self, whole: Block, returns: DType | None, names: Names | None) -> None:
@@ -102,9 +103,9 @@ class _Typing:
         self._whole = whole
         self._names = names
         self._lets: list[Statement] | None = None
-        self._memo: dict[int, tuple[Expr, Expr]] = {}  # by identity; holds the key alive
+        self._memo: dict[int, tuple[Expr, Expr]] = {}  # keyed by id; the value holds the node
         self._defined: dict[int, tuple[Expr, bool]] = {}
-        self._local: dict[int, tuple[Expr, Expr]] = {}  # of one statement: may use its lets
+        self._local: dict[int, tuple[Expr, Expr]] = {}  # for one statement: may use its lets
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -117,7 +118,7 @@ class _Typing:
         return with_statements(block, statements)
 
     def statement(self, statement: Statement, lets: list[Statement]) -> Statement:
-        """``statement`` typed; what must be computed before it goes to ``lets``."""
+        """``statement`` typed; declarations that must precede it are added to ``lets``."""
         self._local = {}
         self._lets = None if isinstance(statement, While) else lets
         wanted = _wanted(statement, self.returns)
@@ -126,7 +127,7 @@ class _Typing:
         return with_blocks(statement, tuple(map(self.block, statement.blocks)))
 
     def value(self, expr: Expr, dtype: DType) -> Expr:
-        """``expr`` typed, as ``dtype``."""
+        """``expr`` typed and converted to ``dtype``."""
         if isinstance(expr, Literal):
             return _literal(expr, dtype)
         return converted(self.expr(expr), dtype)
@@ -182,7 +183,8 @@ class _Typing:
         return self.value(meaning, concrete(result))
 
     def _arguments(self, expr: Call, wanted: tuple[DType, ...]) -> tuple[Expr, ...]:
-        """The arguments as their wanted dtypes; those that may be skipped make no variables."""
+        """The arguments converted to ``wanted``; no variables are made for those that may be
+        skipped."""
         if expr.op not in _LAZY:
             return tuple(map(self.value, expr.args, wanted))
         first = self.value(expr.args[0], wanted[0])
@@ -192,7 +194,7 @@ class _Typing:
         return (first, *rest)
 
     def _once(self, arg: Expr) -> Expr:
-        """An argument of a definition, which may use it more than once: computed before."""
+        """An argument that a definition may use more than once, in a variable."""
         if self._lets is None or isinstance(arg, (Var, Literal)):
             return arg
         if self._names is None:
@@ -211,12 +213,12 @@ def _variable(var: Var) -> Var:
     return Var(var.name, concrete(var.type)) if is_weak(var.type) else var
 
 
-# -- what each statement asks for -----------------------------------------------------------
+# -- the types that each statement requires -----------------------------------------------------
 
 
 @singledispatch
 def _wanted(statement: Statement, returns: DType | None) -> tuple[DType, ...]:
-    """The dtypes of ``statement.expressions``: indices and sizes, unless said otherwise."""
+    """The required dtypes of ``statement.expressions``: int64 for indices and sizes."""
     return (INTP,) * len(statement.expressions)
 
 
@@ -249,7 +251,7 @@ def _(statement: Return, returns: DType | None) -> tuple[DType, ...]:
 
 
 def _concrete_target(statement: Statement) -> Statement:
-    """``statement`` with a variable that has a dtype; the index of a loop is int64."""
+    """``statement`` with a concrete dtype for its variable; a loop index is int64."""
     if isinstance(statement, (Let, Assign, For)) and is_weak(statement.var.type):
         return attrs.evolve(statement, var=_variable(statement.var))
     return statement

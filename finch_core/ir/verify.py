@@ -1,6 +1,6 @@
-"""What legal assembly is: the table against which every kernel is held before it runs.
+"""The verifier: checks that assembly is legal before it runs.
 
-Tests hold what each stage gives against it; the interpreter does always.
+Tests apply it to the result of each stage, the interpreter to every kernel.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ _LONG = 300
 
 @frozen
 class _Context:
-    """What may be used where a statement stands."""
+    """The declarations in scope at a statement."""
 
     declared: dict[str, tuple[Var | Buffer, bool]]
-    """Each visible name with what it stands for and whether that may change."""
+    """Each visible name with its variable or buffer, and whether that may change."""
     functions: dict[str, Function]
     sites: int
     loop: bool = False
     returns: Type | None = None
 
     def inside(self, loop: bool = False) -> _Context:
-        """A block within this one: what it declares ends with it."""
+        """The context of a nested block: its declarations end with it."""
         return attrs.evolve(self, declared=dict(self.declared), loop=self.loop or loop)
 
     def declare(self, target: Var | Buffer, mutable: bool) -> None:
@@ -75,7 +75,7 @@ class _Context:
 
 
 def check(kernel: Kernel) -> None:
-    """Raise ``AssertionError``, naming the statement at fault, where ``kernel`` is not legal."""
+    """Raise ``IllegalAssembly``, naming the statement at fault, if ``kernel`` is not legal."""
     functions: dict[str, Function] = {}
     for function in kernel.functions:
         _check_function(function, functions)
@@ -126,7 +126,7 @@ def _check_block(block: Block, context: _Context) -> None:
 
 
 class IllegalAssembly(AssertionError):
-    """Assembly that no correct compiler emits, with the statement at fault."""
+    """Assembly that a correct compiler never emits, with the statement at fault."""
 
 
 def _refuse(message: str) -> NoReturn:
@@ -170,7 +170,7 @@ def _(expr: Var, context: _Context) -> None:
 
 
 def _declared(target: Var | Buffer, context: _Context) -> bool:
-    """Whether ``target`` may change; it must be declared just so."""
+    """Whether ``target`` may change; refused if it is not declared exactly so."""
     known = context.declared.get(target.name)
     if known is None:
         _refuse(f"{target.name} is not declared")

@@ -6,7 +6,7 @@ import numpy as np  # noqa: F401 - what "np.sqrt" in a text means
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finch_core.frontend.context import Context
+from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.source import read_source
@@ -55,6 +55,6 @@ def test_text_parses_to_the_same_expression(expr):
     scope = Scope(None, {n.name: Binding("variable", None, n) for n in NAMES})
     scope.names["A"] = Binding("parameter", None)
     source = read_source(no_kernel)
-    parser = ExpressionParser(Context(source, site=source.header))
+    parser = ExpressionParser(ParseContext(source, site=source.header))
     tree = ast.parse(expression_text(expr), mode="eval").body
     assert parser.parse(tree, scope) == expr
