@@ -28,6 +28,10 @@ The range of an index is given by the first of these that applies:
 A stated range must lie within the dimensions that it indexes, unless it is empty. Sizes are
 compared before the program runs where they are known then, else where the loop begins
 (``lower.bounds``).
+
+**Invariants** of the result, which are checked (``check_extents``): every loop has an extent; a
+declared tensor has an extent, or keeps its own, for each dimension, and both begin at 0. What
+follows relies on them: levels have a ``shape`` and no beginning.
 """
 
 from __future__ import annotations
@@ -66,7 +70,22 @@ def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
     """
     pass_ = _Dimensionalizer(unit)
     pass_.collect(stmt)
-    return pass_.resolve(stmt)
+    resolved = pass_.resolve(stmt)
+    check_extents(resolved)
+    return resolved
+
+
+def check_extents(stmt: Stmt) -> None:
+    """Raise ``AssertionError`` unless the invariants hold that the passes behind this rely on."""
+    if isinstance(stmt, Loop):
+        assert stmt.extent is not None, f"the loop over {stmt.index.name} has no extent"
+    if isinstance(stmt, Declare):
+        own = stmt.tensor.fiber.dims
+        assert len(stmt.dims) == len(own), f"{stmt.tensor} has {len(own)} dimensions"
+        given = [extent for extent in (*stmt.dims, *own) if extent is not None]
+        assert all(e.start == ZERO for e in given), f"a dimension of {stmt.tensor} begins elsewhere"
+    for body in stmt.bodies:
+        check_extents(body)
 
 
 class _Dimensionalizer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from finch_core.errors import FinchError
 from finch_core.frontend import parse
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
     from finch_core.symbolic.simplifier import Rule
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
 @overload
-def kernel(function: Callable[..., Any], /) -> Kernel: ...
+def kernel(function: Callable[P, R], /) -> Kernel[P, R]: ...
 @overload
 def kernel(
     *, strict: bool = ..., backend: str | None = ..., rules: Iterable[Rule] = ...
-) -> Callable[[Callable[..., Any]], Kernel]: ...
+) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
     /,
@@ -63,9 +67,12 @@ def kernel(
     return Kernel(function, options)
 
 
-class Kernel:
+class Kernel(Generic[P, R]):
     """A function of tensors and numbers, compiled once for each combination of their formats and
-    dtypes (see ``kernel``, which makes it)."""
+    dtypes (see ``kernel``, which makes it).
+
+    To a type checker a call takes what the function's annotations say, and gives what they say.
+    """
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         functools.update_wrapper(self, function)
@@ -81,7 +88,7 @@ class Kernel:
         self._placed: tuple[Program | None, tuple[tuple[str, bool], ...]] = (None, ())
 
     @classmethod
-    def of_program(cls, program: Program, options: Options) -> Kernel:
+    def of_program(cls, program: Program, options: Options) -> Kernel[..., Any]:
         """A kernel of a program that was built directly, not parsed from a function."""
 
         def made() -> None:
@@ -114,7 +121,12 @@ class Kernel:
             self._specializations, self._quick, self._calls = {}, {}, {}
             self._warned = set()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """Run the kernel on these arguments."""
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if self._seen is not None:
                 self._notice()
@@ -150,6 +162,9 @@ class Kernel:
             from finch_core.runtime.tracebacks import shortened
 
             raise shortened(error) from error.__cause__
+
+    if not TYPE_CHECKING:
+        __call__ = _run
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: arguments of any kind, keyword arguments, and free names."""
@@ -298,7 +313,7 @@ def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return [given[name] for name in names]
 
 
-def restored(function: FunctionType, options: Options, module: str, name: str) -> Kernel:
+def restored(function: FunctionType, options: Options, module: str, name: str) -> Kernel[..., Any]:
     """Unpickle a kernel: the one that has this name if it is there, else a new one."""
     from finch_core.runtime.pickling import named_in
 

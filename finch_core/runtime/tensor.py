@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -190,6 +190,12 @@ class Tensor(TensorStorage):
         from finch_core.runtime.convert import element
 
         return element(self, checked_index(index, self.shape))
+
+    if TYPE_CHECKING:
+
+        def __setitem__(self, index: Any, value: Any) -> None:
+            """``A[i, j] += x`` and ``y[...] = 0`` in the body of a kernel, which Python never runs:
+            a tensor itself takes no assignments."""
 
     def __repr__(self) -> str:
         from finch_core.runtime.describe import describe

@@ -40,7 +40,7 @@ ALLOCATING = (
 """Programs that allocate, and the levels of their outputs: dense or compressed."""
 
 
-def kernel_on(backend: Backend, function: Function) -> Kernel:
+def kernel_on(backend: Backend, function: Function) -> Kernel[..., Any]:
     """A new kernel of ``function`` that compiles on this backend object."""
     made: Any = kernel(function)
     found = CompleteBackend(backend)
@@ -93,7 +93,9 @@ class KernelTests(Subject):
                 self._gives(add, format, a + b, x, y)
                 self._gives(multiply, format, a * b, x, y)
 
-    def _gives(self, run: Kernel, format: Format, expected: Array, *operands: Any) -> None:
+    def _gives(
+        self, run: Kernel[..., Any], format: Format, expected: Array, *operands: Any
+    ) -> None:
         """Run it into an empty tensor, and again over what that left."""
         out = Tensor(format)
         for _ in "12":

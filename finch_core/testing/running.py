@@ -29,9 +29,9 @@ def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[
 
 
 @cache
-def on(backend: str | None, function: Function) -> Kernel:
+def on(backend: str | None, function: Function) -> Kernel[..., Any]:
     """``function`` as a kernel on this backend (None: the default one); cached."""
-    made: Kernel = kernel(backend=backend)(function)
+    made: Kernel[..., Any] = kernel(backend=backend)(function)
     return made
 
 
