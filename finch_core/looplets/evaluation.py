@@ -10,7 +10,7 @@ import attrs
 from finch_core.interface.looplet import Precedence
 from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
-from finch_core.looplets.predicated_merge import lower_masked
+from finch_core.looplets.predicated_merge import lower_predicated
 from finch_core.looplets.region import Region, begins, is_empty
 from finch_core.looplets.slots import slots_in
 from finch_core.looplets.stretches import lower_stretches
@@ -52,10 +52,14 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
         if region.looplets[slot].precedence is Precedence.SEQUENCE and not region.is_point(ctx):
             lower_stretches(ctx, region, many)
             return
-        if lower_masked(ctx, region, many):
+        if lower_predicated(ctx, region, many):
             return
     weights = weighed(ctx, region)
-    if slot in weights and is_too_many(ctx, region, weights) and lower_masked(ctx, region, weights):
+    if (
+        slot in weights
+        and is_too_many(ctx, region, weights)
+        and lower_predicated(ctx, region, weights)
+    ):
         return
     with by_cases(ctx, region, weights):
         region.looplets[slot].lower(ctx, region, slot)

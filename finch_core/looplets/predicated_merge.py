@@ -17,7 +17,7 @@ which piece they are in. The code then grows with N.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,9 +28,10 @@ from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Run, as_looplet
 from finch_core.interface.tensorlike import Constant, TensorLike
 from finch_core.ir.builder import negation
-from finch_core.ir.expressions import FALSE, TRUE, Expr, Literal, Var
+from finch_core.ir.expressions import FALSE, TRUE, Expr, Literal
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.merge_cost import written_slots
+from finch_core.looplets.pieces import Conditions, Piece, either
 from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.select import select
 from finch_core.looplets.sequence import Sequence, parts_of
@@ -46,136 +47,147 @@ if TYPE_CHECKING:
     from finch_core.interface.context import Context
 
 
-class _Unmaskable(Exception):
-    """What an operand is cannot be told by a test of what it is."""
-
-
-@frozen
-class Piece:
-    """What an operand is from where the loop has come to up to ``stop`` (None: as far as what it
-    is a part of goes). ``looplet`` is a run, a lookup, or a spike, whose tail is where it stops.
-
-    ``present`` is when it is anything but fill; there it is ``alone``. A spike that is cut off
-    before its ``end`` has no tail. An ``open`` piece stops beyond the region where what it is a
-    part of is not there.
-    """
-
-    stop: Expr | None
-    looplet: Looplet
-    present: Expr
-    alone: Looplet
-    end: Expr | None = None
-    open: bool = False
-
-    def up_to(self, stop: Expr, open: bool = False) -> Piece:
-        """This piece as a part of one that ends at ``stop``."""
-        if self.stop is None:
-            return attrs.evolve(self, stop=stop, end=stop, open=open)
-        return attrs.evolve(self, stop=self.stop.min(stop), open=False)
-
-
-def lower_masked(ctx: Context, region: Region, slots: Container[int]) -> bool:
+def lower_predicated(ctx: Context, region: Region, slots: Container[int]) -> bool:
     """Emit the region without cases for the operands in ``slots``, if there are tests that tell
     what they are; gives whether it was emitted."""
     cursors = dict(ctx.cursors)
     with ctx.block() as statements, ctx.prover.assuming():
-        try:
-            _Merge(ctx, region, slots).emit()
-        except _Unmaskable:
-            ctx.cursors = cursors
-            return False
+        emitted = _merge(ctx, region, slots).emit()
+    if not emitted:
+        ctx.cursors = cursors
+        return False
     ctx.extend(statements)
     return True
 
 
+def _merge(ctx: Context, region: Region, slots: Container[int]) -> _Merge:
+    """The merge of the operands in ``slots`` and of all that move."""
+    written = written_slots(region)
+    operands = {
+        k: looplet
+        for k, looplet in region.looplets.items()
+        if k in slots or (isinstance(looplet, Stepper) and k not in written)
+    }
+    fills = {slot.number: _fill_of(slot) for slot in slots_of(region.body)}
+    return _Merge(ctx, region, operands, fills)
+
+
+@frozen
+class _Place:
+    """Where one operand is looked at: the index that the loop has come to, the operand's fill, and
+    the conditions that are variables there."""
+
+    at: Expr
+    fill: Constant | None
+    conditions: Conditions
+
+    def is_present(self, tensor: TensorLike) -> Expr:
+        """Whether ``tensor`` is anything but fill."""
+        return FALSE if tensor == self.fill else TRUE
+
+
+@frozen
+class _Turn:
+    """One turn of the loop, emitted: where it stops, and the steppers to be moved behind it."""
+
+    stop: Expr
+    moves: tuple[tuple[Expr, Stepper], ...]
+    conditions: Conditions
+
+
+@frozen(eq=False)
 class _Merge:
-    """One region, of whose operands ``slots`` and all that moves are read through tests."""
+    """One region, and its ``operands`` that are read through tests. A method that gives None, or
+    ``emit`` False, has met an operand that tests cannot tell: what was emitted is dropped."""
 
-    def __init__(self, ctx: Context, region: Region, slots: Container[int]) -> None:
-        self.ctx, self.region, self.name = ctx, region, region.index.name
-        written = written_slots(region)
-        self.operands = {
-            k: looplet
-            for k, looplet in region.looplets.items()
-            if k in slots or (isinstance(looplet, Stepper) and k not in written)
-        }
-        self.fills = {slot.number: _fill_of(slot) for slot in slots_of(region.body)}
-        self.fill: Constant | None = None  # of the operand whose piece is made
-        self.moves: list[tuple[Expr, Stepper]] = []
-        self.hits: dict[Expr, Expr] = {}
-        self.steppers: list[Stepper] = []
-        self.asked: dict[Expr, Expr] = {}
+    ctx: Context
+    region: Region
+    operands: Mapping[int, Looplet]
+    fills: Mapping[int, Constant | None]
 
-    def emit(self) -> None:
+    @property
+    def name(self) -> str:
+        return self.region.index.name
+
+    def emit(self) -> bool:
+        """Emit the region; gives whether every operand could be told by tests."""
         ctx, region = self.ctx, self.region
-        operands = {
-            k: self._begun(looplet, TRUE, region.start) for k, looplet in self.operands.items()
-        }
-        if region.is_point(ctx) or not any(
-            isinstance(part, (Stepper, Sequence)) for part in parts_of(operands.values())
-        ):
-            self._pieces(operands, region.start)
-            return
-        name = region.index.name
-        reached = ctx.var(f"{name}_reached", region.start)
+        conditions = Conditions(ctx, self.name)
+        operands = {}
+        for k, looplet in self.operands.items():
+            begun = self._begun(looplet, TRUE, region.start, conditions)
+            if begun is None:
+                return False
+            operands[k] = begun
+        parts = list(parts_of(operands.values()))
+        if region.is_point(ctx) or not any(isinstance(p, (Stepper, Sequence)) for p in parts):
+            return self._turn(operands, region.start) is not None
+        reached = ctx.var(f"{self.name}_reached", region.start)
         with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
-            stop = self._pieces(operands, reached)
-            for end, steps in self.moves:
-                with ctx.if_(self._ends(end, stop)):
-                    steps.advance(ctx, stop)
-                ctx.cursors[steps.position] = None
-            ctx.assign(reached, stop)
+            turn = self._turn(operands, reached)
+            if turn is None:
+                return False
+            self._move(turn)
+            ctx.assign(reached, turn.stop)
             end_early(ctx, region, reached)
-        ctx.loop_cursors((*region.looplets.values(), *self.steppers))
+        steppers = [part for part in parts if isinstance(part, Stepper)]
+        ctx.loop_cursors((*region.looplets.values(), *steppers))
+        return True
+
+    def _move(self, turn: _Turn) -> None:
+        """Move the steppers whose step ends where the turn does."""
+        ctx = self.ctx
+        for end, steps in turn.moves:
+            with ctx.if_(turn.conditions.variable("here", end.eq(turn.stop))):
+                steps.advance(ctx, turn.stop)
+            ctx.cursors[steps.position] = None
 
     # -- before the loop ----------------------------------------------------------------
 
-    def _begun(self, looplet: Looplet, guard: Expr, at: Expr) -> Looplet:
-        """``looplet``, which the loop comes to at ``at`` where ``guard`` holds, with what is to be
+    def _begun(
+        self, given: Looplet, guard: Expr, at: Expr, conditions: Conditions
+    ) -> Looplet | None:
+        """``given``, which the loop comes to at ``at`` where ``guard`` holds, with what is to be
         done once before the loop done."""
         ctx = self.ctx
-        looplet = self._expanded(looplet, guard)
+        looplet = self._expanded(given, guard)
         if isinstance(looplet, Switch):
             cond = ctx.prover.decide(looplet.cond)
             if not isinstance(cond, Literal):
-                cond = self._known("there", guard.and_(cond))
-            head = self._begun(as_looplet(looplet.head), cond, at)
-            tail = self._begun(as_looplet(looplet.tail), guard.and_(negation(cond)), at)
-            return Switch(cond, head, tail)
+                cond = conditions.variable("there", guard.and_(cond))
+            rest = guard.and_(negation(cond))
+            head = self._begun(as_looplet(looplet.head), cond, at, conditions)
+            tail = self._begun(as_looplet(looplet.tail), rest, at, conditions)
+            return None if head is None or tail is None else Switch(cond, head, tail)
         if isinstance(looplet, Stepper):
-            steps = looplet
-            self.steppers.append(steps)
             begun = self.region.between(at, self.region.stop)
-            ctx.under(guard, lambda: steps.synchronize(ctx, begun))
+            ctx.under(guard, partial(looplet.synchronize, ctx, begun))
         elif isinstance(looplet, Sequence):
-            return self._begun_phases(looplet, guard, at)
+            return self._begun_phases(looplet, guard, at, conditions)
         return looplet
 
-    def _begun_phases(self, sequence: Sequence, guard: Expr, at: Expr) -> Sequence:
+    def _begun_phases(
+        self, sequence: Sequence, guard: Expr, at: Expr, conditions: Conditions
+    ) -> Sequence | None:
         """The phases of a sequence, each begun where it is not empty."""
         ctx, region = self.ctx, self.region
         phases = []
         for phase in sequence.phases:
             stop = region.stop if phase.stop is None else phase.stop
-            body = as_looplet(phase.body)
+            body: Looplet | None = as_looplet(phase.body)
+            assert body is not None
             if any(isinstance(part, (Stepper, Thunk)) for part in parts_of([body])):
                 last = ctx.prover.minimum(stop, region.stop)
-                here = ctx.prover.decide(at < last)
-                body = self._begun(body, self._known("there", guard.and_(here)), at)
+                here = conditions.variable("there", guard.and_(ctx.prover.decide(at < last)))
+                body = self._begun(body, here, at, conditions)
+                if body is None:
+                    return None
             phases.append(attrs.evolve(phase, body=body))
             at = ctx.prover.maximum(at, stop)
         return Sequence(tuple(phases))
 
-    def _known(self, name: str, cond: Expr) -> Expr:
-        """A condition as a variable, the same for the same condition."""
-        if isinstance(cond, (Literal, Var)):
-            return cond
-        if cond not in self.asked:
-            self.asked[cond] = self.ctx.let(f"{self.name}_{name}", cond)
-        return self.asked[cond]
-
-    def _expanded(self, looplet: Looplet, guard: Expr) -> Looplet:
-        """What is in a thunk, after its preamble."""
+    def _expanded(self, looplet: Looplet, guard: Expr) -> Looplet | None:
+        """What is in a thunk, after its preamble; None if something is to be done behind it."""
         ctx = self.ctx
         while isinstance(looplet, Thunk):
             thunk = looplet
@@ -184,69 +196,74 @@ class _Merge:
             with ctx.block() as epilogue:
                 finish(thunk, code)
             if epilogue:
-                raise _Unmaskable
+                return None
             looplet = body.truncated() if thunk.cut else body
         return looplet
 
-    # -- pieces -------------------------------------------------------------------------
+    # -- a turn of the loop -------------------------------------------------------------
 
-    def _pieces(self, operands: dict[int, Looplet], at: Expr) -> Expr:
-        """Emit the region from ``at`` to where the first piece ends, which is the result."""
+    def _turn(self, operands: Mapping[int, Looplet], at: Expr) -> _Turn | None:
+        """Emit the region from ``at`` to where the first piece ends."""
         ctx, region, name = self.ctx, self.region, self.name
-        self.moves, self.hits, self.asked = [], {}, {}
+        conditions = Conditions(ctx, name)
         pieces = {}
         for k, looplet in operands.items():
-            self.fill = self.fills[k]
-            pieces[k] = self._piece(looplet, at, TRUE, begun=True)
-        stops = {
-            k: region.stop if piece.stop is None else ctx.let(f"{name}_stop", piece.stop)
-            for k, piece in pieces.items()
-        }
+            place = _Place(at, self.fills[k], conditions)
+            piece = self._piece(looplet, place, TRUE, begun=True)
+            if piece is None:
+                return None
+            pieces[k] = piece
+        stops = [
+            region.stop if piece.stop is None else ctx.let(f"{name}_stop", piece.stop)
+            for piece in pieces.values()
+        ]
         stop = region.stop
         if not region.is_point(ctx):
-            stop = ctx.bind_stop(name, ctx.prover.minimum(*stops.values(), region.stop))
+            stop = ctx.bind_stop(name, ctx.prover.minimum(*stops, region.stop))
             ctx.prover.know_le(at + 1, stop)
             ctx.prover.know_le(stop, region.stop)
         for k, piece in pieces.items():
             if isinstance(piece.looplet, Spike):
-                pieces[k] = self._ended(piece, self.fills[k], stop)
+                ended = self._ended(piece, self.fills[k], stop, conditions)
+                if ended is None:
+                    return None
+                pieces[k] = ended
         self._region(region.between(at, stop), pieces)
-        return stop
+        moves = [move for piece in pieces.values() for move in piece.moves]
+        return _Turn(stop, tuple(moves), conditions)
 
-    def _ends(self, end: Expr, stop: Expr) -> Expr:
-        """Whether the region ends where something else does."""
-        if end not in self.hits:
-            self.hits[end] = self.ctx.let(f"{self.name}_here", end.eq(stop))
-        return self.hits[end]
-
-    def _ended(self, piece: Piece, fill: Constant | None, stop: Expr) -> Piece:
+    def _ended(
+        self, piece: Piece, fill: Constant | None, stop: Expr, conditions: Conditions
+    ) -> Piece | None:
         """A spike that has its tail only if the region ends where it does."""
         spike, end = piece.looplet, self.region.stop if piece.end is None else piece.end
         assert isinstance(spike, Spike)
         assert isinstance(spike.body, TensorLike)
-        here = self._ends(end, stop)
-        last = select(here, self._last(as_looplet(spike.tail), here, stop - 1), spike.body)
+        here = conditions.variable("here", end.eq(stop))
+        tail = self._last(as_looplet(spike.tail), here, stop - 1)
+        if tail is None:
+            return None
+        last = select(here, tail, spike.body)
         if spike.body != fill:
             whole = Spike(spike.body, last)
             return attrs.evolve(piece, looplet=whole, present=TRUE, alone=whole)
         return attrs.evolve(piece, looplet=Spike(fill, last), present=piece.present.and_(here))
 
-    def _last(self, tail: Looplet, guard: Expr, index: Expr) -> TensorLike:
+    def _last(self, given: Looplet, guard: Expr, index: Expr) -> TensorLike | None:
         """What a spike's tail is, which is at one index."""
-        tail = self._expanded(tail, guard)
+        tail = self._expanded(given, guard)
         if isinstance(tail, Run):
             return tail.body
         if isinstance(tail, Lookup):
-            lookup = tail
-            found = self.ctx.under(guard, lambda: lookup.at(self.ctx, index))
+            found = self.ctx.under(guard, partial(tail.at, self.ctx, index))
             return self._last(found, guard, index)
         if isinstance(tail, Switch):
             head = self._last(as_looplet(tail.head), guard.and_(tail.cond), index)
             other = self._last(as_looplet(tail.tail), guard.and_(negation(tail.cond)), index)
-            return select(tail.cond, head, other)
-        raise _Unmaskable
+            return None if head is None or other is None else select(tail.cond, head, other)
+        return None
 
-    def _region(self, region: Region, pieces: dict[int, Piece]) -> None:
+    def _region(self, region: Region, pieces: Mapping[int, Piece]) -> None:
         """The region of one piece of each operand, where those that it needs are."""
         ctx = self.ctx
         needed: Expr = TRUE
@@ -268,143 +285,93 @@ class _Merge:
                 needed = needed.or_(piece.present)
         ctx.fork(needed, lambda: region.lower(ctx))
 
-    def _piece(self, looplet: Looplet, at: Expr, guard: Expr, begun: bool) -> Piece:
-        """The piece of ``looplet`` that is at ``at``, where ``guard`` holds; ``begun``: its
-        positions move along with the loop."""
-        looplet = self._expanded(looplet, guard)
+    # -- pieces -------------------------------------------------------------------------
+
+    def _piece(self, given: Looplet, place: _Place, guard: Expr, begun: bool) -> Piece | None:
+        """The piece of ``given`` at ``place``, where ``guard`` holds; ``begun``: its positions move
+        along with the loop."""
+        looplet = self._expanded(given, guard)
         if isinstance(looplet, Run):
-            if looplet.fails:
-                raise _Unmaskable
-            return Piece(None, looplet, self._is_present(looplet.body), looplet)
+            present = place.is_present(looplet.body)
+            return None if looplet.fails else Piece(None, looplet, present, looplet)
         if isinstance(looplet, Lookup):
             return Piece(None, looplet, TRUE, looplet)
         if isinstance(looplet, Spike):
-            return self._spike(looplet)
+            return _spike(looplet, place)
         if isinstance(looplet, Switch):
             cond, rest = looplet.cond, negation(looplet.cond)
-            head = self._piece(as_looplet(looplet.head), at, guard.and_(cond), begun)
-            tail = self._piece(as_looplet(looplet.tail), at, guard.and_(rest), begun)
+            head = self._piece(as_looplet(looplet.head), place, guard.and_(cond), begun)
+            tail = self._piece(as_looplet(looplet.tail), place, guard.and_(rest), begun)
             return self._either(cond, head, tail)
         if isinstance(looplet, Sequence):
-            return self._sequence(looplet, at, guard, begun)
+            return self._sequence(looplet, place, guard, begun)
         if isinstance(looplet, Stepper):
-            return self._step(looplet, at, guard, begun)
-        raise _Unmaskable
+            return self._step(looplet, place, guard, begun)
+        return None
 
-    def _is_present(self, tensor: TensorLike) -> Expr:
-        return FALSE if tensor == self.fill else TRUE
+    def _either(self, cond: Expr, head: Piece | None, tail: Piece | None) -> Piece | None:
+        if head is None or tail is None:
+            return None
+        return either(self.ctx, cond, head, tail, self.region.stop)
 
-    def _spike(self, spike: Spike) -> Piece:
-        body, tail = as_looplet(spike.body), as_looplet(spike.tail)
-        if not isinstance(body, Run):
-            raise _Unmaskable
-        ends = self._is_present(tail.body) if isinstance(tail, Run) else TRUE
-        spike = Spike(body.body, tail)
-        return Piece(None, spike, self._is_present(body.body).or_(ends), spike)
-
-    def _sequence(self, looplet: Sequence, at: Expr, guard: Expr, begun: bool) -> Piece:
-        """The piece of the phase that ``at`` is in."""
+    def _sequence(self, looplet: Sequence, place: _Place, guard: Expr, begun: bool) -> Piece | None:
+        """The piece of the phase that ``place`` is in."""
         ctx = self.ctx
         if ctx.checked and looplet.phases[-1].stop is not None:
-            raise _Unmaskable
-        inside = [ctx.prover.decide(at < p.stop) for p in looplet.phases[:-1]]
-        conds = [self._known("within", cond) for cond in inside]
+            return None
+        inside = [ctx.prover.decide(place.at < p.stop) for p in looplet.phases[:-1]]
+        conds = [place.conditions.variable("within", cond) for cond in inside]
         behind = guard
         pieces = []
         for k, phase in enumerate(looplet.phases):
             here = behind.and_(conds[k]) if k < len(conds) else behind
-            piece = self._piece(as_looplet(phase.body), at, here, begun)
+            piece = self._piece(as_looplet(phase.body), place, here, begun)
+            if piece is None:
+                return None
             pieces.append(piece if phase.stop is None else piece.up_to(phase.stop))
             if k < len(conds):
                 behind = behind.and_(negation(conds[k]))
-        result = pieces[-1]
+        result: Piece | None = pieces[-1]
         for cond, piece in zip(reversed(conds), reversed(pieces[:-1]), strict=True):
             result = self._either(cond, piece, result)
         return result
 
-    def _step(self, steps: Stepper, at: Expr, guard: Expr, begun: bool) -> Piece:
-        """The piece of the step that ``at`` is in, or of the tail."""
+    def _step(self, steps: Stepper, place: _Place, guard: Expr, begun: bool) -> Piece | None:
+        """The piece of the step that ``place`` is in, or of the tail."""
         ctx = self.ctx
         if not begun:
-            ctx.under(guard, lambda: steps.seek(ctx, at))
+            ctx.under(guard, lambda: steps.seek(ctx, place.at))
         left = guard
         if steps.end is not None and steps.tail is not None:
             left = guard.and_(steps.position < steps.end)
         if left != TRUE:
             left = ctx.let(f"{steps.label(self.name)}_left", left)
         now = ctx.under(left, lambda: steps.now(ctx))
-        beyond = self.region.stop + 1
-        end = ctx.ifelse(left, steps.stop(now), beyond)
+        end = ctx.ifelse(left, steps.stop(now), self.region.stop + 1)
         end = ctx.let(steps.label(self.name), end)
         body = ctx.under(left, lambda: steps.step(ctx, now))
-        piece = self._piece(body, at, left, begun=False).up_to(end, open=True)
+        piece = self._piece(body, place, left, begun=False)
+        if piece is None:
+            return None
+        piece = piece.up_to(end, open=True)
         if begun:
-            self.moves.append((end, steps))
+            piece = attrs.evolve(piece, moves=((end, steps),))
         if steps.tail is None:
             return piece
         behind = guard.and_(negation(left))
-        return self._either(left, piece, self._piece(as_looplet(steps.tail), at, behind, False))
-
-    def _either(self, cond: Expr, head: Piece, tail: Piece) -> Piece:
-        """``head`` where ``cond`` holds, ``tail`` elsewhere."""
-        if isinstance(cond, Literal):
-            return head if cond.value else tail
-        if head.open and tail.stop is None and _is_nothing_beside(head.looplet, tail.looplet):
-            return head
-        stop = self._first(cond, head.stop, tail.stop)
-        end = self._first(cond, head.end, tail.end)
-        looplet = self._mixed(cond, head.looplet, tail.looplet)
-        present = head.present
-        if tail.present != present:
-            present = cond.and_(head.present).or_(negation(cond).and_(tail.present))
-        alone = looplet
-        if tail.present == FALSE:
-            alone = head.alone
-        elif head.present == FALSE:
-            alone = tail.alone
-        return Piece(stop, looplet, present, alone, end)
-
-    def _first(self, cond: Expr, yes: Expr | None, no: Expr | None) -> Expr | None:
-        """One of two ends, where None is the region's."""
-        if yes is None and no is None:
-            return None
-        ends = [self.region.stop if end is None else end for end in (yes, no)]
-        return self.ctx.ifelse(cond, *ends)
-
-    def _mixed(self, cond: Expr, head: Looplet, tail: Looplet) -> Looplet:
-        if head == tail:
-            return head
-        if isinstance(head, Run) and isinstance(tail, Run):
-            return Run(select(cond, head.body, tail.body))
-        if isinstance(head, Lookup) or isinstance(tail, Lookup):
-            return self._looked_up(cond, head, tail)
-        bodies = [looplet.body for looplet in (head, tail)]  # type: ignore[attr-defined]
-        tails = [x.tail if isinstance(x, Spike) else x for x in (head, tail)]
-        return Spike(select(cond, *bodies), Switch(cond, *tails))
-
-    def _looked_up(self, cond: Expr, head: Looplet, tail: Looplet) -> Looplet:
-        """Either of two at an index, one of which is a lookup."""
-        if isinstance(head, Spike) or isinstance(tail, Spike):
-            raise _Unmaskable
-
-        def at(ctx: Context, index: Expr) -> Looplet:
-            yes = ctx.under(cond, lambda: _at(ctx, head, index))
-            no = ctx.under(negation(cond), lambda: _at(ctx, tail, index))
-            if any(not isinstance(x, Run) or x.fails for x in (yes, no)):
-                return Switch(cond, yes, no)
-            return Run(select(cond, yes.body, no.body))  # type: ignore[attr-defined]
-
-        return Lookup(at)
+        return self._either(
+            left, piece, self._piece(as_looplet(steps.tail), place, behind, begun=False)
+        )
 
 
-def _is_nothing_beside(spike: Looplet, run: Looplet) -> bool:
-    """Whether a spike that does not end is a run."""
-    return isinstance(spike, Spike) and isinstance(run, Run) and spike.body == run.body
-
-
-def _at(ctx: Context, looplet: Looplet, index: Expr) -> Looplet:
-    """What a run or a lookup is at an index."""
-    return looplet.at(ctx, index) if isinstance(looplet, Lookup) else looplet
+def _spike(spike: Spike, place: _Place) -> Piece | None:
+    """The piece of a spike whose body is the same throughout."""
+    body, tail = as_looplet(spike.body), as_looplet(spike.tail)
+    if not isinstance(body, Run):
+        return None
+    ends = place.is_present(tail.body) if isinstance(tail, Run) else TRUE
+    spike = Spike(body.body, tail)
+    return Piece(None, spike, place.is_present(body.body).or_(ends), spike)
 
 
 def _fill_of(slot: Slot) -> Constant | None:

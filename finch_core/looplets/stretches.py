@@ -25,7 +25,7 @@ from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Run, as_looplet
 from finch_core.interface.tensorlike import Constant
 from finch_core.ir.expressions import FALSE, TRUE, Expr, Literal
-from finch_core.looplets.predicated_merge import lower_masked
+from finch_core.looplets.predicated_merge import lower_predicated
 from finch_core.looplets.region import Region
 from finch_core.looplets.sequence import Phase, Sequence, parts_of
 from finch_core.looplets.short_circuit import end_early
@@ -145,6 +145,6 @@ def _body(phase: Phase, stop: Expr) -> Looplet:
 def _emit(ctx: Context, part: Region, reached: Expr) -> None:
     """Emit one such range, and set ``reached`` to its end."""
     switched = [k for k, looplet in part.looplets.items() if isinstance(looplet, Switch)]
-    if not switched or not lower_masked(ctx, part, switched):
+    if not switched or not lower_predicated(ctx, part, switched):
         part.lower(ctx)
     ctx.assign(reached, part.stop)  # type: ignore[arg-type]
