@@ -1,5 +1,5 @@
 """The level formats, leaves and scalars of the paper (Table "The main level formats supported by
-Finch"). Each is a plugin of its own, found through the same entry points that strangers use."""
+Finch"). Each is a plugin of its own, found by entry points as any installed plugin is."""
 
 from finch_levels.dense import Dense
 from finch_levels.element import Element

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 @frozen
 class Dense(Format):
-    """A level that stores every subfiber: ``fiber(l, p)[i]`` is ``fiber(l.lvl, p * shape + i)``."""
+    """A level that stores every subfiber: subfiber ``i`` of fiber ``p`` is the child's fiber at
+    position ``p * shape + i``.
+
+    Can be read by ``walk`` and ``follow``, and written in any order.
+    """
 
     lvl: Format = attrs.field(converter=check_child)
 

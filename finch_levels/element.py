@@ -1,4 +1,5 @@
-"""Element: a leaf that stores one value at each position."""
+"""Element: the leaf that stores one value at each position (paper, Table "The main level formats
+supported by Finch")."""
 
 from __future__ import annotations
 
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class Element(ValueLeaf):
-    """A leaf with a value at each position; what is not stored is ``fill``.
+    """A leaf that stores a value at each position; elements that are not stored equal ``fill``.
 
-    ``Element(fill, dtype=None)``: the dtype is the fill's where none is given. A tuple as fill
-    makes a structured dtype.
+    ``Element(fill, dtype=None)``: ``fill`` is a number, or a tuple of numbers for a structured
+    dtype; ``dtype`` defaults to the dtype of ``fill``. Raises ``FormatError`` for a dtype that is
+    not supported or cannot represent ``fill``.
     """
 
     name: ClassVar[str] = "Element"

@@ -1,4 +1,5 @@
-"""Pattern: a leaf that stores nothing; what is stored is True, all else False."""
+"""Pattern: the leaf without memory: stored elements are True, all others False (paper, Table "The
+main level formats supported by Finch")."""
 
 from __future__ import annotations
 
@@ -91,7 +92,7 @@ class Pattern(Format):
                 hint="use =, |= or max, or an Element(False) leaf",
             )
         if op is None and fiber.dirty is not None:
-            ctx.assign(fiber.dirty, value)  # the last value counts, while the entry is open
+            ctx.assign(fiber.dirty, value)  # the last write before the entry is committed counts
         else:
             ctx.fork(value, lambda: fiber.mark(ctx))
         return None

@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 @frozen
 class RunList(Format):
-    """A level of runs: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``, and run ``q`` goes
-    from where the one before it ended to before index ``right[q]``, with its subfiber at position
-    ``q``.
+    """A level that divides each fiber into runs of equal subfibers: fiber ``p`` has the runs
+    ``ptr[p]`` up to ``ptr[p + 1]``. Run ``q`` ends before index ``right[q]``, where the next one
+    begins, and its subfiber is at position ``q``.
 
-    ``index`` and ``pointer`` are the dtypes of ``right`` and ``ptr``. Reads walk, gallop or follow.
-    Writes append in order, whole runs at once; what they leave out becomes runs of fill. Neighbours
-    that are equal are merged, unless ``merge`` is False: over a leaf as they are written, over a
-    level when it is frozen, by way of a scratch copy of the child. Raises ``FormatError`` for a
-    child that cannot hold fill (``Pattern``).
+    ``index`` and ``pointer`` are the integer dtypes of ``right`` and ``ptr``. Can be read by
+    ``walk``, ``gallop`` and ``follow``. Runs are appended in increasing order; indices that are not
+    written become runs of fill values. Equal neighbouring runs are merged unless ``merge`` is
+    False: over a leaf when they are written, over a level when it is frozen, through a scratch copy
+    of the child. Raises ``FormatError`` for a child that cannot store fill values (``Pattern``).
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -141,7 +141,7 @@ class RunList(Format):
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
-    """Step from run to run."""
+    """Read run by run."""
     body = lambda ctx, q: Run(fiber.subfiber(q))  # noqa: E731
     yield steps(ctx, fiber, kind, fiber.lvl.buffer("right"), body, None, past=0)
 
@@ -162,8 +162,8 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 @frozen
 class _Writing:
-    """A fiber that is being written: its first run, where the runs so far end, whether the last is
-    one of fill that a gap has left, and whether anything was written."""
+    """A fiber that is being written: its first run, the index up to which there are runs, whether
+    the last run fills a gap, and whether anything was written."""
 
     fiber: Fiber
     first: Expr
@@ -177,13 +177,13 @@ class _Writing:
 
     @property
     def merges(self) -> bool:
-        """Whether equal neighbours are merged at once."""
+        """Whether equal neighbours are merged when they are written."""
         format = self.lvl.format
         assert isinstance(format, RunList)
         return format.merge and format.lvl.is_leaf
 
     def fill_to(self, ctx: Context, stop: Expr) -> None:
-        """Fill from where the runs end up to ``stop``."""
+        """Append a run of fill values up to index ``stop``."""
         stored, right = self.lvl.state["stored"], self.lvl.buffer("right")
         with ctx.if_(self.reached < stop):
             extends: Expr = self.gapped
@@ -199,7 +199,7 @@ class _Writing:
             ctx.assign(self.reached, stop)
 
     def commit(self, ctx: Context, stop: Expr) -> None:
-        """Make what is at the next position a run up to ``stop``."""
+        """Commit the subfiber at the next position as a run up to index ``stop``."""
         with ctx.if_(append_run(ctx, self.lvl, self.first, {"right": stop})):
             ctx.assign(self.gapped, False)
         ctx.assign(self.reached, stop)
@@ -208,7 +208,7 @@ class _Writing:
 
 
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Append runs; where nothing was written at the end, they are taken back."""
+    """Append runs; if nothing was written to the fiber, remove them again."""
     lvl, name = fiber.lvl, fiber.lvl.name
     stored, fibers = lvl.state["stored"], lvl.state["fibers"]
     _pass_over(ctx, lvl, fiber.pos)
@@ -238,7 +238,7 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _target(lvl: BoundLevel) -> BoundLevel:
-    """The level that takes the subfibers as they are written."""
+    """The level that subfibers are written to: the scratch level, or the child."""
     target = lvl.scratch or lvl.child
     assert target is not None
     return target
@@ -251,7 +251,7 @@ def _make_room(ctx: Context, lvl: BoundLevel) -> None:
 
 
 def _append_run(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-    """Append a run of fill up to ``stop``."""
+    """Append a run of fill values up to index ``stop``."""
     _make_room(ctx, lvl)
     stored = lvl.state["stored"]
     ctx.store(lvl.buffer("right"), stored, stop)
@@ -259,8 +259,9 @@ def _append_run(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
 
 
 def _pass_over(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
-    """Have just the fibers before ``stop`` done: those passed over are one run of fill each. A
-    parent that took back what it had begun may come again to a fiber that was passed over."""
+    """Complete the fibers before ``stop``: each that was skipped gets one run of fill values. A
+    parent that removed a subfiber may write that position again, so the runs after it are
+    discarded."""
     fibers, stored, ptr = lvl.state["fibers"], lvl.state["stored"], lvl.buffer("ptr")
     with ctx.if_(stop < fibers):
         ctx.assign(stored, Load(ptr, stop).cast(INTP))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class ScalarLeaf(ValueLeaf):
-    """One value, without a buffer."""
+    """A leaf with one value, kept in the tensor's record."""
 
     name: ClassVar[str] = "Scalar"
 
@@ -50,7 +50,10 @@ class ScalarLeaf(ValueLeaf):
 
 
 def Scalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format's name
-    """A 0-dimensional tensor that starts as ``fill``; ``.value`` reads it."""
+    """A 0-dimensional tensor with the value ``fill``; its property ``value`` reads it.
+
+    ``dtype`` defaults to the dtype of ``fill``.
+    """
     return Tensor(ScalarLeaf(fill, dtype=dtype))
 
 

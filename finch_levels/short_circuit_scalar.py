@@ -1,4 +1,4 @@
-"""ShortCircuitScalar: a scalar whose reductions end their loops once nothing changes it any more
+"""ShortCircuitScalar: a scalar whose reductions leave their loops once its value cannot change
 (paper, Table "The main level formats supported by Finch", Figure "Using a ShortCircuitScalar")."""
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class ShortCircuitScalarLeaf(ScalarLeaf):
-    """One value; a loop that reduces into it looks after each step whether that is of use still."""
+    """A leaf with one value; a loop that reduces into it tests after each step whether the value
+    can still change."""
 
     name: ClassVar[str] = "ShortCircuitScalar"
 
@@ -34,10 +35,13 @@ class ShortCircuitScalarLeaf(ScalarLeaf):
 
 
 def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format
-    """A 0-dimensional tensor that starts as ``fill``. A loop that reduces into it ends when the
-    value is the operator's annihilator (any value but ``z`` for ``choose(z)``); what else the loop
-    does is done to its end. A product of floats ends at zero, whether or not NaN or infinity would
-    come yet; in a ``strict`` kernel it does not."""
+    """A 0-dimensional tensor with the value ``fill``, whose reductions short-circuit.
+
+    A loop that reduces into it ends early when the value is the operator's annihilator (for
+    ``choose(z)``: any value but ``z``); other statements of the loop run to its end. A product of
+    floats ends at zero, even if NaN or infinity would follow, except in a ``strict`` kernel.
+    ``dtype`` defaults to the dtype of ``fill``.
+    """
     return Tensor(ShortCircuitScalarLeaf(fill, dtype=dtype))
 
 

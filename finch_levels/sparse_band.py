@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 @frozen
 class SparseBand(Format):
-    """A level that stores one block of subfibers a fiber: that of fiber ``p`` ends at index
-    ``idx[p]`` (its last; 0 where nothing is stored) and has the positions ``ofs[p]`` up to
+    """A level that stores one block of adjacent subfibers in each fiber: the block of fiber ``p``
+    ends with index ``idx[p]`` (0 if it is empty) and has the positions ``ofs[p]`` up to
     ``ofs[p + 1]``.
 
-    ``index`` and ``pointer`` are the dtypes of ``idx`` and ``ofs``. Reads walk or follow, without a
-    loop over blocks. Writes append in order; where they leave a gap, the band extends over it and
-    stores the fill (or, over a Pattern, raise ``FormatError``).
+    ``index`` and ``pointer`` are the integer dtypes of ``idx`` and ``ofs``. Can be read by ``walk``
+    and ``follow``, both without a search. Subfibers are appended in increasing order. If a write
+    leaves a gap, fill values are stored there; over a ``Pattern``, which cannot store them, the
+    kernel raises ``FormatError``.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -107,7 +108,7 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
     end = ctx.let(f"{lvl.name}_end", Load(ofs, fiber.pos + 1), INTP)
     count = end - Load(ofs, fiber.pos).cast(INTP)
     last = Load(lvl.buffer("idx"), fiber.pos).cast(INTP)
-    # an empty fiber says 0, which is past the end where there is no index at all
+    # an empty fiber has 0, which is out of bounds if the dimension is 0
     stop = ctx.let(f"{lvl.name}_stop", last + lvl.shape.min(1))
     start = ctx.let(f"{lvl.name}_start", stop - count)
     ctx.prover.know_le(ctx.lift(0), start)
@@ -126,7 +127,7 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
 
 
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Write at the band's end, or behind it: what lies between then stays fill."""
+    """Append a subfiber to the band; skipped indices in between hold fill values."""
     lvl, name = fiber.lvl, fiber.lvl.name
     child = lvl.child
     assert child is not None
@@ -154,8 +155,7 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _require_adjacent(ctx: Context, fiber: Fiber, gap: Expr, i: Expr) -> None:
-    """What lies between two writes would be stored, and cannot be where all that is stored is
-    True."""
+    """Refuse a gap between writes over a child that cannot store fill values."""
     ctx.require(
         gap.eq(0),
         FormatError,

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 @frozen
 class SparseBlockList(Format):
-    """A level that stores blocks of subfibers: those of fiber ``p`` are ``ptr[p]`` up to
-    ``ptr[p + 1]``, where block ``q`` ends at index ``idx[q]`` (its last) and has the positions
-    ``ofs[q]`` up to ``ofs[q + 1]``.
+    """A level that stores blocks of adjacent subfibers: fiber ``p`` has the blocks ``ptr[p]`` up to
+    ``ptr[p + 1]``. Block ``q`` ends with index ``idx[q]`` and has the positions ``ofs[q]`` up to
+    ``ofs[q + 1]``.
 
-    ``index`` is the dtype of ``idx``, ``pointer`` that of ``ptr`` and ``ofs``. Reads walk, gallop
-    or follow; inside a block they are a Lookup, over contiguous positions. Writes append in order,
-    and those that are adjacent make one block.
+    ``index`` is the integer dtype of ``idx``, ``pointer`` that of ``ptr`` and ``ofs``. Can be read
+    by ``walk``, ``gallop`` and ``follow``; within a block, positions are contiguous. Subfibers are
+    appended in increasing order; adjacent ones form a block.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -112,14 +112,14 @@ class SparseBlockList(Format):
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
-    """Step from block to block."""
+    """Read block by block."""
     body = lambda ctx, q: Thunk(lambda ctx: _block(ctx, fiber, q), steady=True)  # noqa: E731
     idx, fill = fiber.lvl.buffer("idx"), Run(fiber.filled())
     yield steps(ctx, fiber, kind, idx, body, fill, anchored=True)
 
 
 def _block(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
-    """Fill up to block ``q``, and then the block."""
+    """Fill values up to block ``q``, then the block."""
     lvl, ofs = fiber.lvl, fiber.lvl.buffer("ofs")
     q = ctx.let(f"{lvl.name}_now", q)
     last = ctx.let(f"{lvl.name}_last", Load(lvl.buffer("idx"), q), INTP)
@@ -145,8 +145,8 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Append a subfiber for each index at which something is written, to the last block if that
-    ends just before."""
+    """Append a subfiber for each index that is written: to the last block if it is adjacent, else
+    as a new block."""
     lvl, name = fiber.lvl, fiber.lvl.name
     stored, room, blocks = (lvl.state[key] for key in ("stored", "room", "blocks"))
     first = ctx.let(f"{name}_first", blocks)
@@ -170,7 +170,7 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _end_block(ctx: Context, lvl: BoundLevel, blocks: Var, last: Expr, stored: Expr) -> None:
-    """The last block ends at index ``last``, and before position ``stored``."""
+    """Let the last block end with index ``last``, and before position ``stored``."""
     ctx.store(lvl.buffer("idx"), blocks - 1, last)
     ctx.store(lvl.buffer("ofs"), blocks, stored)
 

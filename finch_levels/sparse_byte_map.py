@@ -1,8 +1,8 @@
-"""SparseByteMap: a byte an index says whether it is stored; random access, O(1) update (paper,
-Table "The main level formats supported by Finch").
+"""SparseByteMap: one byte for each index says whether it is stored; random access, O(1) updates
+(paper, Table "The main level formats supported by Finch").
 
-As a workspace declared again and again it costs what was written: the positions that were written
-are listed, and only those are cleared.
+Declaring it again, as a workspace, takes time proportional to what was written: the positions that
+were written are listed, and only these are cleared.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ if TYPE_CHECKING:
     from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 SCAN = 16
-"""Bytes of the map per entry up to which reading it in order is faster than sorting the entries."""
+"""Up to this many bytes of the map per entry, scanning it is faster than sorting the entries."""
 
 
 def _kept(name: str, role: str, init: int = 0) -> Field:
-    """What a level knows of its memory from one declaration to the next."""
+    """A private scalar that describes the level's memory between declarations."""
     return Field(name, INTP, role, is_buffer=False, init=init, private=True)
 
 
 @frozen
 class SparseByteMap(Format):
-    """A level with room for every subfiber, at position ``p * shape + i``; ``tbl``, a bool for each
-    position, says which are stored.
+    """A level with memory for every subfiber, at position ``p * shape + i``; ``tbl`` has a bool for
+    each position that says whether it is stored.
 
-    ``pos`` lists the positions that are stored: in the order of first writes while the level is
-    updated; in increasing order when it is frozen, and then those of fiber ``p`` are
-    ``pos[ptr[p]:ptr[p + 1]]``. ``index`` and ``pointer`` are the dtypes of ``pos`` and ``ptr``.
+    ``pos`` lists the stored positions: in the order of first writes while the level is updated,
+    in increasing order when it is frozen; those of fiber ``p`` are then
+    ``pos[ptr[p]:ptr[p + 1]]``. ``index`` and ``pointer`` are the integer dtypes of ``pos`` and
+    ``ptr``.
     Reads walk, gallop or follow; writes come in any order.
     """
 
@@ -90,7 +91,7 @@ class SparseByteMap(Format):
         check_pointers("ptr", fields["ptr"], positions)
 
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        """The map and the list must tell the same."""
+        """Raise ``FormatError`` unless ``tbl`` and ``pos`` agree."""
         used = fields["pos"][: int(fields["ptr"][positions])].astype(INTP)
         starts = np.repeat(
             np.arange(positions), np.diff(fields["ptr"][: positions + 1].astype(INTP))
@@ -179,7 +180,7 @@ class SparseByteMap(Format):
 
 
 def _stride(ctx: Context, lvl: BoundLevel) -> Expr:
-    """How many values there are below each position of the child."""
+    """The number of values below each position of the child."""
     product: Expr = ctx.lift(1)
     for below in lvl.levels()[1:]:
         if not below.format.is_leaf:
@@ -188,7 +189,7 @@ def _stride(ctx: Context, lvl: BoundLevel) -> Expr:
 
 
 def _forget_if_reshaped(ctx: Context, lvl: BoundLevel) -> None:
-    """Positions of the child mean other values once a dimension below has changed."""
+    """Clear the level if a dimension below has changed: positions then refer to other values."""
     stride = _stride(ctx, lvl)
     if isinstance(stride, Literal):
         return
@@ -203,7 +204,7 @@ def _forget_if_reshaped(ctx: Context, lvl: BoundLevel) -> None:
 
 
 def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
-    """Put ``pos`` in order: by sorting it, or by reading the map where that is well filled."""
+    """Put ``pos`` in increasing order: by sorting it, or by scanning the map if it is dense."""
     pos, tbl = lvl.buffer("pos"), lvl.buffer("tbl")
     with ctx.if_(extent <= count * SCAN):
         found = ctx.var(f"{lvl.name}_found", 0)
@@ -215,7 +216,7 @@ def _in_order(ctx: Context, lvl: BoundLevel, count: Var, extent: Expr) -> None:
 
 
 def _point(ctx: Context, lvl: BoundLevel, count: Var, stop: Expr) -> None:
-    """Find where each fiber's positions end in ``pos``."""
+    """Set ``ptr``: where the positions of each fiber end in ``pos``."""
     pos, ptr = lvl.buffer("pos"), lvl.buffer("ptr")
     reached = ctx.var(f"{lvl.name}_reached", 0)
     with ctx.for_("p", 0, stop) as p:
@@ -234,7 +235,7 @@ def _base(ctx: Context, fiber: Fiber) -> Expr:
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
-    """Step from stored position to stored position."""
+    """Read the stored positions in order."""
     fill, base = fiber.filled(), _base(ctx, fiber)
     here = Lookup(lambda ctx, i: fiber.subfiber(base + i))
     body = lambda ctx, q: Spike(fill, here)  # noqa: E731
@@ -252,7 +253,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Write subfibers at any index; those written for the first time join the list."""
+    """Write subfibers at any index; positions that are written first are added to the list."""
     base, name = _base(ctx, fiber), fiber.lvl.name
     tbl, pos, count = fiber.lvl.buffer("tbl"), fiber.lvl.buffer("pos"), fiber.lvl.state["count"]
 

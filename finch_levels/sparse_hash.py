@@ -1,5 +1,5 @@
-"""SparseHash: a hash table of the stored subfibers; random access writes in any order, sorted when
-it is frozen (paper, Table "The main level formats supported by Finch")."""
+"""SparseHash: a hash table of the stored subfibers; written in any order, sorted when it is frozen
+(paper, Table "The main level formats supported by Finch")."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 @frozen
 class SparseHash(Format):
-    """A level that stores subfibers in the order in which they were first written, and finds them
-    by their key ``p * shape + i`` in a hash table.
+    """A level that stores subfibers in the order of first writes, and finds them by the key
+    ``p * shape + i`` in a hash table.
 
-    When it is frozen, fiber ``p`` has the indices ``idx[ptr[p]:ptr[p + 1]]``, in increasing order,
-    and ``pos`` tells where the subfiber of each is. ``index`` and ``pointer`` are the dtypes of
-    ``idx`` and ``ptr``. Reads walk, gallop or follow; writes come in any order.
+    When it is frozen, fiber ``p`` has the indices ``idx[ptr[p]:ptr[p + 1]]``, in increasing order;
+    ``pos`` has the position of each subfiber. ``index`` and ``pointer`` are the integer dtypes of
+    ``idx`` and ``ptr``. Can be read by ``walk``, ``gallop`` and ``follow``, and written in any
+    order.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -83,7 +84,7 @@ class SparseHash(Format):
             )
 
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
-        """The keys must be those of the indices, and the table must find them."""
+        """Raise ``FormatError`` unless keys and indices agree and the table finds every key."""
         if positions * shape > np.iinfo(INTP).max:
             raise FormatError(
                 f"{positions} fibers of {shape} indices have more keys than fit key, of {INTP}"
@@ -113,7 +114,7 @@ class SparseHash(Format):
         lvl.child.declare(ctx, init)
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
-        """Fibers take no room; but their keys must be numbers that there are."""
+        """Fibers need no memory, but their keys must fit in an integer."""
         if stop != Literal(1, int):
             ctx.require(
                 stop <= ctx.lift(np.iinfo(INTP).max) // lvl.shape.max(1),
@@ -171,14 +172,14 @@ def _indices(ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
-    """Step from stored index to stored index."""
+    """Read the stored indices in order."""
     fill, idx, pos = fiber.filled(), fiber.lvl.buffer("idx"), fiber.lvl.buffer("pos")
     body = lambda ctx, q: Spike(fill, fiber.subfiber(Load(pos, q)))  # noqa: E731
     yield steps(ctx, fiber, kind, idx, body, Run(fill))
 
 
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Look each index up in the table."""
+    """Look each index up in the hash table."""
     base, table = _base(ctx, fiber), fiber.lvl.buffer("tbl")
 
     def lookup(ctx: Context, i: Expr) -> Part:
@@ -189,12 +190,12 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _base(ctx: Context, fiber: Fiber) -> Expr:
-    """What the keys of the fiber begin with."""
+    """The first key of the fiber."""
     return ctx.let(f"{fiber.lvl.name}_base", fiber.pos * fiber.lvl.shape)
 
 
 def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Write subfibers at any index; a new one is entered, and taken back if it was not written."""
+    """Write subfibers at any index; a new one is inserted, and removed if it was not written."""
     lvl, name = fiber.lvl, fiber.lvl.name
     base, table, count = _base(ctx, fiber), lvl.buffer("tbl"), lvl.state["count"]
 
@@ -219,7 +220,7 @@ def _update(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _enter(ctx: Context, lvl: BoundLevel, key: Expr, slot: Any) -> None:
-    """Give a key the next position, in a slot that is free."""
+    """Insert a key into a free slot, with the next position."""
     table, keys = lvl.buffer("tbl"), lvl.buffer("key")
     count, mask = lvl.state["count"], lvl.state["mask"]
     append_position(ctx, lvl, count, lvl.state["room"], keys)

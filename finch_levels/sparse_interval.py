@@ -51,14 +51,15 @@ if TYPE_CHECKING:
 
 @frozen
 class SparseInterval(Format):
-    """A level that stores at most one run of equal subfibers a fiber: that of fiber ``p`` goes from
-    index ``left[p]`` to ``right[p]`` (its last) and is stored at position ``p``; where there is
-    none, ``left[p]`` is the dimension.
+    """A level that stores at most one run of equal subfibers in each fiber: the run of fiber ``p``
+    has the indices ``left[p]`` to ``right[p]``, inclusive, and its subfiber is at position ``p``.
+    An empty fiber has the dimension in ``left[p]``.
 
-    ``index`` is the dtype of ``left`` and ``right``. Reads walk or follow, without a loop. A write
-    over a whole run is taken at once. Writes that continue the run with an equal subfiber extend
-    it; any other second write in a fiber raises ``FormatError``. Values are compared as they are
-    written, subfibers when the level is frozen: until then they are kept as a SparseRunList.
+    ``index`` is the integer dtype of ``left`` and ``right``. Can be read by ``walk`` and
+    ``follow``, both without a search. A write that continues the run with an equal subfiber extends
+    it; any other second write to a fiber raises ``FormatError``. Values are compared when they are
+    written. Subfibers are compared when the level is frozen; until then they are kept in a
+    SparseRunList.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -80,7 +81,7 @@ class SparseInterval(Format):
 
     @property
     def _unsettled(self) -> Format:
-        """What holds the runs of fibers until they are found to be one."""
+        """The format that holds the runs of fibers until the level is frozen."""
         return SparseRunList(self.lvl, index=self.index, merge=False)
 
     def sizes(
@@ -161,8 +162,8 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
 
 
 def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Take one run. Later writes see a spare position: those that write nothing, or the fill, leave
-    the first alone, and a value that continues the run is found to be the same there."""
+    """Write one run. Later writes go to a spare position, where they are compared with the run:
+    they must extend it, or write nothing but fill values."""
     lvl, name = fiber.lvl, fiber.lvl.name
     taken = ctx.var(f"{name}_taken", False)
     reached = ctx.var(f"{name}_reached", 0)
@@ -187,7 +188,7 @@ def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _continues(ctx: Context, fiber: Fiber) -> Expr:
-    """Whether the spare position holds what the run does; it is made clean again."""
+    """Whether the spare position has the value of the run; resets the spare position."""
     child = fiber.lvl.child
     assert child is not None
     spare = fiber.pos + 1
@@ -197,8 +198,8 @@ def _continues(ctx: Context, fiber: Fiber) -> Expr:
 
 
 def _settle(ctx: Context, lvl: BoundLevel, runs: BoundLevel, stop: Expr) -> None:
-    """Copy what was written to fibers up to ``stop``, which are frozen as lists of runs: the runs
-    of a fiber that hold more than fill must be one, in as many parts as it may be."""
+    """Copy fibers up to ``stop`` from their frozen lists of runs. The runs of a fiber that hold
+    other than fill values must be adjacent and equal."""
     name, ptr, source, target = lvl.name, runs.buffer("ptr"), runs.child, lvl.child
     assert source is not None
     assert target is not None

@@ -1,4 +1,5 @@
-"""SparseList: the indices of the stored subfibers of each fiber, in order (CSR, CSC, CSF)."""
+"""SparseList: a sorted list of the stored indices of each fiber, as in CSR, CSC and CSF (paper,
+Table "The main level formats supported by Finch")."""
 
 from __future__ import annotations
 
@@ -41,11 +42,12 @@ if TYPE_CHECKING:
 
 @frozen
 class SparseList(Format):
-    """A level that stores some subfibers: those of fiber ``p`` are ``ptr[p]`` up to ``ptr[p + 1]``,
-    at the indices ``idx[q]``, in increasing order.
+    """A level that lists the stored subfibers of each fiber: fiber ``p`` has the positions
+    ``ptr[p]`` up to ``ptr[p + 1]``; the subfiber at position ``q`` has index ``idx[q]``, and
+    indices increase.
 
-    ``index`` and ``pointer`` are the dtypes of ``idx`` and ``ptr``. Reads walk, gallop or follow;
-    writes append in order.
+    ``index`` and ``pointer`` are the integer dtypes of ``idx`` and ``ptr``. Can be read by
+    ``walk``, ``gallop`` and ``follow``. Subfibers are appended in increasing order.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -120,7 +122,7 @@ class SparseList(Format):
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
-    """Step from stored index to stored index."""
+    """Read the stored indices in order."""
     fill = fiber.filled()
     body = lambda ctx, q: Spike(fill, fiber.subfiber(q))  # noqa: E731
     yield steps(ctx, fiber, kind, fiber.lvl.buffer("idx"), body, Run(fill))
@@ -140,7 +142,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Append a subfiber for each index at which something is written."""
+    """Append a subfiber for each index that is written."""
     lvl, name = fiber.lvl, fiber.lvl.name
     stored, room, idx = lvl.state["stored"], lvl.state["room"], lvl.buffer("idx")
     first = ctx.let(f"{name}_first", stored)
@@ -168,7 +170,7 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _take(ctx: Context, lvl: BoundLevel, i: Expr) -> None:
-    """What has been written is stored, at index ``i``."""
+    """Commit the subfiber that was written at index ``i``."""
     stored = lvl.state["stored"]
     ctx.store(lvl.buffer("idx"), stored, i)
     ctx.assign(stored, stored + 1)
@@ -186,8 +188,8 @@ _NOT_DECLARED = (
 
 
 def _place(ctx: Context, fiber: Fiber, last: Var, count: Expr, i: Expr) -> Expr:
-    """Where index ``i`` goes in a fiber that stores ``count`` already: behind all that is stored,
-    or, where several loops write, into what was stored last."""
+    """The position for index ``i`` in a fiber with ``count`` subfibers: after all of them, or the
+    last of them where several loops write one after another."""
     lvl = fiber.lvl
     stored, idx = lvl.state["stored"], lvl.buffer("idx")
     before = ctx.let(

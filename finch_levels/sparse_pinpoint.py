@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @frozen
 class SparsePinpoint(Format):
-    """A level that stores at most one subfiber a fiber: that of fiber ``p`` is at index ``idx[p]``
-    and position ``p``; where there is none, ``idx[p]`` is the dimension.
+    """A level that stores at most one subfiber in each fiber: the subfiber of fiber ``p`` has index
+    ``idx[p]`` and position ``p``. An empty fiber has the dimension in ``idx[p]``.
 
-    ``index`` is the dtype of ``idx``. Reads walk or follow, without a loop. Writing at a second
-    index of a fiber raises ``FormatError``.
+    ``index`` is the integer dtype of ``idx``. Can be read by ``walk`` and ``follow``, both without
+    a search. Writing at a second index of a fiber raises ``FormatError``.
     """
 
     lvl: Format = attrs.field(converter=check_child)
@@ -105,8 +105,8 @@ def _read(ctx: Context, fiber: Fiber, protocol: str) -> Iterator[Part]:
 
 
 def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Take what is written at one index; later ones see a spare position, so that those that write
-    nothing, or the fill, leave the first alone."""
+    """Write at one index. Later writes go to a spare position, where they must write nothing but
+    fill values."""
     lvl, name = fiber.lvl, fiber.lvl.name
     taken = ctx.var(f"{name}_taken", False)
 

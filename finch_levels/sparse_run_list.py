@@ -1,4 +1,4 @@
-"""SparseRunList: runs of equal subfibers, without those of fill (paper, Table "The main level
+"""SparseRunList: runs of equal subfibers, except runs of fill values (paper, Table "The main level
 formats supported by Finch")."""
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class SparseRunList(Format):
 
 
 def _adjacent(lvl: BoundLevel, q: Expr) -> Expr:
-    """Whether run ``q`` begins where the one before it ends."""
+    """Whether run ``q`` is adjacent to the previous run."""
     before = Load(lvl.buffer("right"), q - 1).cast(INTP)
     return (before + 1).eq(Load(lvl.buffer("left"), q).cast(INTP))
 
@@ -144,14 +144,14 @@ def _adjacent(lvl: BoundLevel, q: Expr) -> Expr:
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
-    """Step from run to run."""
+    """Read run by run."""
     body = lambda ctx, q: Thunk(lambda ctx: _run(ctx, fiber, q), steady=True)  # noqa: E731
     right, fill = fiber.lvl.buffer("right"), Run(fiber.filled())
     yield steps(ctx, fiber, kind, right, body, fill, anchored=True)
 
 
 def _run(ctx: Context, fiber: Fiber, q: Expr) -> Iterator[Part]:
-    """Fill up to run ``q``, and then the run."""
+    """Fill values up to run ``q``, then the run."""
     lvl, right = fiber.lvl, fiber.lvl.buffer("right")
     q = ctx.let(f"{lvl.name}_now", q)
     last = ctx.let(f"{lvl.name}_last", Load(right, q), INTP)
@@ -178,7 +178,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 
 
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Append a run wherever something is written."""
+    """Append a run for each range of indices that is written."""
     lvl, name = fiber.lvl, fiber.lvl.name
     target = lvl.scratch or lvl.child
     assert target is not None

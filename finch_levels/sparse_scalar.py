@@ -1,5 +1,5 @@
-"""SparseScalar: a scalar that knows whether it was written, so that reads of it are specialised for
-its fill value (paper, Table "The main level formats supported by Finch")."""
+"""SparseScalar: a scalar with a flag whether it was written, so that its reads are specialised for
+the fill value (paper, Table "The main level formats supported by Finch")."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class SparseScalarLeaf(ScalarLeaf):
-    """One value, and whether it was written since it was declared."""
+    """A leaf with one value, and a flag whether it was written since it was declared."""
 
     name: ClassVar[str] = "SparseScalar"
 
@@ -52,8 +52,11 @@ class SparseScalarLeaf(ScalarLeaf):
 
 
 def SparseScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format
-    """A 0-dimensional tensor that starts as ``fill``. Where it still is, what reads it is skipped,
-    or simplified as if the fill were written there."""
+    """A 0-dimensional tensor with the value ``fill`` that is stored only when it is written.
+
+    Code that reads it branches on whether it was written; where it was not, the fill value is
+    substituted and the code simplified, or skipped. ``dtype`` defaults to the dtype of ``fill``.
+    """
     return Tensor(SparseScalarLeaf(fill, dtype=dtype))
 
 

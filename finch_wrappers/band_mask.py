@@ -1,4 +1,4 @@
-"""BandMask: true on some diagonals."""
+"""BandMask: true on a band of diagonals."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from finch_wrappers.masking import Mask, Row, is_row
 class BandMask(Mask):
     """The Boolean matrix that is true at ``i, j`` where ``lo <= j - i <= hi``.
 
-    ``BandMask(0, 0)`` is the diagonal, ``BandMask(-1, 1)`` the three diagonals in the middle. The
-    bounds are run-time values: another band runs the same code. Chained comparisons,
-    ``i + lo <= j <= i + hi``, mean the same.
+    ``lo`` and ``hi`` are integers: ``BandMask(0, 0)`` is the diagonal, ``BandMask(-1, 1)`` the
+    three diagonals in the middle. They are run-time values, so that other bands use the same
+    compiled code. The chained comparison ``i + lo <= j <= i + hi`` means the same.
     """
 
     lo: Any

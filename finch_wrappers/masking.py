@@ -1,5 +1,5 @@
-"""What the masks share: Boolean tensors without memory, whose looplets are predefined (paper,
-section "Wrapperization": "mask tensors are implemented using static looplets")."""
+"""The base class of masks: Boolean tensors without memory, made of fixed looplets (paper, section
+"Wrapperization")."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @frozen
 class Mask(TensorLike):
-    """A Boolean matrix: a ``Lookup`` of rows, each of which is true along one stretch.
+    """A Boolean matrix: a ``Lookup`` of rows, each of which is true in one range of indices.
 
-    It may be an argument of a kernel, and has no dimensions of its own: other accesses, or written
-    ranges, give the extents of the loops.
+    It can be an argument of a kernel. It has no dimensions: the extents of loops come from other
+    accesses or from written ranges.
     """
 
     name: ClassVar[str]
@@ -36,11 +36,11 @@ class Mask(TensorLike):
     _memory: ClassVar[tuple[()]] = ()
 
     def row(self, i: Expr) -> Row:
-        """What the mask is at the first index ``i``, along the second."""
+        """Row ``i`` of the mask."""
         raise NotImplementedError
 
     def holds(self, i: Any, j: Any) -> Any:
-        """Whether the mask is true at ``i, j``: integers, or arrays of integers."""
+        """Whether the mask is true at ``i, j``: integers, integer arrays or expressions."""
         raise NotImplementedError
 
     # -- as an argument -----------------------------------------------------------------
@@ -56,12 +56,12 @@ class Mask(TensorLike):
         return self
 
     def dense_access(self, node: Access) -> Expr:
-        """What an access of this means: a comparison of its indices."""
+        """The comparison of indices that an access to this mask means."""
         found: Expr = self.holds(*node.indices)
         return found
 
     def to_numpy(self, shape: tuple[int, int]) -> np.ndarray[Any, Any]:
-        """The first ``shape`` rows and columns, as a dense array."""
+        """The first rows and columns of the mask, as a bool array of the given shape."""
         result: np.ndarray[Any, Any] = self.holds(*np.indices(shape, sparse=True))
         return result
 
@@ -86,7 +86,7 @@ class Mask(TensorLike):
 
 @frozen
 class Row(TensorLike):
-    """``first`` up to the first of ``cuts``, then its opposite up to the next, and so on."""
+    """A row of a mask: ``first`` up to the first of ``cuts``, then alternating at each of them."""
 
     first: bool
     cuts: tuple[Expr, ...]
@@ -116,8 +116,8 @@ Comparison = tuple[Operator, Expr, Index]
 def mask_for(
     mask: TensorLike, found: Comparison | None, where: Operator, elsewhere: Operator
 ) -> Expr | None:
-    """The access of ``mask`` that a comparison means: the mask is true at ``i, j`` for
-    ``i where j``, and false for ``i elsewhere j``. None where it means neither."""
+    """The access of ``mask`` that is equivalent to a comparison, or None: ``where`` is the operator
+    for which ``i op j`` is the mask at ``i, j``, ``elsewhere`` the one for its negation."""
     if found is None or found[0] not in (where, elsewhere):
         return None
     op, bound, index = found
@@ -126,14 +126,14 @@ def mask_for(
 
 
 def is_row(node: Access, scope: Scope) -> bool:
-    """Whether an access reads a mask along its second index, at a first one that is known."""
+    """Whether an access reads a mask along its second index, the first fixed by an outer loop."""
     first, second = node.indices
     known = isinstance(first, Index) or is_given(first)
     return known and second in scope.loops and scope.depth(first) < scope.depth(second)
 
 
 def with_room(found: Comparison | None) -> Comparison | None:
-    """A comparison to whose bound one can be added: no index comes near the largest integer."""
+    """A comparison to whose bound one can be added without overflow, or None."""
     if found is None:
         return None
     op, bound, index = found
@@ -147,7 +147,7 @@ _LIMIT = 2**62
 
 
 def refuse_update(mode: Mode) -> None:
-    """Raise ``FormatError`` where a mask would be written."""
+    """Raise ``FormatError`` if a mask is written."""
     if mode is Mode.UPDATE:
         raise FormatError(
             "a mask cannot be written",

@@ -1,5 +1,5 @@
-"""OffsetTensor: ``A[i + c]`` for a shift that is known before the program runs (paper, Table
-"Wrapper tensors"): the ranges of the looplets are shifted."""
+"""OffsetTensor: ``A[i + c]`` for a shift ``c`` that is constant during a call, by shifting the
+ranges of looplets (paper, Table "Wrapper tensors")."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from finch_core.symbolic.affine import Scope, affine
 
 
 class Offset(Wrapped):
-    """``inner`` shifted: what stands at ``i`` is ``inner`` at ``i + part``."""
+    """``inner`` shifted along each dimension: the element at ``i`` is that of ``inner`` at
+    ``i + part``."""
 
     __slots__ = ()
     verb: ClassVar[str] = "offset"
@@ -60,7 +61,7 @@ class OffsetTensor(WrapperTensor):
 
     @staticmethod
     def examples(view: View) -> Iterator[Example]:
-        """Shifts forth and back."""
+        """Shifts in both directions."""
         for shifts in ((1, -2, 0, 3), (-1, 0, 2, 0)):
             yield _example(view, shifts[: view.ndim])
 
@@ -72,21 +73,22 @@ def _example(view: View, shifts: Place) -> Example:
 
 
 def _constant(expr: Expr) -> bool:
-    """Whether ``expr`` is known before the program runs."""
+    """Whether ``expr`` is constant during a call."""
     return not any(isinstance(node, (Index, Name, Access)) for node in expr.walk())
 
 
 def offset(tensor: Any, *deltas: Any) -> OffsetTensor:
-    """``tensor`` shifted: ``offset(A, c, d)[i, j]`` is ``A[i + c, j + d]``, nothing is moved.
+    """A view of ``tensor`` with shifted indices: ``offset(A, c, d)[i, j]`` is ``A[i + c, j + d]``.
 
-    A dimension that runs from 0 up to ``n`` runs from ``-c`` up to ``n - c`` then. The shifts are
-    run-time values. Raises ``DimensionMismatch`` unless there is one for each dimension.
+    A dimension with indices from 0 up to ``n`` then has indices from ``-c`` up to ``n - c``. The
+    shifts are integers that are passed at run time. Raises ``DimensionMismatch`` unless there is
+    one for each dimension, and ``FormatError`` for a shift that is no integer.
     """
     given = deltas[0] if len(deltas) == 1 and isinstance(deltas[0], tuple) else deltas
     if len(given) != tensor.ndim:
         raise DimensionMismatch(
             f"{count(len(given), 'shift')} for {count(tensor.ndim, 'dimension')}",
-            hint="one integer a dimension, 0 where nothing is shifted",
+            hint="pass one integer for each dimension, 0 for those that are not shifted",
         )
     return OffsetTensor(tensor, (), tuple(whole(d, "a shift") for d in given))
 

@@ -1,4 +1,4 @@
-"""PermissiveTensor: out of bounds there is ``missing`` (paper, Table "Wrapper tensors")."""
+"""PermissiveTensor: reads out of bounds give ``missing`` (paper, Table "Wrapper tensors")."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FILL = "fill"
 
 
 class Permissive(Wrapped):
-    """``inner`` with ``missing`` before and after it, along the dimensions whose part is True, and
-    with its own fill along those whose part is ``FILL``.
+    """``inner``, extended by ``missing`` out of bounds along dimensions whose part is True, and by
+    its fill value along those whose part is ``FILL``.
 
-    What is written there is dropped. Such a dimension fixes no extent.
+    Writes out of bounds are dropped. Such a dimension does not determine the extent of a loop.
     """
 
     __slots__ = ()
@@ -81,7 +81,7 @@ class Permissive(Wrapped):
         return Constant(Missing(self.dtype), self.ndim - 1)
 
     def _filled(self, rank: int) -> Constant:
-        """A subtensor that is nothing but fill."""
+        """A subtensor of fill values."""
         return Constant(Literal(self.fill_value, concrete(self.dtype), structural=True), rank)
 
 
@@ -133,10 +133,11 @@ def _marked(node: Access, flags: tuple[bool, ...]) -> Access:
 
 
 def permissive(tensor: Any, *dims: Any) -> PermissiveTensor:
-    """``tensor`` with ``missing`` out of bounds, along the dimensions that are True (all of them
-    where none are named): ``permissive(A, True, False)[i, j]`` is ``A[~i, j]``.
+    """A view of ``tensor`` that gives ``missing`` out of bounds:
+    ``permissive(A, True, False)[i, j]`` is ``A[~i, j]``.
 
-    ``coalesce(x, default)`` gives a value to what is missing. Raises ``DimensionMismatch`` unless
+    ``dims`` has one bool for each dimension; without ``dims`` all dimensions are permissive.
+    ``coalesce(x, default)`` replaces ``missing`` in a kernel. Raises ``DimensionMismatch`` unless
     there is one bool for each dimension.
     """
     made = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple) else dims

@@ -1,4 +1,4 @@
-"""ProtocolizedTensor: which of a level's ways of reading is used (paper, Table "Wrapper
+"""ProtocolizedTensor: the access protocol of each dimension is chosen (paper, Table "Wrapper
 tensors")."""
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ NAMES = frozenset(PROTOCOLS.values())
 
 
 class Protocolized(Wrapped):
-    """``inner``, read by the protocol that ``parts`` names for a dimension.
+    """``inner``, read by the protocol that ``parts`` names for each dimension.
 
-    ``follow`` looks each index up, ``walk`` steps from one stored value to the next, ``gallop``
-    leads the loop and has the others skip ahead.
+    ``follow`` looks up each index, ``walk`` iterates over the stored values, ``gallop`` also leads
+    the loop, so that other operands skip ahead to its indices.
     """
 
     __slots__ = ()
@@ -98,7 +98,7 @@ def _example(view: View, name: str) -> Example:
 
 
 def _check(node: Access, k: int, protocol: str) -> None:
-    """Refuse a protocol that the level of dimension ``k`` lacks."""
+    """Raise ``FormatError`` if the level of dimension ``k`` lacks a protocol."""
     root = node.tensor.root
     if root is None:
         raise FormatError(f"{node.tensor} has no protocols", span=node.span)
@@ -119,18 +119,18 @@ def _reads(format: type[Format], protocol: str) -> bool:
 
 
 def protocolize(tensor: Any, *protocols: Any) -> ProtocolizedTensor:
-    """``tensor`` read by a protocol a dimension: ``follow``, ``walk``, ``gallop`` (the functions or
-    their names), or None for the level's own choice.
+    """A view of ``tensor`` that is read by the given protocols: for each dimension ``follow``,
+    ``walk`` or ``gallop`` (the functions or their names), or None for the level's default.
 
-    Raises ``DimensionMismatch`` unless there is one for each dimension. A protocol that a level
-    lacks is refused when a kernel is compiled (``FormatError``).
+    Raises ``DimensionMismatch`` unless there is one for each dimension. Compiling a kernel raises
+    ``FormatError`` for a protocol that a level lacks.
     """
     made = protocols[0] if len(protocols) == 1 and isinstance(protocols[0], tuple) else protocols
     names = tuple(None if p is None else p if isinstance(p, str) else PROTOCOLS[p] for p in made)
     if len(names) != tensor.ndim or not NAMES.issuperset(set(names) - {None}):
         raise DimensionMismatch(
             f"{names} is not one protocol for each of {count(tensor.ndim, 'dimension')}",
-            hint=f"one of {quote(sorted(NAMES))} or None a dimension",
+            hint=f"pass one of {quote(sorted(NAMES))} or None for each dimension",
         )
     return ProtocolizedTensor(tensor, names)
 

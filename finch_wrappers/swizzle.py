@@ -1,4 +1,4 @@
-"""SwizzleTensor: a lazily transposed tensor, compiled away by wrapperization (paper, Table "Wrapper
+"""SwizzleTensor: a lazily transposed tensor, which wrapperization removes (paper, Table "Wrapper
 tensors"): ``swizzle(A, perm)[idx...]`` is ``A[idx[perm]...]``."""
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ class SwizzleTensor:
         self.tensor._adopt_moved(kernel)
 
     def fill(self, shape: tuple[int, ...]) -> None:
-        """As ``Tensor.fill``, for the shape as it is seen."""
+        """Set the shape of this view, and every element to the fill value (see ``Tensor.fill``)."""
         self.tensor.fill(tuple(shape[p] for p in self.perm))
 
     def dense_access(self, node: Access) -> Expr:
-        """What an access of this means of the wrapped tensor."""
+        """The access of the wrapped tensor that an access of this means."""
         return attrs.evolve(node, indices=tuple(node.indices[p] for p in self.perm))
 
     def dense_result(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """An array for the wrapped tensor, as it is seen."""
+        """The array of this view, given the array of the wrapped tensor."""
         return array.transpose(self._seen(range(self.ndim)))
 
     # -- as a tensor --------------------------------------------------------------------
@@ -95,7 +95,7 @@ class SwizzleTensor:
         return self.tensor.fill_value
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
-        """A dense array of the same values, a view of the wrapped tensor's."""
+        """A dense array of the same values: a transposed view of the wrapped tensor's array."""
         array: np.ndarray[Any, Any] = self.tensor.to_numpy().transpose(self._seen(range(self.ndim)))
         return array
 
@@ -103,20 +103,20 @@ class SwizzleTensor:
         return np.array(self.to_numpy(), dtype=dtype, copy=copy)
 
     def coordinates(self) -> tuple[tuple[int, ...], list[Any], Any]:
-        """The shape, the indices and the values of what is stored, in no order."""
+        """The shape, the stored indices (one array for each dimension) and values, unsorted."""
         from finch_core.runtime.convert import stored_coordinates
 
         _, coords, values = stored_coordinates(self.tensor)
         return self.shape, self._seen(coords), values
 
     def to(self, format: Any) -> Any:
-        """This in another format, in the order in which it is seen."""
+        """A tensor of this view's values in another format."""
         from finch_core.runtime.tensor import Tensor
 
         return Tensor(format, self)
 
     def _seen(self, parts: Any) -> Any:
-        """What belongs to the wrapped dimensions, in the order of those seen."""
+        """The items that belong to the wrapped dimensions, in the order of this view's."""
         parts = list(parts)
         return [parts[self.perm.index(k)] for k in range(self.ndim)]
 
@@ -127,7 +127,7 @@ class SwizzleTensor:
 
     @staticmethod
     def match_access(node: Access, loops: tuple[Index, ...]) -> Access | None:
-        """Access the wrapped tensor, with the indices in its own order."""
+        """The access of the wrapped tensor, with the indices in its order."""
         if not isinstance(node.tensor, Swizzled):
             return None
         indices = tuple(node.indices[p] for p in node.tensor.perm)
@@ -135,7 +135,7 @@ class SwizzleTensor:
 
     @staticmethod
     def examples(view: View) -> Iterator[Example]:
-        """The transpose, and dimensions moved on by one."""
+        """The transpose, and a rotation of the dimensions."""
         dims = tuple(range(view.ndim))
         for perm in dict.fromkeys((dims[::-1], (*dims[1:], *dims[:1]))):
             yield _example(view, perm)
@@ -185,7 +185,7 @@ class Swizzled(TensorLike):
 
 
 def swizzle(tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:
-    """``tensor`` with its dimensions permuted, without moving anything.
+    """A view of ``tensor`` with its dimensions permuted.
 
     ``swizzle(A, perm)[idx...]`` is ``A[idx[perm[0]], idx[perm[1]], ...]``; ``swizzle(A, (1, 0))``
     is the transpose. Raises ``DimensionMismatch`` if ``perm`` is no permutation of A's dimensions.

@@ -1,5 +1,4 @@
-"""ToeplitzTensor: ``A[i + j]``, a dimension that shifts another (paper, Table "Wrapper
-tensors")."""
+"""ToeplitzTensor: ``A[i + j]``, a dimension indexed by a sum (paper, Table "Wrapper tensors")."""
 
 from __future__ import annotations
 
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 
 @frozen
 class Toeplitz(TensorLike):
-    """``inner`` with one more dimension, before dimension ``k``: at ``i, j`` there is ``inner`` at
-    ``i + j``.
+    """``inner`` with dimension ``k`` replaced by two: the element at ``i, j`` is that of ``inner``
+    at ``i + j``.
 
-    Neither of the two has an extent of its own. Along the first there is a ``Lookup`` of shifted
-    tensors; what they are asked for beyond their ends fails there.
+    Neither of the two determines the extent of a loop. Along the first there is a ``Lookup`` of
+    shifted tensors, whose reads out of bounds fail.
     """
 
     inner: TensorLike
@@ -84,7 +83,7 @@ class Toeplitz(TensorLike):
 
 
 class Bounded(Wrapped):
-    """``inner`` with a failure before and after it, along the outermost dimension."""
+    """``inner``, whose reads out of bounds along the outermost dimension fail."""
 
     __slots__ = ()
 
@@ -118,8 +117,8 @@ class ToeplitzTensor(WrapperTensor):
 
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Access | None:
-        """``A[..., j + k, ...]`` -> ``toeplitz(A, n)[..., j, k, ...]`` where ``j`` is known before
-        the loop of ``k`` begins."""
+        """``A[..., j + k, ...]`` -> ``toeplitz(A, n)[..., j, k, ...]`` where ``j`` is fixed outside
+        the loop of ``k``."""
         argument = seen(node, ToeplitzTensor)
         if argument is not None:
             return attrs.evolve(_summed(node, argument.params), tensor=argument.inner)
@@ -135,7 +134,7 @@ class ToeplitzTensor(WrapperTensor):
 
     @staticmethod
     def examples(view: View) -> Iterator[Example]:
-        """Each dimension in turn."""
+        """One example for each dimension."""
         for dim in range(view.ndim):
             yield _example(view, dim)
 
@@ -153,16 +152,18 @@ def _example(view: View, dim: int) -> Example:
 
 
 def _summed(node: Access, k: int) -> Access:
-    """An access with the sum of indices ``k`` and ``k + 1`` in their place."""
+    """An access with indices ``k`` and ``k + 1`` replaced by their sum."""
     indices = node.indices
     both = plus(indices[k], indices[k + 1])
     return attrs.evolve(node, indices=(*indices[:k], both, *indices[k + 2 :]))
 
 
 def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:
-    """``tensor`` with dimension ``dim`` parted in two: ``toeplitz(A, 0)[i, j]`` is ``A[i + j]``.
+    """A view of ``tensor`` with dimension ``dim`` replaced by two, whose indices are added:
+    ``toeplitz(A, 0)[i, j]`` is ``A[i + j]``.
 
-    The two new dimensions fix no extents. Raises ``DimensionMismatch`` if there is no such one.
+    The two dimensions do not determine the extents of loops. Raises ``DimensionMismatch`` if
+    ``tensor`` has no dimension ``dim``, and ``FormatError`` if ``dim`` is no integer.
     """
     dim = whole(dim, "a dimension")
     if not 0 <= dim < tensor.ndim:

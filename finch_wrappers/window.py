@@ -1,4 +1,4 @@
-"""WindowTensor: a part of a tensor, with dimensions of its own."""
+"""WindowTensor: a contiguous part of a tensor, indexed from 0 (paper, Table "Wrapper tensors")."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Bounds = tuple[int, int]
 
 
 class Windowed(Wrapped):
-    """``inner`` from ``part[0]`` up to ``part[1]``, which begins at 0 here."""
+    """``inner`` from index ``part[0]`` up to ``part[1]``, indexed from 0."""
 
     __slots__ = ()
     verb: ClassVar[str] = "window"
@@ -62,7 +62,8 @@ class WindowTensor(WrapperTensor):
         return super().words()
 
     def _check(self) -> None:
-        """The window must lie within the tensor, which may have been resized since."""
+        """Raise ``DimensionMismatch`` if the window is not within the tensor, which may have been
+        resized."""
         for k, (bound, size) in enumerate(zip(self.bounds, self.tensor.shape, strict=True)):
             if bound is not None and not 0 <= bound[0] <= bound[1] <= size:
                 raise DimensionMismatch(
@@ -83,7 +84,7 @@ class WindowTensor(WrapperTensor):
 
     @staticmethod
     def examples(view: View) -> Iterator[Example]:
-        """The middle of every dimension, and of the first alone; none of what has no extents."""
+        """The middle part of every dimension, and of the first only."""
         if all(view.sized):
             middles = [(lo + (hi - lo) // 3, hi - (hi - lo) // 4) for lo, hi in view.ranges]
             yield _example(view, tuple(middles))
@@ -104,12 +105,13 @@ def _example(view: View, pairs: tuple[Bounds | None, ...]) -> Example:
 
 
 def window(tensor: Any, *bounds: Any) -> Any:
-    """The part of ``tensor`` from ``a`` up to ``b`` along each dimension, as a tensor of its own:
-    ``window(A, (a, b), None)[i, j]`` is ``A[a + i, j]`` and has ``b - a`` rows.
+    """A view of a part of ``tensor``: ``window(A, (a, b), None)[i, j]`` is ``A[a + i, j]``, with
+    ``b - a`` rows.
 
-    There is one pair (or slice) for each dimension, None for all of it. The bounds are run-time
-    values. Windows may be read and updated, but not declared. Raises ``DimensionMismatch`` for
-    bounds outside the tensor, ``FormatError`` around a wrapper that has no dimensions.
+    ``bounds`` has a pair of integers or a slice for each dimension, or None for all of it. The
+    bounds are passed at run time. A window can be read and updated in place, but not declared.
+    Raises ``DimensionMismatch`` for bounds outside the tensor or a wrong number of them, and
+    ``FormatError`` around a wrapper without dimensions.
     """
     from finch_core.runtime.convert import wrapped
 

@@ -1,1 +1,1 @@
-"""What several level formats share."""
+"""Helpers that several level formats share."""

@@ -1,5 +1,5 @@
-"""What levels share that keep what a fiber ``p`` stores at ``ptr[p]`` up to ``ptr[p + 1]``, in the
-order of an index: where that is, steps along it, and the ways of access."""
+"""Helpers for levels that store the entries of fiber ``p`` at positions ``ptr[p]`` up to
+``ptr[p + 1]``, in the order of their indices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def bounds_of(ctx: Context, fiber: Fiber) -> tuple[Expr, Expr]:
-    """Where what a fiber stores begins and ends."""
+    """The first position of a fiber's entries, and the position after the last."""
     ptr, name = fiber.lvl.buffer("ptr"), fiber.lvl.name
     start = ctx.let(f"{name}_q", Load(ptr, fiber.pos), INTP)
     return start, ctx.let(f"{name}_q_stop", Load(ptr, fiber.pos + 1), INTP)
@@ -74,7 +74,8 @@ def unfurled(
     follow: Callable[[Context, Fiber], Iterator[Part]],
     walk: Callable[[Context, Fiber, type[Stepper]], Iterator[Part]],
 ) -> Looplet:
-    """The looplet for a way of access: ``walk`` is given ``Stepper``, or ``Jumper`` to gallop."""
+    """The looplet of a fiber for a mode and a protocol; ``walk`` is called with ``Stepper``, or
+    with ``Jumper`` for the protocol ``gallop``."""
     from finch_core.looplets import Jumper, Stepper, Thunk
 
     if mode is Mode.UPDATE:

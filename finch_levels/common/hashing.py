@@ -1,8 +1,8 @@
-"""Open addressing in assembly: a table from keys to numbers, with linear probing.
+"""A hash table in assembly, from keys to numbers: open addressing with linear probing.
 
 The table is one int64 buffer: the number of slots (a power of two), the number of entries (-1 while
-they change), then a key and a number for each slot, -1 where it is free, so that a probe touches
-one line of memory. Keys are not negative. The keys are also listed in the order in which they came.
+they change), then a key and a number for each slot, both -1 in a free slot, so that a probe touches
+one cache line. Keys are not negative. They are also listed in the order of insertion.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Expr, Length, Load, Var, call, lift
 
 SLOTS, ENTRIES, HEADER = 0, 1, 2
-"""Where the table has the number of its slots and of its entries, and how long that part is."""
+"""Positions of the number of slots and of entries, and the length of this header."""
 FREE = -1
 SMALLEST = 16
 """Slots of an empty table."""
 SPARSE = 1 << 22
-"""Slots up to which three of four are free: probes are short, and foreseen. A larger table costs
-more by its misses than by its probes; of that, and beyond, half of the slots may be taken."""
+"""Up to this many slots the load factor is at most a quarter: probes are short, and their branches
+predictable. In a larger table cache misses dominate, and the load factor is at most a half."""
 MULTIPLIER = 0x9E3779B97F4A7C15
-"""An odd number without pattern: 2**64 divided by the golden ratio."""
+"""The multiplier of Fibonacci hashing: 2**64 divided by the golden ratio."""
 DIGIT, SHORT_DIGIT = 11, 8
-"""Bits that one pass of the sort goes by, for many keys and for few."""
+"""The bits of a digit of the radix sort, for many keys and for few."""
 FEW = 48
-"""Keys up to which sorting by insertion is fastest."""
+"""Up to this many keys insertion sort is fastest."""
 
 _UINT64 = np.dtype(np.uint64)
 
 
 def mix(b: Builder, key: Expr) -> Expr:
-    """A hash of which all bits depend on all bits of ``key``: its low bits choose the slot."""
+    """A hash whose bits each depend on all bits of ``key``; its low bits choose the home slot."""
     bits = b.let("bits", key, _UINT64)
     product = b.let("product", (bits ^ (bits >> np.uint64(32))) * np.uint64(MULTIPLIER))
     return (product ^ (product >> np.uint64(32))).cast(INTP)
@@ -50,13 +50,13 @@ def mixed(keys: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def key_at(slot: Expr) -> Expr:
-    """Where the key of a slot is in the table; its number follows."""
+    """The position of a slot's key in the table; its number follows."""
     return slot * 2 + HEADER
 
 
 def probe(b: Builder, table: Buffer, mask: Expr, key: Expr) -> tuple[Var, Var]:
-    """Emit the search for a key: the slot where it is, or the free one where it belongs, and the
-    key that is there."""
+    """Emit the search for a key. Returns its slot, or the free slot where it would be inserted, and
+    the key that the slot holds."""
     slot = b.var("slot", mix(b, key) & mask)
     seen = b.var("seen", Load(table, key_at(slot)))
     with b.while_(seen.ne(key).and_(seen >= 0)):
@@ -66,14 +66,14 @@ def probe(b: Builder, table: Buffer, mask: Expr, key: Expr) -> tuple[Var, Var]:
 
 
 def hash_slot(b: Builder, table: Buffer, mask: Expr, key: Expr) -> Expr:
-    """``probe`` as a call, for where it is not in the innermost loop."""
+    """``probe`` as a function call, for use outside innermost loops."""
     params = (Buffer("table", INTP), Var("mask", INTP), Var("key", INTP))
     function = b.function("hash_slot", params, INTP, lambda f, *args: f.ret(probe(f, *args)[0]))
     return b.invoke(function, table, mask, key)
 
 
 def hash_find(b: Builder, table: Buffer, key: Expr) -> Expr:
-    """The number that a key has, or -1."""
+    """The number of a key, or -1 if the table lacks it."""
 
     def build(f: Builder, table: Buffer, key: Var) -> None:
         slot, _ = probe(f, table, f.let("mask", Load(table, lift(SLOTS)) - 1), key)
@@ -85,7 +85,7 @@ def hash_find(b: Builder, table: Buffer, key: Expr) -> Expr:
 
 
 def empty_table(b: Builder, table: Buffer, keys: Buffer) -> None:
-    """Emit what empties the table; it costs what was in it, or its slots if those are fewer."""
+    """Emit code that empties the table: entry by entry, or all slots at once if that is less."""
     with b.if_(Length(table) < key_at(lift(SMALLEST))):
         b.grow(table, key_at(lift(SMALLEST)))
         b.store(table, SLOTS, SMALLEST)
@@ -95,26 +95,26 @@ def empty_table(b: Builder, table: Buffer, keys: Buffer) -> None:
     with b.if_((count < 0).or_(count * 8 > slots)):
         b.fill(table, HEADER, key_at(slots), FREE)
     with b.else_(), b.for_("k", 0, count) as k:
-        # the last one first, so that those still there are found as when they came
+        # in reverse order of insertion, so that the probe sequences of the others stay intact
         slot = hash_slot(b, table, slots - 1, Load(keys, count - 1 - k))
         free_slot(b, table, slot)
     b.store(table, ENTRIES, -1)
 
 
 def free_slot(b: Builder, table: Buffer, slot: Expr) -> None:
-    """Emit the removal of the key that came last."""
+    """Emit the removal of the key that was inserted last."""
     at = b.let("at", key_at(slot))
     b.store(table, at, FREE)
     b.store(table, at + 1, FREE)
 
 
 def is_full(count: Expr, mask: Expr) -> Expr:
-    """Whether a table of so many entries is to be doubled."""
+    """Whether a table with ``count`` entries must be doubled."""
     return count * call(prim.ifelse, mask + 1 < SPARSE, 4, 2) > mask
 
 
 def double_table(b: Builder, table: Buffer, keys: Buffer, count: Expr, mask: Var) -> None:
-    """Emit the move to a table twice as large."""
+    """Emit rehashing into a table of twice the size."""
     slots = b.let("slots", (mask + 1) * 2)
     b.grow(table, key_at(slots))
     params = (Buffer("table", INTP), Buffer("keys", INTP), Var("count", INTP), Var("slots", INTP))
@@ -123,7 +123,7 @@ def double_table(b: Builder, table: Buffer, keys: Buffer, count: Expr, mask: Var
 
 
 def _hash_again(b: Builder, table: Buffer, keys: Buffer, count: Var, slots: Var) -> None:
-    """Enter all keys into a table with ``slots`` slots; gives its mask."""
+    """Insert all keys into a table with ``slots`` slots; returns its mask."""
     b.store(table, SLOTS, slots)
     b.fill(table, HEADER, key_at(slots), FREE)
     mask = b.let("mask", slots - 1)
@@ -139,9 +139,10 @@ def _hash_again(b: Builder, table: Buffer, keys: Buffer, count: Var, slots: Var)
 
 
 def sort_entries(b: Builder, order: Buffer, keys: Buffer, count: Expr) -> None:
-    """Emit ``order[0:count]``: the numbers of the entries by increasing key. Keys differ.
+    """Emit code that sets ``order[0:count]`` to the numbers of the entries by increasing key.
 
-    Few are sorted by insertion, many digit by digit, and keys that came in order not at all.
+    Keys are distinct. Uses insertion sort for few keys and radix sort for many; keys that are in
+    order already are not sorted.
     """
     b.grow(order, count * 2 + (1 << DIGIT))
     params = (Buffer("order", INTP), Buffer("keys", INTP), Var("count", INTP))
@@ -151,7 +152,7 @@ def sort_entries(b: Builder, order: Buffer, keys: Buffer, count: Expr) -> None:
 
 
 def _order_by_key(b: Builder, order: Buffer, keys: Buffer, count: Var) -> None:
-    """Sort; gives 1 if the result is in the second half of ``order``, else 0."""
+    """Sort; returns 1 if the result is in the second half of ``order``, else 0."""
     largest, rising = b.var("largest", 0), b.var("rising", True)
     with b.for_("k", 0, count) as k:
         b.store(order, k, k)
@@ -178,7 +179,8 @@ def _insertion(b: Builder, order: Buffer, keys: Buffer, count: Expr) -> None:
 
 
 def _by_digits(b: Builder, order: Buffer, keys: Buffer, count: Expr, largest: Expr) -> None:
-    """From the lowest digit up, between the halves of ``order``; behind them is room to count."""
+    """Radix sort from the lowest digit, between the halves of ``order``; counts are kept after
+    them."""
     few = count < (1 << DIGIT)
     bits = b.let("bits", call(prim.ifelse, few, SHORT_DIGIT, DIGIT))
     digits = b.let("digits", lift(1) << bits, INTP)
@@ -210,7 +212,7 @@ def _by_digits(b: Builder, order: Buffer, keys: Buffer, count: Expr, largest: Ex
     b.ret(source.ne(0).cast(INTP))
 
 
-# -- from outside -------------------------------------------------------------------------------
+# -- NumPy ----------------------------------------------------------------------------------------
 
 
 def blank_table() -> np.ndarray[Any, Any]:
@@ -221,7 +223,7 @@ def blank_table() -> np.ndarray[Any, Any]:
 
 
 def check_table(name: str, table: np.ndarray[Any, Any], keys: np.ndarray[Any, Any]) -> None:
-    """Raise ``FormatError`` unless ``table`` finds every key, at its number, and no other."""
+    """Raise ``FormatError`` unless ``table`` maps every key to its number, and has no others."""
     slots, entries = int(table[SLOTS]), int(table[ENTRIES])
     if slots < 1 or slots & (slots - 1):
         raise FormatError(f"{name}[{SLOTS}] is {slots}, and must be a power of two")

@@ -1,9 +1,9 @@
-"""What levels of runs share: comparing and copying subfibers, and merging equal neighbours when
-they are frozen (paper, Table "The main level formats supported by Finch", RunList).
+"""Helpers for levels of runs: comparing and copying subfibers, and merging equal neighbours when a
+level is frozen (paper, Table "The main level formats supported by Finch", RunList).
 
-A leaf's runs are merged as they are written. Subfibers cannot be compared while they are updated:
-they are written to a *scratch* level of the child's format, which is frozen, compared, and copied
-to the child without duplicates.
+Runs over a leaf are merged when they are written. Subfibers cannot be compared while they are
+updated, so they are written to a *scratch* level of the child's format. When the level is frozen,
+they are compared and copied to the child without duplicates.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def scratch_fields(child: Format) -> tuple[Field, ...]:
-    """The fields of a scratch level of format ``child``, and of all below it."""
+    """The fields of scratch levels with format ``child``."""
     return tuple(
         attrs.evolve(field, name=_scratch_name(k, field.name), scratch=True)
         for k, level in enumerate(child.levels())
@@ -50,8 +50,8 @@ def _scratch_name(depth: int, name: str) -> str:
 
 
 def bind_scratch(lvl: BoundLevel, format: Format | None = None) -> BoundLevel:
-    """A level like the child of ``lvl``, or like itself in another ``format``, over its scratch
-    fields; nothing is in it yet."""
+    """A level over the scratch fields of ``lvl``, like its child, or like itself in another
+    ``format``."""
     assert lvl.child is not None
     like = lvl.child if format is None else lvl
     formats = (format or like.format).levels()
@@ -69,7 +69,7 @@ def bind_scratch(lvl: BoundLevel, format: Format | None = None) -> BoundLevel:
 
 @frozen
 class _Flag(TensorLike):
-    """A bool variable as a 0-dimensional tensor, to be set."""
+    """A bool variable as a 0-dimensional tensor that can be written."""
 
     var: Var
 
@@ -90,7 +90,7 @@ class _Flag(TensorLike):
 
 
 def differ(ctx: Context, first: Fiber, second: Fiber) -> Expr:
-    """Emit a comparison of two readable subfibers of one format; gives whether they differ."""
+    """Emit a comparison of two frozen subfibers of one format; returns whether they differ."""
     if first.lvl.format.is_leaf:
         return same_value(first.read(ctx), second.read(ctx)).not_()
     flag = ctx.var(f"{first.lvl.name}_differ", False)
@@ -101,7 +101,7 @@ def differ(ctx: Context, first: Fiber, second: Fiber) -> Expr:
 
 
 def stores(ctx: Context, fiber: Fiber) -> Expr:
-    """Emit a look at a readable fiber of a level; gives whether something in it is not fill."""
+    """Emit a scan of a frozen fiber; returns whether an element of it differs from the fill."""
     flag = ctx.var(f"{fiber.lvl.name}_stores", False)
     cond = is_fill(Access(fiber, _indices(fiber)), fiber.lvl.format).not_()
     _for_each(ctx, fiber, Sieve(cond, Update(Access(_Flag(flag), ()), None, TRUE)))
@@ -109,7 +109,7 @@ def stores(ctx: Context, fiber: Fiber) -> Expr:
 
 
 def copy_subfiber(ctx: Context, source: Fiber, target: Fiber) -> None:
-    """Emit a copy of a readable subfiber to one that is empty and takes updates."""
+    """Emit a copy of a frozen subfiber to an empty one that is updated."""
     here = _indices(source)
     value = Access(source, here)
     body: Stmt = Update(Access(target, here), None, value, fresh=True)

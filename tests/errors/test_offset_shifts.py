@@ -9,7 +9,7 @@ def test_offset_shifts():
     A = sparse(MATRIX)
     expected = """\
 1 shift for 2 dimensions
-  hint: one integer a dimension, 0 where nothing is shifted"""
+  hint: pass one integer for each dimension, 0 for those that are not shifted"""
     with pytest.raises(DimensionMismatch) as error:
         offset(A, 1)
     assert str(error.value) == expected
