@@ -16,7 +16,7 @@ from finch_core.ir.program import Extent
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform, minus
 from finch_core.plugins import hookimpl
-from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, tensor_of, whole
 from finch_core.symbolic.affine import Scope, affine
 
 
@@ -85,6 +85,7 @@ def offset(tensor: Any, *deltas: Any) -> OffsetTensor:
     one for each dimension, and ``FormatError`` for a shift that is no integer.
     """
     given = deltas[0] if len(deltas) == 1 and isinstance(deltas[0], tuple) else deltas
+    tensor = tensor_of(tensor)
     if len(given) != tensor.ndim:
         raise DimensionMismatch(
             f"{count(len(given), 'shift')} for {count(tensor.ndim, 'dimension')}",

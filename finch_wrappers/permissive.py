@@ -18,7 +18,7 @@ from finch_core.level import Mode
 from finch_core.looplets import Looplet, Part, Phase, Run, Sequence, as_looplet, endless
 from finch_core.looplets.transform import inside
 from finch_core.plugins import hookimpl
-from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen, tensor_of
 from finch_core.symbolic.affine import Scope
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ def permissive(tensor: Any, *dims: Any) -> PermissiveTensor:
     there is one bool for each dimension.
     """
     made = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple) else dims
+    tensor = tensor_of(tensor)
     flags = tuple(map(bool, made)) or (True,) * tensor.ndim
     if len(flags) != tensor.ndim:
         raise DimensionMismatch(

@@ -15,7 +15,7 @@ from finch_core.ir.expressions import Access, Expr, Modified
 from finch_core.level import Mode
 from finch_core.looplets import Looplet
 from finch_core.plugins import hookimpl, hub
-from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen, tensor_of
 from finch_core.symbolic.affine import Scope
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ def protocolize(tensor: Any, *protocols: Any) -> ProtocolizedTensor:
     """
     made = protocols[0] if len(protocols) == 1 and isinstance(protocols[0], tuple) else protocols
     names = tuple(None if p is None else p if isinstance(p, str) else PROTOCOLS[p] for p in made)
+    tensor = tensor_of(tensor)
     if len(names) != tensor.ndim or not NAMES.issuperset(set(names) - {None}):
         raise DimensionMismatch(
             f"{names} is not one protocol for each of {count(tensor.ndim, 'dimension')}",

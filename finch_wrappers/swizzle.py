@@ -18,7 +18,7 @@ from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Extent
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.runtime.wrapping import whole
+from finch_core.runtime.wrapping import tensor_of, whole
 
 
 class SwizzleTensor:
@@ -31,9 +31,7 @@ class SwizzleTensor:
     signature: Signature
 
     def __init__(self, tensor: Any, perm: tuple[int, ...]) -> None:
-        from finch_core.runtime.convert import wrapped
-
-        tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
+        tensor = tensor_of(tensor)
         perm = tuple(whole(p, "an entry of a permutation") for p in perm)
         if sorted(perm) != list(range(tensor.ndim)):
             raise DimensionMismatch(

@@ -19,7 +19,7 @@ from finch_core.looplets.transform import Transform, inside
 from finch_core.lower.bounds import Beyond
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, whole
+from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, tensor_of, whole
 from finch_core.symbolic.affine import Scope, affine
 from finch_wrappers.offset import Offset
 
@@ -165,7 +165,7 @@ def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:
     The two dimensions do not determine the extents of loops. Raises ``DimensionMismatch`` if
     ``tensor`` has no dimension ``dim``, and ``FormatError`` if ``dim`` is no integer.
     """
-    dim = whole(dim, "a dimension")
+    dim, tensor = whole(dim, "a dimension"), tensor_of(tensor)
     if not 0 <= dim < tensor.ndim:
         raise DimensionMismatch(
             f"there is no dimension {dim} in a tensor of {count(tensor.ndim, 'dimension')}",

@@ -15,7 +15,7 @@ from finch_core.ir.program import Extent
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform
 from finch_core.plugins import hookimpl
-from finch_core.runtime.wrapping import Wrapped, WrapperTensor, whole
+from finch_core.runtime.wrapping import Wrapped, WrapperTensor, tensor_of, whole
 from finch_wrappers.offset import OffsetTensor, offset
 from finch_wrappers.protocolize import ProtocolizedTensor
 from finch_wrappers.swizzle import SwizzleTensor
@@ -113,9 +113,7 @@ def window(tensor: Any, *bounds: Any) -> Any:
     Raises ``DimensionMismatch`` for bounds outside the tensor or a wrong number of them, and
     ``FormatError`` around a wrapper without dimensions.
     """
-    from finch_core.runtime.convert import wrapped
-
-    tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
+    tensor = tensor_of(tensor)
     _check_dimensions(tensor)
     if len(bounds) != tensor.ndim:
         raise DimensionMismatch(

@@ -28,7 +28,7 @@ CASES = 30
 or absent from one of the enclosing loops on."""
 
 FEW = 2
-"""This few operands are merged by cases, whatever the number of cases."""
+"""This few operands that are sequences are merged by cases, whatever the number of cases."""
 
 
 def weighed(ctx: Context, region: Region) -> dict[int, int]:
@@ -65,7 +65,7 @@ def is_too_many(ctx: Context, region: Region, weights: dict[int, int]) -> bool:
     Each case contains a copy of what nested loops read in addition, which counts as well.
     """
     several = [weight for weight in (*ctx.merging.values(), *weights.values()) if weight > 1]
-    if len(several) <= FEW:
+    if len(several) <= 1:
         return False
     return math.prod(several) * (1 + _read_inside(region)) > CASES
 

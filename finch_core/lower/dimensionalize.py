@@ -44,6 +44,7 @@ from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.tensorlike import ZERO, BoundTensor
 from finch_core.ir.expressions import Access, Expr, Index, Literal, Modified, Var
 from finch_core.ir.program import Declare, Extent, Loop, Stmt, Update
+from finch_core.ir.python_code import is_permissive
 from finch_core.lower.dimensions import (
     Dim,
     Known,
@@ -71,6 +72,7 @@ def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
     pass_ = _Dimensionalizer(unit)
     pass_.collect(stmt)
     resolved = pass_.resolve(stmt)
+    pass_.have_sizes()
     check_extents(resolved)
     return resolved
 
@@ -96,6 +98,8 @@ class _Dimensionalizer:
         self.solver = Solver(unit, self.indices, self.explicit)
         self.declared: dict[BoundTensor, list[Dim]] = {}
         self.declarations: dict[int, list[Dim]] = {}
+        self.places: list[tuple[Dim, int, Span | None]] = []
+        self.sized: list[Dim] = []
 
     # -- gathering ----------------------------------------------------------------------
 
@@ -112,7 +116,9 @@ class _Dimensionalizer:
                 if isinstance(node, Access):
                     written = isinstance(stmt, Update) and node is stmt.target
                     self.access(node, written)
-                    self.reaches(self.unit.plain.get(node, node), written)
+                    plain = self.unit.plain.get(node, node)
+                    self.reaches(plain, written)
+                    self.place(plain)
         for body in stmt.bodies:
             self.collect(body)
 
@@ -153,7 +159,7 @@ class _Dimensionalizer:
         for k, (index, extent, dim) in enumerate(places):
             if dim is None or not isinstance(index, Index):
                 continue
-            what = _what(node, k, index)
+            what = self.what(node, k, index)
             if index in self.explicit:
                 self.ranged(index, dim, extent, what, node.span, written)
             elif index not in self.indices:
@@ -169,6 +175,19 @@ class _Dimensionalizer:
                 says = not written or bool(dim.known)  # else its size is that of the range
                 known = Known(index, ZERO, None, what, node.span)
                 self.indexed(index, known if says else None, extent, written)
+
+    def what(self, node: Access, k: int, index: Index) -> str:
+        """How a message names a dimension: that of the argument, if the access is of the argument
+        as it is, else the access as it is written."""
+        tensor = node.tensor
+        if tensor.root is not None and tensor.dims == tensor.root.fiber.dims:
+            return f"dimension {k} of {tensor.root}"
+        written = "" if node.span is None else node.span.code()
+        if written:
+            return f"index {self.unit.name_of(index)} of {written}".replace("{", "{{").replace(
+                "}", "}}"
+            )
+        return f"dimension {k} of {tensor}"
 
     def indexed(self, index: Index, known: Known | None, extent: Extent, cut: bool) -> None:
         """Record that an access implies ``known`` for an inferred index whose loop lies in
@@ -248,6 +267,12 @@ class _Dimensionalizer:
                         found = Reach(part, factor, rest, dim)
                         self.indices[part].find().reaches.append(found)
 
+    def place(self, node: Access) -> None:
+        """Note the dimensions of declared tensors that are accessed at what is no loop's index."""
+        for k, (index, dim) in enumerate(zip(node.indices, self.dims_of(node), strict=True)):
+            if isinstance(dim, Dim) and not isinstance(index, Index) and not is_permissive(index):
+                self.places.append((dim, k, node.span))
+
     # -- solving ------------------------------------------------------------------------
 
     def resolve(self, stmt: Stmt) -> Stmt:
@@ -263,48 +288,52 @@ class _Dimensionalizer:
     def loop_extent(self, stmt: Loop) -> Extent:
         if stmt.extent is not None:
             return stmt.extent
-        name, dim = stmt.index.name, self.indices[stmt.index].find()
+        name, dim = self.unit.name_of(stmt.index), self.indices[stmt.index].find()
         if self.solver.solve(dim) is None:
             hint = f"write it out, as in: for {name} in range(0, n)"
             raise DimensionMismatch(
                 f"nothing fixes the extent of {name}", span=stmt.span, hint=hint
             )
         if dim.source == "own":
-            self.has_size(stmt, *first_own(dim))
+            self.loop_has_size(stmt, dim)
         extent = dim.extent(stmt.index)
         assert extent is not None
         assert stmt.index not in dim.cut or begins_at_0(extent), "an output is written before 0"
         return extent
 
-    def has_size(self, stmt: Loop, tensor: BoundTensor, size: Expr) -> None:
+    def loop_has_size(self, stmt: Loop, dim: Dim) -> None:
         """Check that the only tensor that gives the extent of a loop was made with a shape."""
-        if tensor.sizeless is None:
-            return
-        name = stmt.index.name
-        message = f"nothing fixes the extent of {name}: {tensor} has no shape"
-        hint = (
-            f"make {tensor} with a shape, as in Tensor(format, (n,)), or write the range, "
-            f"for {name} in range(0, n)"
-        )
-        check = Check(tensor.sizeless, size, message, stmt.span, "<=", hint=hint)
-        self.unit.checks.append(check)
+        tensor, name = first_own(dim)[0], self.unit.name_of(stmt.index)
+        what = f"the extent of {name}: {tensor} has no shape"
+        self.has_size(dim, what, f", or write the range, for {name} in range(0, n)", stmt.span)
+
+    def have_sizes(self) -> None:
+        """Check that tensors that are accessed where no loop gives their size have a shape."""
+        for dim, k, span in self.places:
+            found = dim.find()
+            if found.source == "own" and all(found is not other for other in self.sized):
+                what = f"the size of dimension {k} of {first_own(found)[0]}, which has no shape"
+                self.has_size(found, what, "", span)
+
+    def has_size(self, dim: Dim, what: str, other: str, span: Span | None) -> None:
+        """Check that the tensor that gives the size of a class was made with a shape.
+
+        ``other`` is a second remedy for the hint. The check precedes those of the class, which the
+        size 0 would fail.
+        """
+        tensor, size = first_own(dim)
+        self.sized.append(dim)
+        if tensor.sizeless is not None:
+            shape = ("(n,)", "(n, m)", "(n, m, ...)")[min(tensor.format.ndim, 3) - 1]
+            hint = f"make {tensor} with a shape, as in Tensor(format, {shape}){other}"
+            message = f"nothing fixes {what}"
+            check = Check(tensor.sizeless, size, message, span, "<=", hint=hint)
+            self.unit.checks.insert(0, check)
 
     def tensor_extent(self, dim: Dim, own: Extent) -> Extent | None:
         """The new extent of a declared dimension, or None if it keeps ``own``."""
         stop = self.solver.solve(dim)
         return None if stop is None or stop == own.stop else Extent(ZERO, stop)
-
-
-def _what(node: Access, k: int, index: Index) -> str:
-    """How a message names a dimension: that of the argument, if the access is of the argument as
-    it is, else the access as it is written."""
-    tensor = node.tensor
-    if tensor.root is not None and tensor.dims == tensor.root.fiber.dims:
-        return f"dimension {k} of {tensor.root}"
-    written = "" if node.span is None else node.span.code()
-    if written:
-        return f"index {index.name} of {written}".replace("{", "{{").replace("}", "}}")
-    return f"dimension {k} of {tensor}"
 
 
 def _from_zero(dim: Dim | Extent) -> bool:
@@ -313,9 +342,9 @@ def _from_zero(dim: Dim | Extent) -> bool:
 
 def _sum(index: Expr) -> list[tuple[int, Expr]]:
     """The terms of an index that is a sum; none if it may be out of bounds."""
+    if is_permissive(index):
+        return []
     while isinstance(index, Modified):
-        if index.modifier == "permissive":
-            return []
         index = index.index
     return linear(index)
 

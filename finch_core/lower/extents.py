@@ -104,7 +104,7 @@ class Solver:
         if end == "start":
             assert other.index is not None
             message = f"{first.what} starts at {{0}}, but {other.what} at {{1}}"
-            hint = _START.format(other.index.name)
+            hint = _START.format(self.unit.name_of(other.index))
         elif is_plain(first.what) and is_plain(other.what):
             message = f"{first.what} is {{0}}, but {other.what} is {{1}}"
         else:
@@ -167,12 +167,10 @@ class Solver:
 
     def fit(self, range_: Range, known: Extent) -> None:
         """Check a range before the program runs, if its ends are known by then."""
-        extent, what = range_.extent, range_.what
+        extent = range_.extent
         if not self.evaluable(extent):
             return
-        early = f"the range starts at {{1}}, and {what} at {{0}}"
-        late = f"the range ends at {{0}}, and {what} {'has size' if is_plain(what) else 'at'} {{1}}"
-        hint = f"for {range_.index.name} in _: takes the whole dimension"
+        early, late, hint = self.said_of(range_)
         for first, second, message in (
             (known.start, extent.start, early), (extent.stop, known.stop, late),
         ):  # fmt: skip
@@ -180,11 +178,27 @@ class Solver:
             self.unit.checks.append(check)
         self.unit.fitting.add((range_.index, range_.dim))
 
+    def said_of(self, range_: Range) -> tuple[str, str, str]:
+        """What to say where a range begins too early, or ends too late, and what to do."""
+        what, name = range_.what, self.unit.name_of(range_.index)
+        if range_.index in self.explicit:
+            has = "has size" if is_plain(what) else "at"
+            late = f"the range ends at {{0}}, and {what} {has} {{1}}"
+            hint = f"for {name} in _: takes the whole dimension"
+            return f"the range starts at {{1}}, and {what} at {{0}}", late, hint
+        early = f"the loop over {name} starts at {{1}}, and {what} at {{0}}"
+        late = f"the loop over {name} ends at {{0}}, and {what} at {{1}}"
+        return early, late, _PART.format(name)
+
     def evaluable(self, expr: Expr) -> bool:
         """Whether an extent is known before the program runs: it has no index and reads nothing."""
         return not any(isinstance(n, (Index, Access, Load, Name)) for n in expr.walk())
 
 
+_PART = (
+    "an index without a range, as in y[i], goes through a whole dimension: where loops write parts "
+    "of one, write their ranges, as in for {0} in range(a, b)"
+)
 _SAME_INDEX = "dimensions with the same index must be equal; range(0, n) indexes a part of one"
 _START = (
     "a condition does not change where a loop begins: write the range, as in for {0} in "

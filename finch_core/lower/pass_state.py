@@ -56,6 +56,8 @@ class Unit:
     """Indices whose loops are known to lie within a dimension; others are checked at run time."""
     plain: dict[Access, Access] = attrs.field(factory=dict)
     """Accesses of wrappers that wrapperization made, and the accesses that they replaced."""
+    written: dict[Index, str] = attrs.field(factory=dict)
+    """The names of indices in the program, where another index has that name here."""
     costly: list[Discordance] = attrs.field(factory=list)
     """Expensive reads against the order of the storage, for warnings."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)
@@ -85,6 +87,10 @@ class Unit:
                     if isinstance(level.shape, Var):
                         found.add(level.shape)
         return frozenset(found)
+
+    def name_of(self, index: Index) -> str:
+        """What the program calls an index."""
+        return self.written.get(index, index.name)
 
     def span_of(self, name: str) -> Span | None:
         return self.program.spans.get(name)

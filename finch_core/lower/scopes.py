@@ -63,6 +63,8 @@ class _Scopes:
     def stmt(self, stmt: Stmt, scope: dict[str, Expr]) -> Stmt:
         if isinstance(stmt, Loop):
             index = Index(self.names.fresh(stmt.index.name))
+            if index != stmt.index:
+                self.unit.written[index] = stmt.index.name
             extent: Any = None if stmt.extent is None else self.expr(stmt.extent, scope, stmt.span)
             if extent is not None:
                 self.range(stmt.index.name, extent, stmt.span)

@@ -104,10 +104,10 @@ def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
     loops = tuple(loop.index for loop in write.loops[:depth])
     if wanted != loops:
         span = write.update.target.span or write.update.span
-        _refuse(tensor, depth, span, _written_as(wanted, write.loops), unit)
+        _refuse(tensor, depth, span, _written_as(wanted, write.loops, unit), unit)
 
 
-def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str, ...]:
+def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...], unit: Unit) -> tuple[str, ...]:
     """The program's names of the indices; empty if one of them is computed."""
     units = {loop.index: loop.extent for loop in loops if loop.extent is not None}
     units = {index: extent for index, extent in units.items() if is_unit(extent)}
@@ -117,7 +117,7 @@ def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...]) -> tuple[str
             index = units[index].start
         if not isinstance(index, Index):
             return ()
-        names.append(index.name)
+        names.append(unit.name_of(index))
     return tuple(names)
 
 

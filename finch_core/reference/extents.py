@@ -329,12 +329,16 @@ class Extents:
         return False
 
     def is_asked(self, key: int, dim: int) -> bool:
-        """Whether an inferred loop takes its extent from a declared dimension."""
+        """Whether a declared dimension is accessed where no written range tells its size."""
         return any(
-            id(place.declare) == key and place.dim == dim and isinstance(place.expr, Index)
-            and id(place.scope[place.expr.name]) in self.open
+            id(place.declare) == key and place.dim == dim
+            and not self.is_ranged(place.expr, place.scope)
             for place in self.places
         )  # fmt: skip
+
+    def is_ranged(self, expr: Expr, scope: Mapping[str, Loop]) -> bool:
+        """Whether this is the index of a loop with a written range."""
+        return isinstance(expr, Index) and id(scope[expr.name]) not in self.open
 
 
 _LINEAR = (prim.add, prim.sub, prim.neg, prim.mul)

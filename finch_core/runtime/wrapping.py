@@ -180,6 +180,14 @@ def mapped(index: Expr, change: Callable[[Expr], Expr]) -> Expr:
     return change(index)
 
 
+def tensor_of(data: Any) -> Any:
+    """What a wrapper is put around, as an argument of a kernel: tensors and wrappers as they are,
+    all else as ``asarray`` reads it."""
+    from finch_core.runtime.convert import wrapped
+
+    return data if hasattr(data, "signature") else wrapped(data)
+
+
 class WrapperTensor:
     """A wrapper as an argument of a kernel: a tensor, and how its dimensions are changed.
 
@@ -194,9 +202,7 @@ class WrapperTensor:
     signature: Signature
 
     def __init__(self, tensor: Any, key: Any = (), scalars: tuple[int, ...] = ()) -> None:
-        from finch_core.runtime.convert import wrapped
-
-        self.tensor = tensor if hasattr(tensor, "signature") else wrapped(tensor)
+        self.tensor = tensor_of(tensor)
         self.key, self.scalars, self.nscalars = key, scalars, len(scalars)
         self.signature = wrapped_signature(self, self.tensor.signature, (key, len(scalars)))
 

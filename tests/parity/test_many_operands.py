@@ -139,3 +139,24 @@ def test_code_grows_with_the_number_of_operands(operands):
         Tensor(SPARSE), *(Tensor(SPARSE, (5,)) for _ in names)
     )
     assert len(lowered.as_text("assembly").splitlines()) < 40 * operands
+
+
+def test_two_operands_around_many_are_too_many_cases():
+    names = "DEFGHIJK"
+    inside = " + ".join(f"{name}[j]" for name in names)
+    lines = [
+        f"def program(C, A, B, {', '.join(names)}):",
+        "    C[...] = 0",
+        "    for i, j in _:",
+        f"        C[i, j] = (A[i] + B[i]) * ({inside})",
+        "    return C",
+    ]
+    text = "\n".join(lines)
+    file = f"<{text}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = {}
+    exec(compile(text, file, "exec"), scope)
+    lowered = kernel(backend="interpreter")(scope["program"]).lower(
+        Tensor(Dense(Dense(Element(0.0)))), *(Tensor(SPARSE, (5,)) for _ in range(10))
+    )
+    assert len(lowered.as_text("assembly").splitlines()) < 25 * 10
