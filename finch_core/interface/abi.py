@@ -134,7 +134,8 @@ class CompleteBackend:
     ``without(names) -> Backend``, the backend without those of its optimisations that the
     frozenset ``names`` contains; ``draft() -> Backend``, the backend set to compile sooner with
     less optimisation, for kernels with little work. The kernels of a draft backend have
-    ``is_draft`` set if they can be compiled again with more optimisation.
+    ``is_draft`` set if they can be compiled again with more optimisation. ``checks_looplets: bool``
+    asks that kernels check that the looplets of formats cover their loops.
     """
 
     def __init__(self, made: Any) -> None:
@@ -170,6 +171,12 @@ class CompleteBackend:
         """The backend set to compile sooner with less optimisation; itself if it has no such
         mode."""
         return _completed(self._ask("draft", self))
+
+    @property
+    def checks_looplets(self) -> bool:
+        """Whether kernels check that looplets cover their loops; False if the backend does not
+        say."""
+        return bool(getattr(self.made, "checks_looplets", False))
 
     def _ask(self, method: str, default: Any, *args: Any) -> Any:
         found = getattr(self.made, method, None)

@@ -98,9 +98,7 @@ class Lowered:
         with self._timed("lower"):
             from finch_core.runtime.kernel_lowering import lower_kernel
 
-            kernel = lower_kernel(
-                stmt, unit, arguments, self.options, getattr(self.backend, "checks_looplets", False)
-            )
+            kernel = lower_kernel(stmt, unit, arguments, self.options, self.backend.checks_looplets)
         if unit.costly:
             from finch_core.lower.access_order import noted
 

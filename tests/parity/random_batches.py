@@ -14,6 +14,7 @@ import cffi
 
 from finch_backend_c import loader, toolchain
 from finch_backend_c.entry import signature, translate
+from finch_core.interface.abi import CompleteBackend
 from finch_core.runtime.kernel import Kernel
 
 SANITIZE = ("-O0", "-g0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -95,7 +96,7 @@ class Batched(Kernel):
 
     def _lowered(self, signatures: Any) -> Any:
         lowered = super()._lowered(signatures)
-        lowered.backend = self.batch
+        lowered.backend = CompleteBackend(self.batch)
         return lowered
 
 
