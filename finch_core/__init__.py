@@ -109,4 +109,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Public names and modules that are imported, without what this module itself imports."""
+    kept = (n for n in globals() if n.startswith("__") or f"{__name__}.{n}" in sys.modules)
+    return sorted({*kept, *__all__})

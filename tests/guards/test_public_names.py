@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import finch_core
+import finch_core.level
 from finch_core.interface import hookspecs
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +23,14 @@ def test_names_in_all_resolve(package: str) -> None:
     module = importlib.import_module(package)
     assert module.__all__
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def test_the_core_lists_its_public_names_and_modules() -> None:
+    assert sorted(finch_core._HOME_OF) == sorted(finch_core.__all__)
+    found = {name for name in dir(finch_core) if not name.startswith("__")}
+    assert set(finch_core.__all__) <= found
+    assert {"errors", "level"} <= found
+    assert found.isdisjoint({"Any", "importlib", "sys", "_HOMES"})
 
 
 @pytest.mark.parametrize("package", PACKAGES)
