@@ -151,5 +151,5 @@ def refuse_update(mode: Mode) -> None:
     if mode is Mode.UPDATE:
         raise FormatError(
             "a mask cannot be written",
-            hint="write a tensor of bools, Tensor(Dense(Dense(Element(False)))), say",
+            hint="write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))",
         )

@@ -180,7 +180,7 @@ def _refuse_protocol(parser: ExpressionParser, node: ast.Call, function: Any) ->
     if _in(PROTOCOLS, function):
         name = PROTOCOLS[function]
         parser.context.refuse(
-            node, f"{name!r} stands only in an index", f"write 'A[{name}(i)]'"
+            node, f"{name!r} is only allowed in an index", f"write 'A[{name}(i)]'"
         )  # fmt: skip
     from finch_core.frontend.functions import choose
 
@@ -196,7 +196,9 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
         parser.context.refuse(node, *REFUSED[function])
     if getattr(function, "__finch_local__", False):
         parser.context.refuse(
-            node, f"{name!r} makes a tensor and is no value", f"write 'w = {name}(...)' on its own"
+            node,
+            f"{name!r} makes a tensor and is not a value",
+            f"write 'w = {name}(...)' on its own",
         )
     if not callable(function):
         parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")

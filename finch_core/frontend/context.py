@@ -71,7 +71,7 @@ class ParseContext:
         if name in self.free:
             self.refuse(
                 node,
-                f"{name!r} is used before as a name from outside the kernel",
+                f"{name!r} is already used as a name from outside the kernel",
                 "a name keeps its meaning: use another name",
             )
         scope.names[name] = binding
@@ -123,7 +123,7 @@ class ParseContext:
     def _named(self, node: ast.Name, scope: Scope) -> Any:
         binding = self.find(node, scope, node.id)
         if binding is not None:
-            hint = "the functions of a kernel are known when it is parsed: use a free name"
+            hint = "functions are resolved when the kernel is parsed: use a free name"
             self.refuse(node, f"{node.id!r} is {SHOWN[binding.kind]}, not a function", hint)
         value = self.resolve(node, node.id)
         self.capture(node.id, value)

@@ -116,7 +116,7 @@ class ExpressionParser:
             self.context.refuse(
                 node,
                 f"'{ast.unparse(node)}' is a number of another module",
-                f"bind it to a name beside the kernel: '{node.attr} = {ast.unparse(node)}'",
+                f"bind it to a name outside the kernel: '{node.attr} = {ast.unparse(node)}'",
             )
         return literal(value)
 
@@ -187,7 +187,7 @@ class ExpressionParser:
         name = self.tensor_name(node.value, scope)
         if isinstance(node.slice, ast.Constant) and node.slice.value is ...:
             self.context.refuse(
-                node, f"'{name}[...]' declares a tensor and is no value",
+                node, f"'{name}[...]' declares a tensor and is not a value",
                 f"read an element, '{name}[i]'",
             )  # fmt: skip
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -198,7 +198,7 @@ class ExpressionParser:
         """The name of a tensor; refused if the name stands for something else."""
         if not isinstance(node, ast.Name):
             self.context.refuse(
-                node, "a tensor is named by a plain name", "bind it to a name beside the kernel"
+                node, "a tensor must be a plain name", "bind it to a name outside the kernel"
             )
         binding = self.context.find(node, scope, node.id)
         if binding is not None:
@@ -235,8 +235,8 @@ class ExpressionParser:
         value = self.parse(node.value, scope)
         if not isinstance(node.slice, ast.Constant) or type(node.slice.value) is not int:
             self.context.refuse(
-                node, "an element of a tuple is taken by a number, as in 't[0]'",
-                "only a tensor takes indices: bind it to a name beside the kernel",
+                node, "an element of a tuple is selected by a number, as in 't[0]'",
+                "only a tensor takes indices: bind it to a name outside the kernel",
             )  # fmt: skip
         return take_field(value, node.slice.value)
 

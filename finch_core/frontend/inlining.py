@@ -41,7 +41,7 @@ class InlineParser(ExpressionParser):
         caller = self.caller
         if caller is None or not _same_world(caller, function, node.id):
             self.context.refuse(
-                node, f"it uses the number {node.id!r} of its surroundings",
+                node, f"it uses the number {node.id!r} from outside the function",
                 "make it a parameter of the function",
             )  # fmt: skip
         caller.free[node.id] = None
@@ -180,13 +180,13 @@ def _arguments(
     try:
         bound = signature.bind(*args, **keywords)
     except TypeError as error:
-        context.refuse(node, f"{name!r} cannot be called so: {error}")
+        context.refuse(node, f"{name!r} cannot be called with these arguments: {error}")
     bound.apply_defaults()
     values = {}
     for parameter, value in bound.arguments.items():
         if not isinstance(value, (Expr, *NUMBERS)):
             context.refuse(
-                node, f"{name!r} cannot be inlined: the default of {parameter!r} is no number"
+                node, f"{name!r} cannot be inlined: the default of {parameter!r} is not a number"
             )
         values[parameter] = value if isinstance(value, Expr) else literal(value)
     return values

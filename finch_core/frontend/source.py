@@ -53,7 +53,7 @@ def read_source(function: Any) -> FunctionSource:
     """The source of a function written with ``def``; ``KernelSyntaxError`` for anything else."""
     if not isinstance(function, FunctionType):
         raise KernelSyntaxError(
-            f"a {type(function).__name__} is no Python function, so it cannot be parsed"
+            f"a {type(function).__name__} is not a Python function, so it cannot be parsed"
         )
     code = function.__code__
     lines = _block(function)

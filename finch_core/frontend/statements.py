@@ -93,10 +93,10 @@ class StatementParser:
 
     def new_index(self, node: ast.expr, scope: Scope) -> Index:
         if not isinstance(node, ast.Name):
-            self.context.refuse(node, "a loop index is a plain name")
+            self.context.refuse(node, "a loop index must be a plain name")
         if node.id == "_":
             self.context.refuse(
-                node, "'_' is an extent and no index", "give the index a name, used or not"
+                node, "'_' is an extent, not an index", "give the index a name, used or not"
             )
         index = Index(node.id)
         self.context.bind(node, scope, node.id, Binding("index", self.context.span(node), index))
@@ -141,7 +141,7 @@ class StatementParser:
 
     def early_return(self, node: ast.Return, scope: Scope) -> list[Stmt]:
         self.context.refuse(
-            node, "'return' stands only at the end of a kernel", "put the rest under an 'if'"
+            node, "'return' is only allowed at the end of a kernel", "put the rest under an 'if'"
         )
 
     def expression(self, node: ast.Expr, scope: Scope) -> list[Stmt]:
@@ -198,7 +198,7 @@ class StatementParser:
             return [self.local(node, target, scope)]
         if not isinstance(target, ast.Subscript):
             self.context.refuse(
-                target, "the target of an assignment is a name or an access",
+                target, "the target of an assignment must be a name or an access",
                 "write one line for each: 'x = t[0]'",
             )  # fmt: skip
         if is_whole(target):
@@ -239,7 +239,7 @@ class StatementParser:
 
     def target(self, node: ast.Subscript, scope: Scope) -> Access:
         if not isinstance(node.value, ast.Name):
-            self.context.refuse(node, "the target of an update is an access to a named tensor")
+            self.context.refuse(node, "the target of an update must be an access to a named tensor")
         return self.expressions.access(node, scope)
 
     def augmented(self, node: ast.AugAssign, scope: Scope) -> list[Stmt]:

@@ -79,7 +79,7 @@ class CompleteKernel:
         missing = [name for name in ("source", "adopt") if not hasattr(made, name)]
         if missing or not callable(made):
             raise BackendError(
-                f"what the backend {owner!r} compiled is no kernel: it lacks "
+                f"what the backend {owner!r} compiled is not a kernel: it lacks "
                 f"{', '.join(missing) or 'a call'}"
             )
         self.source: str = made.source

@@ -40,9 +40,9 @@ def unfurled(format: Any, *args: Any) -> Looplet:
     if hasattr(found, "lower") and hasattr(found, "precedence"):
         return found
     raise PluginError(
-        f"{_called(format, 'unfurl')} gives {found!r}, which is no looplet",
-        hint="it returns a looplet, Run(subtensor) for the same all along, or Thunk(code) where "
-        "code yields one",
+        f"{_called(format, 'unfurl')} gives {found!r}, which is not a looplet",
+        hint="it returns a looplet, such as Run(subtensor) if all subtensors are the same, or "
+        "Thunk(code) where code yields one",
     )
 
 
@@ -52,8 +52,8 @@ def value_of(format: Any, *args: Any) -> Expr:
     if isinstance(found, Expr):
         return found
     raise PluginError(
-        f"{_called(format, 'unwrap')} gives {found!r} for Mode.READ, which is no expression",
-        hint="it returns the value that the leaf has: Load(buffer, fiber.pos), say",
+        f"{_called(format, 'unwrap')} gives {found!r} for Mode.READ, which is not an expression",
+        hint="it returns the value that the leaf has: such as Load(buffer, fiber.pos)",
     )
 
 

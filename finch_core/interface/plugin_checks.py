@@ -182,7 +182,9 @@ def _returned(caller: pluggy.HookCaller) -> Iterator[Contribution]:
         raise RejectedError(f"{caller.name}() failed: {describe(error)}") from error
     given = len(caller.get_hookimpls())
     if len(results) < given:
-        raise RejectedError(f"{caller.name}() gives nothing; it returns a {kind} or a list of them")
+        raise RejectedError(
+            f"{caller.name}() returns nothing; it must return a {kind} or a list of them"
+        )
     for result in results:
         for item in result if isinstance(result, (list, tuple)) else [result]:
             yield Contribution(kind, name_of(item), item)

@@ -68,7 +68,7 @@ def _not_a_class(item: Any) -> str:
     if isinstance(item, Format):
         return f"is an object, {item!r}: the hook gives the class, {type(item).__name__}"
     if not (isinstance(item, type) and issubclass(item, Format)):
-        return "is no subclass of finch_core.level.Format"
+        return "is not a subclass of finch_core.level.Format"
     return ""
 
 
@@ -150,7 +150,7 @@ def _wrong_name(item: type[Format]) -> str:
     name = getattr(item, "name", "")
     if isinstance(name, str) or hasattr(name, "__get__"):
         return ""
-    return f"has the name {name!r}: a name is a text"
+    return f"has the name {name!r}: a name is a string"
 
 
 def _wrong_order(order: Any) -> str:

@@ -61,7 +61,7 @@ def as_subtensor(part: Any, maker: Any = None) -> TensorLike:
         return part
     given = f"{part!r} stands" if maker is None else f"{place_of(maker)} gives {part!r}"
     raise PluginError(
-        f"{given} where a looplet or a subtensor is wanted",
+        f"{given} where a looplet or a subtensor is expected",
         hint="fiber.subfiber(q) and fiber.filled() are subtensors, Run, Lookup and Thunk looplets",
     )
 

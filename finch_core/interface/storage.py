@@ -36,7 +36,7 @@ class Field:
 
     def __attrs_post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name.isidentifier()):
-            raise FormatError(f"a field is called {self.name!r}, which is no identifier")
+            raise FormatError(f"a field is called {self.name!r}, which is not an identifier")
         object.__setattr__(self, "dtype", _field_dtype(self.name, self.dtype))
 
 
@@ -45,7 +45,9 @@ def _field_dtype(name: str, dtype: Any) -> np.dtype[Any]:
     try:
         found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
-        raise FormatError(f"the field {name!r} has the dtype {dtype!r}, which is none") from None
+        raise FormatError(
+            f"the field {name!r} has the dtype {dtype!r}, which is not a dtype"
+        ) from None
     if not is_storable(found):
         why = f"the field {name!r} has the dtype {found}, which is not supported"
         raise FormatError(why, hint=STORABLE)
@@ -145,10 +147,10 @@ def integer_dtype(dtype: Any) -> np.dtype[Any]:
     try:
         result: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
-        raise FormatError(f"{dtype!r} is no dtype") from None
+        raise FormatError(f"{dtype!r} is not a dtype") from None
     if result.kind not in "iu":
         raise FormatError(
-            f"indices and pointers are integers, not {result}", hint="np.int32 or np.int64, say"
+            f"indices and pointers are integers, not {result}", hint="use np.int32 or np.int64"
         )
     return result
 
@@ -158,12 +160,12 @@ def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
     try:
         found = np.dtype(dtype) if dtype is not None else concrete(type_of(fill))
     except TypeError as error:
-        raise FormatError(f"{fill!r} is no fill value: {error}") from None
+        raise FormatError(f"{fill!r} is not a fill value: {error}") from None
     if not is_storable(found):
         aligned = is_tuple(found) and all(map(is_storable, tuple_fields(found)))
         raise FormatError(
             f"tensors of {found} are not supported",
-            hint="np.dtype(..., align=True) lays fields out as they are here, as in C"
+            hint="np.dtype(..., align=True) has the layout of a C struct, as tensors need"
             if aligned
             else STORABLE,
         )

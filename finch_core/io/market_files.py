@@ -102,7 +102,7 @@ def _sizes(file: TextFile) -> tuple[int, ...]:
     try:
         sizes = tuple(number(k, word, INDEX) for k, word in enumerate(words))
     except NotANumber as error:
-        raise file.error(f"the size {shown(error.word)} is no integer in range") from None
+        raise file.error(f"the size {shown(error.word)} is not an integer in range") from None
     if min(sizes) < 0:
         raise file.error(f"the size {min(sizes)} is negative")
     return sizes

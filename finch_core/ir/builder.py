@@ -188,8 +188,8 @@ class Builder:
         """``var = value``. Raises ``PluginError`` for an immutable variable."""
         if not isinstance(var, Var) or var.name in self._lets:
             raise PluginError(
-                f"{getattr(var, 'name', repr(var))} is assigned to, and never changes",
-                hint="ctx.var makes one that may change; ctx.let and ctx.for_ do not",
+                f"{getattr(var, 'name', repr(var))} is assigned to, but is immutable",
+                hint="ctx.var makes a mutable variable; ctx.let and ctx.for_ do not",
             )
         value = lift(value)
         if value != var:

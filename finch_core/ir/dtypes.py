@@ -62,7 +62,7 @@ def type_of(value: Any) -> Type:
             return weak
     if isinstance(value, tuple):
         return tuple_dtype(tuple(concrete(type_of(v)) for v in value))
-    raise TypeError(f"a value of type {type(value).__name__} is no scalar")
+    raise TypeError(f"a value of type {type(value).__name__} is not a scalar")
 
 
 @cache

@@ -53,9 +53,9 @@ class Expr:
 
     def __bool__(self) -> NoReturn:
         raise PluginError(
-            f"{type(self).__name__} expressions are neither true nor false while code is emitted: "
-            f"Python's if, while, and, or and not cannot ask them",
-            hint="ctx.if_(cond), ctx.while_(cond) and ctx.ifelse(cond, a, b) emit the question, "
+            f"{type(self).__name__} expressions have no truth value while code is emitted: "
+            f"Python's if, while, and, or and not cannot test them",
+            hint="ctx.if_(cond), ctx.while_(cond) and ctx.ifelse(cond, a, b) emit a test; "
             "a.and_(b), a.or_(b) and a.not_() make conditions",
         )
 
@@ -148,7 +148,7 @@ def unlike(expr: Expr, other: object) -> Any:
     if isinstance(other, (int, float, complex, np.generic)):
         raise PluginError(
             f"an expression ({type(expr).__name__}) is compared with {other!r} by == or !=, which "
-            "tell whether two expressions are the same, and not whether their values are",
+            "compare the expressions themselves, not their values",
             hint="a.eq(b) and a.ne(b) make conditions of values",
         )
     return NotImplemented

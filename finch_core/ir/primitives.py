@@ -69,7 +69,7 @@ def _refuse_power(base: Expr, exponent: Expr) -> str:
 
     integers = all(concrete(arg.dtype).kind in "iu" for arg in (base, exponent))
     if integers and isinstance(exponent, Literal) and exponent.value < 0:
-        return "an integer to a negative power is no integer"
+        return "an integer to a negative power is not an integer"
     return ""
 
 

@@ -66,7 +66,9 @@ class Sequence(Looplet):
 
     def __attrs_post_init__(self) -> None:
         if not self.phases:
-            raise PluginError("a Sequence has no phases", hint="Run(...) is one all along the loop")
+            raise PluginError(
+                "a Sequence has no phases", hint="use Run(...) for one body along the whole loop"
+            )
         early = [k for k, phase in enumerate(self.phases[:-1]) if phase.stop is None]
         if early:
             raise PluginError(

@@ -151,9 +151,9 @@ class _Dimensionalizer:
         for index in node.indices:
             if isinstance(index, Modified) and not is_given(index):
                 raise FormatError(
-                    f"no wrapper that is installed knows what {index.modifier} means here",
+                    f"no installed wrapper handles {index.modifier} here",
                     span=node.span,
-                    hint="install the plugin that does, or leave it out",
+                    hint="install the plugin that handles it, or remove it",
                 )
         places = zip(node.indices, node.tensor.dims, self.dims_of(node), strict=True)
         for k, (index, extent, dim) in enumerate(places):
@@ -356,5 +356,5 @@ def _is_shift(terms: list[tuple[int, Expr]]) -> bool:
 
 
 _UNDECLARED = (
-    "{0} is updated as it is; write {0}[...] = 0 first, and it takes its size from what is written"
+    "{0} is updated without a declaration, and so keeps its size; write {0}[...] = 0 first"
 )

@@ -100,7 +100,7 @@ class _Block:
                 raise LifecycleError(
                     f"{tensor} is returned while it is still being updated",
                     span=span,
-                    hint=f"write freeze({tensor}) after its last update, or leave this thaw out",
+                    hint=f"write freeze({tensor}) after its last update, or remove this thaw",
                 )
 
     def updated(self) -> list[BoundTensor]:
@@ -146,7 +146,7 @@ class _Block:
             raise LifecycleError(
                 f"{stmt.tensor} is {doing} already",
                 span=stmt.span,
-                hint="freeze and thaw are inserted where they are needed; leave this one out",
+                hint="freeze and thaw are inserted where they are needed; remove this one",
             )
         if isinstance(stmt, Thaw):
             _check_thaw(stmt.tensor, stmt.span)
@@ -201,8 +201,8 @@ def _apart(tensor: BoundTensor, stmt: Stmt) -> str:
         steps = f"v = ..., thaw({tensor}), {where or tensor} = v, freeze({tensor}){_IMPORTED}"
         return f"write to another tensor, or take the value first, in the loop: {steps}"
     return (
-        f"write to another tensor, or say in the loop when it is updated: thaw({tensor}) before "
-        f"its updates, freeze({tensor}) behind them{_IMPORTED}"
+        f"write to another tensor, or mark its updates in the loop: thaw({tensor}) before "
+        f"its updates, freeze({tensor}) after them{_IMPORTED}"
     )
 
 
@@ -258,9 +258,9 @@ def _check_walked(stmt: Stmt, walked: dict[BoundTensor, Span | None]) -> None:
     """
     if isinstance(stmt, Thaw) and stmt.tensor in walked:
         raise LifecycleError(
-            f"{stmt.tensor} is thawed in a loop along what it stores",
+            f"{stmt.tensor} is thawed in a loop over its stored elements",
             span=walked[stmt.tensor] or stmt.span,
-            hint="write to another tensor, or thaw it behind the loop",
+            hint="write to another tensor, or thaw it after the loop",
         )
     if isinstance(stmt, Declare):
         walked.pop(stmt.tensor, None)
@@ -290,7 +290,7 @@ def _check_thaw(tensor: BoundTensor, span: Span | None) -> None:
                 f"{tensor} cannot be updated again once it is frozen: "
                 f"a {level.name} cannot continue",
                 span=span,
-                hint=f"declare it, {tensor}[...] = fill, and write all of it in one go; "
+                hint=f"declare it, {tensor}[...] = fill, and write all of it at once; "
                 f"{_continuing()} can continue",
             )
 

@@ -92,9 +92,9 @@ class _Scopes:
             type_ = concrete(self.type_of(end, span))
             if type_.kind not in "biu":
                 raise FormatError(
-                    f"the range of {name} {how} at a number of {type_}, not at a whole one",
+                    f"the range of {name} {how} at a value of {type_}, not an integer",
                     span=span,
-                    hint="give a whole number, or cast it, as in range(int(n))",
+                    hint="give an integer, or cast it, as in range(int(n))",
                 )
 
     def update(self, stmt: Update, scope: dict[str, Expr]) -> Stmt:
@@ -163,7 +163,7 @@ class _Scopes:
         for size in found:
             if concrete(self.type_of(size, stmt.span)).kind not in "iu":
                 raise FormatError(
-                    f"a dimension of {stmt.tensor} is no integer", span=stmt.span, hint=_CAST
+                    f"a dimension of {stmt.tensor} is not an integer", span=stmt.span, hint=_CAST
                 )
             if any(isinstance(node, (Index, Access, Name)) for node in size.walk()):
                 raise KernelSyntaxError(
@@ -203,7 +203,7 @@ class _Scopes:
             argument = self.unit.arguments[node.name]
             indices = ", ".join("ijklmnop"[: argument.ndim]) or "()"
             raise KernelSyntaxError(
-                f"{node.name} is a tensor, and stands here without an index",
+                f"{node.name} is a tensor, and is used here without an index",
                 span=where,
                 hint=f"read an element, {node.name}[{indices}]",
             )
@@ -231,7 +231,9 @@ class _Scopes:
         kind = concrete(self.type_of(inner, node.span)).kind
         if kind not in "iu":
             raise FormatError(
-                f"an index of {node.tensor} is no integer", span=node.span, hint="cast it, int(x)"
+                f"an index of {node.tensor} is not an integer",
+                span=node.span,
+                hint="cast it, int(x)",
             )
 
     def type_of(self, expr: Expr, span: Span | None) -> Any:
@@ -268,7 +270,7 @@ def _unwritable(name: str, span: Span | None) -> FinchError:
     return FormatError(
         f"{name} is a mask, which cannot be written: it has no memory",
         span=span,
-        hint="write a tensor of bools, Tensor(Dense(Dense(Element(False)))), say",
+        hint="write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))",
     )
 
 

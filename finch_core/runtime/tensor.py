@@ -186,7 +186,7 @@ class Tensor(TensorStorage):
     def __getitem__(self, index: Any) -> Any:
         """One element as a NumPy scalar. ``index`` is one integer for each dimension; negative
         integers count from the end. Raises ``OutOfBounds``, ``DimensionMismatch`` for a wrong
-        number of indices and ``FormatError`` for what is no integer."""
+        number of indices and ``FormatError`` for what is not an integer."""
         from finch_core.runtime.convert import element
 
         return element(self, checked_index(index, self.shape))
@@ -225,7 +225,7 @@ def _is_whole(n: Any) -> bool:
 
 def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
     """``shape`` as a tuple of ``ndim`` non-negative ints. Raises ``FormatError`` for a dimension
-    that is no integer, ``IndexOverflow`` for one beyond ``MOST_INDICES``, and
+    that is not an integer, ``IndexOverflow`` for one beyond ``MOST_INDICES``, and
     ``DimensionMismatch`` for a negative one or a wrong number of them."""
     for n in shape:
         if not _is_whole(n):

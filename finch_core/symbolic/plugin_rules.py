@@ -54,14 +54,14 @@ class PluginRule:
         if self._applied > IN_ALL:
             raise PluginError(
                 f"the rewrite rule {self.name!r} does not end: it was applied {IN_ALL} times",
-                hint="what a rule gives must not have more calls that it matches than there were",
+                hint="the result must not contain more calls that the rule matches than the original",
             )
         return found
 
     def _checked(self, call: Call, new: Any) -> Expr:
         if not isinstance(new, Expr):
-            hint = "a rule gives an expression, or None where it does not match; lift(7) is one"
-            raise PluginError(f"{self._told(call, new)}, which is no expression", hint=hint)
+            hint = "a rule returns an expression, such as lift(7), or None where it does not match"
+            raise PluginError(f"{self._told(call, new)}, which is not an expression", hint=hint)
         found, wanted = concrete(new.dtype), concrete(call.dtype)
         if found != wanted:
             why = f"{self._told(call, new)}, which is {found}, and not {wanted}"
@@ -84,7 +84,7 @@ def endless(names: Iterable[str], call: Expr) -> PluginError:
     do = "do" if len(names) > 1 else "does"
     return PluginError(
         f"{rules} {do} not end: after {AT_ONCE} times there is {_shown(call)}",
-        hint="what a rule makes is offered to it again: for that it gives None",
+        hint="the result of a rule is offered to it again: it must return None for its own result",
     )
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class ValueLeaf(Format):
     """A leaf of values of one dtype; what is not stored is ``fill``.
 
-    ``dtype`` is the fill's where none is given. Raises ``FormatError`` for what is no fill value.
+    ``dtype`` is the fill's where none is given. Raises ``FormatError`` if ``fill``
+    is not a fill value.
     Fills are compared by their bits, so that NaN equals itself and ``-0.0`` differs from ``0.0``.
     """
 
@@ -38,7 +39,7 @@ class ValueLeaf(Format):
             object.__setattr__(self, "fill", exact_value(self.fill, dtype))
         except (TypeError, ValueError) as error:
             raise FormatError(
-                f"{self.fill!r} is no fill value for {dtype}: {error}",
+                f"{self.fill!r} is not a fill value for {dtype}: {error}",
                 hint="a wider dtype, Element(fill, np.float64), or a fill that it can hold",
             ) from None
 

@@ -20,7 +20,7 @@ def test_fill_out_of_range():
     with pytest.raises(FormatError) as error:
         Element(300, np.int8)
     expected = """\
-300 is no fill value for int8: int8 is from -128 to 127
+300 is not a fill value for int8: int8 is from -128 to 127
   hint: a wider dtype, Element(fill, np.float64), or a fill that it can hold"""
     assert str(error.value) == expected
 
@@ -28,7 +28,7 @@ def test_fill_out_of_range():
 @pytest.mark.parametrize("make", [Element, Scalar, SparseScalar, ShortCircuitScalar])
 @pytest.mark.parametrize(("fill", "dtype"), WRONG)
 def test_fills_that_the_dtype_cannot_hold(make, fill, dtype):
-    with pytest.raises(FormatError, match="is no fill value for"):
+    with pytest.raises(FormatError, match="is not a fill value for"):
         make(fill, dtype)
 
 

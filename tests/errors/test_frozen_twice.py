@@ -17,5 +17,5 @@ x is frozen already
   line 2
     freeze(x)
     ^^^^^^^^^
-  hint: freeze and thaw are inserted where they are needed; leave this one out"""
+  hint: freeze and thaw are inserted where they are needed; remove this one"""
     assert refusal(LifecycleError, frozen, np.ones(4), VECTOR) == expected

@@ -17,5 +17,5 @@ M is a mask, which cannot be written: it has no memory
   line 2
     M[...] = False
     ^^^^^^^^^^^^^^
-  hint: write a tensor of bools, Tensor(Dense(Dense(Element(False)))), say"""
+  hint: write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))"""
     assert refusal(FormatError, declare, UpTriMask(), MATRIX) == expected

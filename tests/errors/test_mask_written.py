@@ -16,5 +16,5 @@ M is a mask, which cannot be written: it has no memory
   line 3
     M[i, j] = A[i, j] > 0
     ^^^^^^^
-  hint: write a tensor of bools, Tensor(Dense(Dense(Element(False)))), say"""
+  hint: write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))"""
     assert refusal(FormatError, write, UpTriMask(), MATRIX) == expected

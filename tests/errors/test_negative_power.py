@@ -13,7 +13,7 @@ def inverses(y, x):
 
 def test_negative_power():
     expected = """\
-an integer to a negative power is no integer
+an integer to a negative power is not an integer
   line 4
     y[i] = x[i] ** -1
     ^^^^^^^^^^^^^^^^^

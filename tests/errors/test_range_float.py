@@ -17,9 +17,9 @@ def count(s, c):
 @pytest.mark.parametrize("bound", [2.5, 3.0, math.nan, math.inf, 1e300])
 def test_range_float(bound):
     expected = """\
-the range of i ends at a number of float64, not at a whole one
+the range of i ends at a value of float64, not an integer
   line 3
     for i in range(0, c):
         ^
-  hint: give a whole number, or cast it, as in range(int(n))"""
+  hint: give an integer, or cast it, as in range(int(n))"""
     assert refusal(FormatError, count, Scalar(0), bound) == expected

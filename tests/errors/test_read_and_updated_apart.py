@@ -18,5 +18,5 @@ y is read and updated within one loop
   line 4
     if y[i - 1] > 0:
        ^^^^^^^^
-  hint: write to another tensor, or say in the loop when it is updated: thaw(y) before its updates, freeze(y) behind them (both from finch_core)"""
+  hint: write to another tensor, or mark its updates in the loop: thaw(y) before its updates, freeze(y) after them (both from finch_core)"""
     assert refusal(LifecycleError, shifted, np.ones(4), VECTOR) == expected

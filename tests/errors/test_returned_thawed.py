@@ -19,5 +19,5 @@ y is returned while it is still being updated
   line 5
     thaw(y)
     ^^^^^^^
-  hint: write freeze(y) after its last update, or leave this thaw out"""
+  hint: write freeze(y) after its last update, or remove this thaw"""
     assert refusal(LifecycleError, halfway, np.ones(4), VECTOR) == expected

@@ -17,5 +17,5 @@ def test_call_parameter():
   File "FILE", line 10
     y[i] = f(A[i])
            ^
-  hint: the functions of a kernel are known when it is parsed: use a free name"""
+  hint: functions are resolved when the kernel is parsed: use a free name"""
     assert message == expected

@@ -13,7 +13,7 @@ def test_early_return():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'return' stands only at the end of a kernel
+'return' is only allowed at the end of a kernel
   File "FILE", line 10
     return y
     ^^^^^^^^

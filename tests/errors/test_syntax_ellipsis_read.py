@@ -13,7 +13,7 @@ def test_ellipsis_read():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'A[...]' declares a tensor and is no value
+'A[...]' declares a tensor and is not a value
   File "FILE", line 10
     y[i] = A[...]
            ^^^^^^

@@ -17,7 +17,7 @@ def test_free_name_rebound():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'alpha' is used before as a name from outside the kernel
+'alpha' is already used as a name from outside the kernel
   File "FILE", line 14
     alpha = 1
     ^^^^^

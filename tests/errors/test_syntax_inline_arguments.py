@@ -17,7 +17,7 @@ def test_inline_arguments():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'double' cannot be called so: too many positional arguments
+'double' cannot be called with these arguments: too many positional arguments
   File "FILE", line 14
     y[i] = double(A[i], 2)
            ^^^^^^^^^^^^^^^"""

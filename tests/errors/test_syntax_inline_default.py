@@ -17,7 +17,7 @@ def test_inline_default():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'scale' cannot be inlined: the default of 'factor' is no number
+'scale' cannot be inlined: the default of 'factor' is not a number
   File "FILE", line 14
     y[i] = scale(A[i])
            ^^^^^^^^^^^"""

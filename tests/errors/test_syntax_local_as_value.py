@@ -19,7 +19,7 @@ def test_local_as_value():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'Maker' makes a tensor and is no value
+'Maker' makes a tensor and is not a value
   File "FILE", line 16
     y[0] = Maker(1)
            ^^^^^^^^

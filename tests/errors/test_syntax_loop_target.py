@@ -13,7 +13,7 @@ def test_loop_target():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-a loop index is a plain name
+a loop index must be a plain name
   File "FILE", line 9
     for y[0] in _:
         ^^^^"""

@@ -19,5 +19,5 @@ def test_module_number():
   File "FILE", line 12
     y[i] = A[i] * sys.maxsize
                   ^^^^^^^^^^^
-  hint: bind it to a name beside the kernel: 'maxsize = sys.maxsize'"""
+  hint: bind it to a name outside the kernel: 'maxsize = sys.maxsize'"""
     assert message == expected

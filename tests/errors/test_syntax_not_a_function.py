@@ -8,5 +8,5 @@ def test_not_a_function():
     with pytest.raises(KernelSyntaxError) as error:
         parse(len)
     assert str(error.value) == (
-        "a builtin_function_or_method is no Python function, so it cannot be parsed"
+        "a builtin_function_or_method is not a Python function, so it cannot be parsed"
     )

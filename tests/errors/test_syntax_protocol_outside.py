@@ -14,7 +14,7 @@ def test_protocol_outside():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'follow' stands only in an index
+'follow' is only allowed in an index
   File "FILE", line 11
     y[i] = follow(i) + A[i]
            ^^^^^^^^^

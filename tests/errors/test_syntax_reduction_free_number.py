@@ -19,7 +19,7 @@ def test_reduction_free_number():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'scaled' cannot be inlined: it uses the number 'alpha' of its surroundings (line 10 of "FILE")
+'scaled' cannot be inlined: it uses the number 'alpha' from outside the function (line 10 of "FILE")
   File "FILE", line 16
     y[i] = scaled(y[i], A[i])
            ^^^^^^^^^^^^^^^^^^

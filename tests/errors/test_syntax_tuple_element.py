@@ -13,9 +13,9 @@ def test_tuple_element():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-an element of a tuple is taken by a number, as in 't[0]'
+an element of a tuple is selected by a number, as in 't[0]'
   File "FILE", line 10
     y[i] = (A[i], 1)[i]
            ^^^^^^^^^^^^
-  hint: only a tensor takes indices: bind it to a name beside the kernel"""
+  hint: only a tensor takes indices: bind it to a name outside the kernel"""
     assert message == expected

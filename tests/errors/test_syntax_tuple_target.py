@@ -13,7 +13,7 @@ def test_tuple_target():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-the target of an assignment is a name or an access
+the target of an assignment must be a name or an access
   File "FILE", line 10
     a, b = A[i], 1
     ^^^^

@@ -13,7 +13,7 @@ def test_underscore_index():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'_' is an extent and no index
+'_' is an extent, not an index
   File "FILE", line 9
     for _ in range(3):
         ^

@@ -16,7 +16,7 @@ y cannot be updated again once it is frozen: a SparseInterval cannot continue
   line 3
     y[i] += x[i]
     ^^^^
-  hint: declare it, y[...] = fill, and write all of it in one go; {CONTINUING} can continue"""
+  hint: declare it, y[...] = fill, and write all of it at once; {CONTINUING} can continue"""
     assert (
         refusal(FormatError, more, Tensor(SparseInterval(Element(0.0)), (4,)), VECTOR) == expected
     )

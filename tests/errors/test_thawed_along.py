@@ -20,11 +20,11 @@ def halve(A):
 @pytest.mark.parametrize("level", [SparseHash, SparseByteMap, SparseList])
 def test_thawed_along(level):
     expected = """\
-A is thawed in a loop along what it stores
+A is thawed in a loop over its stored elements
   line 4
     p = A[i, k] / 2
         ^^^^^^^
-  hint: write to another tensor, or thaw it behind the loop"""
+  hint: write to another tensor, or thaw it after the loop"""
     A = Tensor(Dense(level(Element(0.0))), MATRIX)
     assert refusal(LifecycleError, halve, A) == expected
 

@@ -18,5 +18,5 @@ y is thawed already
   line 3
     thaw(y)
     ^^^^^^^
-  hint: freeze and thaw are inserted where they are needed; leave this one out"""
+  hint: freeze and thaw are inserted where they are needed; remove this one"""
     assert refusal(LifecycleError, twice, np.ones(4)) == expected

@@ -17,6 +17,6 @@ dimension 0 of y is 0, but dimension 0 of A is 3
   line 3
     y[i] += A[i, j] * x[j]
             ^^^^^^^
-  hint: y is updated as it is; write y[...] = 0 first, and it takes its size from what is written"""
+  hint: y is updated without a declaration, and so keeps its size; write y[...] = 0 first"""
     y = Tensor(Dense(Element(0.0)))
     assert refusal(DimensionMismatch, spmv, y, np.eye(3), np.ones(3)) == expected

@@ -111,11 +111,11 @@ def by_child(self: Format) -> Order:
 @pytest.mark.parametrize(
     ("name", "dtype", "message"),
     [
-        ("ptr", "flot32", "the field 'ptr' has the dtype 'flot32', which is none"),
+        ("ptr", "flot32", "the field 'ptr' has the dtype 'flot32', which is not a dtype"),
         ("ptr", object, "the field 'ptr' has the dtype object, which is not supported"),
         ("ptr", np.float16, "the field 'ptr' has the dtype float16, which is not supported"),
-        ("a b", np.int64, "a field is called 'a b', which is no identifier"),
-        (3, np.int64, "a field is called 3, which is no identifier"),
+        ("a b", np.int64, "a field is called 'a b', which is not an identifier"),
+        (3, np.int64, "a field is called 3, which is not an identifier"),
     ],
 )
 def test_fields_have_a_name_and_a_dtype(name: Any, dtype: Any, message: str) -> None:
@@ -135,7 +135,7 @@ def test_an_object_is_no_format() -> None:
     message = refused(finch_level_format=lambda: Mine(Element(0.0)))
     assert "is an object" in message
     assert "the hook gives the class, Mine" in message
-    assert "is no subclass of finch_core.level.Format" in refused(
+    assert "is not a subclass of finch_core.level.Format" in refused(
         finch_scalar=lambda: type("Duck", (), {m: getattr(Mine, m) for m in METHODS})
     )
 
@@ -144,7 +144,7 @@ def test_an_object_is_no_format() -> None:
     "hook", ["finch_level_format", "finch_wrapper", "finch_mask", "finch_scalar", "finch_operators"]
 )
 def test_a_hook_that_gives_nothing_is_refused(hook: str) -> None:
-    assert f"{hook}() gives nothing" in refused(**{hook: lambda: None})
+    assert f"{hook}() returns nothing" in refused(**{hook: lambda: None})
     Hub().register(plugin(**{hook: lambda: []}), "none today")
 
 

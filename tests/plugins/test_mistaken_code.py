@@ -135,10 +135,10 @@ def test_checks_are_the_interpreters_alone() -> None:
 @BACKENDS
 def test_what_gives_no_looplet_is_named(backend: str | None) -> None:
     message = told(lambda ctx, fiber: None, backend)
-    assert "unfurl of the level format 'Mine' gives None, which is no looplet" in message
+    assert "unfurl of the level format 'Mine' gives None, which is not a looplet" in message
     message = told(lambda ctx, fiber: Lookup(lambda ctx, i: None), backend)
     assert "test_what_gives_no_looplet_is_named.<locals>" in message
-    assert "gives None where a looplet or a subtensor is wanted" in message
+    assert "gives None where a looplet or a subtensor is expected" in message
     assert "5 stands where a looplet" in told(
         lambda ctx, fiber: Sequence((Phase(None, 5),)), backend
     )
@@ -190,7 +190,7 @@ def test_python_cannot_ask_expressions(backend: str | None) -> None:
         yield full(fiber)
 
     message = told(lambda ctx, fiber: Thunk(lambda ctx: branch(ctx, fiber)), backend)
-    assert "Call expressions are neither true nor false while code is emitted" in message
+    assert "Call expressions have no truth value while code is emitted" in message
     assert "ctx.if_(cond)" in message
 
 
@@ -226,8 +226,8 @@ def test_a_let_is_not_assigned_to(backend: str | None) -> None:
         yield full(fiber)
 
     message = told(lambda ctx, fiber: Thunk(lambda ctx: code(ctx, fiber)), backend)
-    assert "n is assigned to, and never changes" in message
-    assert "ctx.var makes one that may change" in message
+    assert "n is assigned to, but is immutable" in message
+    assert "ctx.var makes a mutable variable" in message
 
 
 # -- the methods --------------------------------------------------------------------------------

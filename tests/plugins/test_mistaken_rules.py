@@ -96,7 +96,7 @@ def test_what_a_rule_raises_is_told_with_its_name() -> None:
 def test_a_rule_gives_an_expression_of_the_same_dtype() -> None:
     message = refused(lambda node: 7)
     assert "the rewrite rule 'mine' makes 7 of " in message
-    assert "which is no expression" in message
+    assert "which is not an expression" in message
     message = refused(lambda node: node.cast(np.dtype(np.int8)))
     assert "which is int8, and not float64" in message
     assert "keeps the dtype" in message

@@ -125,7 +125,7 @@ MALFORMED = {
     "tensor: ragged": (TENSOR + "2 2 2 2\n1 1 1 1\n1 1 1\n", "line 4: 4 numbers expected, 3 found"),
     "tensor: too few": (TENSOR + "2 2 2 2\n1 1 1 1\n", "line 4: 2 entries expected, only 1 found"),
     "tensor: too many": (TENSOR + "2 2 1\n1 1 1\n1 2 1\n", "line 4: more than 1 entries"),
-    "tensor: size": (TENSOR + "2 two 2 1\n", "line 2: the size 'two' is no integer in range"),
+    "tensor: size": (TENSOR + "2 two 2 1\n", "line 2: the size 'two' is not an integer in range"),
     "tensor: large size": (
         TENSOR + f"2 {2**70} 1\n",
         "line 2: the size '1180591620717411",
