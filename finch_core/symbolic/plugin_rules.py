@@ -54,7 +54,7 @@ class PluginRule:
         if self._applied > IN_ALL:
             raise PluginError(
                 f"the rewrite rule {self.name!r} does not end: it was applied {IN_ALL} times",
-                hint="the result must not contain more calls that the rule matches than the original",
+                hint="its result must not contain more calls that it matches than the original",
             )
         return found
 
