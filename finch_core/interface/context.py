@@ -32,6 +32,15 @@ class Thawed(Protocol):
     def freeze_before_failure(self, ctx: Context) -> None: ...
 
 
+_NO_MEMORY = Site(
+    OutOfMemory,
+    "memory ran out while a tensor was growing",
+    hint="what was declared is empty; compute less at a time, or in narrower dtypes",
+)
+assert OUT_OF_MEMORY == 0
+"""The number of this site, the first of every kernel."""
+
+
 class Context(Builder):
     """The context into which formats, wrappers and looplets emit code.
 
@@ -68,14 +77,7 @@ class Context(Builder):
         self.merging: dict[Hashable, int] = {}
         """The operands for which enclosing loops have cases, and how many
         (``looplets/merge_cost.py``)."""
-        self.sites: list[Site] = [
-            Site(
-                OutOfMemory,
-                "memory ran out while a tensor was growing",
-                hint="what was declared is empty; compute less at a time, or in narrower dtypes",
-            ),
-        ]
-        assert OUT_OF_MEMORY == 0
+        self.sites: list[Site] = [_NO_MEMORY]
         self.thawed: tuple[Thawed, ...] = ()
         self.spans: dict[Any, Span | None] = {}
         """Where the program writes a tensor, for messages."""

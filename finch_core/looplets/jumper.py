@@ -61,7 +61,8 @@ def _leapfrog(ctx: Context, region: Region, slots: list[int]) -> None:
         stop = ctx.bind_stop(name, longest if whole else ctx.prover.minimum(longest, region.stop))
         ctx.prover.know_le(reached + 1, stop)
         step = region.between(reached, stop)
-        _leaders(ctx, step, list(slots), jumpers, stops, wanted=True, exact=whole)
+        strides = [(k, jumper, stops[k]) for k, jumper in jumpers.items()]
+        _leaders(ctx, step, strides, wanted=True, exact=whole)
         ctx.assign(reached, stop)
         end_early(ctx, region, reached)
     for jumper in jumpers.values():
@@ -71,26 +72,23 @@ def _leapfrog(ctx: Context, region: Region, slots: list[int]) -> None:
 def _leaders(
     ctx: Context,
     region: Region,
-    slots: list[int],
-    jumpers: dict[int, Jumper],
-    stops: dict[int, Expr],
+    strides: list[tuple[int, Jumper, Expr]],
     wanted: bool,
     exact: bool,
 ) -> None:
     """Emit the cases by which strides end with the region: those lead, others follow or are cut.
 
-    ``wanted``: one of the remaining strides reaches the region's end, as none before did;
-    ``exact``: it does not go beyond.
+    ``strides``: the slots that remain, each with its jumper and where its stride ends; ``wanted``:
+    one of them reaches the region's end, as none before did; ``exact``: it does not go beyond.
     """
-    if not slots:
+    if not strides:
         region.lower(ctx)
         return
-    k, others = slots[0], slots[1:]
-    jumper = jumpers[k]
+    (k, jumper, stop), *others = strides
     body = jumper.step(ctx, jumper.position)
 
     def go_on(looplet: Looplet, wanted: bool) -> None:
-        _leaders(ctx, region.put(k, looplet), others, jumpers, stops, wanted, exact)
+        _leaders(ctx, region.put(k, looplet), others, wanted, exact)
 
     def leads() -> None:
         go_on(body, wanted=False)
@@ -103,10 +101,9 @@ def _leaders(
         if wanted and not others:
             is_cut()
         else:
-            beyond = stops[k] > region.stop
-            ctx.fork(beyond, is_cut, lambda: go_on(jumper.demoted(), wanted))
+            ctx.fork(stop > region.stop, is_cut, lambda: go_on(jumper.demoted(), wanted))
 
     if wanted and exact and not others:
         leads()
     else:
-        ctx.fork(stops[k].eq(region.stop), leads, does_not_lead)
+        ctx.fork(stop.eq(region.stop), leads, does_not_lead)

@@ -79,19 +79,7 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
             _require_writeable(value, name, program)
         return value
     if isinstance(value, (bool, int, float, complex, np.generic)):
-        if isinstance(value, np.generic) and not _is_supported(value.dtype):
-            raise FormatError(
-                f"{name} is a {type(value).__name__}, which a kernel does not take",
-                span=program.spans.get(name),
-                hint="pass a bool, an integer, or a number in single or double precision, float(x)",
-            )
-        if written:
-            raise KernelSyntaxError(
-                f"{name} is written, and a number was passed",
-                span=program.spans.get(name),
-                hint="pass Scalar(0.0), and read its .value afterwards",
-            )
-        return Number(value)
+        return _as_number(value, name, written, program)
     if (conversion := hub().conversion_of(value)) is not None:
         if written:
             raise FormatError(
@@ -106,6 +94,23 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
         span=program.spans.get(name),
         hint="pass a Tensor, a NumPy array, a SciPy sparse array or a number",
     )
+
+
+def _as_number(value: Any, name: str, written: bool, program: Program) -> Number:
+    """A number as an argument. Raises as ``as_argument``."""
+    if isinstance(value, np.generic) and not _is_supported(value.dtype):
+        raise FormatError(
+            f"{name} is a {type(value).__name__}, which a kernel does not take",
+            span=program.spans.get(name),
+            hint="pass a bool, an integer, or a number in single or double precision, float(x)",
+        )
+    if written:
+        raise KernelSyntaxError(
+            f"{name} is written, and a number was passed",
+            span=program.spans.get(name),
+            hint="pass Scalar(0.0), and read its .value afterwards",
+        )
+    return Number(value)
 
 
 def _is_supported(dtype: np.dtype[Any]) -> bool:

@@ -1,4 +1,27 @@
-"""Kernels: Python functions that are parsed, specialised to their arguments, compiled and run."""
+"""Kernels: Python functions that are parsed, specialised to their arguments, compiled and run.
+
+A call looks for what earlier calls left, in this order. Each table serves what the one before it
+does not know; what is found is entered into those before.
+
+    table                     key                    what it saves           emptied
+    Kernel._calls             the state of each      all but the call:       at 64 calls; where a
+                              argument's buffers     addresses, checks       draft is replaced; (1)
+    Kernel._quick             the signatures of      binding of names,       (1)
+                              positional arguments   checks of kinds
+    Specialization._checked   where the memory of    the check that outputs  by later calls (it has
+                              the arguments is       share no memory         four); buffers moved
+    Kernel._specializations   signatures, as if all  lowering and            (1)
+                              memory were writable   compiling, or loading
+    the backend's disk cache  ``Lowered.key``        lowering, compiling     see ``runtime/keys.py``
+    Kernel._program           none                   parsing                 (1)
+
+(1) where what was read while parsing has changed: a function that the kernel inlines, say.
+
+A tensor whose buffers have moved has a new ``_state``, so a key of ``_calls`` never comes again. A
+call is entered there when it comes for the second time, with memory that ``_checked`` knows. Calls
+with numbers or wrappers begin at ``_quick``; those with keywords, or of kernels with free names, at
+``_specializations``.
+"""
 
 from __future__ import annotations
 
