@@ -1,4 +1,4 @@
-"""The C backend: assembly to a typed C tree, compiled by the system's compiler (ARCHITECTURE)."""
+"""The C backend: translates assembly to a typed C tree, compiled by the system's compiler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["backend"]
 
 
 def backend() -> Backend:
-    """The backend named ``c``: the entry point of the group ``finch.backends``."""
+    """The backend ``c``; an entry point of the group ``finch.backends``."""
     from finch_backend_c.cbackend import CBackend
 
     return CBackend()

@@ -1,4 +1,4 @@
-"""What a kernel does with its buffers and variables: which it writes, grows, measures, assigns."""
+"""Use analysis: the buffers and variables that a kernel writes, grows, measures and assigns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Params = tuple[Var | Buffer, ...]
 
 @frozen(eq=False)
 class Usage:
-    """The uses in a block. ``functions`` are looked into where they are invoked."""
+    """The uses in a block, including those in functions that it invokes."""
 
     body: asm.Block
 
@@ -34,7 +34,7 @@ class Usage:
 
     @cached_property
     def set_first(self) -> frozenset[str]:
-        """Names of variables that are set before anything reads them or may leave the block."""
+        """Names of variables that are set before any read or exit from the block."""
         found: set[str] = set()
         seen: set[str] = set()
         for statement in self.body.statements:
@@ -60,14 +60,14 @@ class Usage:
 
     @cached_property
     def overlapping(self) -> frozenset[str]:
-        """Names of buffers that may share memory: the kernel asks whether they do."""
+        """Names of buffers that may alias: the kernel tests whether they overlap."""
         asked = [e for e in self.expressions if isinstance(e, Overlaps)]
         names = {buffer.name for e in asked for buffer in (e.first, e.second)}
         return frozenset(names | {b.name for b in self._passed("overlapping")})
 
     @cached_property
     def measured(self) -> frozenset[str]:
-        """Names of buffers whose capacity is asked for."""
+        """Names of buffers whose capacity is used."""
         names = {e.buffer.name for e in self.expressions if isinstance(e, Length)}
         names |= self.grown | self.overlapping
         return frozenset(names | {b.name for b in self._passed("measured")})
@@ -86,7 +86,7 @@ class Usage:
         return frozenset(names)
 
     def _passed(self, property: str) -> Iterator[Buffer]:
-        """Buffers handed to functions that do this with their parameter."""
+        """Buffers passed to functions whose parameter has this property."""
         for e in self.expressions:
             if isinstance(e, Invoke):
                 names = getattr(Usage(e.function.body), property)

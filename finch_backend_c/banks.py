@@ -1,4 +1,4 @@
-"""Scattered sums in banks: four copies of each element side by side, taken in turn.
+"""Privatised scatters: sums are accumulated in four interleaved copies of each element.
 
     int64_t bins_bank[64];
     __builtin_memset(bins_bank, 0, sizeof bins_bank);
@@ -8,8 +8,8 @@
         if (sum != 0) bins[k] += sum;
     }
 
-What was not added to may lie beyond the buffer, and is not touched. (An initializer instead of
-``memset`` has gcc align the stack, which takes a register from the loop.)
+Elements that were not updated may be out of bounds of the buffer, and are not written back. (With
+an initializer instead of ``memset`` gcc aligns the stack, which costs a register in the loop.)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COPIES, SHIFT = 4, 2
 
 
 def in_banks(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
-    """A loop that permits ``banks``."""
+    """Emit a loop whose ``banks`` permit private copies."""
     arrays = {b: emitter.scope.fresh(f"{b.name}_bank") for b, _ in loop.banks}
     with emitter.banked({b.name: c.Name(array) for b, array in arrays.items()}):
         body = emitter.emit(attrs.evolve(loop, banks=()))
@@ -42,7 +42,7 @@ def in_banks(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
 
 
 def place(index: c.Expr, turn: str) -> c.Expr:
-    """Where an element's copy is, in some turn of a loop."""
+    """The position of an element's copy in an iteration of the loop."""
     copy = c.Binary("&", c.Name(turn), c.Number(str(COPIES - 1)))
     return c.Binary("+", c.Binary("<<", index, c.Number(str(SHIFT))), copy)
 
@@ -55,7 +55,7 @@ def _declared(buffer: Buffer, array: str, count: int) -> tuple[c.Stmt, ...]:
 
 
 def _added_up(emitter: Emitter, buffer: Buffer, array: str, count: int) -> c.Stmt:
-    """All copies of each element into the element."""
+    """Add the copies of each element to the element."""
     k, total = c.Name(emitter.loop_name("k")), c.Name(emitter.loop_name("sum"))
     first = c.Binary("*", c.Number(str(COPIES)), k)
     places = [first, *(c.Binary("+", first, c.Number(str(n))) for n in range(1, COPIES))]

@@ -1,4 +1,4 @@
-"""Tests of 64 bools at once: a loop that gathers them in the bits of a word.
+"""Packing of 64 bools: a loop that collects them in the bits of a word takes them eight at a time.
 
 if (last - first == 64)
     turns |= ~packed(seen + first);
@@ -27,8 +27,8 @@ _WORD = np.dtype(np.uint64)
 
 
 def gathered(loop: asm.For) -> tuple[Var, Load, bool] | None:
-    """The word in whose bits a loop gathers bools from memory, from its lowest on; the first of
-    them, and whether they are negated. None for any other loop."""
+    """The word in whose bits a loop collects bools from memory, from the lowest bit on; the first
+    bool's place, and whether they are negated. None for any other loop."""
     if len(loop.lanes) != 1 or loop.lanes[0][1] is not prim.bitor or len(loop.body.statements) != 1:
         return None
     (step,), word = loop.body.statements, loop.lanes[0][0]
@@ -45,7 +45,7 @@ def gathered(loop: asm.For) -> tuple[Var, Load, bool] | None:
 
 
 def _shifted(value: Expr, word: Var, by: Expr) -> Expr | None:
-    """What ``value`` puts into ``word`` as bit ``by``, in ``word | (uint64(test) << by)``."""
+    """The test in ``value`` if that is ``word | (uint64(test) << by)``, else None."""
     if not isinstance(value, Call) or value.op is not prim.bitor or value.args[0] != word:
         return None
     bit = value.args[1]
@@ -56,7 +56,7 @@ def _shifted(value: Expr, word: Var, by: Expr) -> Expr | None:
 
 
 def in_bits(emitter: Emitter, loop: asm.For, plain: tuple[c.Stmt, ...]) -> tuple[c.Stmt, ...]:
-    """``plain``, the C of a loop that is ``gathered``, but for what fills a word."""
+    """The C code of a loop that collects bools: packed for 64 of them, else ``plain``."""
     found = gathered(loop)
     assert found is not None
     word, first, negated = found

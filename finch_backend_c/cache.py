@@ -1,10 +1,10 @@
-"""Compiled kernels on disk, shared by processes.
+"""The disk cache of compiled kernels, shared by processes.
 
-An entry is two files: a library named by its contents, and ``<key>.txt``, lines that name the
-library, say how to call it, and have the C text. Both are written aside and renamed into place, the
-library first, so that an entry that can be read is whole; checksums are compared all the same. A
-cache that cannot be used (read-only, full, or open to others) is done without. What was
-not used for longest goes when the cache grows beyond ``MOST_BYTES``.
+An entry is two files: a library named by the hash of its contents, and ``<key>.txt`` with the name
+of the library, its signature and the C text. Both are written to temporary files and renamed, the
+library first, so that readers see complete entries only; checksums are compared, too. Without a
+usable cache directory (read-only, full, or writable by others) nothing is cached. When the cache
+exceeds ``MOST_BYTES``, the least recently used files are removed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from typing import NamedTuple
 from finch_core.records import frozen
 
 FORMAT = "3"
-"""Changes whenever an older entry must not be used: the text or the calling of kernels changed."""
+"""The version of entries: changed when older ones must not be used, because the C text or the
+calling convention changed."""
 MOST_BYTES = 1 << 29
-"""The size beyond which the cache is trimmed, to half of it."""
+"""A cache larger than this is trimmed to half of it."""
 _STORES_A_CHECK = 32
-"""One store of so many looks at the size of the cache, by chance: most processes store few."""
+"""One of this many stores, at random, checks the size of the cache: most processes store few."""
 
 
 @frozen
-class Entry:
-    """A compiled kernel: the library's path, its C text, the letters of its parameters, and a line
-    of what the core notes of it."""
+class CachedKernel:
+    """A kernel in the cache: the path of the library, the C text, the letters of its parameters
+    (``entry.signature``), and a line of notes by the core."""
 
     library: Path
     source: str
@@ -39,7 +40,7 @@ class Entry:
 
 
 class Info(NamedTuple):
-    """Where the cache is, how many files it holds, and their size in bytes."""
+    """The cache's directory, its number of files, and their size in bytes."""
 
     path: Path | None
     files: int
@@ -50,7 +51,7 @@ class Info(NamedTuple):
 
 
 def location() -> Path:
-    """Where the cache would be: ``FINCH_CACHE_DIR``, else in the user's cache directory."""
+    """The configured directory: ``FINCH_CACHE_DIR``, else one in the user's cache directory."""
     named = os.environ.get("FINCH_CACHE_DIR")
     if named:
         return Path(named)
@@ -59,7 +60,7 @@ def location() -> Path:
 
 
 def directory() -> Path | None:
-    """The cache's directory, made if need be; ``None`` where it cannot be trusted or used."""
+    """The cache's directory, created if necessary; None if it cannot be used or trusted."""
     for found in (location, _spare):
         path = found()
         with contextlib.suppress(OSError):
@@ -72,15 +73,15 @@ def directory() -> Path | None:
 
 
 def _spare() -> Path:
-    """For users without a home directory."""
+    """The directory for users without a home directory."""
     import tempfile  # not needed by those who have one
 
     return Path(tempfile.gettempdir(), f"finch-python-{os.getuid()}")
 
 
 def _private(path: Path) -> bool:
-    """Whether a directory belongs to this user and nobody else may write to it: what it holds is
-    run. The link by which it is reached, if it is one, must be the user's too."""
+    """Whether a directory belongs to this user and is not writable by others, since its libraries
+    are executed. If it is a symbolic link, that must belong to the user, too."""
     try:
         link, status = os.lstat(path), os.stat(path)
     except OSError:
@@ -94,11 +95,11 @@ def _private(path: Path) -> bool:
 
 
 def name(*parts: str) -> str:
-    """The name of an entry, from all that it depends on."""
+    """The name of an entry: a hash of all that it depends on."""
     return hashlib.sha256("\0".join((FORMAT, *parts)).encode()).hexdigest()
 
 
-def load(entry: str) -> Entry | None:
+def load(entry: str) -> CachedKernel | None:
     """The entry of this name, or ``None`` if there is none or it is damaged."""
     text = _read(entry)
     path = directory()
@@ -111,16 +112,18 @@ def load(entry: str) -> Entry | None:
     library = path / f"{digest}.so"
     try:
         whole = _digest(library.read_bytes()) == digest
-    except (OSError, ValueError):  # a name that is none
+    except (OSError, ValueError):  # not a file name
         return None
-    with contextlib.suppress(OSError):  # a cache that only can be read is of use all the same
+    with contextlib.suppress(OSError):  # a read-only cache can be used, too
         for used in (library, path / f"{entry}.txt"):
             os.utime(used)
-    return Entry(library, source, signature, notes) if whole else None
+    return CachedKernel(library, source, signature, notes) if whole else None
 
 
-def store(entry: str, library: bytes, source: str, signature: str, notes: str = "") -> Entry | None:
-    """Keep a compiled kernel; ``None`` where the cache does not take it."""
+def store(
+    entry: str, library: bytes, source: str, signature: str, notes: str = ""
+) -> CachedKernel | None:
+    """Store a compiled kernel; returns None if the cache cannot store it."""
     path, digest = directory(), _digest(library)
     if path is None:
         return None
@@ -131,23 +134,23 @@ def store(entry: str, library: bytes, source: str, signature: str, notes: str = 
         _write_text(path / f"{entry}.txt", "\n".join((digest, signature, notes, source)))
     except OSError:
         return None
-    return Entry(path / f"{digest}.so", source, signature, notes)
+    return CachedKernel(path / f"{digest}.so", source, signature, notes)
 
 
-def drop(entry: str, kept: Entry) -> None:
-    """Forget a kernel that cannot be used."""
+def drop(entry: str, kept: CachedKernel) -> None:
+    """Remove a kernel that cannot be used."""
     for file in (kept.library.with_name(f"{entry}.txt"), kept.library):
         with contextlib.suppress(OSError):
             file.unlink()
 
 
 def runs_no_code(path: Path | None) -> bool:
-    """Whether the file system of a folder is mounted so that no code on it can be run."""
+    """Whether the file system of a folder is mounted ``noexec``."""
     return path is not None and bool(os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0))
 
 
 def remember(entry: str, facts: Sequence[str]) -> None:
-    """Keep some words, such as the flags that a compiler takes."""
+    """Store some words, such as the flags that a compiler accepts."""
     path = directory()
     if path is not None:
         with contextlib.suppress(OSError):
@@ -161,7 +164,7 @@ def recall(entry: str) -> tuple[str, ...] | None:
 
 
 def _read(entry: str) -> str | None:
-    """The text kept under this name, or ``None`` if there is none or it is damaged."""
+    """The text stored under this name, or None if there is none or it is damaged."""
     path = directory()
     if path is None:
         return None
@@ -187,7 +190,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write aside, then rename: a reader sees the old file or the new one, whole."""
+    """Write a temporary file and rename it: readers see the old file or the new one."""
     import tempfile  # not needed to read
 
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
@@ -211,19 +214,19 @@ class _File(NamedTuple):
 
 
 def _files() -> list[_File]:
-    """What the cache holds."""
+    """The files of the cache."""
     path = directory()
     found = []
     for file in () if path is None else path.iterdir():
         if file.suffix in (".so", ".txt") or file.name.startswith(".writing-"):
-            with contextlib.suppress(FileNotFoundError):  # another process took it away
+            with contextlib.suppress(FileNotFoundError):  # another process removed it
                 status = file.stat()
                 found.append(_File(status.st_mtime, status.st_size, file))
     return found
 
 
 def _trim() -> None:
-    """Remove the files that were not used for longest, where the cache is too large."""
+    """Remove the least recently used files if the cache is too large."""
     files = sorted(_files())
     size = sum(file.bytes for file in files)
     if size <= MOST_BYTES:
@@ -236,13 +239,13 @@ def _trim() -> None:
 
 
 def info() -> Info:
-    """Where the cache is and how large."""
+    """The cache's directory and size."""
     files = _files()
     return Info(directory(), len(files), sum(file.bytes for file in files))
 
 
 def clear() -> int:
-    """Remove every entry; returns how many files went. Kernels that are loaded stay usable."""
+    """Remove every entry; returns the number of files removed. Loaded kernels stay usable."""
     files = _files()
     for file in files:
         file.path.unlink(missing_ok=True)

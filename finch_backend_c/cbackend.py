@@ -1,4 +1,4 @@
-"""The backend object: translate, compile, keep, load."""
+"""The backend object: translates, compiles, caches and loads kernels."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from finch_core.ir.assembly import Kernel
 
 LARGE = 60_000
-"""Characters of source beyond which a kernel is compiled with fewer optimisations: compile time
-grows faster than the kernel, and a merge of many levels is bound by its branches anyway."""
+"""A kernel with more characters of C is compiled with fewer optimisations: compile time grows
+faster than the text, and the run time of a large merge is dominated by branches anyway."""
 
 _SPARING = ("-O1",)
 
 _PLAIN = ("-O", "-g", "-m", "-D", "-W")
-"""How flags begin that need no library."""
+"""Prefixes of flags that need no library."""
 
 
 OPTIMISATIONS = frozenset({"restrict", "rooms", "sort"})
-"""What of the backend's own ``Options.disabled`` may name (``docs/performance.md``)."""
+"""The optimisations of this backend that ``Options.disabled`` can name (docs/performance.md)."""
 
 
 @define
 class CBackend:
-    """Kernels in C, compiled by the system's compiler and kept on disk.
+    """The backend ``c``: kernels in C, compiled by the system's compiler and cached on disk.
 
-    ``flags`` are appended to the compiler's; ``fail_alloc`` makes the allocation of that number
-    fail (counted from 1 when a kernel is loaded); ``disabled`` are optimisations that are left
-    out: all are for tests. ``drafts``: kernels are compiled with fewer optimisations.
+    ``flags`` are added to the compiler's. ``fail_alloc`` is the number of the allocation that
+    fails, counted from 1 since the kernel was loaded. ``disabled`` names optimisations to switch
+    off. These three are for tests. If ``drafts``, kernels are compiled with fewer optimisations.
     """
 
     flags: tuple[str, ...] = ()
@@ -47,21 +47,21 @@ class CBackend:
     name: str = attrs.field(default="c", init=False)
 
     def without(self, names: frozenset[str]) -> CBackend:
-        """The backend without those of its optimisations that are among ``names``."""
+        """This backend with the optimisations in ``names`` switched off; ignores other names."""
         disabled = self.disabled | (names & OPTIMISATIONS)
         return self if disabled == self.disabled else attrs.evolve(self, disabled=disabled)
 
     def draft(self) -> CBackend:
-        """The backend for kernels with little to do, which are wanted soon."""
+        """This backend with fewer optimisations, for kernels on small data."""
         if any(flag.startswith("-O") for flag in self._extra()):
-            return self  # how much is optimised is settled
+            return self  # the user has set the level of optimisation
         return attrs.evolve(self, drafts=True)
 
     def available(self) -> str:
-        """An empty string if there is a C compiler, else what was looked for.
+        """An empty string if there is a C compiler, else the reason why not.
 
-        Raises ``BackendError`` where ``CC`` names one that is not there, or ``FINCH_CFLAGS`` cannot
-        be read: who sets them wants C.
+        Raises ``BackendError`` if ``CC`` names a compiler that does not exist or ``FINCH_CFLAGS``
+        cannot be parsed: a user who sets these variables expects the C backend.
         """
         toolchain.extra_flags()
         try:
@@ -73,7 +73,7 @@ class CBackend:
         return ""
 
     def compile(self, kernel: Kernel, *, key: str = "") -> loader.CKernel:
-        """Compile a kernel; raises ``BackendError`` with the compiler's own words."""
+        """Compile a kernel. Raises ``BackendError`` with the compiler's output if that fails."""
         with importing:  # a fork waits for it
             import_module("subprocess")
             from finch_backend_c.entry import signature, translate
@@ -96,9 +96,9 @@ class CBackend:
             raise toolchain.broken(compiler, error) from error
 
     def load(self, key: str, params: int) -> loader.CKernel | None:
-        """The kernel that an earlier process compiled under this key, by the same compiler with
-        the same flags; ``None`` if there is none, or it does not take ``params`` parameters. One
-        that is no draft goes before one that is."""
+        """The kernel that an earlier process compiled with this key, by the same compiler and
+        flags; None if there is none or it does not take ``params`` parameters. Prefers an optimised
+        kernel to a draft."""
         kinds = (False, True) if self.drafts else (False,)
         found = (self._loaded(key, params, is_draft) for is_draft in kinds)
         return next((kernel for kernel in found if kernel is not None), None)
@@ -127,24 +127,23 @@ class CBackend:
         return {**told, "cache": f"{where}, {files:,} files, {size:,} bytes"}
 
     def clear_cache(self) -> int:
-        """Remove all kernels on disk; gives the number of files that went."""
+        """Remove all kernels on disk; returns the number of files removed."""
         return cache.clear()
 
     def _flags(self, compiler: toolchain.Compiler) -> tuple[str, ...]:
-        """The flags that ``compiler`` takes, as far as it has been asked."""
+        """The flags that ``compiler`` is known to accept."""
         known = cache.recall(self._taken(compiler))
         optional = toolchain.OPTIONAL_FLAGS if known is None else known
         return (*toolchain.BASE_FLAGS, *self._fitting(optional), *self._extra())
 
     def _fitting(self, optional: Sequence[str]) -> tuple[str, ...]:
-        """The optional flags that go together with flags of others: what these instrument needs
-        libraries of its own."""
+        """The optional flags that fit the user's flags: instrumentation needs libraries."""
         if all(flag.startswith(_PLAIN) for flag in self._extra()):
             return tuple(optional)
         return tuple(flag for flag in optional if flag != toolchain.OWN_LIBRARIES)
 
     def _taken(self, compiler: toolchain.Compiler) -> str:
-        """Under which name the cache has the optional flags that ``compiler`` takes."""
+        """The name under which the cache stores the optional flags that ``compiler`` accepts."""
         return cache.name("flags", compiler.identity, *toolchain.OPTIONAL_FLAGS)
 
     def _extra(self) -> tuple[str, ...]:
@@ -157,7 +156,7 @@ class CBackend:
         return cache.name(key, compiler.identity, *flags, *own)
 
     def _build(self, compiler: toolchain.Compiler, source: str) -> bytes:
-        """The library, with as many of the optional flags as the compiler takes."""
+        """Compile the library with all optional flags that the compiler accepts."""
         known = self._taken(compiler)
         optional = cache.recall(known)
         first = self._fitting(toolchain.OPTIONAL_FLAGS if optional is None else optional)
@@ -176,8 +175,8 @@ class CBackend:
         return outcome.library
 
 
-def _loaded(kept: cache.Entry, use: Callable[[str], loader.CKernel]) -> loader.CKernel:
-    """The kernel of a library on disk; of a copy, where its file system may not run code."""
+def _loaded(kept: cache.CachedKernel, use: Callable[[str], loader.CKernel]) -> loader.CKernel:
+    """Load a library from disk; a copy of it, if its file system does not permit execution."""
     try:
         return use(str(kept.library))
     except OSError:

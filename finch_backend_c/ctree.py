@@ -1,7 +1,6 @@
 """C as a tree: the expressions, statements and functions that ``printer`` writes out.
 
-The nodes know syntax alone. What they mean, and which C type an expression has, is settled by
-``emitter`` when it builds them.
+The nodes represent syntax only. ``emitter`` determines meaning and C types when it builds them.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class Compound(Expr):
 
 @frozen
 class Initializer(Expr):
-    """What an array starts from: ``{items}``."""
+    """An array initializer: ``{items}``."""
 
     items: tuple[Expr, ...]
 
@@ -143,7 +142,7 @@ class Increment(Stmt):
 
 @frozen
 class Evaluate(Stmt):
-    """An expression for what it does: a call."""
+    """An expression statement: a call."""
 
     value: Expr
 

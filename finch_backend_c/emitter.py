@@ -1,7 +1,5 @@
-"""From assembly to C: one method a node.
-
-The names of methods follow the classes of ``ir.assembly`` and ``expressions``.
-"""
+"""Translates assembly to C: one method for each class of ``ir.assembly`` and ``ir.expressions``,
+with a name derived from the class."""
 
 from __future__ import annotations
 
@@ -37,9 +35,9 @@ Typed = tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]
 class Emitter:
     """Translates the statements of one kernel or function.
 
-    ``scope`` names things, ``functions`` are the C names of the assembly's functions, ``disabled``
-    the backend's optimisations that are left out. The outcome of a kernel is left to ``fail`` and
-    ``out``, which ``entry`` sets up.
+    ``scope`` assigns C names, ``functions`` are the C names of the assembly's functions,
+    ``disabled`` the optimisations that are switched off. How a kernel fails and returns is up to
+    ``fail`` and ``out``, which ``entry`` sets.
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class Emitter:
         return value
 
     def node(self, e: ir.Expr) -> c.Expr:
-        """An expression where C converts it to the type that is wanted: an index, a store."""
+        """An expression in a context where C converts it: an index, a stored value."""
         return self.value(e).node
 
     def buffer(self, buffer: ir.Buffer) -> c.Name:
@@ -103,14 +101,14 @@ class Emitter:
 
     @contextmanager
     def replaced(self, variables: Mapping[str, c.Expr]) -> Iterator[None]:
-        """Spell these variables otherwise for a while."""
+        """A context in which these variables are replaced by C expressions."""
         before, self._replaced = self._replaced, {**self._replaced, **variables}
         yield
         self._replaced = before
 
     @contextmanager
     def banked(self, arrays: Mapping[str, c.Name]) -> Iterator[None]:
-        """Add to the copies of elements in these arrays for a while."""
+        """A context in which updates of these buffers go to private copies."""
         before, self._banks = self._banks, {**self._banks, **arrays}
         yield
         self._banks = before
@@ -192,14 +190,14 @@ class Emitter:
         return (self._update(target, s.value),)
 
     def _update(self, target: Value, e: ir.Expr) -> c.Stmt:
-        """``target = value``, shorter where the value is the target combined with something."""
+        """``target = value``, or a compound assignment."""
         node = self._cast(e, target.dtype).node
         return (
             self.assigned(target, node) if e.dtype == target.dtype else c.Assign(target.node, node)
         )
 
     def assigned(self, target: Value, node: c.Expr) -> c.Stmt:
-        """``target = node``, of one dtype, in the shortest way."""
+        """``target = node``, of the same dtype, as ``++`` or a compound assignment if possible."""
         inner = node.operand if isinstance(node, c.Cast) and _cut(node, target) else node
         if not isinstance(inner, c.Binary) or inner.op not in _COMPOUND:
             return c.Assign(target.node, node)
@@ -225,8 +223,8 @@ class Emitter:
 
     @contextmanager
     def _keeping(self, s: asm.For | asm.While) -> Iterator[Callable[[Stmts], Stmts]]:
-        """Keep lanes of the loops within ``s`` filled from turn to turn; yields what puts their
-        beginning and end around it."""
+        """A context in which loops within ``s`` share lanes across iterations of ``s``. Yields a
+        function that adds the lanes' initialisation and reduction around a loop."""
         lanes = kept_around(self, s)
         self.kept.update((kept.reductions, kept) for kept in lanes)
         before = tuple(part for kept in lanes for part in kept.declared())
@@ -242,7 +240,7 @@ class Emitter:
         return (held, *in_lanes(self, s, c.Name(bound)))
 
     def _loop(self, s: asm.For, name: str, body: c.Block) -> tuple[c.Stmt, ...]:
-        """A counted loop. A bound that may change or cost is evaluated once, in a variable."""
+        """A counted loop. A bound that may change or is costly is evaluated once, in a variable."""
         type, start, stop = ctype(concrete(s.var.type)), self.node(s.start), self.node(s.stop)
         if self._settled(s.stop, s):
             return (c.For(type, name, start, stop, body),)
@@ -253,13 +251,13 @@ class Emitter:
         return (c.For(type, name, start, stop, body, bound=self.loop_name(name + "_stop")),)
 
     def loop_name(self, wanted: str) -> str:
-        """A name for what only a loop's head and own body see, so that loops may share it."""
+        """A C name for a variable that is local to a loop, which other loops may reuse."""
         if wanted not in self._loop_names:
             self._loop_names[wanted] = self.scope.fresh(wanted)
         return self._loop_names[wanted]
 
     def _settled(self, stop: ir.Expr, loop: asm.For) -> bool:
-        """Whether a bound is cheap, and the same however often it is evaluated."""
+        """Whether a bound is cheap and loop-invariant."""
         if isinstance(stop, ir.Call) and stop.op.name in ("add", "sub"):
             return all(self._settled(a, loop) and not a.children for a in stop.args)
         if isinstance(stop, ir.Var):
@@ -273,7 +271,7 @@ class Emitter:
         return around(loop)
 
     def _parted(self, s: asm.For | asm.While, loop: Stmts) -> Stmts:
-        """A loop, the last of these statements, apart from where it makes room."""
+        """Split the last of these statements, a loop, by its growth check (see ``rooms``)."""
         if "rooms" in self.disabled or not has_room(s):
             return loop
         return (*loop[:-1], parted(self, s, loop[-1]))
@@ -341,7 +339,7 @@ class Emitter:
 
 
 def _cut(node: c.Cast, target: Value) -> bool:
-    """Whether a cast only cuts the result to the target's width, as a store does."""
+    """Whether a cast only truncates to the target's width, as a store does."""
     return target.dtype.kind in "iu" and node.type == ctype(target.dtype)
 
 

@@ -1,9 +1,9 @@
-"""A whole translation unit: preamble, structs, helpers, functions, and the kernel itself.
+"""A translation unit: preamble, structs, helpers, functions, and the kernel itself.
 
-The kernel's prologue loads what it uses of each record into local variables; its epilogue stores
-back what it may have changed, whichever way the kernel ends (see ``interface.abi``). Addresses of
-buffers are parameters, since compilers only take the word of ``restrict`` for those: what is
-exported passes them on to a function of its own.
+The kernel's prologue loads the slots that it uses into local variables; its epilogue, on every
+exit, stores back those that may have changed (see ``interface.abi``). The exported function passes
+the addresses of buffers to an inner function, since compilers honour ``restrict`` only on
+parameters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from finch_core.records import frozen
 
 _WORD = {"i": "int64_t", "b": "int64_t", "u": "uint64_t", "f": "double"}
 WORK = "static __attribute__((noinline)) int64_t"
-"""What the function that works returns: inlined, its parameters would be variables again."""
+"""The attributes and result of the inner function, which must not be inlined: its parameters would
+become variables, and ``restrict`` would be lost."""
 _UINT64, _INT64 = np.dtype(np.uint64), np.dtype(np.int64)
 
 
@@ -53,14 +54,14 @@ def _letter(param: asm.Record | asm.Argument) -> str:
 
 
 @frozen(eq=False)
-class Entry:
-    """The pieces of one kernel while it is put together."""
+class KernelWriter:
+    """Writes the C functions of one kernel."""
 
     kernel: asm.Kernel
     emitter: Emitter
     usage: Usage
     buffers: dict[str, c.Expr] = attrs.field(factory=dict)
-    """Parameters for the addresses of buffers, and where those are."""
+    """The parameters for addresses of buffers, and the expressions passed for them."""
 
     @property
     def scope(self) -> Scope:
@@ -93,7 +94,7 @@ class Entry:
         return tuple(params)
 
     def _passed(self, var: Var) -> bool:
-        """Whether a scalar arrives in its own type."""
+        """Whether a scalar is passed in its own type."""
         return ctype(concrete(var.type)) in _WORD.values()
 
     def _scalar_parameter(self, var: Var) -> list[str]:
@@ -159,10 +160,10 @@ class Entry:
     # -- epilogue -----------------------------------------------------------------------------
 
     def stores(self) -> Iterator[c.Stmt]:
-        """What goes back into the records."""
+        """Store changed slots back into the records."""
         for record, slot in self.slots():
             if isinstance(slot.target, Buffer):
-                continue  # where it has moved to is told at once, by GROW
+                continue  # GROW stores the new address at once
             if slot.written and slot.target.name in self.usage.assigned:
                 yield self._store_scalar(record, slot, slot.target)
 
@@ -173,7 +174,7 @@ class Entry:
         return _copy(_address(record, slot.offset), c.Unary("&", name), name.text)
 
     def functions(self, name: str) -> tuple[c.Function, ...]:
-        """The kernel, and before it the function of this ``name`` that does its work."""
+        """The inner function, called ``name``, and the exported kernel."""
         params, body = self.parameters(), self.body()
         work = c.Function(WORK, name, (*params, *self.buffers), body)
         given = tuple(c.Name(param.split()[-1].lstrip("*")) for param in params)
@@ -185,7 +186,7 @@ class Entry:
         )
 
     def body(self) -> c.Block:
-        """Prologue, what the kernel does, epilogue."""
+        """Prologue, body and epilogue."""
         stores, grown = tuple(self.stores()), self.grown()
         leaves = bool(grown) or any(isinstance(s, asm.Fail) for s in self.usage.statements)
         self.emitter.cleanup = leaves and bool(stores or grown)
@@ -201,7 +202,7 @@ class Entry:
 
 
 def _ending(stores: tuple[c.Stmt, ...], grown: list[str]) -> Iterator[c.Stmt]:
-    """Every way out: records are brought up to date, and the outcome is told."""
+    """The exits of the kernel: each updates the records and returns a status."""
     status, moved = c.Name("status"), c.Name("moved")
     told = c.Subscript(c.Name("control"), c.Number("3"))
     if grown:
@@ -218,7 +219,7 @@ def _ending(stores: tuple[c.Stmt, ...], grown: list[str]) -> Iterator[c.Stmt]:
 
 
 def _settling() -> c.Stmt:
-    """From here on the kernel is not left by a signal."""
+    """Disable interrupts from here on."""
     return c.Evaluate(c.Call("settle", (c.Name("control"),)))
 
 
@@ -231,7 +232,7 @@ def _address(record: str, offset: int) -> c.Expr:
 
 
 def _copy(to: c.Expr, source: c.Expr, sized: str) -> c.Stmt:
-    """A scalar between a record and a variable: a record's words have no other type."""
+    """Copy the bytes of a scalar between a record and a variable."""
     return c.Evaluate(c.Call("__builtin_memcpy", (to, source, c.Call("sizeof", (c.Name(sized),)))))
 
 
@@ -334,7 +335,7 @@ void free(void *);
 
 
 def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
-    """Headers, prototypes, structs and helpers: those that the text needs, and no more."""
+    """The headers, prototypes, structs and helpers that the text needs."""
     definitions = helpers.needed(text)
     whole = "\n".join([*definitions, text])
     grows = re.search(r"\bGROW\(", text) is not None
@@ -366,7 +367,7 @@ def translate(
     emitted = [_function(f, functions, scope, disabled) for f in kernel.functions]
     work, usage = scope.fresh("work"), Usage(kernel.body)
     emitter = Emitter(Scope(scope), functions, usage, disabled)
-    entry = Entry(kernel, emitter, usage).functions(work)
+    entry = KernelWriter(kernel, emitter, usage).functions(work)
     texts = [*(print_function(f) for f, _ in emitted), *map(print_function, entry)]
     dtypes = emitter.dtypes.union(*(e.dtypes for _, e in emitted))
     text = "\n".join(texts)

@@ -1,4 +1,4 @@
-"""The part that kernels have in being ended by signals (see ``interrupts``)."""
+"""The code in kernels by which signals can end them (see ``interrupts``)."""
 
 GUARD = """\
 // What the thread runs that handlers of signals may end: it is left for `state` at any point where
@@ -10,7 +10,7 @@ struct guard {
     void (*arm)(void);
 };
 """
-"""What kernels share with the code that looks after them."""
+"""The state shared by kernels and the library that interrupts them."""
 
 SIGNALS = """\
 int _setjmp(void *) __attribute__((returns_twice));
@@ -28,7 +28,7 @@ int _setjmp(void *) __attribute__((returns_twice));
     }
 #define END(status) (guard ? (guard->runs = 0, status) : status)
 """
-"""``BEGIN`` and ``END`` enclose the work."""
+"""``BEGIN`` and ``END`` enclose the code that may be interrupted."""
 
 SETTLE = """\
 // From here on the kernel is not left; what it was before.
@@ -42,7 +42,7 @@ static inline int64_t settle(int64_t *control)
     return before;
 }
 """
-"""For what must not be left half done."""
+"""Disables interrupts in a critical section."""
 
 UNSETTLE = """\
 static inline void unsettle(int64_t *control, int64_t before)

@@ -1,9 +1,9 @@
-"""The functions that a kernel's text may call: what C lacks, or leaves undefined.
+"""C helper functions for operations that C lacks or leaves undefined.
 
-Each is written once per kind of dtype and stands in a kernel only if the kernel calls it. In the
-texts ``$T`` is the C type, ``$S`` its suffix, ``$U`` the unsigned type of its width, ``$R`` and
-``$r`` type and suffix of a complex number's parts, ``$m`` the ending of the math library's
-functions, ``$N`` the width in bits.
+Each is written once for a kind of dtype, and included in a kernel that calls it. In the texts
+``$T`` is the C type, ``$S`` its suffix, ``$U`` the unsigned type of its width, ``$R`` and ``$r``
+type and suffix of a complex number's parts, ``$m`` the suffix of the math library's functions,
+``$N`` the width in bits.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _UNSIGNED = {
 
 
 def _to(wide: str, low: str, high: str, missed: str) -> str:
-    """A conversion to an integer: defined, as x86 does it, where the number does not fit."""
+    """A conversion to an integer that is defined, as on x86, for numbers that do not fit."""
     return f"    return ($target)(a > {low} && a < {high} ? ({wide})a : {missed});"
 
 
@@ -409,7 +409,7 @@ def called(text: str) -> tuple[str, ...]:
 
 
 def needed(text: str) -> tuple[str, ...]:
-    """Definitions of the helpers that ``text`` calls, each after those that it calls itself."""
+    """Definitions of the helpers that ``text`` calls, each after those that it calls."""
     return tuple(dict.fromkeys(_needed(text, "")))
 
 

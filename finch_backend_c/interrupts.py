@@ -1,12 +1,11 @@
-"""Signals that arrive while a kernel runs: Ctrl-C ends it, within a tenth of a second.
+"""Interrupts: Ctrl-C ends a running kernel within a tenth of a second.
 
-Python's handlers of signals run between its own instructions, and there are none while a kernel
-runs. So a timer interrupts the main thread now and then as long as it calls kernels; if it is in
-the code of one, Python is asked whether its handlers have anything to raise, and if they have, the
-kernel is left by a jump. Its loops test nothing. That is safe at any instruction but of a few: a
-kernel takes no lock, and touches memory that is its caller's alone; where memory changes hands, and
-where the records are brought up to date, ``runs`` is not 1, and the next tick sees to it.
-``docs/decisions/034-interrupts.md`` tells why this way.
+Python's signal handlers run between bytecode instructions, so not while a kernel runs. Therefore a
+timer interrupts the main thread while it calls kernels. If the thread is in a kernel, Python's
+handlers are run, and if one raises, the kernel is left by ``longjmp``. Loops need no test. This is
+safe at almost every instruction: a kernel takes no locks and changes only memory of its caller. In
+critical sections, where buffers are reallocated and records are updated, ``runs`` is not 1, and
+the interrupt is deferred to the next tick. ``docs/decisions/034-interrupts.md`` has the reasons.
 """
 
 from __future__ import annotations
@@ -120,7 +119,8 @@ _made: Guard | None = None
 
 
 class Guard:
-    """The library that looks after the main thread, its guard's address, and what was raised."""
+    """The library that interrupts the main thread, the address of its guard, and what a handler
+    raised."""
 
     def __init__(self, path: str) -> None:
         ffi = loader.ffi()
@@ -140,13 +140,13 @@ class Guard:
 
 
 def _asked() -> int:
-    """Python runs its handlers of signals as this begins, and what they raise is kept."""
+    """Called by the timer: Python runs its signal handlers on entry; keeps what they raise."""
     return 0
 
 
 def guard() -> int:
-    """The address of the guard for kernels that this thread runs: 0 where no handler of Python
-    runs in it, or there is no guard on this system."""
+    """The address of the guard for kernels in this thread; 0 in threads other than the main one,
+    and on systems without interrupts."""
     if threading.current_thread() is not threading.main_thread():
         return 0
     global _made
@@ -160,7 +160,7 @@ def guard() -> int:
 
 
 def _built() -> Guard:
-    """The library, as an earlier process has compiled it if one has."""
+    """The library, from the disk cache if it is there."""
     compiler = toolchain.find()
     name = cache.name("interrupts", compiler.identity, _TEXT)
     kept = cache.load(name)
@@ -177,5 +177,5 @@ def _built() -> Guard:
 
 
 def interruption() -> BaseException:
-    """What a handler raised that ended a kernel."""
+    """The exception of the handler that ended a kernel."""
     return _made.raised.pop() if _made is not None and _made.raised else KeyboardInterrupt()

@@ -1,4 +1,5 @@
-"""Reductions in lanes: partial ones side by side, which a compiler keeps in a vector.
+"""Vectorised reductions: partial results in lanes, an array that the compiler keeps in a vector
+register.
 
     int64_t j_at = start;
     if (j_at < stop) {
@@ -22,12 +23,12 @@
         if (j_at < stop) s += a[j_at] * x[j_at];
     }
 
-The first test is for loops without turns, of which ``stop - 4`` may wrap. Long loops begin with
-four times as many lanes. ``#pragma omp simd reduction`` would say the same in a line, but its lanes
-are filled and drained through memory: too slow for loops of a few turns.
+The first test is for loops without iterations, for which ``stop - 4`` may wrap. Long loops begin
+with four times as many lanes. ``#pragma omp simd reduction`` is shorter, but initialises and
+reduces its lanes through memory, which is too slow for loops of few iterations.
 
-Where loads go through an index, only a long loop has lanes, and they are loaded before, one by one,
-since a vector loop would gather them:
+A loop with indirect loads has lanes only if it is long. Its loads are made one by one before the
+vector loop, which would otherwise use gather instructions:
 
     double x_lane[4];
     for (int64_t k = 0; k < 4; k++) x_lane[k] = x[idx[q_at + k]];
@@ -59,23 +60,23 @@ if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
 
 Reductions = tuple[tuple[Var, Any], ...]
-"""What ``For.lanes`` is."""
+"""The type of ``For.lanes``."""
 
 VECTOR = 32
-"""Bytes of a variable's lanes: one vector, or two of half the length."""
+"""Bytes of a variable's lanes: one vector register, or two of half the length."""
 WIDE = 4
-"""Times as many lanes have long loops: additions wait for those before."""
+"""The factor by which long loops have more lanes, to hide the latency of additions."""
 LONG = 16
-"""Vectors from which a loop is long."""
+"""A loop of at least this many vectors is long."""
 LOADED = 2
-"""Times as many lanes have loops through an index: the loads of one turn are many."""
+"""The factor by which loops with indirect loads have more lanes."""
 CHAINS = 4
-"""Lanes that are drained one after the other: what others there are is added to these first."""
+"""The number of lanes that are reduced one by one; other lanes are first added to these."""
 FEW = 8
-"""Lanes whose initial values are written out."""
+"""Up to this many lanes have their initial values written out."""
 
 _IDENTITIES = {"add": -0.0, "mul": 1.0, "min": math.inf, "max": -math.inf}
-"""What lanes of an operator start from: the number that changes none, nor its sign."""
+"""The initial value of an operator's lanes: its identity, which keeps signs of zeros, too."""
 
 
 def _name(op: Any) -> str:
@@ -84,7 +85,7 @@ def _name(op: Any) -> str:
 
 
 def permitted(loop: asm.For) -> bool:
-    """Whether the loop permits lanes, and does nothing but reduce the variables that have them."""
+    """Whether the loop permits lanes, and consists of reductions into their variables only."""
     variables = {var for var, op in loop.lanes if _name(op) in _IDENTITIES}
     return bool(variables) and all(
         isinstance(s, (asm.Let, asm.Comment)) or (isinstance(s, asm.Assign) and s.var in variables)
@@ -93,7 +94,7 @@ def permitted(loop: asm.For) -> bool:
 
 
 def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...]:
-    """A loop whose lanes are ``permitted``; ``stop`` may be evaluated again and again."""
+    """Emit a loop with lanes; ``stop`` must be cheap to evaluate repeatedly."""
     at = c.Name(emitter.scope.fresh(loop.var.name + "_at"))
     start = c.Declare(ctype(concrete(loop.var.type)), at.text, emitter.node(loop.start))
     loads, kept = scattered(loop), emitter.kept.get(loop.lanes)
@@ -113,7 +114,7 @@ def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...
 def _indirect(
     emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, loads: frozenset[Load]
 ) -> tuple[c.Stmt, ...]:
-    """A loop through an index: in lanes if it is long, and what is left one by one."""
+    """A loop with indirect loads: in lanes if it is long; the remaining iterations are scalar."""
     lanes = Lanes(emitter, loop.lanes, LOADED * _count(loop.lanes), loads)
     enough = c.Binary("&&", c.Binary("<", at, stop), _at_least(LONG_GATHER, at, stop))
     type, name = ctype(concrete(loop.var.type)), emitter.scope.variable(loop.var.name)
@@ -124,7 +125,7 @@ def _indirect(
 def _begun(
     emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, count: int
 ) -> tuple[c.Stmt, ...]:
-    """The turns of a long loop, as many as fill a multiple of ``count`` lanes."""
+    """The iterations of a long loop that fill a multiple of ``count`` lanes."""
     if _turns(loop) < LONG * count:
         return ()
     wide = Lanes(emitter, loop.lanes, WIDE * count)
@@ -135,7 +136,7 @@ def _begun(
 def _rest(
     emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, count: int
 ) -> tuple[c.Stmt, ...]:
-    """The turns that are left, fewer than ``count``: by halves, which take no loop."""
+    """The remaining iterations, fewer than ``count``: by halving, without a loop."""
     parts: list[c.Stmt] = []
     while count > 2:
         count //= 2
@@ -157,8 +158,8 @@ def _turn(
     body: asm.Block | None = None,
     pragma: str = "",
 ) -> c.For:
-    """So many turns of a loop, or of another ``body``; variables of ``lanes`` are elements of an
-    array each."""
+    """``count`` iterations of a loop, or of another ``body``, where the variables of ``lanes`` are
+    elements of arrays."""
     k, type = c.Name(emitter.loop_name("k")), ctype(concrete(loop.var.type))
     name = emitter.scope.variable(loop.var.name)
     index = c.Declare(f"const {type}", name, c.Binary("+", at, k))
@@ -173,7 +174,7 @@ def _moved(at: c.Expr, count: int) -> c.Stmt:
 
 
 def _at_most(at: c.Expr, stop: c.Expr, count: int) -> c.Expr:
-    """Whether ``count`` turns are left, of a loop with turns."""
+    """A condition: at least ``count`` iterations are left."""
     return c.Binary("<=", at, c.Binary("-", stop, c.Number(str(count))))
 
 
@@ -182,7 +183,7 @@ def _at_least(count: int, at: c.Expr, stop: c.Expr) -> c.Expr:
 
 
 def _turns(loop: asm.For) -> int:
-    """How many turns a loop takes at most."""
+    """An upper bound on the number of iterations of a loop."""
     if isinstance(loop.start, Literal) and isinstance(loop.stop, Literal):
         return int(loop.stop.value) - int(loop.start.value)
     return sys.maxsize
@@ -196,11 +197,11 @@ def _count(reductions: Reductions) -> int:
 
 
 def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes, ...]:
-    """Lanes that stay filled from one turn of ``loop`` to the next.
+    """Lanes that are kept across iterations of ``loop``.
 
-    Draining them costs as much as some turns: too much where the loops within are short. So where
-    their lengths are data, and nothing else in ``loop`` has to do with the variables, the lanes are
-    drained behind it.
+    Reducing the lanes costs as much as some iterations, which is too much for short inner loops.
+    Where the lengths of inner loops are data, and nothing else in ``loop`` uses the variables, the
+    lanes are reduced after ``loop``.
     """
     inside = [
         s for s in loop.walk() if isinstance(s, asm.For) and permitted(s) and not scattered(s)
@@ -224,7 +225,7 @@ def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes, ...
 
 
 def _names_around(loop: asm.For | asm.While, reductions: Reductions) -> set[str]:
-    """Names of all that ``loop`` has to do with but for the loops with these reductions."""
+    """Names that ``loop`` uses outside the inner loops with these reductions."""
     names: set[str] = set()
     pending: list[asm.Statement] = [loop]
     while pending:
@@ -237,8 +238,7 @@ def _names_around(loop: asm.For | asm.While, reductions: Reductions) -> set[str]
 
 @define
 class Lanes:
-    """Arrays with ``count`` lanes for each of some variables, and for ``loads`` that are not to
-    be gathered."""
+    """Arrays with ``count`` lanes for each of some variables, and for indirect ``loads``."""
 
     emitter: Emitter
     reductions: Reductions
@@ -259,12 +259,12 @@ class Lanes:
         )
 
     def filled(self, loop: asm.For, at: c.Expr, stop: c.Expr) -> c.Stmt:
-        """As many turns of the loop, from ``at`` on, as fill all lanes."""
+        """The iterations of the loop, from ``at`` on, that fill all lanes once."""
         turns = self._split(loop, at) if self.loads else self._reduced(loop, at, loop.body)
         return c.While(_at_most(at, stop, self.count), c.Block((*turns, _moved(at, self.count))))
 
     def drained(self) -> tuple[c.Stmt, ...]:
-        """All lanes into the variables."""
+        """Reduce the lanes into the variables."""
         zero, chains = c.Number("0"), min(CHAINS, self.count)
         k = c.Name(self.emitter.loop_name("k"))
         sums = []
@@ -281,18 +281,18 @@ class Lanes:
         return (c.For("int64_t", k.text, zero, c.Number(str(chains)), body),)
 
     def whole(self, loop: asm.For, at: c.Expr, stop: c.Expr) -> tuple[c.Stmt, ...]:
-        """Lanes for this loop alone."""
+        """Lanes that only this loop uses."""
         return (*self.declared(), self.filled(loop, at, stop), *self.drained())
 
     def _reduced(
         self, loop: asm.For, at: c.Expr, body: asm.Block, loaded: Mapping[str, str] | None = None
     ) -> tuple[c.Stmt, ...]:
-        """One turn of the loop in each lane."""
+        """One iteration of the loop in each lane."""
         lanes = {**self.arrays, **(loaded or {})}
         return (_turn(self.emitter, loop, at, self.count, lanes, body, "omp simd"),)
 
     def _split(self, loop: asm.For, at: c.Expr) -> tuple[c.Stmt, ...]:
-        """The same, after the ``loads`` that it needs, one by one."""
+        """The same, after scalar ``loads``."""
         reducing, held = _without_loads(loop.body, self.loads)
         arrays = {var.name: self._array(load.buffer.name) for load, var in held.items()}
         loading = (
@@ -321,7 +321,7 @@ class Lanes:
 
 
 def _without_loads(body: asm.Block, loads: frozenset[Load]) -> tuple[asm.Block, dict[Load, Var]]:
-    """The reductions in ``body`` with variables in place of ``loads``, and these variables."""
+    """The reductions in ``body`` with ``loads`` replaced by variables, and these variables."""
     held: dict[Load, Var] = {}
 
     def variable(expr: Expr) -> Var | None:

@@ -16,7 +16,7 @@ import _cffi_backend as cffi
 from finch_core.records import define
 
 SYMBOL = "finch_kernel"
-"""What a library exports."""
+"""The name of the function that a library exports."""
 
 T = TypeVar("T")
 
@@ -39,9 +39,9 @@ def ffi() -> Any:
 class CKernel:
     """A compiled kernel.
 
-    ``function`` is the bare C function, which takes the address of the control block, those of
-    the records, and scalars: the cheapest way to call it. It is there as long as the kernel is:
-    the library is closed with it.
+    ``function`` is the C function, which takes the address of the control block, those of the
+    records, and scalars. Calling it directly is fastest, but it is valid only while this object
+    lives: the library is then closed.
     """
 
     function: Any
@@ -60,13 +60,13 @@ class CKernel:
         return ffi().buffer(owner, nbytes)
 
     def guard(self) -> int:
-        """What control blocks of this thread have as their guard (see ``abi``)."""
+        """The guard for control blocks of this thread (see ``interface.abi``)."""
         from finch_backend_c import interrupts
 
         return interrupts.guard()
 
     def interruption(self) -> BaseException:
-        """What ended a call whose status is ``INTERRUPTED``."""
+        """The exception that ended a call with the status ``INTERRUPTED``."""
         from finch_backend_c import interrupts
 
         return interrupts.interruption()
@@ -80,9 +80,9 @@ def _free() -> Any:
 
 
 def open_library(path: str) -> Any:
-    """The library of a file, which is closed when nothing refers to what this returns.
+    """Open a library; it is closed when the returned object is no longer referenced.
 
-    Raises ``OSError`` for a file that is none.
+    Raises ``OSError`` for a file that is not a library.
     """
     return cffi.load_library(path, cffi.RTLD_NOW)
 
@@ -90,9 +90,9 @@ def open_library(path: str) -> Any:
 def load(
     path: str, source: str, signature: str, is_draft: bool = False, notes: str = ""
 ) -> CKernel:
-    """Load a library; ``signature`` holds a letter a parameter (see ``entry.signature``).
+    """Load a kernel's library; ``signature`` has a letter for each parameter (``entry.signature``).
 
-    Raises ``OSError`` or ``AttributeError`` for a file that is no kernel.
+    Raises ``OSError`` or ``AttributeError`` for a file that is not a kernel.
     """
     params = ", ".join(["uintptr_t", *(_PARAMETER[letter] for letter in signature)])
     type = ffi().typeof(f"int64_t(*)({params})")
@@ -101,10 +101,10 @@ def load(
 
 
 def aside(library: bytes, use: Callable[[str], T]) -> T:
-    """``use`` of the path of a new file with these contents, which does not outlive the call.
+    """Call ``use`` with the path of a temporary file that contains ``library``.
 
-    Code cannot be run from every file system: the first folder is taken of which ``use`` raises no
-    ``OSError``. Raises the first error where there is none.
+    Some file systems do not permit execution: tries folders until ``use`` raises no ``OSError``.
+    Raises the first error if all fail.
     """
     from finch_backend_c.toolchain import scratch
 

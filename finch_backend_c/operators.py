@@ -1,9 +1,9 @@
-"""What each primitive operator is in C, on each dtype: an operator, a function, or a helper.
+"""The translation of primitive operators to C on each dtype: an operator, a function, or a helper.
 
-A ``Value`` is a C expression of the right value. Its C type is its dtype's, or (``narrow``) an
-integer type of fewer bits that holds the same value, as ``A_idx[q]`` of ``int32`` stands for an
-``int64`` index; C widens it wherever the other operand or the target is wide, and ``exact`` asks
-for a cast elsewhere.
+A ``Value`` is a C expression with a dtype. Its C type is that of the dtype or, if ``narrow``, a
+narrower integer type with the same value, such as ``A_idx[q]`` of ``int32`` for an ``int64`` index.
+C widens a narrow value where the other operand or the target is wide; elsewhere ``exact`` adds a
+cast.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Value:
 
 
 def constant(value: Any, dtype: DType) -> Value:
-    """A literal; C reads a plain integer as an ``int`` or a ``long``."""
+    """A literal; in C a plain integer is an ``int`` or a ``long``."""
     return Value(literal(value, dtype), dtype, dtype.kind in "iu")
 
 
@@ -113,7 +113,7 @@ Builder = Callable[[str, Args, DType], Value]
 
 
 def _rounded(node: c.Expr, dtype: DType) -> Value:
-    """An integer narrower than ``int`` is cut to its width after arithmetic."""
+    """Truncate an integer narrower than ``int`` to its width after arithmetic."""
     small = dtype.kind in "iu" and dtype.itemsize < 4
     return Value(c.Cast(ctype(dtype), node) if small else node, dtype)
 
@@ -140,7 +140,7 @@ def _shift(symbol: str) -> Builder:
 
 
 def _division(symbol: str) -> Builder:
-    """Unsigned numbers by a constant need no function."""
+    """Division of unsigned integers by a constant, which needs no helper."""
 
     def build(name: str, args: Args, result: DType) -> Value:
         divisor = args[1].node
@@ -229,7 +229,7 @@ def _function(name: str, args: Args, result: DType) -> Value:
 
 
 def _rounding(name: str, args: Args, result: DType) -> Value:
-    """``floor``, ``abs`` and the like change nothing where there is nothing to round."""
+    """``floor``, ``abs`` and others on dtypes for which they are the identity."""
     return args[0] if result.kind in "bu" else _function(name, args, result)
 
 
@@ -299,7 +299,7 @@ _BUILDERS: dict[str, Builder] = {
 
 
 def operate(name: str, args: Args, result: DType) -> Value:
-    """The operator of that name on arguments in the dtypes that its typing rule asks for."""
+    """The C expression of an operator on arguments of the dtypes that its typing rule gives."""
     if any(arg.dtype.name == "float16" for arg in args) and name != "ifelse":
         # half precision is only stored: it is computed in single precision, as NumPy does
         wide = tuple(cast(a, FLOAT32) if a.dtype.kind == "f" else a for a in args)

@@ -1,4 +1,4 @@
-"""C text from the tree: one precedence table, and no parenthesis that it does not ask for."""
+"""Prints the C tree, with parentheses only where precedence requires them."""
 
 from __future__ import annotations
 
@@ -111,12 +111,12 @@ _SIMPLE: dict[type, Any] = {
 
 
 _BREAK = re.compile(r"(?<=,) | (?=(?:[-+*/%&|^?:]|&&|\|\||<<|>>|[<>=!]=|<|>) )")
-"""Where a line may be parted: behind a comma, or before an operator that does not assign."""
+"""Where a line may be broken: after a comma, or before an operator other than assignment."""
 
 
 def wrapped(line: str) -> Iterator[str]:
-    """A line as several where it is too long: parted where the fewest brackets are open, and
-    aligned with what the bracket holds."""
+    """Break a long line where the fewest brackets are open; align the rest with the contents of the
+    innermost open bracket."""
     begin = len(line) - len(line.lstrip())
     columns: tuple[int, ...] = (begin + len(INDENT),)
     while len(line) > WIDTH:

@@ -1,4 +1,5 @@
-"""Loops that make room at the head of a turn, parted from the turns that have room.
+"""Splits loops that check a buffer's capacity in each iteration: an inner loop runs the iterations
+that fit.
 
     for (int64_t q = p; q < p_stop;) {
         if (stored >= room) { ... GROW(val, more); ... }
@@ -8,8 +9,8 @@
         } while (q < p_stop && stored < room);
     }
 
-It is the same loop: only, a call in the midst of a loop costs the registers that it may not keep,
-though it is hardly ever made.
+This keeps the rarely taken call out of the inner loop, which would otherwise spill registers
+around it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def has_room(loop: asm.For | asm.While) -> bool:
-    """Whether turns of a loop begin with making room, and have no loop of their own."""
+    """Whether iterations of a loop begin with a growth check and contain no loop."""
     head, turn = loop.body.statements[:1], loop.body.statements[1:]
     if not turn or not asm.is_growth_check(*head):
         return False
@@ -36,7 +37,7 @@ def has_room(loop: asm.For | asm.While) -> bool:
 
 
 def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt:
-    """``plain``, the C of a loop that ``has_room``."""
+    """Split ``plain``, the C code of a loop for which ``has_room`` holds."""
     assert isinstance(plain, (c.For, c.While))
     head, check = loop.body.statements[0], plain.body.statements[0]
     assert isinstance(head, asm.If)

@@ -1,4 +1,4 @@
-"""Names: every variable and buffer of a kernel as a C identifier of its own."""
+"""C names for the variables and buffers of a kernel."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from finch_backend_c.spelling import identifier
 
 
 class Scope:
-    """C names for the names of the assembly, given out in the order in which they are asked for.
+    """Assigns distinct C names to the names of the assembly, in the order of requests.
 
-    A buffer has four variables: its address ``A_val``, its capacity ``A_val_cap``, whether this
-    call allocated it, ``A_val_own``, and where its record tells of it, ``A_val_at``.
+    A buffer has four variables: its address ``A_val``, its capacity ``A_val_cap``, a flag whether
+    this call allocated it, ``A_val_own``, and the address of its slot in the record, ``A_val_at``.
     """
 
     def __init__(self, outer: Scope | None = None) -> None:
@@ -17,7 +17,7 @@ class Scope:
         self._taken: set[str] = set() if outer is None else set(outer._taken)
 
     def fresh(self, wanted: str, endings: tuple[str, ...] = ("",)) -> str:
-        """A name like ``wanted`` that is free, with each of the endings."""
+        """An unused name like ``wanted``, also unused with each of the endings."""
         base, number = identifier(wanted), 1
         name = base
         while any(name + ending in self._taken for ending in endings):

@@ -1,4 +1,4 @@
-"""How dtypes, constants and names are spelt in C."""
+"""C spellings of dtypes, constants and names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPELLING: dict[str, tuple[str, str]] = {
     "complex128": ("double _Complex", "c128"),
 }
 SUFFIXES: dict[str, np.dtype[Any]] = {s: np.dtype(name) for name, (_, s) in _SPELLING.items()}
-"""The dtypes by the suffix that helper functions carry."""
+"""The dtypes by the suffix of helper functions."""
 
 
 @cache
@@ -61,7 +61,7 @@ def structs(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], ...]:
 
 
 def literal(value: Any, dtype: np.dtype[Any]) -> c.Expr:
-    """``value`` as a C constant. Integers are plain: their C type may be narrower."""
+    """``value`` as a C constant. Integers have no suffix, so their C type may be narrower."""
     value = literal_value(value, dtype)
     if is_tuple(dtype):
         fields = zip(value, tuple_fields(dtype), strict=True)
@@ -120,7 +120,7 @@ _MATH = {
     for prefix in ("", "c")
     for ending in ("", "f")
 }
-"""The operator that a function of the math library computes."""
+"""The operator that each function of the math library computes."""
 
 _HELPER = re.compile(
     rf".*_({'|'.join(SUFFIXES)}|t)?$|finch_.*|_.*|[A-Z0-9_]+_(MIN|MAX|C)$|GROW$|LARGE$"

@@ -1,6 +1,7 @@
-"""The C compiler: which one, with which flags, and what it says when it fails.
+"""The C compiler: how it is found, its flags, and its error messages.
 
-Modules are imported where they are used that a process whose kernels are on disk does not need.
+Modules that are needed only to compile are imported in functions, so that a process that finds its
+kernels on disk does not load them.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ BASE_FLAGS = (
     "-ffp-contract=off",
     "-Werror=implicit-function-declaration",
 )
-"""Flags that the meaning of kernels rests on: integers wrap, and ``a * b + c`` rounds twice."""
+"""Flags that correctness depends on: integers wrap, and ``a * b + c`` rounds twice."""
 NO_GATHERS = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather"
-"""On x86 one instruction that gathers is slower than the loads that it stands for."""
+"""Disables gather instructions on x86, which are slower than scalar loads."""
 OWN_LIBRARIES = "-nostdlib"
-"""To look for no libraries but those that are named takes half the time of linking. The C
-library is in the process already, and behind that of mathematics."""
+"""Links no default libraries, which halves the time of linking. The C library is already in the
+process, and is a dependency of the math library."""
 OPTIONAL_FLAGS = (
     "-march=native",
     "-fno-math-errno",
@@ -42,23 +43,23 @@ OPTIONAL_FLAGS = (
     NO_GATHERS,
     OWN_LIBRARIES,
 )
-"""Flags for speed, each left out where the compiler refuses it."""
+"""Flags for speed; those that the compiler rejects are left out."""
 OTHERWISE = {NO_GATHERS: ("-mno-gather",)}
-"""What other compilers call a flag: clang, and gcc from version 14 on."""
+"""Other names of a flag: in clang, and in gcc since version 14."""
 _TIMEOUT = 600
 
 
 @frozen
 class Compiler:
-    """A command that compiles C, and the file by whose date and size a new version shows."""
+    """A command that compiles C, and its file, whose date and size identify the version."""
 
     command: tuple[str, ...]
     file: str
 
     @cached_property
     def identity(self) -> str:
-        """What a compiled kernel depends on beside its text and flags, found without running it:
-        the compiler's file and the processor."""
+        """Identifies the compiler and the processor, on which a compiled kernel depends beside its
+        text and flags; the compiler is not run for it."""
         status = os.stat(self.file)
         return "\n".join(
             [*self.command, str(status.st_mtime_ns), str(status.st_size), _processor()]
@@ -66,7 +67,7 @@ class Compiler:
 
 
 def _processor() -> str:
-    """What ``-march=native`` depends on. A cache may be shared by machines that differ."""
+    """Identifies the processor, for ``-march=native``: different machines may share a cache."""
     try:
         with open("/proc/cpuinfo", "rb", buffering=0) as file:
             first = file.read(4096).partition(b"\n\n")[0].decode(errors="replace")
@@ -102,7 +103,7 @@ def find() -> Compiler:
 
 
 def _which(command: str) -> str | None:
-    """Where the shell finds a command: as ``shutil.which`` does, without all archivers."""
+    """The path of a command, as ``shutil.which`` finds it, without importing ``shutil``."""
     places = [""] if os.path.dirname(command) else os.get_exec_path()
     files = (os.path.join(place, command) for place in places)
     return next((f for f in files if os.path.isfile(f) and os.access(f, os.X_OK)), None)
@@ -143,7 +144,7 @@ def _words(variable: str) -> list[str]:
 
 
 def joined(command: Iterable[str]) -> str:
-    """A command as one types it."""
+    """A command as typed in a shell."""
     import shlex
 
     return shlex.join(command)
@@ -154,10 +155,9 @@ def joined(command: Iterable[str]) -> str:
 
 @contextmanager
 def scratch(place: str | None = None) -> Iterator[str]:
-    """A new folder, which does not outlive the block.
+    """A context with a new temporary folder.
 
-    ``tempfile.TemporaryDirectory`` would remove it at the end of a child process that was forked
-    meanwhile, too.
+    ``tempfile.TemporaryDirectory`` would also remove it when a forked child process ends.
     """
     import shutil
     import tempfile
@@ -171,14 +171,14 @@ def scratch(place: str | None = None) -> Iterator[str]:
 
 @frozen
 class Outcome:
-    """Of a run of the compiler: the library it wrote, or nothing and its words."""
+    """The result of running the compiler: the library, or nothing, and the compiler's output."""
 
     library: bytes | None
     said: str
 
 
 def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
-    """Compile ``source`` in a directory of its own, which does not outlive the call."""
+    """Compile ``source`` in a temporary directory."""
     import subprocess
 
     with scratch() as folder:
@@ -206,7 +206,7 @@ def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
 
 
 def accepted(compiler: Compiler) -> tuple[str, ...]:
-    """The optional flags that the compiler takes, by the name that it knows."""
+    """The optional flags that the compiler accepts, under the names that it accepts."""
     trial = "void *malloc(__SIZE_TYPE__);\nvoid *finch_trial(void) { return malloc(8); }\n"
 
     def takes(flag: str) -> bool:
@@ -217,7 +217,7 @@ def accepted(compiler: Compiler) -> tuple[str, ...]:
 
 
 def broken(compiler: Compiler, reason: Exception) -> BackendError:
-    """The error for a compiler that wrote a library which cannot be loaded."""
+    """The error if the compiled library cannot be loaded."""
     return BackendError(
         f"the C compiler wrote a library that cannot be loaded: {joined(compiler.command)}\n"
         f"{_indented(str(reason))}",
@@ -227,7 +227,7 @@ def broken(compiler: Compiler, reason: Exception) -> BackendError:
 
 
 def refused(compiler: Compiler, flags: tuple[str, ...], said: str) -> BackendError:
-    """The error for a compiler that fails, with its own words."""
+    """The error if the compiler fails, with its output."""
     command = joined([*compiler.command, *flags])
     return BackendError(
         f"the C compiler failed: {command}\n{_indented(said)}",
