@@ -107,7 +107,11 @@ def _places(dtype: np.dtype[Any]) -> tuple[int, ...]:
     return (*(fields[name][1] for name in dtype.names or ()), dtype.itemsize)
 
 
-STORABLE = "bool, (u)int8 to 64, float32/64, complex64/128, or a tuple of these"
+def _widths(kind: str) -> str:
+    return "/".join(str(8 * dtype.itemsize) for dtype in SUPPORTED if dtype.kind == kind)
+
+
+STORABLE = f"bool, (u)int8 to 64, float{_widths('f')}, complex{_widths('c')}, or a tuple of these"
 """The dtypes that ``is_storable`` accepts, for messages."""
 
 

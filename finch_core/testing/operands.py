@@ -36,7 +36,8 @@ def edges(dtype: DType) -> Array:
     limits = np.finfo(dtype)
     sizes = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 6.9, 7.25, 1e10, limits.tiny,
              limits.smallest_subnormal, limits.max, np.inf]  # fmt: skip
-    return np.array([*sizes, *(-s for s in sizes), np.nan], dtype)
+    fitting = [size for size in sizes if size <= float(limits.max) or size == np.inf]
+    return np.array([*fitting, *(-size for size in fitting), np.nan], dtype)
 
 
 def typing(name: str, dtype: DType) -> tuple[tuple[DType, ...], DType] | None:
@@ -124,5 +125,6 @@ def castable(values: Array, target: DType) -> tuple[Array, Array]:
     fits = np.ones(len(values), bool)
     if values.dtype.kind in "fc" and target.kind in "iu":
         info = np.iinfo(target)
-        fits = (values > float(info.min) - 1) & (values < float(info.max)) | (values == 0)
+        wide = values.astype(np.float64)  # the bounds are no numbers of a narrow dtype
+        fits = (wide > float(info.min) - 1) & (wide < float(info.max)) | (wide == 0)
     return wanted, fits
