@@ -152,7 +152,7 @@ def _require_writeable(value: Any, name: str, program: Program) -> None:
             return  # it has no memory, and is refused when the program is normalised
         tensor = tensor.tensor
     if isinstance(tensor, TensorStorage) and tensor.signature.readonly:
-        key, hint = _readonly_buffer(tensor), f"pass a copy, {name}.copy()"
+        key, hint = tensor._readonly_buffer(), f"pass a copy, {name}.copy()"
         what = f"its buffer {key} is read-only"
         if tensor.signature.fixed:
             what = "the array that it wraps is read-only, or was copied to be wrapped"
@@ -162,14 +162,6 @@ def _require_writeable(value: Any, name: str, program: Program) -> None:
     else:
         what, hint = "the array is read-only", "pass a copy"
     raise FormatError(f"{name} is written, and {what}", span=program.spans.get(name), hint=hint)
-
-
-def _readonly_buffer(tensor: TensorStorage) -> str:
-    """The first read-only buffer, as ``"<depth>_<name>"``."""
-    for part in tensor._layout.buffers:
-        if not tensor._arrays[part.number].flags.writeable:
-            return f"{part.level}_{part.field.name}"
-    return ""
 
 
 def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, program: Program) -> Any:

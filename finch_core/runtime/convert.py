@@ -20,7 +20,6 @@ from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.options import Options
-from finch_core.runtime.storage import address_of
 from finch_core.runtime.tensor import Tensor, checked_shape
 
 SMALL = 4096
@@ -66,7 +65,7 @@ def wrapped(data: Any) -> Any:
     """``asarray`` for the tensor inside a wrapper. An array that must be copied becomes read-only:
     what a kernel writes to the copy would not appear in the array."""
     tensor = asarray(data)
-    if isinstance(data, np.ndarray) and data.size and tensor._record[data.ndim] != address_of(data):
+    if isinstance(data, np.ndarray) and data.size and not tensor._is_over(data):
         tensor.signature = tensor_signature(tensor.format, fixed=True, readonly=True)
     return tensor
 
@@ -76,7 +75,7 @@ def wrapped(data: Any) -> Any:
 
 def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
     """Set the shape of ``tensor``, and every element to the fill value."""
-    if _blank_into(tensor, shape):
+    if tensor._take_blank(shape):
         return
     if any(shape):
         small = math.prod(n + 1 for n in shape) <= SMALL
@@ -89,36 +88,13 @@ def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
         _declare(template, shape, Options(backend=LAST))
         with _lock:
             _templates[tensor.format] = template
-    _take(tensor, template)
-
-
-def _blank_into(tensor: Tensor, shape: tuple[int, ...]) -> bool:
-    """``empty_into`` by ``Format.blank``; False if a level of the format lacks it."""
-    contents = []
-    positions, dims = 1, iter(shape)
-    for level in tensor._layout.levels:
-        found = level.blank(positions, 0 if level.is_leaf else next(dims))
-        if found is None:
-            return False
-        fields, positions = found
-        contents.append(fields)
-    tensor._set_fields(shape, contents)
-    return True
-
-
-def _take(tensor: Tensor, template: Tensor) -> None:
-    """Copy ``template``, of the same format, into ``tensor``."""
-    tensor._record[:] = template._record
-    for part in tensor._layout.buffers:
-        tensor._set_array(part, template._arrays[part.number].copy())
-    tensor._note_memory()
+    tensor._take_copy(template)
 
 
 def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
     """Run a program that declares ``tensor`` and nothing else."""
-    tensor._record[: len(shape)] = shape
-    for part in tensor._layout.scalars:  # a kernel that failed may have left them invalid
-        tensor._set_scalar(part, part.field.init)
+    tensor._set_shape(shape)
+    tensor._reset_scalars()  # a kernel that failed may have left them invalid
     fill = Literal(tensor.fill_value, tensor.dtype)
     program = Program("empty", ("out",), Declare("out", fill))
     _kernel(program, options)(tensor)
@@ -169,7 +145,7 @@ def convert_into(out: Tensor, data: Any) -> None:
         source = _in_order(source)
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
-    out._record[: out.ndim] = source.shape
+    out._set_shape(source.shape)
     _kernel(program, Options())(out, source)
 
 
@@ -359,19 +335,9 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     return values.reshape(tensor.shape)
 
 
-def _stored_plainly(tensor: Tensor, index: tuple[int, ...]) -> Any:
-    """An element of a dense tensor or of a scalar; None for other formats."""
-    layouts = [level.layout for level in tensor._layout.levels]
-    if layouts == ["dense"] * tensor.ndim + ["values"]:
-        return tensor._arrays[0][: math.prod(tensor.shape)].reshape(tensor.shape)[index]
-    if tensor.ndim == 0 and len(tensor._layout.scalars) == 1 and not tensor._layout.buffers:
-        return tensor._scalar(tensor._layout.scalars[0])
-    return None
-
-
 def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
     """The element of a tensor at a valid ``index``, as a NumPy scalar."""
-    found = _stored_plainly(tensor, index)
+    found = tensor._plain_element(index)
     if found is not None:
         return found
     names = tuple(f"i{k}" for k in range(tensor.ndim))

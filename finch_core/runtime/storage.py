@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -168,6 +169,65 @@ class TensorStorage:
         self._arrays[part.number] = array
         self._record[part.offset] = address_of(array)
         self._record[part.offset + 1] = array.size
+
+    # -- its contents as a whole --------------------------------------------------------
+
+    def _take(self, record: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Take the dimensions and scalars of a record of this format, and ``arrays`` as buffers."""
+        self._record[:] = record
+        for part in self._layout.buffers:
+            self._set_array(part, arrays[part.number])
+        self._note_memory()
+
+    def _take_copy(self, other: TensorStorage) -> None:
+        """Become a copy of ``other``, of the same format, with memory of its own."""
+        self._take(other._record, [array.copy() for array in other._arrays])
+
+    def _take_blank(self, shape: tuple[int, ...]) -> bool:
+        """Become empty, of this shape, by ``Format.blank``; False if a level of the format lacks
+        it."""
+        contents = []
+        positions, dims = 1, iter(shape)
+        for level in self._layout.levels:
+            found = level.blank(positions, 0 if level.is_leaf else next(dims))
+            if found is None:
+                return False
+            fields, positions = found
+            contents.append(fields)
+        self._set_fields(shape, contents)
+        return True
+
+    def _set_shape(self, shape: tuple[int, ...]) -> None:
+        """Set the dimensions alone, before a kernel that declares this."""
+        self._record[: len(shape)] = shape
+
+    def _reset_scalars(self) -> None:
+        """Give the scalars the values that they have in an empty tensor."""
+        for part in self._layout.scalars:
+            self._set_scalar(part, part.field.init)
+
+    def _plain_element(self, index: tuple[int, ...]) -> Any:
+        """An element of a dense tensor or of a scalar; None for other formats."""
+        place = self._layout
+        if [level.layout for level in place.levels] == ["dense"] * place.ndim + ["values"]:
+            shape = self.shape
+            return self._arrays[0][: math.prod(shape)].reshape(shape)[index]
+        if place.ndim == 0 and len(place.scalars) == 1 and not place.buffers:
+            return self._scalar(place.scalars[0])
+        return None
+
+    # -- its memory ---------------------------------------------------------------------
+
+    def _is_over(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether this dense tensor of the array's dimensions is over the array's memory."""
+        return bool(self._record[array.ndim] == address_of(array))
+
+    def _readonly_buffer(self) -> str:
+        """The first read-only buffer, as ``"<depth>_<name>"``; empty if all are writeable."""
+        for part in self._layout.buffers:
+            if not self._arrays[part.number].flags.writeable:
+                return f"{part.level}_{part.field.name}"
+        return ""
 
     def _note_memory(self) -> None:
         """Record the address ranges of the buffers (of the record if there are none), by which

@@ -177,10 +177,7 @@ class Tensor(TensorStorage):
     def copy(self) -> Tensor:
         """A copy: a tensor of the same format and values with memory of its own."""
         other = Tensor._bare(self.format)
-        other._record[:] = self._record
-        for part in other._layout.buffers:
-            other._set_array(part, self._arrays[part.number].copy())
-        other._note_memory()
+        other._take_copy(self)
         return other
 
     def __getitem__(self, index: Any) -> Any:
@@ -206,10 +203,7 @@ class Tensor(TensorStorage):
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
     """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers."""
     tensor = Tensor._bare(format)
-    tensor._record[:] = record
-    for part in tensor._layout.buffers:
-        tensor._set_array(part, arrays[part.number])
-    tensor._note_memory()
+    tensor._take(record, arrays)
     tensor._note_readonly()
     return tensor
 
