@@ -1,7 +1,8 @@
-"""The version of the interface between the core and plugins: what ``docs/public-modules.md`` lists.
+"""The version of the interface between the core and plugins: what ``docs/public-modules.md``
+lists.
 
-A plugin may name the version that it was made for, ``finch_interface = 2`` in its module. One that
-names none is taken as it is, and judged by its methods alone.
+A plugin may name the version that it was made for, by ``finch_interface = 2`` in its module.
+Without that, only its methods are checked.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _ASSIGNED = re.compile(rf"^{ATTRIBUTE}\s*(?::[^=\n]*)?=\s*(\d+)", re.MULTILINE)
 
 
 def version_objection(plugin: Any) -> str:
-    """Why ``plugin`` does not fit this version of the interface; empty where it fits."""
+    """Why ``plugin`` does not fit this version of the interface; empty if it fits."""
     return objection_to(getattr(plugin, ATTRIBUTE, INTERFACE))
 
 
 def objection_to(version: Any) -> str:
-    """Why no plugin can be made for ``version``; empty where it can."""
+    """Why a plugin made for ``version`` is not accepted; empty if it is."""
     if type(version) is not int or version < 1:
         return f"{ATTRIBUTE} is {version!r}: it is the number of a version, {INTERFACE} say"
     made = f"it is made for version {version} of the interface of plugins, and this is version"
@@ -44,7 +45,7 @@ def objection_to(version: Any) -> str:
 
 
 def version_objection_in_file(module: str) -> str:
-    """As ``version_objection``, of a module that does not load: as its file says."""
+    """``version_objection`` of a module that fails to load, from the text of its file."""
     try:
         spec = find_spec(module)  # imports the packages that it is in
         text = Path(spec.origin or "").read_text("utf-8", "replace") if spec else ""

@@ -253,11 +253,11 @@ class Builder:
         start, stop = lift(start), lift(stop)
         loop = For(var, start, stop, Block(tuple(body)), lanes)
         literal = isinstance(start, Literal) and isinstance(stop, Literal)
-        turns = int(stop.value) - int(start.value) if literal else None
-        if turns == 1 and not any(isinstance(s, Break) for s in loop.body.walk()):
+        iterations = int(stop.value) - int(start.value) if literal else None
+        if iterations == 1 and not any(isinstance(s, Break) for s in loop.body.walk()):
             for statement in (Let(var, cast(start, INTP)), *body):
                 self.emit(statement)
-        elif body and (turns is None or turns > 0):
+        elif body and (iterations is None or iterations > 0):
             self.emit(loop)
 
     @contextmanager

@@ -15,10 +15,10 @@ LONG_GATHER = 16
 lanes."""
 
 
-def is_shorter(loop: For, turns: int) -> bool:
+def is_shorter(loop: For, iterations: int) -> bool:
     """Whether a loop is known to have fewer iterations."""
     if isinstance(loop.start, Literal) and isinstance(loop.stop, Literal):
-        return bool(loop.stop.value - loop.start.value < turns)
+        return bool(loop.stop.value - loop.start.value < iterations)
     return False
 
 

@@ -16,7 +16,7 @@ from finch_core.ir.expressions import Access, Expr, call, cast
 from finch_core.ir.program import Declare, Freeze, Stmt, Thaw, Update
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.region import Region
-from finch_core.looplets.slots import Slot, mentions
+from finch_core.looplets.slots import AccessSlot, mentions
 from finch_core.records import frozen
 from finch_core.symbolic.updates import is_closed
 
@@ -131,4 +131,4 @@ LOOP_RULES: tuple[LoopRule, ...] = (
 
 
 def _is_slot(target: Access, accepting: frozenset[int]) -> bool:
-    return isinstance(target.tensor, Slot) and target.tensor.number in accepting
+    return isinstance(target.tensor, AccessSlot) and target.tensor.number in accepting

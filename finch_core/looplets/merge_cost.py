@@ -13,7 +13,7 @@ from finch_core.ir.expressions import Access, Expr, Literal
 from finch_core.ir.program import Update
 from finch_core.looplets.region import Region
 from finch_core.looplets.sequence import Sequence, parts_of
-from finch_core.looplets.slots import Slot, slots_of
+from finch_core.looplets.slots import AccessSlot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper, is_steady
 from finch_core.looplets.switch import Switch
@@ -75,7 +75,7 @@ def _read_inside(region: Region) -> int:
     exprs = (expr for part in region.body.walk() for expr in part.exprs)
     nodes = (node for expr in exprs for node in expr.walk() if isinstance(node, Access))
     return len(
-        {(n.tensor, n.indices) for n in nodes if n.indices and not isinstance(n.tensor, Slot)}
+        {(n.tensor, n.indices) for n in nodes if n.indices and not isinstance(n.tensor, AccessSlot)}
     )
 
 
@@ -136,7 +136,7 @@ def by_cases(ctx: Context, region: Region, weights: dict[int, int]) -> Iterator[
         ctx.merging = before
 
 
-def _name(slot: Slot) -> Hashable:
+def _name(slot: AccessSlot) -> Hashable:
     """The identity of an operand."""
     root = slot.tensor.root
     return slot.number if root is None else root
@@ -211,5 +211,5 @@ def written_slots(region: Region) -> set[int]:
     return {
         part.target.tensor.number
         for part in region.body.walk()
-        if isinstance(part, Update) and isinstance(part.target.tensor, Slot)
+        if isinstance(part, Update) and isinstance(part.target.tensor, AccessSlot)
     }

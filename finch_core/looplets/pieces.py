@@ -1,5 +1,4 @@
-"""What an operand of a predicated merge is from where its loop has come to: one looplet, where it
-ends, and when it is anything but fill."""
+"""Pieces of operands in a predicated merge: one looplet each, with its end and its predicate."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 @frozen
 class Piece:
-    """What an operand is from where the loop has come to up to ``stop`` (None: as far as what it
-    is a part of goes). ``looplet`` is a run, a lookup, or a spike, whose tail is where it stops.
+    """An operand from the current index up to ``stop`` (None: the end of what contains it).
 
-    ``present`` is when it is anything but fill; there it is ``alone``. A spike that is cut off
-    before its ``end`` has no tail. An ``open`` piece stops beyond the region where what it is a
-    part of is not there. ``moves`` are the steppers that move along with the loop, each with where
-    its step ends.
+    ``looplet`` is a run, a lookup, or a spike, whose tail is at the stop. ``present`` is the
+    condition under which it is not fill; there it is ``alone``. A spike that is cut before its
+    ``end`` has no tail. An ``open`` piece stops beyond the region where what contains it is
+    absent. ``moves`` are the steppers that advance with the loop, each with the end of its
+    step.
     """
 
     stop: Expr | None
@@ -49,14 +48,14 @@ class Piece:
 
 
 class Conditions:
-    """Conditions as variables of the kernel, the same variable for the same condition."""
+    """Conditions in variables of the kernel, one variable for each distinct condition."""
 
     def __init__(self, ctx: Context, name: str) -> None:
         self._ctx, self._name = ctx, name
         self._variables: dict[Expr, Expr] = {}
 
     def variable(self, kind: str, cond: Expr) -> Expr:
-        """``cond`` as a variable, called after the loop and ``kind``; emits it at first."""
+        """``cond`` as a variable named after the loop and ``kind``; its first use declares it."""
         if isinstance(cond, (Literal, Var)):
             return cond
         if cond not in self._variables:
@@ -65,8 +64,10 @@ class Conditions:
 
 
 def either(ctx: Context, cond: Expr, head: Piece, tail: Piece, last: Expr) -> Piece | None:
-    """``head`` where ``cond`` holds, else ``tail``, in a region that stops at ``last``. None if
-    no one looplet can be either."""
+    """``head`` where ``cond`` holds, else ``tail``, in a region that stops at ``last``.
+
+    None if they cannot be combined in one looplet.
+    """
     moves = head.moves + tail.moves
     if isinstance(cond, Literal):
         return attrs.evolve(head if cond.value else tail, moves=moves)
@@ -89,7 +90,7 @@ def either(ctx: Context, cond: Expr, head: Piece, tail: Piece, last: Expr) -> Pi
 
 
 def _first(ctx: Context, cond: Expr, yes: Expr | None, no: Expr | None, last: Expr) -> Expr | None:
-    """One of two ends, where None is the region's, ``last``."""
+    """One of two ends, where None stands for the region's end ``last``."""
     if yes is None and no is None:
         return None
     ends = [last if end is None else end for end in (yes, no)]
@@ -97,12 +98,13 @@ def _first(ctx: Context, cond: Expr, yes: Expr | None, no: Expr | None, last: Ex
 
 
 def _is_nothing_beside(spike: Looplet, run: Looplet) -> bool:
-    """Whether a spike that does not end is a run."""
+    """Whether a spike without a tail is the same as a run."""
     return isinstance(spike, Spike) and isinstance(run, Run) and spike.body == run.body
 
 
 def _mixed(cond: Expr, head: Looplet, tail: Looplet) -> Looplet | None:
-    """One looplet that is ``head`` or ``tail``, each of which is a run, a lookup or a spike."""
+    """One looplet that is ``head`` or ``tail`` by a condition; each is a run, a lookup or a
+    spike."""
     if head == tail:
         return head
     if isinstance(head, Run) and isinstance(tail, Run):
@@ -115,7 +117,7 @@ def _mixed(cond: Expr, head: Looplet, tail: Looplet) -> Looplet | None:
 
 
 def _looked_up(cond: Expr, head: Looplet, tail: Looplet) -> Lookup | None:
-    """Either of two at an index, one of which is a lookup."""
+    """A lookup that is ``head`` or ``tail`` by a condition; one of them is a lookup."""
     if isinstance(head, Spike) or isinstance(tail, Spike):
         return None
 
@@ -130,7 +132,7 @@ def _looked_up(cond: Expr, head: Looplet, tail: Looplet) -> Lookup | None:
 
 
 def _at(ctx: Context, looplet: Looplet, index: Expr) -> Looplet:
-    """What a run or a lookup is at an index."""
+    """A run or a lookup at a single index."""
     return looplet.at(ctx, index) if isinstance(looplet, Lookup) else looplet
 
 

@@ -1,9 +1,9 @@
-"""Merging many operands without a case for every combination of them.
+"""Predicated merges: many operands are merged without a case for every combination of them.
 
-Of N operands 2^N combinations may meet at an index, and a merge by cases has code for each, and in
-each for those of the loops inside. Where that is too many, each operand is read through a test
-instead. The loop goes from piece to piece: where a piece of any operand ends, all are asked anew
-which piece they are in. The code then grows with N.
+At an index, 2^N combinations of N operands may be present. A merge by cases has code for each,
+and in each for those of nested loops. Where that is too much code, each operand is read under a
+predicate instead. The loop advances from piece to piece: where a piece of any operand ends, the
+present piece of every operand is determined anew. The size of the code is linear in N.
 
     while i_reached < n:
         A_i = A_idx[A_p] + 1 if A_p < A_end else n + 1    # where a piece of A ends
@@ -36,7 +36,7 @@ from finch_core.looplets.region import Region, is_empty
 from finch_core.looplets.select import select
 from finch_core.looplets.sequence import Sequence, parts_of
 from finch_core.looplets.short_circuit import end_early
-from finch_core.looplets.slots import Slot, fill_slot, slots_of
+from finch_core.looplets.slots import AccessSlot, fill_slot, slots_of
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
@@ -48,8 +48,11 @@ if TYPE_CHECKING:
 
 
 def lower_predicated(ctx: Context, region: Region, slots: Container[int]) -> bool:
-    """Emit the region without cases for the operands in ``slots``, if there are tests that tell
-    what they are; gives whether it was emitted."""
+    """Emit the region with predicates instead of cases for the operands in ``slots``.
+
+    Gives whether it was emitted: nothing is, if an operand cannot be expressed as a predicated
+    read.
+    """
     cursors = dict(ctx.cursors)
     with ctx.block() as statements, ctx.prover.assuming():
         emitted = _merge(ctx, region, slots).emit()
@@ -61,7 +64,7 @@ def lower_predicated(ctx: Context, region: Region, slots: Container[int]) -> boo
 
 
 def _merge(ctx: Context, region: Region, slots: Container[int]) -> _Merge:
-    """The merge of the operands in ``slots`` and of all that move."""
+    """The merge of the operands in ``slots`` and of all operands with positions that advance."""
     written = written_slots(region)
     operands = {
         k: looplet
@@ -74,21 +77,23 @@ def _merge(ctx: Context, region: Region, slots: Container[int]) -> _Merge:
 
 @frozen
 class _Place:
-    """Where one operand is looked at: the index that the loop has come to, the operand's fill, and
-    the conditions that are variables there."""
+    """The point at which one operand is read.
+
+    It has the current index, the operand's fill, and the conditions that are variables there.
+    """
 
     at: Expr
     fill: Constant | None
     conditions: Conditions
 
     def is_present(self, tensor: TensorLike) -> Expr:
-        """Whether ``tensor`` is anything but fill."""
+        """Whether ``tensor`` is not fill."""
         return FALSE if tensor == self.fill else TRUE
 
 
 @frozen
-class _Turn:
-    """One turn of the loop, emitted: where it stops, and the steppers to be moved behind it."""
+class _Iteration:
+    """One emitted iteration: where it stops, and the steppers to advance at its end."""
 
     stop: Expr
     moves: tuple[tuple[Expr, Stepper], ...]
@@ -97,8 +102,11 @@ class _Turn:
 
 @frozen(eq=False)
 class _Merge:
-    """One region, and its ``operands`` that are read through tests. A method that gives None, or
-    ``emit`` False, has met an operand that tests cannot tell: what was emitted is dropped."""
+    """One region, and its ``operands`` that are read under predicates.
+
+    A method that gives None (or ``emit`` False) met an operand that cannot be expressed as a
+    predicated read; what was emitted is then dropped.
+    """
 
     ctx: Context
     region: Region
@@ -110,7 +118,7 @@ class _Merge:
         return self.region.index.name
 
     def emit(self) -> bool:
-        """Emit the region; gives whether every operand could be told by tests."""
+        """Emit the region; gives whether every operand could be expressed as a predicated read."""
         ctx, region = self.ctx, self.region
         conditions = Conditions(ctx, self.name)
         operands = {}
@@ -121,25 +129,25 @@ class _Merge:
             operands[k] = begun
         parts = list(parts_of(operands.values()))
         if region.is_point(ctx) or not any(isinstance(p, (Stepper, Sequence)) for p in parts):
-            return self._turn(operands, region.start) is not None
+            return self._iteration(operands, region.start) is not None
         reached = ctx.var(f"{self.name}_reached", region.start)
         with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
-            turn = self._turn(operands, reached)
-            if turn is None:
+            iteration = self._iteration(operands, reached)
+            if iteration is None:
                 return False
-            self._move(turn)
-            ctx.assign(reached, turn.stop)
+            self._move(iteration)
+            ctx.assign(reached, iteration.stop)
             end_early(ctx, region, reached)
         steppers = [part for part in parts if isinstance(part, Stepper)]
         ctx.loop_cursors((*region.looplets.values(), *steppers))
         return True
 
-    def _move(self, turn: _Turn) -> None:
-        """Move the steppers whose step ends where the turn does."""
+    def _move(self, iteration: _Iteration) -> None:
+        """Advance the steppers whose step ends where the iteration does."""
         ctx = self.ctx
-        for end, steps in turn.moves:
-            with ctx.if_(turn.conditions.variable("here", end.eq(turn.stop))):
-                steps.advance(ctx, turn.stop)
+        for end, steps in iteration.moves:
+            with ctx.if_(iteration.conditions.variable("here", end.eq(iteration.stop))):
+                steps.advance(ctx, iteration.stop)
             ctx.cursors[steps.position] = None
 
     # -- before the loop ----------------------------------------------------------------
@@ -147,8 +155,11 @@ class _Merge:
     def _begun(
         self, given: Looplet, guard: Expr, at: Expr, conditions: Conditions
     ) -> Looplet | None:
-        """``given``, which the loop comes to at ``at`` where ``guard`` holds, with what is to be
-        done once before the loop done."""
+        """``given`` after the code that runs once before the loop.
+
+        The loop reaches it at index ``at`` if ``guard`` holds. None if it is not a predicated
+        read.
+        """
         ctx = self.ctx
         looplet = self._expanded(given, guard)
         if isinstance(looplet, Switch):
@@ -169,7 +180,7 @@ class _Merge:
     def _begun_phases(
         self, sequence: Sequence, guard: Expr, at: Expr, conditions: Conditions
     ) -> Sequence | None:
-        """The phases of a sequence, each begun where it is not empty."""
+        """The phases of a sequence, each after its code before the loop if it is not empty."""
         ctx, region = self.ctx, self.region
         phases = []
         for phase in sequence.phases:
@@ -187,7 +198,7 @@ class _Merge:
         return Sequence(tuple(phases))
 
     def _expanded(self, looplet: Looplet, guard: Expr) -> Looplet | None:
-        """What is in a thunk, after its preamble; None if something is to be done behind it."""
+        """The body of a thunk, after its preamble; None if it has an epilogue."""
         ctx = self.ctx
         while isinstance(looplet, Thunk):
             thunk = looplet
@@ -200,10 +211,10 @@ class _Merge:
             looplet = body.truncated() if thunk.cut else body
         return looplet
 
-    # -- a turn of the loop -------------------------------------------------------------
+    # -- one iteration ------------------------------------------------------------------
 
-    def _turn(self, operands: Mapping[int, Looplet], at: Expr) -> _Turn | None:
-        """Emit the region from ``at`` to where the first piece ends."""
+    def _iteration(self, operands: Mapping[int, Looplet], at: Expr) -> _Iteration | None:
+        """Emit the region from ``at`` to the first end of a piece."""
         ctx, region, name = self.ctx, self.region, self.name
         conditions = Conditions(ctx, name)
         pieces = {}
@@ -230,12 +241,12 @@ class _Merge:
                 pieces[k] = ended
         self._region(region.between(at, stop), pieces)
         moves = [move for piece in pieces.values() for move in piece.moves]
-        return _Turn(stop, tuple(moves), conditions)
+        return _Iteration(stop, tuple(moves), conditions)
 
     def _ended(
         self, piece: Piece, fill: Constant | None, stop: Expr, conditions: Conditions
     ) -> Piece | None:
-        """A spike that has its tail only if the region ends where it does."""
+        """A spike that has its tail only if the region ends where the spike does."""
         spike, end = piece.looplet, self.region.stop if piece.end is None else piece.end
         assert isinstance(spike, Spike)
         assert isinstance(spike.body, TensorLike)
@@ -250,7 +261,7 @@ class _Merge:
         return attrs.evolve(piece, looplet=Spike(fill, last), present=piece.present.and_(here))
 
     def _last(self, given: Looplet, guard: Expr, index: Expr) -> TensorLike | None:
-        """What a spike's tail is, which is at one index."""
+        """The tail of a spike, which is at a single index."""
         tail = self._expanded(given, guard)
         if isinstance(tail, Run):
             return tail.body
@@ -264,7 +275,8 @@ class _Merge:
         return None
 
     def _region(self, region: Region, pieces: Mapping[int, Piece]) -> None:
-        """The region of one piece of each operand, where those that it needs are."""
+        """Emit the region of one piece of each operand, under the predicates of those that it
+        needs."""
         ctx = self.ctx
         needed: Expr = TRUE
         nothing = region.body
@@ -288,8 +300,10 @@ class _Merge:
     # -- pieces -------------------------------------------------------------------------
 
     def _piece(self, given: Looplet, place: _Place, guard: Expr, begun: bool) -> Piece | None:
-        """The piece of ``given`` at ``place``, where ``guard`` holds; ``begun``: its positions move
-        along with the loop."""
+        """The piece of ``given`` at ``place``, if ``guard`` holds.
+
+        ``begun``: its positions advance with the loop.
+        """
         looplet = self._expanded(given, guard)
         if isinstance(looplet, Run):
             present = place.is_present(looplet.body)
@@ -315,7 +329,7 @@ class _Merge:
         return either(self.ctx, cond, head, tail, self.region.stop)
 
     def _sequence(self, looplet: Sequence, place: _Place, guard: Expr, begun: bool) -> Piece | None:
-        """The piece of the phase that ``place`` is in."""
+        """The piece of the phase that contains ``place``."""
         ctx = self.ctx
         if ctx.checked and looplet.phases[-1].stop is not None:
             return None
@@ -337,7 +351,7 @@ class _Merge:
         return result
 
     def _step(self, steps: Stepper, place: _Place, guard: Expr, begun: bool) -> Piece | None:
-        """The piece of the step that ``place`` is in, or of the tail."""
+        """The piece of the step that contains ``place``, or of the tail."""
         ctx = self.ctx
         if not begun:
             ctx.under(guard, lambda: steps.seek(ctx, place.at))
@@ -365,7 +379,7 @@ class _Merge:
 
 
 def _spike(spike: Spike, place: _Place) -> Piece | None:
-    """The piece of a spike whose body is the same throughout."""
+    """The piece of a spike whose body is a run."""
     body, tail = as_looplet(spike.body), as_looplet(spike.tail)
     if not isinstance(body, Run):
         return None
@@ -374,8 +388,8 @@ def _spike(spike: Spike, place: _Place) -> Piece | None:
     return Piece(None, spike, place.is_present(body.body).or_(ends), spike)
 
 
-def _fill_of(slot: Slot) -> Constant | None:
-    """What a slot is where nothing is stored; None if that is no value."""
+def _fill_of(slot: AccessSlot) -> Constant | None:
+    """The value of a slot where nothing is stored; None if it is not a scalar."""
     if slot.fill_value is None:
         return None
     value = Literal(slot.fill_value, np.dtype(slot.dtype), structural=True)

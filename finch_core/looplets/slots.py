@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Slot(TensorLike):
+class AccessSlot(TensorLike):
     """The placeholder of an access; the region's map of looplets says what it is."""
 
     number: int
@@ -47,12 +47,12 @@ def slots_in(stmt: Stmt) -> frozenset[int]:
     return frozenset(slot.number for slot in slots_of(stmt))
 
 
-def slots_of(stmt: Stmt) -> Iterator[Slot]:
+def slots_of(stmt: Stmt) -> Iterator[AccessSlot]:
     """The slots of a statement, once for each access."""
     for part in stmt.walk():
         for expr in part.exprs:
             for node in expr.walk():
-                if isinstance(node, Access) and isinstance(node.tensor, Slot):
+                if isinstance(node, Access) and isinstance(node.tensor, AccessSlot):
                     yield node.tensor
 
 
@@ -62,7 +62,7 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
     uniform = isinstance(tensor, Constant)
 
     def placed(expr: Expr, read: bool) -> Expr:
-        if not (isinstance(expr, Access) and isinstance(expr.tensor, Slot)):
+        if not (isinstance(expr, Access) and isinstance(expr.tensor, AccessSlot)):
             return expr
         if expr.tensor.number != number:
             return expr
@@ -83,6 +83,6 @@ def _mentions(expr: Expr, index: Index, beside_slots: bool) -> bool:
     if expr == index:
         return True
     children = expr.children
-    if beside_slots and isinstance(expr, Access) and isinstance(expr.tensor, Slot):
+    if beside_slots and isinstance(expr, Access) and isinstance(expr.tensor, AccessSlot):
         children = children[1:]
     return any(_mentions(child, index, beside_slots) for child in children)

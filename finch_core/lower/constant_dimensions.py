@@ -47,8 +47,8 @@ def set_dimensions_of_locals(ctx: Context, stmt: Stmt) -> None:
 
 
 def _declared(stmt: Stmt) -> Iterator[tuple[BoundTensor, Expr, Extent | None]]:
-    """Each dimension of each declaration: the tensor, the dimension, what it is set to (None: what
-    it was)."""
+    """Each dimension of each declaration: the tensor, the dimension, and its new extent (None:
+    the present one)."""
     for part in stmt.walk():
         if isinstance(part, Declare):
             levels = [lvl for lvl in part.tensor.level.levels() if not lvl.format.is_leaf]

@@ -78,7 +78,7 @@ def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
 
 
 def check_extents(stmt: Stmt) -> None:
-    """Raise ``AssertionError`` unless the invariants hold that the passes behind this rely on."""
+    """Raise ``AssertionError`` if an invariant on which later passes rely does not hold."""
     if isinstance(stmt, Loop):
         assert stmt.extent is not None, f"the loop over {stmt.index.name} has no extent"
     if isinstance(stmt, Declare):
@@ -268,7 +268,8 @@ class _Dimensionalizer:
                         self.indices[part].find().reaches.append(found)
 
     def place(self, node: Access) -> None:
-        """Note the dimensions of declared tensors that are accessed at what is no loop's index."""
+        """Record dimensions of declared tensors that are accessed at an index that is not a
+        loop's."""
         for k, (index, dim) in enumerate(zip(node.indices, self.dims_of(node), strict=True)):
             if isinstance(dim, Dim) and not isinstance(index, Index) and not is_permissive(index):
                 self.places.append((dim, k, node.span))

@@ -179,7 +179,7 @@ class Solver:
         self.unit.fitting.add((range_.index, range_.dim))
 
     def said_of(self, range_: Range) -> tuple[str, str, str]:
-        """What to say where a range begins too early, or ends too late, and what to do."""
+        """The messages for a range that begins too early or ends too late, and the hint."""
         what, name = range_.what, self.unit.name_of(range_.index)
         if range_.index in self.explicit:
             has = "has size" if is_plain(what) else "at"

@@ -32,7 +32,7 @@ from finch_core.ir.program import (
 from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
 from finch_core.looplets.evaluation import lower_region
 from finch_core.looplets.region import Region
-from finch_core.looplets.slots import Slot
+from finch_core.looplets.slots import AccessSlot
 from finch_core.lower.bounds import check_bounds, is_unit, within_range
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.scalar_cases import cases_of
@@ -151,11 +151,11 @@ def _loop(ctx: Context, stmt: Loop) -> None:
         stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
     certain = read_for_sure(stmt.body)
     looplets: dict[int, Looplet] = {}
-    slots: dict[Any, Slot] = {}
+    slots: dict[Any, AccessSlot] = {}
 
     def unfurled(mode: Mode) -> Callable[[Expr], Expr]:
         def rule(node: Expr) -> Expr:
-            if not isinstance(node, Access) or isinstance(node.tensor, Slot):
+            if not isinstance(node, Access) or isinstance(node.tensor, AccessSlot):
                 return node
             lead = leading(node)
             if node.indices[lead : lead + 1] != (stmt.index,):
@@ -166,7 +166,7 @@ def _loop(ctx: Context, stmt: Loop) -> None:
                     ctx.spans[node.tensor.root] = node.span
                 sure = mode is Mode.READ and node in certain
                 tensor = selected(ctx, node, sure)
-                slots[key] = Slot(ctx.fresh_slot(), tensor)
+                slots[key] = AccessSlot(ctx.fresh_slot(), tensor)
                 single_read = single and mode is Mode.READ and ctx.allows("random_access")
                 protocol = RANDOM_ACCESS if single_read else ""
                 with placed(node.span):
