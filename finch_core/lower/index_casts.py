@@ -24,7 +24,7 @@ from finch_core.lower.pass_state import Unit
 from finch_core.symbolic.updates import wraps_alike
 
 
-def widths(stmt: Stmt, unit: Unit) -> Stmt:
+def index_casts(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the casts that indices and weakly typed ``let`` variables need in ``stmt``."""
     return rewrite_statements(rewrite(stmt, _operands, lambda target: target), _value)
 
@@ -89,4 +89,4 @@ def _wanted(op: Operator, args: tuple[Expr, ...]) -> tuple[Any, ...]:
     return (None,) * len(args) if same else wanted
 
 
-__all__ = ["widths"]
+__all__ = ["index_casts"]

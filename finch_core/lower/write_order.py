@@ -36,7 +36,7 @@ class _Write:
     """The loops between the tensor's declaration (or thaw) and the update, outermost first."""
 
 
-def orders(stmt: Stmt, unit: Unit) -> Stmt:
+def write_order(stmt: Stmt, unit: Unit) -> Stmt:
     """Check the write order of every update; returns ``stmt`` unchanged.
 
     Raises ``FormatError`` for a write that its format cannot take in this order.
