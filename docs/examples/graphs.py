@@ -34,8 +34,8 @@ FRONTIER = SparseByteMap(Pattern(), index=np.int32, pointer=np.int32)
 
 
 def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
-    """A SciPy matrix as a graph: which edges are stored, whatever they weigh, or (``LENGTHS``) how
-    long they are."""
+    """A SciPy matrix as a graph: a tensor of bools, True for each edge, or of edge lengths
+    (``LENGTHS``)."""
     matrix = _edges(matrix, format)
     if format.dtype == bool:
         return Tensor(format, matrix)
@@ -50,7 +50,7 @@ def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
 
 
 def _edges(matrix: Any, format: Any) -> Any:
-    """A SciPy matrix by rows; for a format of bools True wherever something is stored."""
+    """A SciPy matrix as CSR; for a format of bools, every stored value is True."""
     matrix = scipy.sparse.csr_array(matrix)
     if format.dtype != bool:
         return matrix
@@ -59,8 +59,8 @@ def _edges(matrix: Any, format: Any) -> Any:
 
 
 def both_ways(matrix: Any, format: Any = GRAPH) -> tuple[Tensor, Tensor]:
-    """A graph stored by where its edges start, and by where they end: the same tensor, if each
-    edge goes both ways."""
+    """A graph stored by the source and by the target of its edges; the same tensor twice if the
+    graph is undirected."""
     matrix = _edges(matrix, format)
     A = stored(matrix, format)
     return A, A if (matrix != matrix.T).nnz == 0 else stored(matrix.T, format)
@@ -71,7 +71,8 @@ def both_ways(matrix: Any, format: Any = GRAPH) -> tuple[Tensor, Tensor]:
 
 @kernel
 def start(frontier, A, work, source):
-    """The source alone. ``work`` is how many edges leave the frontier, here and below."""
+    """The frontier of one vertex. ``work`` counts the edges that leave the frontier, here and
+    below."""
     frontier[...] = False
     frontier[source] |= True
     work[...] = 0
@@ -83,7 +84,7 @@ def start(frontier, A, work, source):
 
 @kernel
 def push(next, frontier, A, visited, parents, work):
-    """From each vertex of the frontier to its neighbours that were not visited."""
+    """Push: from each vertex of the frontier to its unvisited neighbours."""
     for i in _:
         if frontier[i]:
             visited[i] = True
@@ -101,7 +102,7 @@ def push(next, frontier, A, visited, parents, work):
 
 @kernel
 def pull(next, frontier, A, AT, visited, parents, work):
-    """From each vertex that was not visited to the first neighbour that is in the frontier."""
+    """Pull: from each unvisited vertex to its first neighbour in the frontier."""
     for i in _:
         if frontier[i]:
             visited[i] = True
@@ -124,7 +125,7 @@ def pull(next, frontier, A, AT, visited, parents, work):
 
 @attrs.frozen
 class Tree:
-    """A search from one vertex: each vertex's parent (-1: not reached), and the number of steps."""
+    """A breadth-first tree: the parent of each vertex (-1: not reached), and the depth."""
 
     parents: Any
     depth: int
@@ -133,7 +134,7 @@ class Tree:
 def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.05) -> Tree:
     """A breadth-first tree: each vertex's parent, the source's own being itself.
 
-    A step pulls where more than ``alpha`` of all edges leave the frontier, else it pushes.
+    A step pulls if more than a fraction ``alpha`` of all edges leave the frontier, else it pushes.
     """
     size, many = A.shape[0], alpha * A.nstored
     tree, leaving = np.full(size, -1, np.int32), np.zeros((), np.int64)
@@ -160,7 +161,7 @@ def _levels(levels, frontier, depth):
 
 
 def levels(A: Tensor, source: int) -> Any:
-    """How many edges each vertex is away from the source; -1 where it is out of reach."""
+    """The number of edges from the source to each vertex; -1 for unreachable vertices."""
     size = A.shape[0]
     parents, found = np.full(size, -1, np.int32), np.full(size, -1)
     visited, work = np.zeros(size, dtype=bool), np.zeros((), np.int64)
@@ -179,8 +180,7 @@ def levels(A: Tensor, source: int) -> Any:
 
 @attrs.frozen
 class Network:
-    """The lengths of a graph's edges, stored by where they start and by where they end, how many
-    start at each vertex, and the least length."""
+    """A graph's edge lengths, stored by source and by target; the out-degrees; the least length."""
 
     edges: Tensor
     reverse: Tensor
@@ -189,7 +189,7 @@ class Network:
 
 
 def network(matrix: Any) -> Network:
-    """What shortest paths need of a SciPy matrix of lengths, whatever their source."""
+    """The ``Network`` of a SciPy matrix of lengths; it serves shortest paths from any vertex."""
     matrix = scipy.sparse.csr_array(matrix)
     edges, reverse = both_ways(matrix, LENGTHS)
     least = np.min(edges.buffers["2_val"], initial=math.inf)
@@ -205,7 +205,7 @@ def _only(active, source):
 
 @kernel
 def _push_lengths(after, before, active, next, edges, degrees, work, near):
-    """What just improved is taken over, and its neighbours are updated."""
+    """Push: copy the distances that improved, and update those of their neighbours."""
     for i in _:
         if active[i]:
             after[i] = before[i]
@@ -228,7 +228,7 @@ def _push_lengths(after, before, active, next, edges, degrees, work, near):
 
 @kernel
 def _pull_lengths(after, before, next, reverse, degrees, work, near, bound):
-    """Each vertex from all of its neighbours, unless no path can be as short as what it has."""
+    """Pull: update each vertex from its neighbours, unless its distance is within ``bound``."""
     next[...] = False
     for j in _:
         after[j] = before[j]
@@ -258,16 +258,16 @@ def _tree(parents, distances, edges):
 
 
 class NegativeCycle(ValueError):
-    """A cycle of negative length can be reached: there are no shortest paths."""
+    """Raised if a cycle of negative length is reachable, so that there are no shortest paths."""
 
 
 def distances(graph: Network, source: int, alpha: float = 0.1) -> Any:
-    """The length of the shortest path from the source to each vertex; infinity: there is none.
+    """The length of the shortest path from the source to each vertex; infinity if there is none.
 
-    A round pulls where more than ``alpha`` of all edges start at a vertex that improved in the last
-    one, else it pushes. Whoever is to improve does so through one who just did: no path is shorter
-    than the least distance of those and the least edge, and a pull leaves out who is as near.
-    Raises ``NegativeCycle`` where one can be reached.
+    A round pulls if more than a fraction ``alpha`` of all edges start at a vertex that improved in
+    the last round, else it pushes. New paths end with an edge from such a vertex, so none is
+    shorter than the least distance of those vertices plus the least edge length; a pull skips
+    vertices that are within this bound. Raises ``NegativeCycle`` if one is reachable.
     """
     size, many = len(graph.degrees), alpha * graph.edges.nstored
     before, after = np.full(size, math.inf), np.full(size, math.inf)
@@ -290,9 +290,9 @@ def distances(graph: Network, source: int, alpha: float = 0.1) -> Any:
 
 
 def bellman_ford(graph: Network, source: int) -> tuple[Any, Any]:
-    """Distances from the source and each vertex's parent on a shortest path (-1: none).
+    """Distances from the source, and the parent of each vertex on a shortest path (-1: none).
 
-    Raises ``NegativeCycle`` where one can be reached.
+    Raises ``NegativeCycle`` if one is reachable.
     """
     found = distances(graph, source)
     parents = np.full(len(found), -1)
@@ -332,7 +332,7 @@ def _spread(next, ranks, AT, shares, base, damping):
 
 @kernel
 def degrees(d, A):
-    """How many edges leave each vertex: its degree centrality, but for the scale."""
+    """The out-degree of each vertex."""
     d[...] = 0
     for i, j in _:
         d[i] += A[i, j]
@@ -340,13 +340,13 @@ def degrees(d, A):
 
 
 def degree_centrality(A: Tensor) -> Any:
-    """The part of all other vertices that each vertex has an edge to."""
+    """The fraction of the other vertices to which each vertex has an edge."""
     counts = degrees(Tensor(Dense(Element(0))), A).to_numpy()
     return counts / max(1, A.shape[0] - 1)
 
 
 def pagerank(A: Tensor, AT: Tensor, damping: float = 0.85, tolerance: float = 1e-10) -> Any:
-    """The ranks, which sum to one; vertices without edges give to all alike."""
+    """The PageRank of each vertex; they sum to one. Vertices without edges distribute evenly."""
     size = A.shape[0]
     out = degrees(Tensor(Dense(Element(0))), A).to_numpy()
     ranks, next = np.full(size, 1 / size), Tensor(Dense(Element(0.0)))
@@ -369,7 +369,7 @@ def _triangles(count, L):
 
 
 def triangles(matrix: Any) -> int:
-    """How many triangles an undirected graph has: merges of its lower triangle's rows."""
+    """The number of triangles of an undirected graph, by merging rows of its lower triangle."""
     lower = stored(scipy.sparse.tril(scipy.sparse.csr_array(matrix), -1))
     return int(_triangles(Scalar(0), lower).value)
 
@@ -385,10 +385,10 @@ def _least(next, labels, A, settled):
 
 
 def components(A: Tensor) -> Any:
-    """For each vertex of an undirected graph the least vertex that it is connected to.
+    """For each vertex of an undirected graph, the least vertex of its connected component.
 
-    A search from the vertex of most edges finds the largest component, as a rule; in what is left
-    of the graph each vertex takes its neighbours' labels until nothing changes.
+    A search from the vertex of the highest degree usually finds the largest component. In the rest
+    of the graph, vertices take the least label of their neighbours until nothing changes.
     """
     labels = np.arange(A.shape[0])
     if not len(labels):
@@ -416,7 +416,8 @@ def _incoming(incoming, A):
 
 @kernel
 def _layer(next, ready, incoming, layers, A, layer):
-    """What is ready is placed, and takes its edges away: to whom no edge leads any more is next."""
+    """Assign the ready vertices to a layer and remove their edges; vertices without incoming edges
+    are ready next."""
     for i in _:
         if ready[i]:
             layers[i] = layer[()]
@@ -431,7 +432,7 @@ def _layer(next, ready, incoming, layers, A, layer):
 
 
 def topological_order(A: Tensor) -> Any:
-    """The vertices, each before all that it has an edge to; ``ValueError`` if there is a cycle."""
+    """The vertices in topological order. Raises ``ValueError`` if there is a cycle."""
     incoming = _incoming(Tensor(Dense(Element(np.int32(0)))), A)
     layers, layer = np.full(A.shape[0], -1), np.zeros((), np.int64)
     placed, number = asarray(layers), asarray(layer)  # tensors over the arrays' memory

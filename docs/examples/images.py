@@ -3,7 +3,7 @@ masked histogram, and blending of run-length images.
 
     python docs/examples/images.py [image.png [eroded.png]]
 
-Beyond the border counts as white for erosion and as black for dilation. (Paper, Figure "Two
+Pixels outside the image count as white for erosion and as black for dilation. (Paper, Figure "Two
 approaches to erosion in Finch".)
 """
 
@@ -28,7 +28,7 @@ GREY_RUNS = Dense(RunList(Element(np.uint8(0))))
 
 @kernel
 def erode_runs(out, image):
-    """A pixel stays on if it and its eight neighbours are: first above and below, then beside."""
+    """Erosion: a pixel stays on if it and its eight neighbours are on; columns first, then rows."""
     out[...] = False
     for y in _:
         tmp = Tensor(SparseRunList(Pattern()))
@@ -45,7 +45,7 @@ def erode_runs(out, image):
 
 @kernel
 def dilate_runs(out, image):
-    """A pixel comes on if it or one of its eight neighbours is."""
+    """Dilation: a pixel is set if it or one of its eight neighbours is on."""
     out[...] = False
     for y in _:
         tmp = Tensor(SparseRunList(Pattern()))
@@ -103,17 +103,17 @@ def dilate_bytes(out, image):
 
 # -- words ----------------------------------------------------------------------------------
 
-# A word holds 64 pixels of a column, the uppermost in its lowest bit: neighbours above and below
-# are a shift away, with a carry from the next word, and the loop along a row of words is long.
+# A word holds 64 pixels of a column, the uppermost in its lowest bit. The pixels above and below
+# are then one shift away, with a carry from the next word, and loops run along rows of words.
 
 
 def down(above, here):
-    """The pixels one further up: what comes to be at a pixel if all move down by one."""
+    """At each pixel the pixel above it: a shift, with a carry from the word ``above``."""
     return (here << np.uint64(1)) | (above >> np.uint64(63))
 
 
 def up(here, below):
-    """The pixels one further down."""
+    """At each pixel the pixel below it: a shift, with a carry from the word ``below``."""
     return (here >> np.uint64(1)) | (below << np.uint64(63))
 
 

@@ -1,8 +1,8 @@
-"""Multiply a real sparse matrix with a vector, check it against SciPy, and show what was compiled.
+"""Multiply a sparse matrix by a vector, compare the result with SciPy's, and show the compiled C.
 
     python docs/examples/spmv.py [matrix.mtx or matrix.mtx.gz]
 
-Without an argument it takes the airfoil mesh that PyAMG ships.
+Without an argument it uses the airfoil mesh that is part of PyAMG.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def spmv(y, A, x):
 
 
 def matrix(arguments: list[str]) -> tuple[str, Any]:
-    """The name and the matrix, as SciPy's CSR."""
+    """The name of the matrix, and the matrix as a SciPy CSR array."""
     if arguments:
         return arguments[0], scipy.sparse.csr_array(scipy.io.mmread(arguments[0]))
     from pyamg.gallery import load_example
