@@ -90,7 +90,7 @@ def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, An
         return sizes, below
     shown = f"({{{', '.join(f'{name!r}: ...' for name in sorted(wanted))}}}, ...)"
     raise PluginError(
-        f"sizes of the level format {format.name!r} gives {found!r}, and {shown} is wanted",
+        f"sizes of the level format {format.name!r} gives {found!r}, but {shown} is expected",
         hint="the elements in use of each buffer, by its name, and the child's positions",
     )
 

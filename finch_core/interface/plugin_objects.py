@@ -164,7 +164,7 @@ def _wrong_protocols(protocols: Any) -> str:
     if protocols is None:
         return ""
     if isinstance(protocols, str) or not isinstance(protocols, Iterable):
-        return f"has protocols = {protocols!r}: a set of names, frozenset({{'walk'}}) say"
+        return f"has protocols = {protocols!r}: a set of names, such as frozenset({{'walk'}})"
     unknown = sorted(repr(name) for name in protocols if name not in PROTOCOLS)
     if unknown:
         return f"has the protocol {unknown[0]}: protocols are {quote(PROTOCOLS)}"
@@ -189,7 +189,7 @@ def _wrong_fields(made: Format) -> str:
     except Exception:  # the class may not take the child that is tried
         return ""
     if not isinstance(fields, (tuple, list)) or not all(isinstance(f, Field) for f in fields):
-        return f"has wrong fields: a tuple of finch_core.level.Field is wanted, not {fields!r}"
+        return f"has wrong fields: a tuple of finch_core.level.Field is expected, not {fields!r}"
     names = [field.name for field in fields]
     twice = [name for name in names if names.count(name) > 1]
     return f"has two fields that are called {twice[0]!r}" if twice else ""

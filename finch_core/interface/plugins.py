@@ -156,7 +156,7 @@ class Hub:
         if len(found) != 1:
             claims = f"it is claimed by {quote(n for n, _ in found)}" if found else "there is none"
             raise PluginError(
-                f"one level format with layout {layout!r} is wanted; {claims}",
+                f"one level format with layout {layout!r} is expected; {claims}",
                 hint=self._installed("level format", layout),
             )
         return found[0][1]
