@@ -163,12 +163,11 @@ def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
         raise FormatError(f"{fill!r} is not a fill value: {error}") from None
     if not is_storable(found):
         aligned = is_tuple(found) and all(map(is_storable, tuple_fields(found)))
-        raise FormatError(
-            f"tensors of {found} are not supported",
-            hint="np.dtype(..., align=True) has the layout of a C struct, as tensors need"
-            if aligned
-            else STORABLE,
-        )
+        hint = "np.dtype(..., align=True) has the layout of a C struct, as tensors need"
+        hint = hint if aligned else STORABLE
+        if is_storable(found.newbyteorder("=")):
+            hint = "a.astype(a.dtype.newbyteorder('=')) is a copy in the byte order of this machine"
+        raise FormatError(f"tensors of {found} are not supported", hint=hint)
     return found
 
 

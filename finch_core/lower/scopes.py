@@ -23,6 +23,7 @@ from finch_core.errors import (
     count,
 )
 from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import concrete, holds
 from finch_core.ir.expressions import (
@@ -285,22 +286,31 @@ def _fits(target: Any, source: Any, value: Expr | None) -> bool:
     return holds(target, source)
 
 
+_COMPARISONS = frozenset({prim.eq, prim.ne, prim.lt, prim.le, prim.gt, prim.ge})
+
+
 def _require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> None:
     """Refuse an integer literal that the dtype in which ``op`` computes cannot represent, since
-    it would wrap to another number."""
-    if not any(isinstance(arg, Literal) and arg.is_wide for arg in args):
+    it would wrap to another number. Arithmetic wraps negative ones, comparisons do not."""
+    least = 0 if op in _COMPARISONS else -(2**63)
+    if not any(isinstance(arg, Literal) and _is_beyond(arg, least) for arg in args):
         return
     wanted, _ = op.typing(tuple(arg.dtype for arg in args))
     for arg, type_ in zip(args, wanted, strict=True):
         dtype = concrete(type_)
-        if not isinstance(arg, Literal) or not arg.is_wide or dtype.kind not in "iu":
+        if not isinstance(arg, Literal) or not _is_beyond(arg, least) or dtype.kind not in "iu":
             continue
-        if arg.value < 0 or dtype != np.uint64:
+        if (dtype != np.uint64) if arg.value > 0 else (arg.is_wide or dtype == np.uint64):
             raise FormatError(
                 f"{arg.value} does not fit in {dtype}, in which {op.spelling} computes here",
                 span=span,
                 hint="write a float, or cast the other operand, np.float64(x)",
             )
+
+
+def _is_beyond(literal: Literal, least: int) -> bool:
+    """Whether this is a plain integer that is less than ``least`` or does not fit an int64."""
+    return literal.is_wide or (literal.type is int and literal.value < least)
 
 
 def _same_value(value: Any, fill: Any, dtype: Any) -> bool:

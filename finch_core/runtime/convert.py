@@ -330,7 +330,14 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     levels = tensor.format.levels()
     layouts = [getattr(level, "layout", "") for level in levels]
     if layouts != ["dense"] * tensor.ndim + ["values"]:
-        tensor = Tensor(dense_format(tensor.ndim, tensor.fill_value, tensor.dtype), tensor)
+        dense = dense_format(tensor.ndim, tensor.fill_value, tensor.dtype)
+        try:
+            tensor = Tensor(dense, tensor)
+        except OutOfMemory as error:
+            raise OutOfMemory(
+                f"there is no memory for a dense array of shape {tensor.shape}",
+                hint="A.to_scipy() and A.to(format) take what is stored",
+            ) from error
     (values,) = tensor.buffers.values()
     return values.reshape(tensor.shape)
 

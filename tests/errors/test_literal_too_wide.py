@@ -78,3 +78,25 @@ def test_literals_beside_floats(backend, dtype, program):
     np.testing.assert_array_equal(run.reference(y, x)["y"], expected)
     run(y, x)
     np.testing.assert_array_equal(y, expected)
+
+
+@kernel
+def above(y, x):
+    for i in _:
+        y[i] = x[i] > -1
+
+
+@kernel
+def equal(y, x):
+    for i in _:
+        y[i] = x[i] == -1
+
+
+@pytest.mark.parametrize("program", [above, equal])
+def test_negative_literals_are_compared_exactly(program):
+    message = refusal(FormatError, program, np.zeros(2, bool), np.ones(2, np.uint64))
+    assert message.startswith("-1 does not fit in uint64, in which '")
+    for dtype in (*INTEGERS, "float32"):
+        y = np.zeros(2, bool)
+        program(y, np.ones(2, dtype))
+        assert y.tolist() == [program is above] * 2
