@@ -169,7 +169,11 @@ def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[A
             line = first + _lines_before(block, words, error.position * step)
             raise file.error(f"{shown(error.word)} is no {column.what}", line) from None
         if column.least is not None and len(values):
-            _check_range(file, first, block, words, column, values, step)
+            amiss = _out_of_range(column, values)
+            if amiss is not None:
+                row, why = amiss
+                line = first + _lines_before(block, words, row * step)
+                raise file.error(f"the {column.what} {values[row]} is {why}", line)
         result.append(values)
     return result
 
@@ -179,18 +183,15 @@ def shown(word: bytes) -> str:
     return repr(word if len(word) < 40 else word[:36] + b"...")[1:]
 
 
-def _check_range(
-    file: TextFile, first: int, block: bytes, words: Words, column: Column, values: Array, step: int
-) -> None:
+def _out_of_range(column: Column, values: Array) -> tuple[int, str] | None:
+    """The first row whose value is not in a column's range, and why; None if there is none."""
     least, most = column.least, column.most
     assert least is not None
     if values.min() >= least and (most is None or values.max() <= most):
-        return
+        return None
     outside = values < least if most is None else (values < least) | (values > most)
-    row = int(np.flatnonzero(outside)[0])
-    amiss = f"less than {least}" if most is None else f"not from {least} to {most}"
-    line = first + _lines_before(block, words, row * step)
-    raise file.error(f"the {column.what} {values[row]} is {amiss}", line)
+    why = f"less than {least}" if most is None else f"not from {least} to {most}"
+    return int(np.flatnonzero(outside)[0]), why
 
 
 def _lines_before(block: bytes, words: Words, word: int) -> int:

@@ -259,10 +259,10 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         step = region.between(reached, stop)
         bodies = {k: s.step(ctx, now[k]) for k, s in steps.items()}
         steady = {k: body for k, body in bodies.items() if is_steady(ctx, body)}
-        asked = [k for k in slots if k not in steady]
+        asked = [_Step(k, steps[k], bodies[k], stops[k]) for k in slots if k not in steady]
         certain = whole and not steady
         step = attrs.evolve(step, looplets=step.looplets | steady)
-        _cases(ctx, step, asked, steps, bodies, stops, certain)
+        _cases(ctx, step, asked, certain)
         for k in steady:
             _advance_past(ctx, steps[k], stops[k], stop)
         ctx.assign(reached, stop)
@@ -287,35 +287,35 @@ def _advance_past(ctx: Context, stepper: Stepper, end: Expr, stop: Expr) -> None
     ctx.fork(end.eq(stop), lambda: stepper.advance(ctx, stop), goes_on, likely=True)
 
 
-def _cases(
-    ctx: Context,
-    region: Region,
-    slots: list[int],
-    steps: dict[int, Stepper],
-    bodies: dict[int, Looplet],
-    stops: dict[int, Expr],
-    certain: bool,
-) -> None:
-    """Emit the cases by which steps in ``slots`` end with the region, so that their bodies are
-    whole.
+@frozen(eq=False)
+class _Step:
+    """What the stepper in a slot is about to do: its body up to ``stop``."""
 
-    ``certain``: one of those that remain does.
+    slot: int
+    stepper: Stepper
+    body: Looplet
+    stop: Expr
+
+
+def _cases(ctx: Context, region: Region, steps: list[_Step], certain: bool) -> None:
+    """Emit the cases by which steps end with the region, so that their bodies are whole.
+
+    ``certain``: one of ``steps`` does.
     """
-    if not slots:
+    if not steps:
         region.lower(ctx)
         return
-    k, others = slots[0], slots[1:]
-    stepper, body = steps[k], bodies[k]
+    this, *others = steps
 
     def ends() -> None:
-        _cases(ctx, region.put(k, body), others, steps, bodies, stops, certain=False)
-        stepper.advance(ctx, region.stop)
+        _cases(ctx, region.put(this.slot, this.body), others, certain=False)
+        this.stepper.advance(ctx, region.stop)
 
     def goes_on() -> None:
-        _cases(ctx, region.put(k, body.truncated()), others, steps, bodies, stops, certain)
-        ctx.cursors[stepper.position] = region.stop
+        _cases(ctx, region.put(this.slot, this.body.truncated()), others, certain)
+        ctx.cursors[this.stepper.position] = region.stop
 
     if certain and not others:
         ends()
     else:
-        ctx.fork(stops[k].eq(region.stop), ends, goes_on)
+        ctx.fork(this.stop.eq(region.stop), ends, goes_on)

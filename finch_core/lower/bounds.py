@@ -10,6 +10,7 @@ evaluated under a condition stands under the same condition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -50,23 +51,22 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
             continue
         done.add((guard, extent))
         hint = _WRITING if written else _READING
-        _under(ctx, guard, access, extent, start, stop, hint)
+        _under(ctx, guard, partial(_check, ctx, access, extent, start, stop, hint))
 
 
-def _under(
-    ctx: Context, guard: Expr, access: Access, extent: Extent, start: Expr, stop: Expr, hint: str
-) -> None:
+def _under(ctx: Context, guard: Expr, check: Callable[[], None]) -> None:
+    """Emit ``check`` where the parts of ``guard`` hold that can be evaluated before the loop."""
     from finch_core.lower.statements import evaluate
 
     known = [as_condition(evaluate(ctx, c)) for c in conjuncts(guard) if _evaluable(c)]
     if not known:
-        _check(ctx, access, extent, start, stop, hint)
+        check()
         return
     cond = known[0]
     for other in known[1:]:
         cond = cond.and_(other)
     with ctx.if_(cond), ctx.prover.assuming(cond):
-        _check(ctx, access, extent, start, stop, hint)
+        check()
 
 
 def is_unit(extent: Extent) -> bool:
