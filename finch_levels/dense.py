@@ -41,7 +41,7 @@ class Dense(Format):
     def __attrs_post_init__(self) -> None:
         if not self.lvl.holds_fill:
             raise FormatError(
-                f"a Dense level stores the fill too, and a {self.lvl.name} below it cannot",
+                f"a Dense level stores fill values, which a {self.lvl.name} below it cannot hold",
                 hint="Element(False) as the leaf, or a sparse level above the Pattern",
             )
 

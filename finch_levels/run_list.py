@@ -68,7 +68,7 @@ class RunList(Format):
     def __attrs_post_init__(self) -> None:
         if not self.lvl.holds_fill:
             raise FormatError(
-                "a RunList stores the fill as runs, and a Pattern below it cannot",
+                "a RunList stores runs of fill values, which a Pattern below it cannot hold",
                 hint="SparseRunList(Pattern()), or an Element(False) leaf",
             )
 

@@ -99,7 +99,9 @@ class SparseByteMap(Format):
         outside = np.flatnonzero((used < starts * shape) | (used >= (starts + 1) * shape))
         if outside.size:
             k = int(outside[0])
-            raise FormatError(f"pos[{k}] is {used[k]}, and no position of fiber {starts[k]}")
+            raise FormatError(
+                f"pos[{k}] is {used[k]}, which is not a position of fiber {starts[k]}"
+            )
         falls = np.flatnonzero(used[1:] <= used[:-1])
         if falls.size:
             k = int(falls[0]) + 1
@@ -109,7 +111,7 @@ class SparseByteMap(Format):
         wrong = np.flatnonzero(listed != fields["tbl"][: positions * shape])
         if wrong.size:
             k = int(wrong[0])
-            raise FormatError(f"tbl[{k}] is {not listed[k]}, and pos says otherwise")
+            raise FormatError(f"tbl[{k}] is {not listed[k]}, but pos disagrees")
 
     # -- the five functions -------------------------------------------------------------
 

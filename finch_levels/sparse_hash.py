@@ -87,14 +87,15 @@ class SparseHash(Format):
         """Raise ``FormatError`` unless keys and indices agree and the table finds every key."""
         if positions * shape > np.iinfo(INTP).max:
             raise FormatError(
-                f"{positions} fibers of {shape} indices have more keys than fit key, of {INTP}"
+                f"{positions} fibers of {shape} indices have more keys than {INTP}, the dtype of "
+                "key, can hold"
             )
         ends = fields["ptr"][: positions + 1].astype(INTP)
         stored = int(ends[-1])
         idx, pos = fields["idx"][:stored].astype(INTP), fields["pos"][:stored]
         wrong = np.flatnonzero(np.sort(pos) != np.arange(stored))
         if wrong.size:
-            raise FormatError(f"pos has not the position {wrong[0]}, or has another one twice")
+            raise FormatError(f"pos lacks position {wrong[0]}, or has another one twice")
         keys = np.repeat(np.arange(positions), np.diff(ends)) * shape + idx
         wrong = np.flatnonzero(fields["key"][pos] != keys)
         if wrong.size:

@@ -118,7 +118,7 @@ def window(tensor: Any, *bounds: Any) -> Any:
     if len(bounds) != tensor.ndim:
         raise DimensionMismatch(
             f"{count(len(bounds), 'bound')} for {count(tensor.ndim, 'dimension')}",
-            hint="a pair a dimension, None for all of it",
+            hint="pass a pair for each dimension, or None for all of it",
         )
     pairs = tuple(_pair(b, n) for b, n in zip(bounds, tensor.shape, strict=True))
     return _within(tensor, pairs)
@@ -129,8 +129,8 @@ def _pair(bound: Any, size: int) -> Bounds | None:
         start, stop, step = bound.indices(size)
         if step != 1:
             raise DimensionMismatch(
-                f"a window takes every index, and this slice has the step {step}",
-                hint="give its ends alone, slice(a, b) or (a, b)",
+                f"a window cannot have a step, and this slice has the step {step}",
+                hint="pass slice(a, b) or (a, b)",
             )
         return (start, max(start, stop))
     if bound is None:
@@ -140,7 +140,7 @@ def _pair(bound: Any, size: int) -> Bounds | None:
     except (TypeError, ValueError):
         raise FormatError(
             f"the part of a dimension is a pair of integers, not {bound!r}",
-            hint="a pair a dimension, None for all of it: window(A, (a, b), None)",
+            hint="pass a pair for each dimension, or None for all of it: window(A, (a, b), None)",
         ) from None
     return whole(start, "the bound of a window"), whole(stop, "the bound of a window")
 
@@ -172,7 +172,7 @@ def _check_dimensions(tensor: Any) -> None:
         tensor = tensor.tensor
     if isinstance(tensor, WrapperTensor):
         raise FormatError(
-            f"what {tensor.name} makes has no dimensions of which there is a window",
+            f"the result of {tensor.name} has no dimensions, so there is no window of it",
             hint=f"make the window first, as in {tensor.name}(window(A, (a, b)))",
         )
 

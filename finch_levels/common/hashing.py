@@ -235,7 +235,7 @@ def check_table(name: str, table: np.ndarray[Any, Any], keys: np.ndarray[Any, An
     if len(taken) == slots:
         raise FormatError(f"{name} has no free slot")
     if len(taken) != len(keys) or not np.array_equal(np.sort(found[:, 1]), np.arange(len(keys))):
-        raise FormatError(f"{name} has not each of {len(keys)} positions once")
+        raise FormatError(f"{name} does not have each of {len(keys)} positions exactly once")
     wrong = np.flatnonzero(keys[found[:, 1]] != found[:, 0])
     free_before = np.concatenate([[0], np.cumsum(np.tile(pairs[:, 0] < 0, 2))])
     home = mixed(found[:, 0]) & (slots - 1)
@@ -243,6 +243,9 @@ def check_table(name: str, table: np.ndarray[Any, Any], keys: np.ndarray[Any, An
     cut = np.flatnonzero(free_before[reached] != free_before[home])
     for k in (*wrong, *cut):
         at = HEADER + 2 * int(taken[k])
-        raise FormatError(f"{name}[{at}] is {table[at]}, a key that is not looked for there")
+        raise FormatError(
+            f"{name}[{at}] is {table[at]}, a key that linear probing from its home slot "
+            "does not reach"
+        )
     if (pairs[pairs[:, 0] < 0] != FREE).any():
         raise FormatError(f"{name} has a free slot that is not {FREE}")

@@ -11,7 +11,7 @@ def test_pattern_below_dense():
     assert (
         str(refused.value)
         == """\
-a Dense level stores the fill too, and a Pattern below it cannot
+a Dense level stores fill values, which a Pattern below it cannot hold
   hint: Element(False) as the leaf, or a sparse level above the Pattern"""
     )
     with pytest.raises(FormatError):

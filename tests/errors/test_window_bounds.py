@@ -9,7 +9,7 @@ def test_window_bounds():
     y = dense(VECTOR)
     expected = """\
 2 bounds for 1 dimension
-  hint: a pair a dimension, None for all of it"""
+  hint: pass a pair for each dimension, or None for all of it"""
     with pytest.raises(DimensionMismatch) as error:
         window(y, (1, 2), (3, 4))
     assert str(error.value) == expected

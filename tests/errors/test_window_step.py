@@ -8,8 +8,8 @@ from finch_wrappers import window
 def test_window_step():
     y = dense(VECTOR)
     expected = """\
-a window takes every index, and this slice has the step 2
-  hint: give its ends alone, slice(a, b) or (a, b)"""
+a window cannot have a step, and this slice has the step 2
+  hint: pass slice(a, b) or (a, b)"""
     with pytest.raises(DimensionMismatch) as error:
         window(y, slice(0, 4, 2))
     assert str(error.value) == expected

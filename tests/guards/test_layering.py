@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
 
-# LANGUAGE.md gives these two names to the core: the default order of backends
+# two names that the core knows: the default order of backends
 ALLOWED = {"c", "interpreter"}
 
 

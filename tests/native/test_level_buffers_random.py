@@ -115,11 +115,11 @@ def test_an_empty_table_is_like_one_that_a_kernel_made():
 MALFORMED = [
     (SparseByteMap, "0_tbl", 0, True, r"tbl\[0\] is True"),
     (SparseByteMap, "0_pos", 1, 1, r"pos\[1\] is 1, not more than"),
-    (SparseByteMap, "0_pos", 3, 6, r"pos\[3\] is 6, and no position of fiber 0"),
+    (SparseByteMap, "0_pos", 3, 6, r"pos\[3\] is 6, which is not a position of fiber 0"),
     (SparseByteMap, "0_ptr", 1, 3, r"tbl\[5\] is True"),
     (SparseHash, "0_idx", 1, 1, r"idx\[1\] is 1, not more than"),
     (SparseHash, "0_idx", 1, 3, r"key\[1\] is 2, and must be 3"),
-    (SparseHash, "0_pos", 1, 0, "pos has not the position 1"),
+    (SparseHash, "0_pos", 1, 0, "pos lacks position 1"),
     (SparseHash, "0_key", 1, 3, r"key\[1\] is 3, and must be 2"),
     (SparseHash, "0_tbl", 0, 12, r"tbl\[0\] is 12, and must be a power of two"),
     (SparseHash, "0_tbl", 1, 3, r"tbl\[1\] is 3, and must be 4"),
@@ -142,7 +142,9 @@ def test_a_key_in_the_wrong_slot_is_refused():
     pairs = parts["0_tbl"][2:].reshape(-1, 2)
     taken, free = np.flatnonzero(pairs[:, 0] >= 0), np.flatnonzero(pairs[:, 0] < 0)
     pairs[[taken[0], free[-1]]] = pairs[[free[-1], taken[0]]]
-    with pytest.raises(FormatError, match="a key that is not looked for there"):
+    with pytest.raises(
+        FormatError, match="a key that linear probing from its home slot does not reach"
+    ):
         Tensor.from_buffers(tensor.format, tensor.shape, parts)
 
 

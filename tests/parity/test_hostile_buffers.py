@@ -81,5 +81,5 @@ def test_what_is_no_number_in_a_scalar(make, value):
 
 def test_keys_of_a_hash_that_would_wrap():
     tensor = Tensor(Dense(SparseHash(Element(0.0))), (4, 3))
-    with pytest.raises(FormatError, match="more keys than fit key"):
+    with pytest.raises(FormatError, match="more keys than int64, the dtype of key, can hold"):
         Tensor.from_buffers(tensor.format, (4, 2**62), tensor.buffers)

@@ -338,7 +338,7 @@ def test_every_rule_has_its_cases_and_says_on_what_it_is_exact() -> None:
 
 
 def test_a_structural_fill_is_dropped_and_absorbs_where_a_constant_does_not() -> None:
-    """LANGUAGE: "A structural fill is exact"."""
+    """A structural fill value is exact, whatever the dtype."""
     simplify = Simplifier().expr_rule
     for dtype in (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.complex128)):
         x = Var("x", dtype)
