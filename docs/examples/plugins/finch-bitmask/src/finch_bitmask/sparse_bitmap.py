@@ -123,7 +123,7 @@ class SparseBitmap(Format):
 
 
 def count(word: Expr) -> Expr:
-    """How many bits of a word are set."""
+    """The number of set bits of a word."""
     return call(operator("popcount"), word).cast(INTP)
 
 
@@ -160,7 +160,7 @@ def _base(ctx: Context, fiber: Fiber) -> Expr:
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
-    """Step from set bit to set bit. ``q`` is the position of the next one, which is the lowest bit
+    """Iterate over the set bits. ``q`` is the position of the next one, which is the lowest bit
     of ``rest``: what is left of word ``k``."""
     lvl, name, base = fiber.lvl, fiber.lvl.name, _base(ctx, fiber)
     words, rank = lvl.buffer("words"), lvl.buffer("rank")
@@ -205,7 +205,7 @@ def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:
 
 
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
-    """Look at the bit of each index."""
+    """Test the bit of each index."""
     name, base = fiber.lvl.name, _base(ctx, fiber)
     words, rank = fiber.lvl.buffer("words"), fiber.lvl.buffer("rank")
 

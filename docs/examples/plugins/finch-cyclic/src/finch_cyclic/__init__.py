@@ -1,4 +1,4 @@
-"""A mask that deals out blocks of indices in turn, and sums of exponentials by their logarithms."""
+"""A block-cyclic mask, and the operator ``log_add_exp``."""
 
 from finch_cyclic.block_cyclic_mask import BlockCyclicMask
 from finch_cyclic.exponentials import log_add_exp

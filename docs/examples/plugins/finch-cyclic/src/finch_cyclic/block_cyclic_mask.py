@@ -1,4 +1,4 @@
-"""BlockCyclicMask: blocks of indices dealt out in turn, as arrays are over the processes of a
+"""BlockCyclicMask: the block-cyclic distribution of indices, as of arrays over the processes of a
 cluster."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from finch_core.interface.context import Context
 
 FAR = 2**62
-"""Further than any index."""
+"""Larger than any index."""
 
 
 @attrs.frozen
@@ -58,7 +58,7 @@ class BlockCyclicMask(TensorLike):
         return self.block, self.parts, self.part
 
     def to_numpy(self, shape: int | tuple[int]) -> np.ndarray[Any, Any]:
-        """The first so many elements, as an array."""
+        """The first elements of the mask, as a bool array of the given shape."""
         (n,) = shape if isinstance(shape, tuple) else (shape,)
         result: np.ndarray[Any, Any] = np.arange(n) // self.block % self.parts == self.part
         return result

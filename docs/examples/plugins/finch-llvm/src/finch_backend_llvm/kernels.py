@@ -1,4 +1,4 @@
-"""Whole kernels: what is taken out of the records first, and put back at every end."""
+"""Kernels: slots are loaded from the records first, and stored back at every exit."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class _Entry:
         self._finish(status)
 
     def _finish(self, status: Value) -> None:
-        """Put back what may have changed, and say how it went."""
+        """Store back changed slots, and return the status."""
         b, moved = self.emit_.builder, FALSE
         for slot, place in self.places:
             if slot.written:
@@ -145,7 +145,7 @@ class _Entry:
         b.ret(b.select(failed, status, moved))
 
     def _put_back(self, slot: Slot, place: Value) -> Value:
-        """Store what a slot holds now; gives whether it is a buffer that moved."""
+        """Store a slot back to its record; returns whether it is a buffer that moved."""
         c, b, found = self.emit_.code, self.emit_.builder, self.emit_.names[slot.target.name]
         if isinstance(slot.target, Var):
             values.store(b, found.get(c), place, concrete(slot.target.dtype))

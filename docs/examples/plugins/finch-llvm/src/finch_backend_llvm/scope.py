@@ -15,7 +15,7 @@ from finch_core.ir.expressions import Buffer, Expr, Overlaps
 
 @attrs.frozen(eq=False)
 class Variable:
-    """A variable that changes: a place on the stack, which LLVM makes a register."""
+    """A mutable variable: a stack slot, which LLVM promotes to a register."""
 
     room: Any
 

@@ -1,4 +1,5 @@
-"""Sorting integers in place: quicksort, insertion for few, and heapsort where that goes badly."""
+"""Sorting integers in place: introsort, that is quicksort, with insertion sort for few elements and
+heapsort after too many bad splits."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from finch_backend_llvm.code import Code, integer
 from finch_backend_llvm.values import INT64, POINTER, DType, Value, element, load, store
 
 FEW = 24
-"""Elements up to which insertion is quickest."""
+"""Up to this many elements insertion sort is fastest."""
 
 
 @attrs.frozen
@@ -126,7 +127,7 @@ class _Sorter:
     def _descend(
         self, c: Code, base: Value, start: Any, stop: Any, left: Value, low: Value, high: Value
     ) -> None:
-        """Sort the smaller part; the larger one is the next turn's."""
+        """Sort the smaller part; the next iteration sorts the larger one."""
         b = c.builder
         quick = c.module.globals[f"quick.{self.dtype.kind}{8 * self.dtype.itemsize}"]
         smaller = b.icmp_signed("<", b.sub(low, c.get(start)), b.sub(c.get(stop), high))

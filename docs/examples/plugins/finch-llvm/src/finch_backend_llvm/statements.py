@@ -47,7 +47,7 @@ class Statements(Expressions):
     exits: list[tuple[int, Any]] = attrs.field(factory=list, init=False)
     """Where the kernel fails: the sites and the blocks from which control leaves."""
     leave: Any = None
-    """The block behind the kernel's body."""
+    """The block after the kernel's body."""
     _loops: list[Any] = attrs.field(factory=list, init=False)
     _lanes: dict[str, str] = attrs.field(factory=dict, init=False)
 
@@ -211,7 +211,7 @@ class Statements(Expressions):
 
     @_run.register
     def _(self, statement: Prefetch) -> None:
-        """A hint, which this backend does not take."""
+        """A hint, which this backend ignores."""
 
     @_run.register
     def _(self, statement: Grow) -> None:
