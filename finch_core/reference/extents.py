@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
+import numpy as np
 
 from finch_core.errors import DimensionMismatch
 from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name
 from finch_core.ir.program import Declare, Loop, Program, Stmt, Update
 from finch_core.records import define, frozen
@@ -138,6 +140,8 @@ class Extents:
             return {expr.name: 1}, 0
         if not isinstance(expr, Call) or expr.op not in _LINEAR:
             return None
+        if any(self.is_narrow(arg) for arg in expr.args):
+            return None  # the index takes that width, and may wrap: a gather
         parts = [self.linear(arg) for arg in expr.args]
         if None in parts:
             return None
@@ -153,8 +157,18 @@ class Extents:
                 return _sum(({}, 0), parts[other], parts[literal][1])
         return None
 
+    def is_narrow(self, expr: Expr) -> bool:
+        """Whether an expression of run-time scalars has fewer bits than an index."""
+        value = self.scalar(expr)
+        return isinstance(value, np.integer) and value.dtype.itemsize < INTP.itemsize
+
     def known(self, expr: Expr) -> int | None:
         """The value of an expression of run-time scalars only, else None."""
+        value = self.scalar(expr)
+        return None if value is None else int(value)
+
+    def scalar(self, expr: Expr) -> Any:
+        """What an expression of run-time scalars only evaluates to, else None."""
         from finch_core.ir.python_code import evaluate
 
         for part in expr.walk():
@@ -162,7 +176,7 @@ class Extents:
                 return None
             if isinstance(part, Name) and part.name not in self.scalars:
                 return None
-        return int(evaluate(expr, self.scalars))
+        return evaluate(expr, self.scalars)
 
     # -- accesses that must agree -------------------------------------------------------
 

@@ -381,3 +381,16 @@ def test_free_names():
             y[i] = factor * weights[i]
 
     np.testing.assert_array_equal(call(kernel, y=np.zeros(2))["y"], [3, 30])
+
+
+def test_a_shift_by_a_narrow_number_is_a_gather() -> None:
+    """The index takes the number's width and may wrap, so that it fixes no extent."""
+
+    def shifted(s, a, b, c):
+        for i in _:
+            s[()] += a[i] * b[i + c]
+
+    values = [np.zeros(()), np.ones(4), np.ones(6)]
+    assert run(parse(shifted), dict(zip("sabc", (*values, np.uint8(2)), strict=True)), {})["s"] == 4
+    with pytest.raises(DimensionMismatch, match="ranges"):
+        run(parse(shifted), dict(zip("sabc", (*values, 2), strict=True)), {})
