@@ -81,10 +81,14 @@ def _wanted(op: Operator, args: tuple[Expr, ...]) -> tuple[Any, ...]:
     plain: tuple[Type, ...] = tuple(arg.dtype for arg in args)
     wide = tuple(concrete(arg.dtype) if _loses_width(arg) else arg.dtype for arg in args)
     try:
-        found, other = op.typing(plain), op.typing(wide)
+        found = op.typing(plain)
     except TypeError:
         return (None,) * len(args)
     wanted = tuple(map(concrete, found[0]))
+    try:
+        other = op.typing(wide)
+    except TypeError:  # bits of int64 and uint64, say, have no common dtype
+        return wanted
     same = wanted == tuple(map(concrete, other[0])) and concrete(found[1]) == concrete(other[1])
     return (None,) * len(args) if same else wanted
 

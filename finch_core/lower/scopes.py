@@ -256,9 +256,22 @@ class _Scopes:
 
     @staticmethod
     def undefined(node: Call, span: Span | None, error: Exception) -> FinchError:
+        """The refusal of the innermost operator that is not defined on its operands."""
+        calls = [part for part in node.walk() if isinstance(part, Call) and not _has_type(part)]
+        node = next((c for c in calls if all(map(_has_type, c.args))), node)
         types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
         name = node.op.spelling
         return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
+
+
+def _has_type(expr: Expr) -> bool:
+    try:
+        _ = expr.dtype
+    except TypeError:
+        return False
+    except NotImplementedError:
+        return True
+    return True
 
 
 def _spelled(value: Any) -> str:

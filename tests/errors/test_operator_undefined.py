@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 from error_support import VECTOR, refusal
 
-from finch_core import FormatError, _, kernel
+from finch_core import FormatError, Tensor, _, kernel, maxby
+from finch_levels import Element
 
 
 @kernel
@@ -18,3 +20,12 @@ def test_operator_undefined():
     ^^^^^^^^^^^^^^^
   hint: cast the operands, as in int(x) or np.float64(x)"""
     assert refusal(FormatError, wrong, np.ones(4), VECTOR) == expected
+
+
+def test_the_innermost_operator_is_named():
+    @kernel
+    def combined(y, a, b):
+        y[()] = maxby(y[()], (abs(a ^ b), 1))
+
+    with pytest.raises(FormatError, match=r"'\^' is not defined on uint64 and int64"):
+        combined(Tensor(Element((0, -1))), np.uint64(1), np.int64(1))

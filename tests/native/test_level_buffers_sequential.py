@@ -192,7 +192,7 @@ def test_a_band_over_a_pattern_has_no_gaps():
 
 
 def test_a_run_list_holds_fill():
-    with pytest.raises(FormatError, match="a RunList stores the fill as runs"):
+    with pytest.raises(FormatError, match="a RunList stores runs of fill values"):
         RunList(Pattern())
     assert RunList(SparseList(Pattern())).holds_fill
 

@@ -111,3 +111,17 @@ def test_an_integer_to_a_negative_power_is_truncated(n: int) -> None:
         np.testing.assert_array_equal(np.asarray(found), x**n if n >= 0 else expected)
     reference = on("c", power).reference(Tensor(Dense(Element(0))), x, n)
     np.testing.assert_array_equal(reference, np.asarray(found))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+def test_bits_of_an_index_and_a_wide_number_are_those_of_the_number(backend):
+    """int64 and uint64 have no common dtype: the index takes the number's."""
+
+    def bits(y, c):
+        for i in range(0, 4):
+            t = i ^ c
+            y[i] = t & 3
+
+    y = np.zeros(4, np.uint64)
+    on(backend, bits)(y, np.uint64(2))
+    assert y.tolist() == [2, 3, 0, 1]

@@ -284,9 +284,9 @@ def test_a_method_that_yields_emits_nothing_and_is_refused() -> None:
 
 def test_sizes_gives_a_number_for_each_buffer() -> None:
     tensor = Tensor(format_like(sizes=lambda self, p, n, f: None)(Element(0.0)), (4,))
-    with pytest.raises(PluginError, match="sizes of the level format 'Mine' gives None, and"):
+    with pytest.raises(PluginError, match="sizes of the level format 'Mine' gives None, but"):
         _ = tensor.buffers
-    with pytest.raises(PluginError, match=r"gives \(\{\}, 4\), and \(\{'ptr': \.\.\.\}, \.\.\.\)"):
+    with pytest.raises(PluginError, match=r"gives \(\{\}, 4\), but \(\{'ptr': \.\.\.\}, \.\.\.\)"):
         _ = made(fields=POINTERS, sizes=lambda self, p, n, f: ({}, p * n)).nstored
 
 
