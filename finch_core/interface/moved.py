@@ -51,7 +51,7 @@ MOVED = {
     "functions": "frontend.functions frontend.user_operators ir.defined_operators ir.missing",
     "hookspecs": "interface.hookspecs",
     "interpreter": "reference.interpreter",
-    "interpreter_code": "reference.closures",
+    "interpreter_code": "reference.closures reference.statement_closures",
     "kernels": "runtime.kernel",
     "keys": "runtime.keys",
     "layout": "interface.layout",

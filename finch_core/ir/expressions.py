@@ -2,216 +2,64 @@
 
 Assembly uses ``Literal Var Call Cast Load Length Overlaps Invoke``. Programs also have
 ``Index``, ``Name``, ``Access`` and ``Modified``, until lowering removes them. Nodes are
-immutable and hashable. Python's operators build calls: ``q + 1``, ``i < n``, ``a.eq(b)``
-(constants are folded).
+immutable and hashable. ``ir/arithmetic.py`` has those that Python's operators build.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
 
-from finch_core.errors import PluginError
-from finch_core.ir import primitives as prim
-from finch_core.ir.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, same, type_of
-from finch_core.ir.operators import Operator, literal_value
+from finch_core.ir.arithmetic import (
+    Call,
+    Cast,
+    Expr,
+    ExprLike,
+    Literal,
+    call,
+    cast,
+    fold_literals,
+    lift,
+    unlike,
+    zero_of,
+)
+from finch_core.ir.dtypes import BOOL, INTP, Type
+from finch_core.ir.operators import alike, opposite
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.errors import Span
 
-ExprLike = "Expr | int | float | complex | bool | np.generic"
-
-
-class Expr:
-    """A scalar expression: ``dtype`` is its type, ``children`` its operands."""
-
-    __slots__ = ()
-
-    @property
-    def dtype(self) -> Type:
-        raise NotImplementedError
-
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        return ()
-
-    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
-        """This node with other operands."""
-        return self
-
-    def walk(self) -> Iterator[Expr]:
-        """This node and all its descendants, in preorder."""
-        left: list[Expr] = [self]
-        while left:
-            node = left.pop()
-            yield node
-            left.extend(reversed(node.children))
-
-    def __bool__(self) -> NoReturn:
-        raise PluginError(
-            f"{type(self).__name__} expressions have no truth value while code is emitted: "
-            f"Python's if, while, and, or and not cannot test them",
-            hint="ctx.if_(cond), ctx.while_(cond) and ctx.ifelse(cond, a, b) emit a test; "
-            "a.and_(b), a.or_(b) and a.not_() make conditions",
-        )
-
-    def _unlike(self, other: object) -> Any:
-        """The result of ``self == other`` where ``other`` is of another class."""
-        return unlike(self, other)
-
-    def __add__(self, other: Any) -> Expr:
-        return call(prim.add, self, other)
-
-    def __radd__(self, other: Any) -> Expr:
-        return call(prim.add, other, self)
-
-    def __sub__(self, other: Any) -> Expr:
-        return call(prim.sub, self, other)
-
-    def __rsub__(self, other: Any) -> Expr:
-        return call(prim.sub, other, self)
-
-    def __mul__(self, other: Any) -> Expr:
-        return call(prim.mul, self, other)
-
-    def __rmul__(self, other: Any) -> Expr:
-        return call(prim.mul, other, self)
-
-    def __floordiv__(self, other: Any) -> Expr:
-        return call(prim.floordiv, self, other)
-
-    def __mod__(self, other: Any) -> Expr:
-        return call(prim.mod, self, other)
-
-    def __and__(self, other: Any) -> Expr:
-        return call(prim.bitand, self, other)
-
-    def __or__(self, other: Any) -> Expr:
-        return call(prim.bitor, self, other)
-
-    def __xor__(self, other: Any) -> Expr:
-        return call(prim.bitxor, self, other)
-
-    def __lshift__(self, other: Any) -> Expr:
-        return call(prim.lshift, self, other)
-
-    def __rshift__(self, other: Any) -> Expr:
-        return call(prim.rshift, self, other)
-
-    def __lt__(self, other: Any) -> Expr:
-        return call(prim.lt, self, other)
-
-    def __le__(self, other: Any) -> Expr:
-        return call(prim.le, self, other)
-
-    def __gt__(self, other: Any) -> Expr:
-        return call(prim.gt, self, other)
-
-    def __ge__(self, other: Any) -> Expr:
-        return call(prim.ge, self, other)
-
-    def eq(self, other: Any) -> Expr:
-        return call(prim.eq, self, other)
-
-    def ne(self, other: Any) -> Expr:
-        return call(prim.ne, self, other)
-
-    def and_(self, other: Any) -> Expr:
-        return call(prim.and_, self, other)
-
-    def or_(self, other: Any) -> Expr:
-        return call(prim.or_, self, other)
-
-    def not_(self) -> Expr:
-        return call(prim.not_, self)
-
-    def min(self, other: Any) -> Expr:
-        return call(prim.minimum_, self, other)
-
-    def max(self, other: Any) -> Expr:
-        return call(prim.maximum_, self, other)
-
-    def cast(self, dtype: np.dtype[Any]) -> Expr:
-        return cast(self, dtype)
-
-
-def unlike(expr: Expr, other: object) -> Any:
-    """The result of ``expr == other`` where ``other`` is of another class: ``NotImplemented``.
-
-    Raises ``PluginError`` if ``other`` is a number: the comparison of an expression with a
-    number would be decided while code is emitted.
-    """
-    if isinstance(other, (int, float, complex, np.generic)):
-        raise PluginError(
-            f"an expression ({type(expr).__name__}) is compared with {other!r} by == or !=, which "
-            "compare the expressions themselves, not their values",
-            hint="a.eq(b) and a.ne(b) make conditions of values",
-        )
-    return NotImplemented
-
-
-_WIDE = 2**63
-
-
-@attrs.frozen(order=False, eq=False, hash=False)
-class Literal(Expr):
-    """A constant.
-
-    ``structural`` marks a fill value that is not stored in memory: ``0 * x`` is 0 for it, even
-    where ``x`` is NaN. A result computed from it is structural if it is the same fill
-    (``fold_literals``). The mark has no other meaning: whether a value *equals* a fill is
-    decided by comparing values.
-
-    Equality is by type and bits: ``0.0`` and ``-0.0`` differ, and NaN equals itself.
-    """
-
-    value: Any
-    type: Type
-    structural: bool = False
-
-    @property
-    def dtype(self) -> Type:
-        return self.type
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether this is a plain integer that does not fit an int64."""
-        return self.type is int and not -_WIDE <= self.value < _WIDE
-
-    def cast_to(self, dtype: np.dtype[Any]) -> Literal:
-        """This constant as ``dtype``. A plain integer is converted to a float directly, not
-        through int64."""
-        plain = self.type is int and self.value.__class__ is int
-        value = self.value if plain else literal_value(self.value, self.type)
-        return Literal(literal_value(value, dtype), dtype, self.structural)
-
-    def _key(self) -> tuple[Any, ...]:
-        bits: Any = self.value if self.is_wide else literal_value(self.value, self.type).tobytes()
-        return (bits, is_weak(self.type), self.type, self.structural)
-
-    def _is_plain(self) -> bool:
-        """Whether its number alone distinguishes it among constants of its type (most indices
-        and sizes)."""
-        return self.value.__class__ is int and self.type is int and -_WIDE <= self.value < _WIDE
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Literal):
-            unlike(self, other)
-            return False
-        if self._is_plain() and other._is_plain():
-            return bool(self.value == other.value) and self.structural == other.structural
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        if self.type is not int:
-            return hash(self._key())
-        return hash(self.value if self._is_plain() else int(literal_value(self.value, int)))
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "Access",
+    "Buffer",
+    "Call",
+    "Callee",
+    "Cast",
+    "Expr",
+    "ExprLike",
+    "Index",
+    "Invoke",
+    "Length",
+    "Literal",
+    "Load",
+    "Modified",
+    "Name",
+    "Overlaps",
+    "Var",
+    "alike",
+    "call",
+    "cast",
+    "fold_literals",
+    "lift",
+    "opposite",
+    "unlike",
+    "zero_of",
+]
 
 
 @frozen(order=False)
@@ -233,62 +81,6 @@ class Buffer:
     name: str
     dtype: np.dtype[Any]
     growable: bool = False
-
-
-@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
-class Call(Expr):
-    """An operator applied to arguments."""
-
-    op: Operator
-    args: tuple[Expr, ...]
-    _dtype: Type | None = attrs.field(default=None, init=False, eq=False, repr=False)
-
-    def __eq__(self, other: object) -> bool:
-        if other.__class__ is not self.__class__:
-            return unlike(self, other)  # type: ignore[no-any-return]
-        return self.op == other.op and self.args == other.args
-
-    @property
-    def dtype(self) -> Type:
-        if self._dtype is None:
-            result = self.op.result(*(arg.dtype for arg in self.args))
-            object.__setattr__(self, "_dtype", result)
-            return result
-        return self._dtype
-
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        return self.args
-
-    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
-        return Call(self.op, children)
-
-
-@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
-class Cast(Expr):
-    """A value converted to another dtype (C's rules; NumPy's ``astype``)."""
-
-    value: Expr
-    type: np.dtype[Any]
-
-    def __eq__(self, other: object) -> bool:
-        if other.__class__ is not self.__class__:
-            return unlike(self, other)  # type: ignore[no-any-return]
-        return self.value == other.value and self.type == other.type
-
-    @property
-    def dtype(self) -> Type:
-        return self.type
-
-    @property
-    def children(self) -> tuple[Expr, ...]:
-        return (self.value,)
-
-    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
-        try:
-            return cast(children[0], self.type)
-        except TypeError:  # an operand is not bound yet
-            return Cast(children[0], self.type)
 
 
 @attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
@@ -456,147 +248,6 @@ class Access(Expr):
 
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
         return Access(self.tensor, children, self.span)
-
-
-# -- building -------------------------------------------------------------------------------
-
-
-def lift(value: Any) -> Expr:
-    """``value`` as an expression; Python and NumPy scalars become literals."""
-    return value if isinstance(value, Expr) else Literal(value, type_of(value))
-
-
-def cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
-    """``value`` as ``dtype``; unchanged if it has that dtype already."""
-    if isinstance(value, Literal):
-        if same(value.type, dtype):
-            return value
-        return value.cast_to(dtype)
-    return value if same(value.dtype, dtype) else Cast(value, dtype)
-
-
-def call(op: Operator, *args: Any) -> Expr:
-    """``op`` applied to ``args``; folded if all are literals, or if 0 or 1 is an identity.
-
-    Only integers and bools are folded here: the simplifier decides when floats may be.
-    """
-    exprs = tuple(map(lift, args))
-    folded = _fold(op, exprs)
-    return Call(op, exprs) if folded is None else folded
-
-
-def _fold(op: Operator, args: tuple[Expr, ...]) -> Expr | None:
-    literals = [a for a in args if isinstance(a, Literal) and concrete(a.type).kind in "biu"]
-    if not literals:
-        return None
-    if len(literals) == len(args):
-        return fold_literals(op, tuple(literals))
-    if len(args) != 2:
-        return None
-    first, second = args
-    constant, other = (second, first) if second is literals[0] else (first, second)
-    assert isinstance(constant, Literal)
-    try:
-        kind = concrete(other.dtype).kind
-    except TypeError:  # a name that is not bound yet
-        return None
-    if op is prim.and_ or op is prim.or_:
-        if kind != "b":
-            return None
-        return other if bool(constant.value) == (op is prim.and_) else lift(bool(constant.value))
-    if kind not in "iu" or not (is_weak(constant.type) or same(constant.type, other.dtype)):
-        return None  # the other operand does not have the type of the result
-    value = int(constant.value)
-    if op is prim.add and value == 0:
-        return other
-    if op is prim.sub and value == 0 and other is first:
-        return other
-    if op is prim.mul and value == 1:
-        return other
-    if op is prim.mul and value == 0:
-        return constant if is_weak(other.dtype) else cast(constant, concrete(other.dtype))
-    if op in (prim.add, prim.sub) and other is first and isinstance(first, Call):
-        return _merge_constants(op, first, value)
-    return None
-
-
-def _merge_constants(op: Operator, first: Call, value: int) -> Expr | None:
-    """``(x + 1) - 1`` is ``x``: constants of a sum are combined at its end."""
-    if first.op not in (prim.add, prim.sub) or not isinstance(first.args[1], Literal):
-        return None
-    if not is_weak(first.args[1].type):
-        return None
-    inner = int(first.args[1].value)
-    inner = inner if first.op is prim.add else -inner
-    total = inner + (value if op is prim.add else -value)
-    if total < 0:
-        return call(prim.sub, first.args[0], -total)
-    return call(prim.add, first.args[0], total)
-
-
-def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
-    """The value of ``op`` on constants, in the types of its typing rule.
-
-    It is structural if it equals a structural operand up to sign (``-0.0``, ``0 / 2``, ``max(0,
-    0)``).
-    """
-    wanted, result = op.typing(tuple(a.type for a in args))
-    if result is int and (exact := _exact(op, args)) is not None:
-        return Literal(exact, int)
-    values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
-    value = op.evaluate(*values)
-    value = result(value) if isinstance(result, type) else literal_value(value, result)
-    return Literal(value, result, _remains_fill(args, value, result))
-
-
-def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
-    """The value of ``op`` on plain integers if it does not fit an int64, else None.
-
-    Whether it is allowed depends on the other operand (``2**63`` is a number among floats).
-    """
-    numbers = [int(arg.value) for arg in args]
-    bits = sum(number.bit_length() for number in numbers)
-    if op is prim.power:
-        bits = numbers[0].bit_length() * abs(numbers[1])
-    if not 63 <= bits <= 1000 or op not in (prim.add, prim.sub, prim.mul, prim.neg, prim.power):
-        return None
-    if op is prim.power and numbers[1] < 0:
-        return None
-    exact = int(op.evaluate(*(np.array(number, object) for number in numbers)))
-    return None if -_WIDE <= exact < _WIDE else exact
-
-
-def _remains_fill(args: tuple[Literal, ...], value: Any, result: Type) -> bool:
-    """Whether a value computed from ``args`` is one of the structural fills among them.
-
-    Otherwise it is not structural: ``0 + inf`` is not an annihilator of sums, while a fill of
-    ``inf`` is.
-    """
-    fills = [arg for arg in args if arg.structural]
-    if not fills:
-        return False
-    if is_tuple(result) or any(
-        is_tuple(arg.type) for arg in args
-    ):  # a field of a fill, or a tuple of fills
-        return len(fills) == len(args)
-    known = [literal_value(fill.value, fill.type) for fill in fills]
-    return any(alike(fill, value) or opposite(fill, value) for fill in known)
-
-
-def alike(one: Any, other: Any) -> bool:
-    """Whether two values are equal (``==``: zeros of both signs are), or both NaN."""
-    return bool(one == other) or bool(one != one and other != other)
-
-
-def opposite(one: Any, other: Any) -> bool:
-    """Whether one value is the negative of the other."""
-    with np.errstate(all="ignore"):
-        return bool(np.multiply(one, -1.0) == other)
-
-
-def zero_of(dtype: Type) -> Literal:
-    """The zero of a type."""
-    return Literal(0, dtype) if is_weak(dtype) else Literal(np.zeros((), dtype)[()], dtype)
 
 
 TRUE, FALSE = Literal(np.True_, BOOL), Literal(np.False_, BOOL)

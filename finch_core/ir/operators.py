@@ -20,7 +20,7 @@ import numpy as np
 from finch_core.ir.dtypes import Type, concrete, promote, resolve
 
 if TYPE_CHECKING:
-    from finch_core.ir.expressions import Expr
+    from finch_core.ir.arithmetic import Expr
 
 Typing = Callable[[tuple[Type, ...]], tuple[tuple[Type, ...], Type]]
 
@@ -303,3 +303,14 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
 def literal_value(value: Any, dtype: Type) -> Any:
     """``value`` as a scalar of the concrete dtype of ``dtype``."""
     return cast_value(value, concrete(dtype))
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values are equal (``==``: zeros of both signs are), or both NaN."""
+    return bool(one == other) or bool(one != one and other != other)
+
+
+def opposite(one: Any, other: Any) -> bool:
+    """Whether one value is the negative of the other."""
+    with np.errstate(all="ignore"):
+        return bool(np.multiply(one, -1.0) == other)

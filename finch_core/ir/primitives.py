@@ -33,7 +33,7 @@ from finch_core.ir.operators import (
 )
 
 if TYPE_CHECKING:
-    from finch_core.ir.expressions import Expr
+    from finch_core.ir.arithmetic import Expr
 
 
 def _ufunc(
@@ -65,7 +65,7 @@ def _negative_power(base: Any, exponent: Any) -> Any:
 
 
 def _refuse_power(base: Expr, exponent: Expr) -> str:
-    from finch_core.ir.expressions import Literal
+    from finch_core.ir.arithmetic import Literal
 
     integers = all(concrete(arg.dtype).kind in "iu" for arg in (base, exponent))
     if integers and isinstance(exponent, Literal) and exponent.value < 0:
@@ -170,7 +170,7 @@ bitor = _ufunc(
 
 def _repeated_xor(x: Any, n: Any) -> Any:
     """The result of ``x ^ x ^ ...`` with ``n`` operands: ``x`` if ``n`` is odd, else 0."""
-    from finch_core.ir.expressions import call, zero_of
+    from finch_core.ir.arithmetic import call, zero_of
 
     return call(ifelse, call(bitand, n, 1).ne(0), x, zero_of(x.dtype))
 

@@ -29,10 +29,9 @@ from finch_core.reference.closures import (
     FrameLayout,
     Memory,
     Routine,
-    block_code,
     plain,
-    routine,
 )
+from finch_core.reference.statement_closures import block_code, routine
 
 Array = np.ndarray[Any, Any]
 
