@@ -14,6 +14,7 @@ from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, na
 from finch_core.frontend.refusals import EXPRESSIONS
 from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import FunctionSource
+from finch_core.frontend.variables import Variable, Variables
 from finch_core.ir.operators import Operator
 from finch_core.records import define
 
@@ -38,6 +39,8 @@ class ParseContext:
     callers: tuple[FunctionType, ...] = ()
     numbers: set[str] = attrs.field(factory=set)
     """Parameters that are used as numbers."""
+    variables: Variables = attrs.field(factory=Variables)
+    """The names that are assigned, and what belongs together of each."""
     seen: Seen = attrs.field(factory=Seen)
     """The objects that names in this function, and in those that it calls, were resolved to."""
 
@@ -62,11 +65,9 @@ class ParseContext:
     def bind(self, node: ast.AST, scope: Scope, name: str, binding: Binding) -> None:
         """Bind a name in ``scope``; refused if it is bound already."""
         earlier = scope.find(name)
-        if earlier is not None:
+        if earlier is not None and not (earlier.may_change and binding.kind == "variable"):
             line = "" if earlier.span is None else f" since line {earlier.span.line}"
             hint = "a name keeps its meaning to the end of its block: use another name"
-            if earlier.kind == binding.kind == "variable":
-                hint = "variables are immutable: use another name, or a Scalar and 's[()] = e'"
             self.refuse(node, f"{name!r} is bound already: {SHOWN[earlier.kind]}{line}", hint)
         if name in self.free:
             self.refuse(
@@ -76,6 +77,23 @@ class ParseContext:
             )
         scope.names[name] = binding
         self.ended[name] = binding
+
+    def variable(self, node: ast.expr) -> Variable | None:
+        """The variable that a plain name stands for; None if it stands for something else.
+
+        Refused if it may have no value there.
+        """
+        assignment = self.variables.unset.get(id(node))
+        if assignment is not None:
+            line = self.source.span(assignment).line
+            name = assignment.id
+            self.refuse(
+                node,
+                f"{name!r} may have no value here: line {line} assigns it, but not on every way "
+                "to this place",
+                f"give it a value first, '{name} = 0'; a number from outside needs another name",
+            )
+        return self.variables.by_node.get(id(node))
 
     def find(self, node: ast.AST, scope: Scope, name: str) -> Binding | None:
         """The binding of a name of this function; refused if its block has ended."""

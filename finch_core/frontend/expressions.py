@@ -11,6 +11,7 @@ import numpy as np
 from finch_core.frontend.context import NUMBERS, ParseContext
 from finch_core.frontend.names import SHOWN, Scope
 from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
+from finch_core.frontend.variables import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import type_of
 from finch_core.ir.expressions import Access, Call, Expr, Literal, Modified, Name
@@ -63,6 +64,9 @@ class ExpressionParser:
         )
 
     def name(self, node: ast.Name, scope: Scope) -> Expr:
+        variable = self.context.variable(node)
+        if variable is not None:
+            return self.variable(variable, node)
         binding = self.context.find(node, scope, node.id)
         if binding is None:
             return self.free_name(node)
@@ -72,6 +76,13 @@ class ExpressionParser:
             self.bare_tensor(node)
         self.context.numbers.add(node.id)
         return Name(node.id, span=self.context.span(node))
+
+    def variable(self, variable: Variable, node: ast.Name) -> Expr:
+        """The present value of a name that the kernel assigns."""
+        span = self.context.span(node)
+        if variable.is_let:
+            return Name(variable.name, span=span)
+        return Access(variable.name, (), span)
 
     def bare_tensor(self, node: ast.Name) -> Any:
         self.context.refuse(
@@ -176,7 +187,7 @@ class ExpressionParser:
     # -- accesses ---------------------------------------------------------------------------
 
     def subscript(self, node: ast.Subscript, scope: Scope) -> Expr:
-        if isinstance(node.value, ast.Name):
+        if isinstance(node.value, ast.Name) and self.context.variable(node.value) is None:
             binding = self.context.find(node.value, scope, node.value.id)
             if binding is None or binding.value is None or binding.kind == "index":
                 return self.access(node, scope)
@@ -200,6 +211,8 @@ class ExpressionParser:
             self.context.refuse(
                 node, "a tensor must be a plain name", "bind it to a name outside the kernel"
             )
+        if self.context.variable(node) is not None:
+            self.context.refuse(node, f"{node.id!r} is {SHOWN['variable']}, not a tensor")
         binding = self.context.find(node, scope, node.id)
         if binding is not None:
             if binding.kind in ("index", "variable"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import attrs
@@ -41,6 +42,23 @@ def lookup(function: FunctionType, name: str) -> Any:
     return UNBOUND
 
 
+def makes_tensor(function: FunctionType, node: ast.expr) -> bool:
+    """Whether ``node`` is a call, in the source of ``function``, that makes a tensor."""
+    return isinstance(node, ast.Call) and bool(
+        getattr(_found(function, node.func), "__finch_local__", False)
+    )
+
+
+def _found(function: FunctionType, node: ast.expr) -> Any:
+    """The object that a free name or a module's attribute stands for, or ``UNBOUND``."""
+    if isinstance(node, ast.Name):
+        return lookup(function, node.id)
+    if isinstance(node, ast.Attribute):
+        owner = _found(function, node.value)
+        return getattr(owner, node.attr, UNBOUND) if isinstance(owner, ModuleType) else UNBOUND
+    return UNBOUND
+
+
 def namespace(function: FunctionType) -> dict[str, Any]:
     """All names visible to an expression of ``function``, except its own variables."""
     names = {**SYNTAX, **function.__globals__}
@@ -62,6 +80,8 @@ class Binding:
     kind: str
     span: Span | None
     value: Expr | None = None
+    may_change: bool = False
+    """Whether the name may be assigned (again)."""
 
 
 SHOWN = {

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 from finch_core.errors import Span
 from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
-from finch_core.frontend.names import SHOWN, Binding, Scope
+from finch_core.frontend.names import SHOWN, Binding, Scope, makes_tensor
 from finch_core.frontend.source import read_source
 from finch_core.frontend.statements import StatementParser, sequence
+from finch_core.frontend.variables import find_variables
 from finch_core.ir.depth import check_depth
 from finch_core.ir.program import Program, operators_in
 
@@ -26,10 +28,11 @@ def parse(function: Any) -> Program:
     source = read_source(function)
     context = ParseContext(source, subscripted=_subscripted(source.node))
     params = _parameters(context)
-    scope = Scope(None, {name: Binding("parameter", span) for name, span in params.items()})
-    statements = StatementParser(context, ExpressionParser(context))
     body, last = _split(source.node.body)
-    parsed = sequence(statements.rest(body, scope))
+    context.variables = find_variables(source.node, body, partial(makes_tensor, source.function))
+    scope = Scope(None, {name: _parameter(context, name, span) for name, span in params.items()})
+    statements = StatementParser(context, ExpressionParser(context))
+    parsed = sequence([*statements.assigned_parameters(), *statements.rest(body, scope)])
     results, single = _results(context, last, scope, statements)
     see_operators(context.seen, operators_in(parsed))
     spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
@@ -69,6 +72,11 @@ def _parameters(context: ParseContext) -> dict[str, Span]:
     }  # fmt: skip
 
 
+def _parameter(context: ParseContext, name: str, span: Span) -> Binding:
+    changes = name in context.variables.names
+    return Binding("parameter", span, may_change=changes)
+
+
 def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Return | None]:
     """The statements between the docstring and the final ``return``, and that ``return``."""
     first = body[0]
@@ -97,12 +105,18 @@ def _result(
         context.refuse(
             node, "a kernel returns tensors by name", "keep the value in a Scalar: 's[()] = e'"
         )
+    if node.id in context.variables.names:
+        _refuse_number(context, node, SHOWN["variable"])
     binding = context.find(node, scope, node.id)
     number = node.id in context.numbers
     if binding is not None and (number or binding.kind in ("index", "variable")):
-        shown = "a number" if number else SHOWN[binding.kind]
-        context.refuse(
-            node, f"{node.id!r} is {shown} and cannot be returned",
-            "keep the value in a Scalar: 's[()] = e', and return 's'",
-        )  # fmt: skip
+        _refuse_number(context, node, "a number" if number else SHOWN[binding.kind])
     return statements.expressions.tensor_name(node, scope)
+
+
+def _refuse_number(context: ParseContext, node: ast.Name, shown: str) -> NoReturn:
+    context.refuse(
+        node,
+        f"{node.id!r} is {shown} and cannot be returned",
+        "keep the value in a Scalar: 's[()] = e', and return 's'",
+    )

@@ -102,5 +102,7 @@ def local_records(program: Program) -> tuple[Local, ...]:
 
 def needs_record(local: Local, program: Program) -> bool:
     """Whether a temporary has a record: it has buffers or dimensions, or is a result."""
+    if local.is_variable:
+        return False
     parts = layout(local.format)
     return bool(parts.buffers or parts.ndim) or local.name in program.results

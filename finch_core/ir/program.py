@@ -219,7 +219,10 @@ class Thaw(Stmt):
 
 @frozen
 class Local:
-    """A tensor made inside the kernel: ``w = Tensor(fmt)`` or ``t = Scalar(0.0)``.
+    """A tensor made inside the kernel: ``w = Tensor(fmt)`` or ``t = Scalar(0.0)``; or, without
+    a format, a variable: a plain name that is assigned more than once (``ir.variables`` finds
+    its dtype). A variable is declared to its first value, or to ``missing`` if that is assigned
+    later.
 
     ``shape`` is the given shape (else ``None``): integers, and expressions of numbers that are
     known before the program runs.
@@ -229,6 +232,10 @@ class Local:
     format: Any
     shape: tuple[int | Expr, ...] | None = None
     span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def is_variable(self) -> bool:
+        return self.format is None
 
 
 @frozen

@@ -10,6 +10,7 @@ import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 
 from finch_core.ir import primitives as prim
@@ -41,6 +42,7 @@ from finch_core.ir.program import (
     Thaw,
     Update,
 )
+from finch_core.ir.rewrite import rewrite, rewrite_statements
 
 _LEVELS = (
     ("or",), ("and",), ("not",), ("==", "!=", "<", "<=", ">", ">="), ("|",), ("^",), ("&",),
@@ -56,12 +58,29 @@ _ATOM = PRECEDENCE["atom"]
 def program_text(program: Program) -> str:
     """The text of a program; parsing it again gives an equal program."""
     locals_left = {local.name: local for local in program.locals}
+    named = {local.name for local in program.locals if local.is_variable}
+    body_ = _with_names(program.body, named) if named else program.body
     lines = [f"def {program.name}({', '.join(program.params)}):"]
-    body = [f"    {line}" for line in _lines(program.body, locals_left)]
+    body = [f"    {line}" for line in _lines(body_, locals_left)]
     if program.results:
         comma = "" if program.single else ("," if len(program.results) == 1 else "")
         body.append(f"    return {', '.join(program.results)}{comma}")
     return "\n".join([*lines, *(body or ["    pass"])]) + "\n"
+
+
+def _with_names(stmt: Stmt, variables: set[str]) -> Stmt:
+    """A statement with variables as plain names."""
+
+    def rule(node: Expr) -> Any:
+        named = isinstance(node, Access) and node.tensor in variables
+        return Name(node.tensor) if named else node  # type: ignore[attr-defined]
+
+    def updates(part: Stmt) -> Stmt:
+        if not isinstance(part, Update):
+            return part
+        return attrs.evolve(part, target=rule(part.target))
+
+    return rewrite_statements(rewrite(stmt, rule, lambda target: target), updates)
 
 
 def statement_text(statement: Stmt) -> str:
@@ -136,6 +155,10 @@ def _sieve(node: Sieve, fresh: dict[str, Any]) -> Iterator[str]:
 
 def _declare(node: Declare, fresh: dict[str, Any]) -> Iterator[str]:
     local = fresh.pop(str(node.tensor), None)
+    if local is not None and local.is_variable:
+        if not isinstance(node.init, Missing):
+            yield f"{node.tensor} = {expression_text(node.init)}"
+        return
     if local is not None:
         sizes = "".join(f"{expression_text(lift(size))}, " for size in local.shape or ())
         shape = "" if local.shape is None else f", ({sizes.rstrip()})"

@@ -22,10 +22,11 @@ from finch_core.errors import (
     Span,
     count,
 )
-from finch_core.interface.tensorlike import TensorLike
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
-from finch_core.ir.dtypes import concrete, holds
+from finch_core.ir.dtypes import concrete, holds, is_tuple
 from finch_core.ir.expressions import (
     Access,
     Call,
@@ -38,6 +39,7 @@ from finch_core.ir.expressions import (
     cast,
     lift,
 )
+from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator, literal_value
 from finch_core.ir.program import Declare, Define, Extent, Freeze, Loop, Stmt, Thaw, Update
 from finch_core.ir.rewrite import rewrite_expr
@@ -133,6 +135,8 @@ class _Scopes:
                 span=stmt.span,
                 hint="declare the whole tensor, or write zeros in a loop",
             )
+        if isinstance(tensor.format, Variable):
+            return Declare(tensor, self.first_value(stmt, tensor), span=stmt.span)
         init = self.expr(stmt.init, scope, stmt.span)
         fill, dtype = tensor.format.fill_value, tensor.format.dtype
         known = outcomes(init)  # 1 + 2j is a sum
@@ -153,6 +157,13 @@ class _Scopes:
                 hint=f"write {stmt.tensor}[...] = {fill.item()}, or {other}",
             )
         return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
+
+    @staticmethod
+    def first_value(stmt: Declare, tensor: BoundTensor) -> Expr:
+        """The constant to which a variable is declared."""
+        init = Literal(0, int) if isinstance(stmt.init, Missing) else stmt.init
+        dtype = tensor.format.dtype
+        return cast(init, dtype) if not is_tuple(dtype) else outcomes(init)[0]
 
     def shape(self, stmt: Declare, scope: dict[str, Expr]) -> tuple[Expr, ...] | None:
         """The shape with which a local is made, or None."""

@@ -13,8 +13,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from finch_core.ir.dtypes import type_of
+from finch_core.ir.dtypes import Type, type_of
 from finch_core.ir.expressions import Access, lift
+from finch_core.ir.missing import Missing
 from finch_core.ir.operators import cast_value
 from finch_core.ir.program import (
     Declare,
@@ -29,6 +30,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permissive, strip
+from finch_core.ir.variables import variable_types
 from finch_core.records import frozen
 from finch_core.reference.extents import Extents, accesses
 from finch_core.reference.wrappers import as_seen, unwrapped
@@ -156,7 +158,10 @@ class _Writer:
     ) -> _Writer:
         types = {name: Code(f"x_{name}", type_of(value)) for name, value in scalars.items()}
         tensors = {name: array.dtype for name, array in arrays.items()}
-        tensors |= {local.name: np.dtype(local.format.dtype) for local in program.locals}
+        made = [local for local in program.locals if not local.is_variable]
+        tensors |= {local.name: np.dtype(local.format.dtype) for local in made}
+        known: dict[str, Type] = {name: code.type for name, code in types.items()}
+        tensors |= variable_types(program, {**known, **tensors})
         emitter = Emitter(types, tensors, _safe(program))
         emitter.constants |= {"_new": _new, "_inside": inside}
         return cls(emitter, extents)
@@ -199,7 +204,7 @@ class _Writer:
     def declare(self, node: Declare) -> Iterator[str]:
         name = str(node.tensor)
         dtype = self.emitter.constant(self.emitter.tensors[name])
-        init = self.emitter.emit(node.init).text
+        init = "0" if isinstance(node.init, Missing) else self.emitter.emit(node.init).text
         yield f"t_{name} = _new({tuple(self.extents.declares[id(node)])}, {dtype}, {init})"
 
     def update(self, node: Update) -> Iterator[str]:

@@ -18,6 +18,7 @@ REFUSALS: dict[str, tuple[str, type[Exception], str]] = {
     ),
     "unbound names": ("KernelSyntaxError", SyntaxError, "syntax_unbound"),
     "a name bound twice": ("KernelSyntaxError", SyntaxError, "syntax_bound_twice"),
+    "a name without a value": ("KernelSyntaxError", SyntaxError, "syntax_name_unset"),
     "an index used outside its loop": ("KernelSyntaxError", SyntaxError, "syntax_index_outside"),
     "a function that cannot be inlined": (
         "KernelSyntaxError", SyntaxError, "syntax_inline_loop syntax_inline_recursion"

@@ -5,17 +5,18 @@ from finch_core.frontend import parse
 
 
 def test_augmented_parameter():
-    def kernel(y, A, n):
+    def kernel(y, A):
         for i in _:
-            n += 1
+            A += y[i]
+            y[i] = A[i]
 
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'n' is a parameter and cannot be updated
+'A' is a parameter and cannot be updated
   File "FILE", line 10
-    n += 1
-    ^^^^^^
-  hint: use a scalar tensor: 'n = Scalar(0.0)' and 'n[()] += e'"""
+    A += y[i]
+    ^^^^^^^^^
+  hint: update its elements, 'A[i] += e'"""
     assert message == expected

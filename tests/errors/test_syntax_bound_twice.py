@@ -8,8 +8,8 @@ def test_bound_twice():
     def kernel(y, A):
         for i in _:
             x = A[i]
-            x = 2 * x
-            y[i] = x
+            for x in _:
+                y[i] += A[x]
 
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
@@ -17,7 +17,7 @@ def test_bound_twice():
     expected = """\
 'x' is bound already: a variable since line 10
   File "FILE", line 11
-    x = 2 * x
-    ^
-  hint: variables are immutable: use another name, or a Scalar and 's[()] = e'"""
+    for x in _:
+        ^
+  hint: a name keeps its meaning to the end of its block: use another name"""
     assert message == expected

@@ -17,9 +17,9 @@ def test_free_name_rebound():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'alpha' is already used as a name from outside the kernel
-  File "FILE", line 14
-    alpha = 1
-    ^^^^^
-  hint: a name keeps its meaning: use another name"""
+'alpha' may have no value here: line 14 assigns it, but not on every way to this place
+  File "FILE", line 12
+    y[i] = alpha
+           ^^^^^
+  hint: give it a value first, 'alpha = 0'; a number from outside needs another name"""
     assert message == expected

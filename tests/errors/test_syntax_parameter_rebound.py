@@ -8,7 +8,7 @@ def test_parameter_rebound():
     def kernel(y, A):
         for i in _:
             A = 1
-            y[i] = A
+            y[i] = A[i]
 
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)

@@ -15,9 +15,9 @@ def test_variable_outside():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-the variable 'x' is used outside the block that binds it
+'x' may have no value here: line 10 assigns it, but not on every way to this place
   File "FILE", line 12
     y[0] = x
            ^
-  hint: bind it before the block, or keep the value in a Scalar"""
+  hint: give it a value first, 'x = 0'; a number from outside needs another name"""
     assert message == expected

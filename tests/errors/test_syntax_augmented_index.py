@@ -4,20 +4,19 @@ from finch_core.errors import KernelSyntaxError
 from finch_core.frontend import parse
 
 
-def test_augmented_variable():
+def test_augmented_index():
     def kernel(y, A):
         for i in _:
-            x = A[i]
-            x += 1
-            y[i] = x
+            i += 1
+            y[i] = A[i]
 
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'x' is a variable and cannot be updated
-  File "FILE", line 11
-    x += 1
+'i' is a loop index and cannot be updated
+  File "FILE", line 10
+    i += 1
     ^^^^^^
-  hint: use a scalar tensor: 'x = Scalar(0.0)' and 'x[()] += e'"""
+  hint: use another name: a loop sets its index itself"""
     assert message == expected

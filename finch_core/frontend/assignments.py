@@ -1,0 +1,283 @@
+"""Parsing of assignments: of elements, of plain names, of tensors that a kernel makes."""
+
+from __future__ import annotations
+
+import ast
+from types import FunctionType
+from typing import Any, NoReturn
+
+import attrs
+
+from finch_core.errors import count
+from finch_core.frontend.calls import operator_of
+from finch_core.frontend.context import ParseContext
+from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
+from finch_core.frontend.inlining import reduction
+from finch_core.frontend.names import SHOWN, Binding, Scope
+from finch_core.frontend.variables import Variable
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr, Literal, Name
+from finch_core.ir.missing import Missing
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import Declare, Local, Stmt, Update
+from finch_core.records import frozen
+
+
+@frozen
+class AssignmentParser:
+    """Parses the assignments of one kernel, and collects its locals."""
+
+    context: ParseContext
+    expressions: ExpressionParser
+    locals: dict[str, Local] = attrs.field(factory=dict)
+
+    # -- plain names --------------------------------------------------------------------------
+
+    def is_let(self, node: ast.stmt, scope: Scope) -> bool:
+        """Whether ``node`` is ``x = e`` with a scalar ``e``, and ``x`` keeps this value."""
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            return False
+        variable = self.context.variables.by_node.get(id(node.targets[0]))
+        if variable is not None:
+            return variable.is_let
+        return self.maker(node.value, scope) is None
+
+    def assigned_parameters(self) -> list[Stmt]:
+        """What makes variables of the parameters that the kernel assigns."""
+        done: list[Stmt] = []
+        for name, variable in self.context.variables.parameters.items():
+            done += [self.begin(variable), Update(Access(variable.name, ()), None, Name(name))]
+            self.context.numbers.add(name)
+        return done
+
+    def beginnings(self, node: ast.stmt) -> list[Stmt]:
+        """Declarations of the variables that begin before ``node``; one that ``node`` itself
+        assigns is declared there."""
+        begun = self.context.variables.declared.get(id(node), ())
+        return [self.begin(variable) for variable in begun if not self.begins(node, variable)]
+
+    def begins(self, node: ast.stmt, variable: Variable) -> bool:
+        """Whether ``node`` is the assignment with which ``variable`` begins."""
+        variables = self.context.variables
+        return (
+            isinstance(node, ast.Assign)
+            and variables.by_node.get(id(node.targets[0])) is variable
+            and variable in variables.declared.get(id(node), ())
+        )
+
+    def begin(self, variable: Variable, init: Expr | None = None) -> Declare:
+        """The declaration of a variable, without a value if ``init`` is None."""
+        self.locals[variable.name] = Local(variable.name, None)
+        return Declare(variable.name, Missing() if init is None else init)
+
+    def set_variable(
+        self, node: ast.Assign, target: ast.Name, variable: Variable, scope: Scope
+    ) -> list[Stmt]:
+        """``t = e``, where ``t`` has other values, too."""
+        span = self.context.span(node)
+        access = Access(variable.name, (), self.context.span(target))
+        op = self.user_reduction(node.value, access, scope)
+        value = None if op is not None else folded(self.expressions.parse(node.value, scope))
+        binding = Binding("variable", access.span, access, may_change=True)
+        self.context.bind(target, scope, target.id, binding)
+        if op is not None:
+            assert isinstance(node.value, ast.Call)
+            second = self.expressions.parse(node.value.args[1], scope)
+            return [Update(access, op, second, span=span)]
+        assert value is not None
+        if not self.begins(node, variable):
+            return self.update(node, access, value)
+        if isinstance(value, Literal):
+            return [attrs.evolve(self.begin(variable, value), span=span)]
+        return [self.begin(variable), Update(access, None, value, span=span)]
+
+    def maker(self, node: ast.expr, scope: Scope) -> Any:
+        """The class or function if ``node`` is a call that makes a local, else ``None``."""
+        if not isinstance(node, ast.Call) or not scope_free(node.func, scope):
+            return None
+        function = self.context.object_of(node.func, scope)
+        return function if getattr(function, "__finch_local__", False) else None
+
+    def let(self, node: ast.Assign, scope: Scope) -> tuple[Name, Expr]:
+        target = self.only_target(node)
+        assert isinstance(target, ast.Name)
+        value = self.expressions.parse(node.value, scope)
+        span = self.context.span(target)
+        name = Name(target.id, span=span)
+        binding = Binding("variable", span, name, may_change=True)
+        self.context.bind(target, scope, target.id, binding)
+        return name, value
+
+    # -- elements -----------------------------------------------------------------------------
+
+    def only_target(self, node: ast.Assign) -> ast.expr:
+        if len(node.targets) > 1:
+            self.context.refuse(
+                node.targets[1], "one assignment has one target", "write one line for each"
+            )
+        return node.targets[0]
+
+    def assign(self, node: ast.Assign, scope: Scope) -> list[Stmt]:
+        target = self.only_target(node)
+        if isinstance(target, ast.Name):
+            variable = self.context.variable(target)
+            if variable is not None:
+                return self.set_variable(node, target, variable, scope)
+            return [self.local(node, target, scope)]
+        if not isinstance(target, ast.Subscript):
+            self.context.refuse(
+                target, "the target of an assignment must be a name or an access",
+                "write one line for each: 'x = t[0]'",
+            )  # fmt: skip
+        if is_whole(target):
+            return [self.declare(node, target, scope)]
+        access = self.target(target, scope)
+        op = self.user_reduction(node.value, access, scope)
+        if op is not None:
+            assert isinstance(node.value, ast.Call)
+            value = self.expressions.parse(node.value.args[1], scope)
+            return [Update(access, op, value, span=self.context.span(node))]
+        return self.update(node, access, self.expressions.parse(node.value, scope))
+
+    def update(self, node: ast.stmt, target: Access, value: Expr) -> list[Stmt]:
+        """``A[i] = op(A[i], a)`` is an update with ``op``, ``A[i] + a + b`` is two of them."""
+        terms: list[Expr] = []
+        rest, op = value, value.op if isinstance(value, Call) else None
+        while isinstance(rest, Call) and rest.op is op and len(rest.args) == 2:
+            rest, term = rest.args
+            terms.insert(0, term)
+        span = self.context.span(node)
+        if rest == target and terms and not any(target in term.walk() for term in terms):
+            return [Update(target, op, term, span=span) for term in terms]
+        return [Update(target, None, value, span=span)]
+
+    def user_reduction(self, node: ast.expr, target: Access, scope: Scope) -> Operator | None:
+        """The operator of ``f(A[i], e)`` with a Python function ``f`` and the target ``A[i]``."""
+        if not isinstance(node, ast.Call) or len(node.args) != 2 or node.keywords:
+            return None
+        function = self.context.object_of(node.func, scope)
+        if not isinstance(function, FunctionType) or operator_of(function) is not None:
+            return None
+        first = node.args[0]
+        if not isinstance(first, ast.Subscript) and id(first) not in self.context.variables.by_node:
+            return None
+        if self.expressions.parse(first, scope) != target:
+            return None
+        return reduction(self.context, node, function)
+
+    def target(self, node: ast.Subscript, scope: Scope) -> Access:
+        if not isinstance(node.value, ast.Name):
+            self.context.refuse(node, "the target of an update must be an access to a named tensor")
+        return self.expressions.access(node, scope)
+
+    def augmented(self, node: ast.AugAssign, scope: Scope) -> list[Stmt]:
+        op = self.expressions.binary_operator(node, node.op)
+        if isinstance(node.target, ast.Name):
+            return self.augmented_name(node, node.target, op, scope)
+        if not isinstance(node.target, ast.Subscript) or is_whole(node.target):
+            self.context.refuse(
+                node.target, "an update changes one element", "write 'A[i] += e' in a loop"
+            )
+        target = self.target(node.target, scope)
+        value = self.expressions.parse(node.value, scope)
+        return [Update(target, op, value, span=self.context.span(node))]
+
+    def augmented_name(
+        self, node: ast.AugAssign, target: ast.Name, op: Operator, scope: Scope
+    ) -> list[Stmt]:
+        """``t += e``."""
+        variable, binding = self.context.variable(target), scope.find(target.id)
+        if variable is None or (binding is not None and not binding.may_change):
+            self.refuse_rebinding(node, target, scope)
+        value = self.expressions.parse(node.value, scope)
+        access = Access(variable.name, (), self.context.span(target))
+        return [Update(access, op, value, span=self.context.span(node))]
+
+    def refuse_rebinding(self, node: ast.AugAssign, target: ast.Name, scope: Scope) -> NoReturn:
+        binding = self.context.find(target, scope, target.id)
+        shown = "a free name" if binding is None else SHOWN[binding.kind]
+        self.context.refuse(
+            node, f"{target.id!r} is {shown} and cannot be updated",
+            f"update its elements, '{target.id}[i] += e'"
+            if binding is None or binding.kind in ("parameter", "local")
+            else "use another name: a loop sets its index itself",
+        )  # fmt: skip
+
+    # -- tensors ------------------------------------------------------------------------------
+
+    def declare(self, node: ast.Assign, target: ast.Subscript, scope: Scope) -> Stmt:
+        name = self.expressions.tensor_name(target.value, scope)
+        init = folded(self.expressions.parse(node.value, scope))
+        return Declare(name, init, span=self.context.span(node))
+
+    def local(self, node: ast.Assign, target: ast.Name, scope: Scope) -> Stmt:
+        """``w = Tensor(fmt)``: the format is made when the kernel is parsed, the declaration
+        stands here."""
+        if target.id in self.locals:
+            self.context.refuse(
+                target, f"{target.id!r} is a tensor of this kernel already", "use another name"
+            )
+        maker, computed = self.computed_shape(node.value, scope)
+        made = self.context.evaluate(maker, scope, "a tensor of a kernel")
+        span = self.context.span(target)
+        self.context.bind(target, scope, target.id, Binding("local", span))
+        self.refuse_data(maker, scope)
+        if computed is not None and len(computed) != len(made.shape):
+            sizes = count(len(computed), "dimension")
+            message = f"a shape of {sizes} for a format of {len(made.shape)}"
+            self.context.refuse(node.value, message, "nest one level a dimension, ending in a leaf")
+        given = tuple(made.shape) if made.shape and not made._sizeless else None
+        shape = computed or given
+        self.locals[target.id] = Local(target.id, made.format, shape, span)
+        return Declare(target.id, fill(made.fill_value), span=self.context.span(node))
+
+    def computed_shape(
+        self, node: ast.expr, scope: Scope
+    ) -> tuple[ast.expr, tuple[Expr, ...] | None]:
+        """``Tensor(fmt, (n, 3))`` without a shape that names parameters, and that shape."""
+        shape = node.args[1] if isinstance(node, ast.Call) and len(node.args) == 2 else None
+        if not isinstance(node, ast.Call) or not isinstance(shape, ast.Tuple):
+            return node, None
+        names = {part.id for part in ast.walk(shape) if isinstance(part, ast.Name)}
+        if all(scope.find(name) is None for name in names):
+            return node, None
+        maker = ast.copy_location(ast.Call(node.func, node.args[:1], node.keywords), node)
+        return maker, tuple(self.expressions.parse(size, scope) for size in shape.elts)
+
+    def refuse_data(self, node: ast.expr, scope: Scope) -> None:
+        """Refuse ``Tensor(fmt, array)``: a local starts empty."""
+        assert isinstance(node, ast.Call)
+        for arg in node.args[1:]:
+            given = self.context.evaluate(arg, scope, "a tensor of a kernel")
+            if is_tensor(given) or isinstance(given, list):
+                self.context.refuse(
+                    arg,
+                    "a tensor of a kernel starts empty: it takes a format and a shape",
+                    "make it outside the kernel, and pass it or use its name",
+                )
+
+
+def scope_free(node: ast.expr, scope: Scope) -> bool:
+    """Whether the name of a callee is free in the kernel."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and scope.find(node.id) is None
+
+
+def is_whole(node: ast.Subscript) -> bool:
+    """Whether ``node`` is ``A[...]``."""
+    return isinstance(node.slice, ast.Constant) and node.slice.value is ...
+
+
+def folded(expr: Expr) -> Expr:
+    """A tuple of constants as one constant."""
+    if isinstance(expr, Call) and expr.op is prim.make_tuple:
+        parts = [arg for arg in expr.args if isinstance(arg, Literal)]
+        if len(parts) == len(expr.args):
+            return Literal(tuple(part.value for part in parts), expr.dtype)
+    return expr
+
+
+def fill(value: Any) -> Literal:
+    """A fill value as a constant."""
+    return Literal(value, value.dtype) if hasattr(value, "dtype") else literal(value)
