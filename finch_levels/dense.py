@@ -34,6 +34,7 @@ class Dense(Format):
     name: ClassVar[str] = "Dense"
     layout: ClassVar[str] = "dense"
     order: ClassVar[Order] = Order.ANY
+    reads_updates: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     stores_fill: ClassVar[bool] = True
     pads: ClassVar[bool] = True

@@ -54,6 +54,7 @@ class SparseByteMap(Format):
 
     name: ClassVar[str] = "SparseByteMap"
     order: ClassVar[Order] = Order.ANY
+    reads_updates: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property

@@ -42,6 +42,7 @@ class SparseHash(Format):
 
     name: ClassVar[str] = "SparseHash"
     order: ClassVar[Order] = Order.ANY
+    reads_updates: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property

@@ -41,6 +41,12 @@ class Abilities:
     """Whether a level of order *once* can have a fiber unfurled again, to append to it
     (``BoundLevel.resumed``). Writes that do not come after the stored entries fail at run
     time."""
+    reads_updates: ClassVar[bool] = False
+    """Whether it can be read while it is updated: ``follow``, or the only looplet of a level that
+    stores every index, finds what was written since the level was declared or thawed.
+
+    A tensor of such levels may be read and updated in the same loops. Updates take any order, and
+    ``unwrap`` of a leaf reads what was written."""
     limit: ClassVar[Limit | None] = None
     """What a fiber can hold, if that is not everything (see ``capacity``). Writes beyond it fail
     at run time. The test suites write no more."""

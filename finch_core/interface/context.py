@@ -79,6 +79,8 @@ class Context(Builder):
         (``looplets/merge_cost.py``)."""
         self.sites: list[Site] = [_NO_MEMORY]
         self.thawed: tuple[Thawed, ...] = ()
+        self.updating: set[Any] = set()
+        """The tensors in update mode: those declared or thawed, and not frozen since."""
         self.spans: dict[Any, Span | None] = {}
         """Where the program writes a tensor, for messages."""
         self._simplifier = simplifier

@@ -323,6 +323,11 @@ class BoundTensor:
     def fiber(self) -> Fiber:
         return Fiber(self.level, ZERO, None, self)
 
+    @property
+    def parts(self) -> tuple[Var | Buffer, ...]:
+        """The buffers and scalars of all levels."""
+        return tuple(part for level in self.level.levels() for part in level.parts.values())
+
     def freeze_before_failure(self, ctx: Context) -> None:
         """Emit a freeze before a failure; on other paths updates continue."""
         levels = self.level.levels()

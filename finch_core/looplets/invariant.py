@@ -5,14 +5,14 @@ Paper, "Runs": ``for i = 1:n; s += x end`` is ``s += n * x``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import Access, Expr, call, cast
+from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast
 from finch_core.ir.program import Declare, Freeze, Stmt, Thaw, Update
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.region import Region
@@ -22,6 +22,8 @@ from finch_core.symbolic.updates import is_closed
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+    from finch_core.interface.tensorlike import BoundTensor
+    from finch_core.ir.operators import Operator
 
 
 def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> None:
@@ -32,11 +34,41 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
         _once(ctx, region, region.body)
     else:
         count = region.stop - region.start
-        body = repeated(region.body, count, accepting, strict=ctx.strict)
+        body = None
+        if is_unordered(region.body):
+            body = repeated(region.body, count, accepting, strict=ctx.strict)
         if body is None:
             each_index(ctx, region)
         else:
             ctx.fork(region.start < region.stop, lambda: _once(ctx, region, ctx.simplify(body)))
+
+
+def is_unordered(stmt: Stmt) -> bool:
+    """Whether the repetitions of each update may be executed at once.
+
+    Not if the statement reads what it updates, or updates a tensor in more than one way.
+    """
+    ways: dict[BoundTensor, Operator | None] = {}
+    read: set[Any] = set()
+    for part in stmt.walk():
+        exprs = part.exprs
+        if isinstance(part, Update):
+            root, exprs = part.target.tensor.root, (*part.target.indices, part.value)
+            if root is not None and ways.setdefault(root, part.op) != part.op:
+                return False
+        read.update(source for expr in exprs for source in _sources(expr))
+    return not any(read.intersection((tensor, *tensor.parts)) for tensor in ways)
+
+
+def _sources(expr: Expr) -> Iterator[Any]:
+    """The tensors, buffers and variables that an expression reads."""
+    for node in expr.walk():
+        if isinstance(node, Access):
+            yield node.tensor.root
+        elif isinstance(node, Load):
+            yield node.buffer
+        elif isinstance(node, Var):
+            yield node
 
 
 def _once(ctx: Context, region: Region, body: Stmt) -> None:

@@ -12,9 +12,14 @@ than the declaration of the tensor), gets a loop of a single iteration around th
 its value is known before the loop of the next index begins, a read has the index as *given*: it
 is looked up once before that loop (``lower.leading_indices``). ``A[I[i], j]`` finds row
 ``I[i]`` before the loop over ``j``.
+
+Where a statement updates a tensor that loops around it read, a level that does not store every
+index is looked up anew by each statement, as what it stores may change from one to the next.
 """
 
 from __future__ import annotations
+
+from collections.abc import Set
 
 import attrs
 
@@ -23,9 +28,19 @@ from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Access, Expr, Index, Modified, cast
-from finch_core.ir.program import Declare, Define, Extent, Loop, Sequential, Stmt, Update
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Extent,
+    Freeze,
+    Loop,
+    Sequential,
+    Stmt,
+    Thaw,
+    Update,
+)
 from finch_core.lower.access_order import discordance
-from finch_core.lower.pass_state import Unit, changes_of_mode
+from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.records import define
 from finch_core.symbolic.affine import Scope, is_given
 
@@ -34,11 +49,12 @@ def concordize(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the single-iteration loops that make every access of ``stmt`` concordant."""
     taken = {part.index.name for part in stmt.walk() if isinstance(part, Loop)}
     scope = Scope(bound=changes_of_mode(stmt))
-    return _Concordizer(Names(taken), unit).stmt(stmt, {}, {}, scope)
+    return _Concordizer(Names(taken), unit, Updated(stmt)).stmt(stmt, {}, {}, scope)
 
 
 Depths = dict[Index, int]
 Floors = dict[BoundTensor, int]
+"""For each tensor, the loops up to which its indices need loops of their own."""
 
 
 @define
@@ -50,6 +66,8 @@ class _Units:
     scope: Scope
     names: Names
     unit: Unit
+    moving: Set[BoundTensor]
+    """Tensors that this statement looks up anew."""
     loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
 
     def depth(self, index: Expr) -> int:
@@ -75,6 +93,8 @@ class _Units:
         """The access with each index given, or that of a loop deeper than the one before."""
         root = node.tensor.root
         above = self.floors.get(root, -1) if root is not None else -1
+        if root in self.moving:
+            above = len(self.depths) - 1
         indices: list[Expr] = []
         for k, (given, extent) in enumerate(zip(node.indices, node.tensor.dims, strict=True)):
             if is_given(given):
@@ -157,8 +177,10 @@ class _Units:
 
 
 class _Concordizer:
-    def __init__(self, names: Names, unit: Unit) -> None:
-        self.names, self.unit = names, unit
+    def __init__(self, names: Names, unit: Unit, updated: Updated) -> None:
+        self.names, self.unit, self.updated = names, unit, updated
+        self.moving: set[BoundTensor] = set()
+        """The tensors in update mode whose structure a statement may change that others read."""
 
     def stmt(self, stmt: Stmt, depths: Depths, floors: Floors, scope: Scope) -> Stmt:
         if isinstance(stmt, Sequential):
@@ -168,18 +190,31 @@ class _Concordizer:
                     here[part.tensor] = len(depths) - 1
             bodies = tuple(self.stmt(part, depths, here, scope) for part in stmt.bodies)
             return stmt.rebuild((), bodies)
-        units = _Units(depths, floors, scope, self.names, self.unit)
+        self.mode(stmt)
+        units = _Units(depths, floors, scope, self.names, self.unit, self.moving)
         exprs = units.exprs(stmt)
         inner = {**depths, **{unit: depth for unit, _, depth in units.loops}}
         for unit, _, _ in units.loops:
             scope = scope.inside(unit)
         if isinstance(stmt, Loop):
             inner[stmt.index] = len(inner)
-            scope = scope.inside(stmt.index)
+            scope = scope.inside(stmt.index, self.updated[stmt])
         elif isinstance(stmt, Define):
             scope = scope.binding(stmt.name)
         bodies = tuple(self.stmt(body, inner, floors, scope) for body in stmt.bodies)
         return units.around(stmt.rebuild(exprs, bodies))
+
+    def mode(self, stmt: Stmt) -> None:
+        """Follow the changes of mode."""
+        if isinstance(stmt, Freeze):
+            self.moving.discard(stmt.tensor)
+        elif isinstance(stmt, (Declare, Thaw)) and self.moves(stmt.tensor):
+            self.moving.add(stmt.tensor)
+
+    def moves(self, tensor: BoundTensor) -> bool:
+        """Whether a tensor is read while updates change what it stores."""
+        levels = tensor.format.levels()[:-1]
+        return tensor in self.unit.read_in_update and not all(lvl.stores_fill for lvl in levels)
 
 
 def _block(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -12,7 +12,8 @@
 
 A tensor changes mode only in the block that declares it (or that freezes or thaws it
 explicitly), otherwise in the outermost block. A tensor still in update mode at the end of its
-block is frozen there.
+block is frozen there. A statement that both reads and updates a tensor runs in update mode, if the
+levels of the tensor can be read then (``Abilities.reads_updates``).
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from collections.abc import Iterator
 import attrs
 
 from finch_core.errors import FormatError, LifecycleError, Span, quote
-from finch_core.interface.abilities import Order
+from finch_core.interface.abilities import RANDOM_ACCESS, Order
 from finch_core.interface.level import Mode
 from finch_core.interface.tensorlike import BoundTensor
-from finch_core.ir.expressions import Access, Expr, Index, Var
+from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -38,17 +39,17 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.lower.boxes import Box, are_apart, boxes_of
-from finch_core.lower.pass_state import Unit
+from finch_core.lower.pass_state import Unit, reads_of
 from finch_core.records import frozen
 
 
 def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
     """Insert the freezes and thaws of ``stmt``, and mark updates of elements that still hold fill.
 
-    Raises ``LifecycleError`` for a tensor that is read and updated in one loop, among others,
-    and ``FormatError`` for a thaw that the format does not support.
+    Raises ``LifecycleError`` for a tensor that is read and updated in one loop and cannot be, among
+    others, and ``FormatError`` for a thaw that the format does not support.
     """
-    found = _Block(None, results=unit.program.results, changing=unit.changing).run(stmt)
+    found = _Block(None, unit, results=unit.program.results).run(stmt)
     _check_walked(found, {})
     return found
 
@@ -75,12 +76,12 @@ class _Block:
     def __init__(
         self,
         own: frozenset[BoundTensor] | None,
+        unit: Unit,
         around: _Singles | None = None,
         results: tuple[str, ...] = (),
-        changing: frozenset[Var] = frozenset(),
     ) -> None:
         self.own = own
-        self.changing = changing
+        self.unit = unit
         self.results = results
         self.thawed: dict[BoundTensor, Span | None] = {}
         """Where the program thawed a tensor explicitly and has not frozen it since."""
@@ -123,12 +124,12 @@ class _Block:
             uses = _uses(stmt)
             _check_operators(stmt)
             yield from self.changes(uses, stmt)
-            yield _inner(stmt, self.fresh(stmt), self.around, self.changing)
+            yield _inner(stmt, self.fresh(stmt), self.around, self.unit)
 
     def fresh(self, stmt: Stmt) -> frozenset[BoundTensor]:
         """The tensors of which ``stmt`` writes each element once, first since the declaration."""
         found = set()
-        for tensor, boxes in boxes_of(stmt, self.written, self.changing).items():
+        for tensor, boxes in boxes_of(stmt, self.written, self.unit.changing).items():
             before = self.written[tensor]
             alone = not before and _updates_of(stmt, tensor) == 1
             before.extend(boxes)
@@ -162,17 +163,15 @@ class _Block:
         """The freezes and thaws needed before a statement."""
         for tensor, span in uses.updates.items():
             if tensor in uses.reads:
-                where = "loop" if isinstance(stmt, Loop) else "statement"
-                raise LifecycleError(
-                    f"{tensor} is read and updated within one {where}",
-                    span=uses.reads[tensor] or span,
-                    hint=_apart(tensor, stmt),
-                )
+                _check_both(tensor, stmt, uses.reads[tensor] or span)
+                self.unit.read_in_update.add(tensor)
             if self.owns(tensor) and self.mode(tensor) is Mode.READ:
                 _check_thaw(tensor, span)
                 self.modes[tensor] = Mode.UPDATE
                 yield Thaw(tensor, span=stmt.span)
         for tensor in uses.reads:
+            if tensor in uses.updates:
+                continue
             if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
                 yield self.frozen(tensor, stmt)
         for tensor in _declared_inside(stmt):
@@ -189,37 +188,51 @@ class _Block:
         return self.own is None or tensor in self.own
 
 
-def _apart(tensor: BoundTensor, stmt: Stmt) -> str:
-    """A hint: how a tensor can both be read and updated in ``stmt``."""
-    levels = tensor.format.levels()
-    if not all(level.thaws and level.order is Order.ANY for level in levels):
-        return "write to another tensor"
-    updates = [part for part in stmt.walk() if isinstance(part, Update)]
-    mine = [part for part in updates if part.target.tensor.root is tensor]
-    if all(_is_read(tensor, part.value) for part in mine):
-        where = mine[0].target.span.code() if mine[0].target.span else f"{tensor}[...]"
-        steps = f"v = ..., thaw({tensor}), {where or tensor} = v, freeze({tensor}){_IMPORTED}"
-        return f"write to another tensor, or take the value first, in the loop: {steps}"
-    return (
-        f"write to another tensor, or mark its updates in the loop: thaw({tensor}) before "
-        f"its updates, freeze({tensor}) after them{_IMPORTED}"
-    )
+def _check_both(tensor: BoundTensor, stmt: Stmt, span: Span | None) -> None:
+    """Refuse a statement that reads and updates a tensor whose levels cannot do both at once."""
+    where = "loop" if isinstance(stmt, Loop) else "statement"
+    message = f"{tensor} is read and updated within one {where}"
+    for level in tensor.format.levels():
+        if not level.reads_updates:
+            message += f", and a {level.name} cannot be read while it is updated"
+            hint = f"read a copy, or write to another tensor; {_readable()} can"
+            raise LifecycleError(message, span=span, hint=hint)
+    for access in _reads_of(tensor, stmt):
+        for dim in range(access.tensor.ndim):
+            protocol = access.tensor.protocol_of(dim)
+            level_ = access.tensor.level_of(dim)
+            if protocol not in ("", RANDOM_ACCESS) and not (level_ and level_.stores_fill):
+                message += f", and {protocol} reads what is stored when the loop begins"
+                hint = f"read it without {protocol}, or by {RANDOM_ACCESS}"
+                raise LifecycleError(message, span=access.span or span, hint=hint)
 
 
-_IMPORTED = " (both from finch_core)"
+def _reads_of(tensor: BoundTensor, stmt: Stmt) -> Iterator[Access]:
+    """The accesses by which a statement reads a tensor."""
+    for part in stmt.walk():
+        for expr in reads_of(part):
+            for node in expr.walk():
+                if isinstance(node, Access) and node.tensor.root is tensor:
+                    yield node
 
 
-def _is_read(tensor: BoundTensor, expr: Expr) -> bool:
-    return any(isinstance(n, Access) and n.tensor.root is tensor for n in expr.walk())
+def _readable() -> str:
+    """The names of installed levels that can be read while they are updated."""
+    from finch_core.interface.plugins import hub
+
+    levels = sorted(hub().levels.items())
+    return quote(name for name, level in levels if not level.is_leaf and level.reads_updates)
 
 
 def _check_operators(stmt: Stmt) -> None:
-    """Refuse two reductions of one tensor by different operators.
+    """Refuse two reductions by different operators of a tensor that is updated in order.
 
     Their order at an element would depend on the formats. (An assignment beside a reduction has
     one meaning.)
     """
-    for updates in _reductions(stmt).values():
+    for tensor, updates in _reductions(stmt).items():
+        if all(level.order is Order.ANY for level in tensor.format.levels()):
+            continue
         for update in updates[1:]:
             if update.op != updates[0].op:
                 name = update.target.tensor.root
@@ -274,8 +287,7 @@ def _check_walked(stmt: Stmt, walked: dict[BoundTensor, Span | None]) -> None:
 def _walked_by(index: Index, body: Stmt) -> Iterator[tuple[BoundTensor, Span | None]]:
     """The tensors that a loop reads along its index at levels that do not store every index."""
     for part in body.walk():
-        reads = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
-        for node in (node for expr in reads for node in expr.walk()):
+        for node in (node for expr in reads_of(part) for node in expr.walk()):
             if not isinstance(node, Access) or node.tensor.root is None:
                 continue
             levels = (node.tensor.level_of(k) for k, at in enumerate(node.indices) if at == index)
@@ -348,32 +360,30 @@ def _declared_inside(stmt: Stmt) -> list[BoundTensor]:
     return list(dict.fromkeys(found))
 
 
-def _inner(
-    stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles, changing: frozenset[Var]
-) -> Stmt:
+def _inner(stmt: Stmt, fresh: frozenset[BoundTensor], around: _Singles, unit: Unit) -> Stmt:
     """A statement with the life cycles of its nested blocks completed, and its updates marked."""
-    return _marked(stmt, {**around, **dict.fromkeys(fresh, ())}, changing)
+    return _marked(stmt, {**around, **dict.fromkeys(fresh, ())}, unit)
 
 
-def _marked(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
+def _marked(stmt: Stmt, singles: _Singles, unit: Unit) -> Stmt:
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
         once = root in singles and set(singles[root]) <= set(stmt.target.indices)
         return attrs.evolve(stmt, fresh=True) if once else stmt
     if isinstance(stmt, Loop):
         singles = {tensor: (*loops, stmt.index) for tensor, loops in singles.items()}
-    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, changing) for body in stmt.bodies))
+    return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, unit) for body in stmt.bodies))
 
 
-def _body(stmt: Stmt, singles: _Singles, changing: frozenset[Var]) -> Stmt:
+def _body(stmt: Stmt, singles: _Singles, unit: Unit) -> Stmt:
     own = _owned(stmt)
     if own:
         around = {tensor: loops for tensor, loops in singles.items() if tensor not in own}
-        return _Block(own, around, changing=changing).run(stmt)
+        return _Block(own, unit, around).run(stmt)
     if isinstance(stmt, Sequential):
-        parts = tuple(_marked(part, singles, changing) for part in stmt.bodies)
+        parts = tuple(_marked(part, singles, unit) for part in stmt.bodies)
         return stmt.rebuild((), parts)
-    return _marked(stmt, singles, changing)
+    return _marked(stmt, singles, unit)
 
 
 def _updates_of(stmt: Stmt, tensor: BoundTensor) -> int:

@@ -10,7 +10,7 @@ from finch_core.errors import Span
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Access, Expr, Index, Var
-from finch_core.ir.program import Declare, Extent, Freeze, Loop, Program, Stmt, Thaw
+from finch_core.ir.program import Declare, Extent, Freeze, Loop, Program, Stmt, Thaw, Update
 from finch_core.records import define, frozen
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Unit:
     """The names of indices in the program, where another index has that name here."""
     costly: list[Discordance] = attrs.field(factory=list)
     """Expensive reads against the order of the storage, for warnings."""
+    read_in_update: set[BoundTensor] = attrs.field(factory=set)
+    """The tensors that some statement reads while it updates them (set by the lifecycle pass)."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)
     """Dimensions that the program changes, and the variables that hold their initial values."""
 
@@ -94,6 +96,29 @@ class Unit:
 
     def span_of(self, name: str) -> Span | None:
         return self.program.spans.get(name)
+
+
+def reads_of(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions of a statement whose accesses are reads."""
+    return (*stmt.target.indices, stmt.value) if isinstance(stmt, Update) else stmt.exprs
+
+
+class Updated:
+    """The tensors that each statement of a program updates; found once for all of them."""
+
+    def __init__(self, stmt: Stmt) -> None:
+        self._found: dict[int, frozenset[Any]] = {}
+        self._find(stmt)
+
+    def __getitem__(self, stmt: Stmt) -> frozenset[Any]:
+        return self._found[id(stmt)]
+
+    def _find(self, stmt: Stmt) -> frozenset[Any]:
+        found = frozenset({stmt.target.tensor.root} if isinstance(stmt, Update) else ())
+        for body in stmt.bodies:
+            found |= self._find(body)
+        self._found[id(stmt)] = found
+        return found
 
 
 def changes_of_mode(stmt: Stmt, depth: int = 0) -> dict[Any, int]:

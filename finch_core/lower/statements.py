@@ -114,6 +114,7 @@ def _declare(ctx: Context, stmt: Declare) -> None:
             ctx.assign(lvl.shape, stop)  # type: ignore[arg-type]
             if lvl.shape in ctx.constant_dimensions:
                 ctx.prover.know_equal(lvl.shape, extent.stop)
+    ctx.updating.add(tensor)
     tensor.level.declare(ctx, stmt.init)
     tensor.level.assemble(ctx, 0, 1)
 
@@ -131,12 +132,14 @@ def _require_length(ctx: Context, tensor: BoundTensor, stop: Expr) -> None:
 def _freeze(ctx: Context, stmt: Freeze) -> None:
     """Rule *Freeze*."""
     stmt.tensor.level.freeze(ctx, 1)
+    ctx.updating.discard(stmt.tensor)
     ctx.thawed = tuple(tensor for tensor in ctx.thawed if tensor is not stmt.tensor)
 
 
 def _thaw(ctx: Context, stmt: Thaw) -> None:
     """Rule *Thaw*."""
     stmt.tensor.level.thaw(ctx, 1)
+    ctx.updating.add(stmt.tensor)
     ctx.thawed = (*ctx.thawed, stmt.tensor)
 
 
@@ -153,6 +156,12 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     looplets: dict[int, Looplet] = {}
     slots: dict[Any, AccessSlot] = {}
 
+    def at_random(root: BoundTensor | None, mode: Mode) -> bool:
+        """Whether an access is a read that uses random access."""
+        return mode is Mode.READ and (
+            root in ctx.updating or (single and ctx.allows("random_access"))
+        )
+
     def unfurled(mode: Mode) -> Callable[[Expr], Expr]:
         def rule(node: Expr) -> Expr:
             if not isinstance(node, Access) or isinstance(node.tensor, AccessSlot):
@@ -167,8 +176,7 @@ def _loop(ctx: Context, stmt: Loop) -> None:
                 sure = mode is Mode.READ and node in certain
                 tensor = selected(ctx, node, sure)
                 slots[key] = AccessSlot(ctx.fresh_slot(), tensor)
-                single_read = single and mode is Mode.READ and ctx.allows("random_access")
-                protocol = RANDOM_ACCESS if single_read else ""
+                protocol = RANDOM_ACCESS if at_random(node.tensor.root, mode) else ""
                 with placed(node.span):
                     looplets[slots[key].number] = tensor.unfurl(ctx, mode, protocol)
             return attrs.evolve(node, tensor=slots[key], indices=node.indices[lead:])

@@ -15,7 +15,7 @@ from typing import Any
 from finch_core.ir.expressions import Access, Call, Expr
 from finch_core.ir.program import Define, Loop, Stmt
 from finch_core.ir.rewrite import rewrite_expr
-from finch_core.lower.pass_state import Unit, changes_of_mode
+from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.symbolic.affine import Scope
 from finch_core.symbolic.missing_values import fill_for_missing
 
@@ -26,20 +26,24 @@ def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
     wrappers = [w for w in found if hasattr(w, "match_access")]
     wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # permutations first
     masks = [m for m in found if hasattr(m, "match_condition")]
-    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks), unit.plain)
+    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks), unit.plain, Updated(stmt))
     return pass_.stmt(stmt, Scope(bound=changes_of_mode(stmt)))
 
 
 class _Wrapperizer:
     def __init__(
-        self, wrappers: tuple[Any, ...], masks: tuple[Any, ...], plain: dict[Access, Access]
+        self,
+        wrappers: tuple[Any, ...],
+        masks: tuple[Any, ...],
+        plain: dict[Access, Access],
+        updated: Updated,
     ) -> None:
-        self.wrappers, self.masks, self.plain = wrappers, masks, plain
+        self.wrappers, self.masks, self.plain, self.updated = wrappers, masks, plain, updated
 
     def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
         inner = scope
         if isinstance(stmt, Loop):
-            inner = scope.inside(stmt.index)
+            inner = scope.inside(stmt.index, self.updated[stmt])
         elif isinstance(stmt, Define):
             inner = scope.binding(stmt.name)
         exprs = tuple(

@@ -9,7 +9,7 @@ from finch_core.errors import DimensionMismatch
 from finch_core.interface.context import Context
 from finch_core.ir import assembly as asm
 from finch_core.ir.expressions import Literal, Var
-from finch_core.ir.program import Stmt
+from finch_core.ir.program import Stmt, Update
 from finch_core.ir.typing import typed_kernel
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.passes import Check, Unit
@@ -25,7 +25,7 @@ def lower_kernel(
     """The assembly of a normalised program, typed and optimised. If ``checked``, it includes
     assertions that the looplets of each region cover it."""
     ctx = _context(unit, arguments, options, checked)
-    _facts(ctx, unit)
+    _facts(ctx, unit, stmt)
     ctx.constant_dimensions = constant_dimensions(ctx, stmt)
     _prologue(ctx, unit, arguments)
     if ctx.allows("locals"):
@@ -54,7 +54,7 @@ def _context(
     )
 
 
-def _facts(ctx: Context, unit: Unit) -> None:
+def _facts(ctx: Context, unit: Unit, stmt: Stmt) -> None:
     """Tell the prover that dimensions are at least 0, and which the kernel never changes."""
     changing = unit.changing
     for tensor in unit.tensors.values():
@@ -64,6 +64,8 @@ def _facts(ctx: Context, unit: Unit) -> None:
                 ctx.dimensions.add(level.shape)
                 if level.shape not in changing:
                     ctx.constant(level.shape)
+    updated = {part.target.tensor.root for part in stmt.walk() if isinstance(part, Update)}
+    ctx.prover.ignore(part for tensor in updated for part in tensor.parts)
     for before in unit.snapshots.values():
         ctx.prover.know_le(Literal(0, int), before)
 

@@ -6,7 +6,7 @@ bound on ``j`` that is known before the loop over ``j`` begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -24,15 +24,17 @@ class Scope:
     """The loops around an expression, outermost first.
 
     ``bound`` gives the loop depth at which each ``let`` name is bound, and at which each tensor
-    that changes within loops is declared.
+    that changes within loops is declared or last updated.
     """
 
     loops: tuple[Index, ...] = ()
     bound: Mapping[Any, int] = attrs.field(factory=dict)
 
-    def inside(self, index: Index) -> Scope:
-        """The scope in the body of a loop over ``index``."""
-        return attrs.evolve(self, loops=(*self.loops, index))
+    def inside(self, index: Index, updated: Iterable[Any] = ()) -> Scope:
+        """The scope in the body of a loop over ``index`` that changes the tensors ``updated``."""
+        loops = (*self.loops, index)
+        changed = {tensor: max(len(loops), self.bound.get(tensor, 0)) for tensor in updated}
+        return attrs.evolve(self, loops=loops, bound={**self.bound, **changed})
 
     def binding(self, name: Name) -> Scope:
         """The scope of the statements after a ``let`` of ``name``."""

@@ -6,14 +6,14 @@ a constant, ``min`` or ``max``). ``le`` is sound and incomplete: ``False`` means
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP, Type
-from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, call, cast, lift
+from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var, call, cast, lift
 from finch_core.symbolic.ranges import Range, range_of
 
 _ZERO = lift(0)
@@ -66,13 +66,28 @@ class Prover:
         self._ranges = ranges
         self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
         self._definitions: dict[Expr, Expr] = {}
+        self._changing: frozenset[Var | Buffer] = frozenset()
         self._answers: dict[tuple[Expr, Expr, int], tuple[bool, int]] = {}
         """Memoised answers, each with the search depth at which it was found."""
 
     # -- facts --------------------------------------------------------------------------
 
+    def ignore(self, changing: Iterable[Var | Buffer]) -> None:
+        """Learn nothing of expressions that read these variables and buffers: they change."""
+        self._changing = frozenset(changing)
+
+    def _changes(self, expr: Expr) -> bool:
+        """Whether the value of an expression may change."""
+        return bool(self._changing) and any(
+            (node.buffer if isinstance(node, Load) else node) in self._changing
+            for node in expr.walk()
+            if isinstance(node, (Var, Load))
+        )
+
     def know_le(self, a: Expr, b: Expr) -> None:
-        """Add the fact ``a <= b``."""
+        """Add the fact ``a <= b``, unless they change."""
+        if self._changes(a) or self._changes(b):
+            return
         (left, low), (right, high) = split(a), split(b)
         if _is(left, prim.maximum_):
             for arg in left.args:  # type: ignore[attr-defined]
@@ -89,7 +104,9 @@ class Prover:
         self.know_le(b, a)
 
     def define(self, var: Expr, value: Expr) -> None:
-        """Define ``var`` as ``value``, which may be a ``min`` or ``max``."""
+        """Define ``var`` as ``value``, which may be a ``min`` or ``max``, unless that changes."""
+        if self._changes(value):
+            return
         self._definitions[var] = value
         self._answers = {}
 

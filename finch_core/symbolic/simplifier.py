@@ -13,7 +13,7 @@ import attrs
 
 from finch_core.errors import PluginError
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Call, Cast, Expr, Literal, cast
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, cast
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Define, Loop, Sequential, Sieve, Stmt, Update
@@ -83,6 +83,7 @@ class Simplifier:
         return stmt
 
 
+_CORE = Simplifier()
 _FOLDING = Simplifier(r for r in RULES if r.name in ("constants", "identity", "ifelse"))
 
 
@@ -120,7 +121,13 @@ def _update_by_identity(stmt: Update) -> Stmt | None:
     if stmt.op is None or not isinstance(stmt.value, Literal):
         return None
     dtype = update_dtype(stmt.op, concrete(stmt.target.dtype), stmt.value)
-    return NOTHING if dtype is not None and is_identity(stmt.op, stmt.value, dtype) else None
+    if dtype is None:
+        return None
+    held = Var("held", dtype)
+    neutral = is_identity(stmt.op, stmt.value, dtype)
+    return (
+        NOTHING if neutral or _CORE.expr_rule(Call(stmt.op, (held, stmt.value))) == held else None
+    )
 
 
 def _fill_over_fill(stmt: Update) -> Stmt | None:
@@ -164,7 +171,7 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
         "discarded update", Update, _discarded, "an update whose target is discarded is removed"
     ),
     StatementRule(
-        "update by identity", Update, _update_by_identity, "`s += 0`, `s *= 1` do nothing"
+        "update by identity", Update, _update_by_identity, "`s += 0`, `s -= 0`, `s *= 1` do nothing"
     ),
     StatementRule(
         "fill over fill",

@@ -31,6 +31,7 @@ class ValueLeaf(Format):
     type: np.dtype[Any] = attrs.field(default=None, alias="dtype")
 
     is_leaf: ClassVar[bool] = True
+    reads_updates: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:
         dtype = leaf_dtype(self.fill, self.type)

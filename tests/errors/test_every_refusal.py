@@ -24,7 +24,7 @@ REFUSALS: dict[str, tuple[str, type[Exception], str]] = {
         "KernelSyntaxError", SyntaxError, "syntax_inline_loop syntax_inline_recursion"
     ),
     "a tensor read and updated within one statement below its scope": (
-        "LifecycleError", RuntimeError, "read_and_updated read_and_updated_apart"
+        "LifecycleError", RuntimeError, "read_and_updated read_by_walking"
     ),
     "two reduction operators on one tensor there": (
         "LifecycleError", RuntimeError, "two_operators two_operators_named"

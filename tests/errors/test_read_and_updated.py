@@ -1,7 +1,8 @@
 import numpy as np
 from error_support import VECTOR, refusal
 
-from finch_core import LifecycleError, _, kernel
+from finch_core import LifecycleError, Tensor, _, kernel
+from finch_levels import Element, SparseList
 
 
 @kernel
@@ -12,9 +13,10 @@ def prefix(y, x):
 
 def test_read_and_updated():
     expected = """\
-y is read and updated within one loop
+y is read and updated within one loop, and a SparseList cannot be read while it is updated
   line 3
     y[i] += x[i] * y[i]
                    ^^^^
-  hint: write to another tensor, or take the value first, in the loop: v = ..., thaw(y), y[i] = v, freeze(y) (both from finch_core)"""
-    assert refusal(LifecycleError, prefix, np.ones(4), VECTOR) == expected
+  hint: read a copy, or write to another tensor; 'Dense', 'SparseByteMap' and 'SparseHash' can"""
+    y = Tensor(SparseList(Element(0.0)), np.ones(4))
+    assert refusal(LifecycleError, prefix, y, VECTOR) == expected
