@@ -12,11 +12,11 @@ from finch_core.errors import count
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
-from finch_core.frontend.inlining import reduction
+from finch_core.frontend.inlining import reduction, substitute
 from finch_core.frontend.names import SHOWN, Binding, Scope
 from finch_core.frontend.variables import Variable
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Access, Call, Expr, Literal, Name
+from finch_core.ir.expressions import Access, Call, Cast, Dimension, Expr, Literal, Name
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Declare, Local, Stmt, Update
@@ -103,10 +103,33 @@ class AssignmentParser:
         assert isinstance(target, ast.Name)
         value = self.expressions.parse(node.value, scope)
         span = self.context.span(target)
-        name = Name(target.id, span=span)
+        known_as = self.context.variables.by_node.get(id(target))
+        name = Name(target.id if known_as is None else known_as.name, span=span)
         binding = Binding("variable", span, name, may_change=True)
         self.context.bind(target, scope, target.id, binding)
+        variable, known = self.context.variable(target), self.known_value(node.value, scope)
+        if variable is not None and known is not None:
+            self.context.known[variable] = known
         return name, value
+
+    def known_value(self, node: ast.expr, scope: Scope) -> Expr | None:
+        """The value of an expression of numbers, parameters that are numbers, sizes of tensors that
+        are not declared, and names of such values; None for any other."""
+        values: dict[str, Expr] = {}
+        for part in ast.walk(node):
+            variable = self.context.variables.by_node.get(id(part))
+            if variable is not None:
+                if variable not in self.context.known:
+                    return None
+                values[variable.name] = self.context.known[variable]
+        found = substitute(self.expressions.parse(node, scope), values)
+        parts = list(found.walk())
+        return found if len(parts) <= _LARGEST and all(map(self.is_known, parts)) else None
+
+    def is_known(self, expr: Expr) -> bool:
+        if isinstance(expr, Dimension):
+            return expr.tensor not in self.context.declared
+        return isinstance(expr, (Call, Cast, Literal, Name))
 
     # -- elements -----------------------------------------------------------------------------
 
@@ -238,11 +261,17 @@ class AssignmentParser:
         shape = node.args[1] if isinstance(node, ast.Call) and len(node.args) == 2 else None
         if not isinstance(node, ast.Call) or not isinstance(shape, ast.Tuple):
             return node, None
-        names = {part.id for part in ast.walk(shape) if isinstance(part, ast.Name)}
-        if all(scope.find(name) is None for name in names):
+        parts = list(ast.walk(shape))
+        names = {part.id for part in parts if isinstance(part, ast.Name)}
+        sizes = any(isinstance(part, (ast.Attribute, ast.Call)) for part in parts)
+        if not sizes and all(scope.find(name) is None for name in names):
             return node, None
         maker = ast.copy_location(ast.Call(node.func, node.args[:1], node.keywords), node)
-        return maker, tuple(self.expressions.parse(size, scope) for size in shape.elts)
+        return maker, tuple(self.size(size, scope) for size in shape.elts)
+
+    def size(self, node: ast.expr, scope: Scope) -> Expr:
+        known = self.known_value(node, scope)
+        return self.expressions.parse(node, scope) if known is None else known
 
     def refuse_data(self, node: ast.expr, scope: Scope) -> None:
         """Refuse ``Tensor(fmt, array)``: a local starts empty."""
@@ -255,6 +284,10 @@ class AssignmentParser:
                     "a tensor of a kernel starts empty: it takes a format and a shape",
                     "make it outside the kernel, and pass it or use its name",
                 )
+
+
+_LARGEST = 64
+"""The most terms of a value that is known before the program runs."""
 
 
 def scope_free(node: ast.expr, scope: Scope) -> bool:

@@ -30,7 +30,6 @@ ROUNDING: dict[Any, tuple[Operator, np.dtype[Any] | None]] = {
     np.round: (operator("rint"), None),
 }
 REFUSED: dict[Any, tuple[str, str]] = {
-    builtins.len: ("'len' is not part of the language", "loop over '_', or pass the number"),
     builtins.sum: ("'sum' is not part of the language", "write the loop: 's[()] += A[i]'"),
     builtins.print: ("'print' is not part of the language", "print results after the call"),
     builtins.range: ("'range' is only the extent of a loop", "write 'for i in range(a, b):'"),
@@ -81,6 +80,9 @@ def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
     if not node.keywords and _in(REWRITTEN, (function, len(node.args))):
         args = [parser.parse(arg, scope) for arg in node.args]
         return REWRITTEN[function, len(args)](*args)
+    if function is builtins.len:
+        _positional(parser, node, "len", 1)
+        return parser.dimension(node, node.args[0], 0, scope)
     op = operator_of(function)
     if op is not None:
         return _operator_call(parser, node, op, scope)

@@ -15,6 +15,7 @@ from finch_core.frontend.refusals import EXPRESSIONS
 from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import FunctionSource
 from finch_core.frontend.variables import Variable, Variables
+from finch_core.ir.expressions import Expr
 from finch_core.ir.operators import Operator
 from finch_core.records import define
 
@@ -41,6 +42,10 @@ class ParseContext:
     """Parameters that are used as numbers."""
     variables: Variables = attrs.field(factory=Variables)
     """The names that are assigned, and what belongs together of each."""
+    known: dict[Variable, Expr] = attrs.field(factory=dict)
+    """The values of those that are known before the program runs."""
+    declared: frozenset[str] = frozenset()
+    """The names of the tensors that the function declares."""
     seen: Seen = attrs.field(factory=Seen)
     """The objects that names in this function, and in those that it calls, were resolved to."""
 

@@ -14,7 +14,7 @@ from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
 from finch_core.frontend.variables import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import type_of
-from finch_core.ir.expressions import Access, Call, Expr, Literal, Modified, Name
+from finch_core.ir.expressions import Access, Call, Dimension, Expr, Literal, Modified, Name
 from finch_core.ir.missing import Missing, missing
 from finch_core.ir.operators import Operator
 from finch_core.records import frozen
@@ -78,8 +78,12 @@ class ExpressionParser:
         return Name(node.id, span=self.context.span(node))
 
     def variable(self, variable: Variable, node: ast.Name) -> Expr:
-        """The present value of a name that the kernel assigns."""
+        """The present value of a name that the kernel assigns. A name for the size of a tensor
+        stands for that, so that ranges and indices are compared with it."""
         span = self.context.span(node)
+        known = self.context.known.get(variable)
+        if isinstance(known, Dimension):
+            return known
         if variable.is_let:
             return Name(variable.name, span=span)
         return Access(variable.name, (), span)
@@ -112,6 +116,10 @@ class ExpressionParser:
         return Name(node.id, span=self.context.span(node))
 
     def attribute(self, node: ast.Attribute, scope: Scope) -> Expr:
+        if node.attr == "shape" and not self.in_module(node.value, scope):
+            self.context.refuse(
+                node, "a shape is not a number", f"take a dimension, '{ast.unparse(node)}[0]'"
+            )
         if node.attr in ("real", "imag") and not self.in_module(node.value, scope):
             part = prim.real if node.attr == "real" else prim.imag
             return Call(part, (self.parse(node.value, scope),))
@@ -187,6 +195,8 @@ class ExpressionParser:
     # -- accesses ---------------------------------------------------------------------------
 
     def subscript(self, node: ast.Subscript, scope: Scope) -> Expr:
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            return self.dimension(node, node.value.value, self.axis(node.slice), scope)
         if isinstance(node.value, ast.Name) and self.context.variable(node.value) is None:
             binding = self.context.find(node.value, scope, node.value.id)
             if binding is None or binding.value is None or binding.kind == "index":
@@ -204,6 +214,20 @@ class ExpressionParser:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         indices = tuple(self.index(part, scope) for part in parts)
         return Access(name, indices, self.context.span(node))
+
+    def dimension(self, node: ast.expr, tensor: ast.expr, axis: int, scope: Scope) -> Expr:
+        """``len(A)``, ``A.shape[axis]``."""
+        name = self.tensor_name(tensor, scope)
+        return Dimension(name, axis, span=self.context.span(node))
+
+    def axis(self, node: ast.expr) -> int:
+        sign = -1 if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else 1
+        number = node.operand if isinstance(node, ast.UnaryOp) and sign < 0 else node
+        if not isinstance(number, ast.Constant) or type(number.value) is not int:
+            self.context.refuse(
+                node, "a dimension is selected by a number, as in 'A.shape[0]'",
+            )  # fmt: skip
+        return sign * number.value
 
     def tensor_name(self, node: ast.expr, scope: Scope) -> str:
         """The name of a tensor; refused if the name stands for something else."""

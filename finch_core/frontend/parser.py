@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from finch_core.errors import Span
+from finch_core.frontend.assignments import is_whole
 from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
@@ -26,7 +27,8 @@ def parse(function: Any) -> Program:
     the place in the source.
     """
     source = read_source(function)
-    context = ParseContext(source, subscripted=_subscripted(source.node))
+    subscripted, declared = _subscripted(source.node), _declared(source.node)
+    context = ParseContext(source, subscripted=subscripted, declared=declared)
     params = _parameters(context)
     body, last = _split(source.node.body)
     context.variables = find_variables(source.node, body, partial(makes_tensor, source.function))
@@ -55,6 +57,13 @@ def _subscripted(node: ast.FunctionDef) -> frozenset[str]:
         for part in ast.walk(node)
         if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
     )
+
+
+def _declared(node: ast.FunctionDef) -> frozenset[str]:
+    """The tensors of ``A[...] = e``, and those that the function makes."""
+    targets = [t for part in ast.walk(node) if isinstance(part, ast.Assign) for t in part.targets]
+    whole = (t.value for t in targets if isinstance(t, ast.Subscript) and is_whole(t))
+    return frozenset(n.id for n in (*whole, *targets) if isinstance(n, ast.Name))
 
 
 def _parameters(context: ParseContext) -> dict[str, Span]:

@@ -31,9 +31,12 @@ are numbered by the identity of their nodes."""
 _SAME = frozenset({BEFORE})
 
 
-@frozen
+@frozen(eq=False)
 class Variable:
-    """Assignments of a name that belong together: a ``let``, or a variable named ``name``."""
+    """Assignments of a name that belong together: a ``let`` or a variable.
+
+    ``name`` is what the program calls it: different for variables, and from parameters.
+    """
 
     name: str
     is_let: bool
@@ -303,7 +306,7 @@ class _Grouping:
     def __init__(
         self, flow: _Flow, part: _Part, params: dict[str, ast.arg], taken: set[str]
     ) -> None:
-        self.flow, self.taken = flow, taken
+        self.flow, self.params, self.taken = flow, params, taken
         self.result = Variables(flow.names)
         self.begun: dict[int, str] = {}
         for name, reads in part.exposed.items():
@@ -337,7 +340,8 @@ class _Grouping:
                 continue  # reads of a parameter, or of a name that may have no value
             is_let = origin not in begun and _is_let(assignments, sites)
             name = assignments[0].node.id
-            variable = Variable(name if is_let else self.named(name, used), is_let)
+            own = is_let and name not in self.params
+            variable = Variable(name if own else self.named(name, used), is_let)
             for site in sites:
                 self.result.by_node[id(site.node)] = variable
             if origin in begun:
@@ -350,7 +354,7 @@ class _Grouping:
     def named(self, name: str, used: set[str]) -> str:
         """The name of a variable: a second one of this name has a number."""
         found, number = name, 1
-        while found in used or (number > 1 and found in self.taken):
+        while found in used or (number > 1 and found in self.taken) or found in self.params:
             number += 1
             found = f"{name}_{number}"
         used.add(found)

@@ -40,6 +40,7 @@ __all__ = [
     "Call",
     "Callee",
     "Cast",
+    "Dimension",
     "Expr",
     "ExprLike",
     "Index",
@@ -201,6 +202,24 @@ class Name(Expr):
         if self.type is None:
             raise TypeError(f"the name {self.name!r} has no type yet")
         return self.type
+
+
+@frozen(order=False)
+class Dimension(Expr):
+    """The number of indices of a tensor's dimension: ``len(A)``, ``A.shape[axis]``.
+
+    The tensor is a name until it is bound; ``size`` is then its size as an expression, if the
+    program does not change it.
+    """
+
+    tensor: Any
+    axis: int
+    size: Expr | None = None
+    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def dtype(self) -> Type:
+        return int
 
 
 @attrs.frozen(order=False, cache_hash=True)

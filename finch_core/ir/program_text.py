@@ -19,6 +19,7 @@ from finch_core.ir.expressions import (
     Access,
     Call,
     Cast,
+    Dimension,
     Expr,
     Index,
     Literal,
@@ -226,6 +227,11 @@ def _access(node: Access) -> tuple[str, int]:
     return f"{node.tensor}[{indices}]", _ATOM
 
 
+def _dimension(node: Dimension) -> tuple[str, int]:
+    text = f"len({node.tensor})" if node.axis == 0 else f"{node.tensor}.shape[{node.axis}]"
+    return text, _ATOM
+
+
 def _modified(node: Modified) -> tuple[str, int]:
     if node.modifier == "permissive":
         return f"~{_wrapped(node.index, PRECEDENCE['unary'])}", PRECEDENCE["unary"]
@@ -287,6 +293,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], tuple[str, int]]] = {
     Var: lambda node: (node.name, _ATOM),
     Missing: lambda node: ("missing", _ATOM),
     Access: _access,
+    Dimension: _dimension,
     Modified: _modified,
     Extent: _extent,
     Cast: _cast,

@@ -20,6 +20,7 @@ from finch_core.ir.expressions import (
     Access,
     Call,
     Cast,
+    Dimension,
     Expr,
     Index,
     Literal,
@@ -82,6 +83,8 @@ class Emitter:
             return Code("missing", MissingType, True)
         if isinstance(node, Access):
             return self.access(node)
+        if isinstance(node, Dimension):
+            return Code(f"t_{node.tensor}.shape[{node.axis}]", int)
         if isinstance(node, Cast):
             return self.cast(self.emit(node.value), node.type)
         assert isinstance(node, Call)

@@ -24,7 +24,7 @@ from finch_core.ir.dtypes import (
     tuple_dtype,
     tuple_fields,
 )
-from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.ir.expressions import Access, Call, Dimension, Expr, Index, Literal, Name
 from finch_core.ir.missing import Missing
 from finch_core.ir.program import Declare, Define, Program, Stmt, Update
 
@@ -86,7 +86,7 @@ class _Search:
         if isinstance(value, Literal):
             known = self.types.get(name, int)
             return int if is_weak(known) or _holds_integer(known, value.value) else _INT64
-        given = any(isinstance(part, (Name, Index)) for part in value.walk())
+        given = any(isinstance(part, (Dimension, Index, Name)) for part in value.walk())
         return _INT64 if given else int
 
     def assign(self, name: str, found: Type | None, stmt: Stmt) -> None:

@@ -6,7 +6,7 @@ The rules are in ``lower/dimensionalize.py``.
 from __future__ import annotations
 
 from finch_core.interface.tensorlike import ONE, ZERO
-from finch_core.ir.expressions import Access, Expr, Index, Load, Name
+from finch_core.ir.expressions import Access, Dimension, Expr, Index, Load, Name
 from finch_core.ir.program import Extent
 from finch_core.looplets.transform import minus, plus
 from finch_core.lower.dimensions import (
@@ -117,7 +117,8 @@ class Solver:
         stops = list(dict.fromkeys(range_.extent.stop for range_ in ranges))
         if not stops or not all(self.evaluable(stop) for stop in stops):
             return None
-        least = at_least_zero(stops[0])
+        sizes = {level.shape for t in self.unit.tensors.values() for level in t.level.levels()}
+        least = stops[0] if stops[0] in sizes else at_least_zero(stops[0])
         for stop in stops[1:]:
             least = least.max(stop)
         return least
@@ -192,9 +193,10 @@ class Solver:
 
     def evaluable(self, expr: Expr) -> bool:
         """Whether an extent is known before the program runs: it has no index and reads nothing."""
-        return not any(isinstance(n, (Index, Access, Load, Name)) for n in expr.walk())
+        return not any(isinstance(n, _UNKNOWN) for n in expr.walk())
 
 
+_UNKNOWN = (Index, Access, Dimension, Load, Name)
 _PART = (
     "an index without a range, as in y[i], goes through a whole dimension: where loops write parts "
     "of one, write their ranges, as in for {0} in range(a, b)"

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from finch_core.ir.dtypes import Type, concrete, is_weak
-from finch_core.ir.expressions import Access, Call, Expr, Index, Name, cast
+from finch_core.ir.expressions import Access, Call, Dimension, Expr, Index, Name, cast
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Stmt, Update
 from finch_core.ir.rewrite import rewrite, rewrite_statements
@@ -65,7 +65,7 @@ def _loses_width(expr: Expr) -> bool:
         weak = is_weak(expr.dtype)
     except TypeError:  # missing has no type
         return False
-    return weak and any(isinstance(part, (Index, Name)) for part in _terms(expr))
+    return weak and any(isinstance(part, (Dimension, Index, Name)) for part in _terms(expr))
 
 
 def _terms(expr: Expr) -> Any:

@@ -30,6 +30,7 @@ from finch_core.ir.dtypes import concrete, holds, is_tuple
 from finch_core.ir.expressions import (
     Access,
     Call,
+    Dimension,
     Expr,
     Index,
     Literal,
@@ -70,6 +71,7 @@ class _Scopes:
                 self.unit.written[index] = stmt.index.name
             extent: Any = None if stmt.extent is None else self.expr(stmt.extent, scope, stmt.span)
             if extent is not None:
+                extent = sized(extent)
                 self.range(stmt.index.name, extent, stmt.span)
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
             return Loop(index, extent, body, span=stmt.span)
@@ -84,7 +86,7 @@ class _Scopes:
             return self.declare(stmt, scope)
         if isinstance(stmt, (Freeze, Thaw)):
             return attrs.evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
-        exprs = tuple(self.expr(expr, scope, stmt.span) for expr in stmt.exprs)
+        exprs = tuple(sized(self.expr(expr, scope, stmt.span)) for expr in stmt.exprs)
         for expr in exprs:
             self.type_of(expr, stmt.span)
         return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
@@ -171,17 +173,18 @@ class _Scopes:
         local = next(found_locals, None)
         if local is None or local.shape is None:
             return None
-        found = [self.expr(lift(size), scope, stmt.span) for size in local.shape]
+        found = [sized(self.expr(lift(size), scope, stmt.span)) for size in local.shape]
         for size in found:
             if concrete(self.type_of(size, stmt.span)).kind not in "iu":
                 raise FormatError(
                     f"a dimension of {stmt.tensor} is not an integer", span=stmt.span, hint=_CAST
                 )
-            if any(isinstance(node, (Index, Access, Name)) for node in size.walk()):
+            if any(isinstance(node, (Index, Access, Dimension, Name)) for node in size.walk()):
                 raise KernelSyntaxError(
                     f"the shape of {stmt.tensor} is not known before the program runs",
                     span=stmt.span,
-                    hint="make it of whole numbers, parameters that are numbers, and their sums",
+                    hint="make it of whole numbers, parameters that are numbers, sizes of tensors "
+                    "that the kernel does not declare, and their sums",
                 )
         return tuple(total([(1, size)]) for size in found)
 
@@ -201,7 +204,7 @@ class _Scopes:
                 return self.name(node, scope, span)
             if isinstance(node, Access) and isinstance(node.tensor, str):
                 return self.access(node)
-            return node
+            return self.dimension(node, span) if isinstance(node, Dimension) else node
 
         return rewrite_expr(expr, rule)
 
@@ -236,7 +239,36 @@ class _Scopes:
             )
         for index in node.indices:
             self.index(index, node)
-        return attrs.evolve(node, tensor=tensor)
+        indices = tuple(map(sized, node.indices))
+        return attrs.evolve(node, tensor=tensor, indices=indices)
+
+    def dimension(self, node: Dimension, span: Span | None) -> Expr:
+        """A dimension's size: an expression, if the program does not change it."""
+        where = node.span or span
+        tensor = self.unit.arguments.get(node.tensor)
+        if tensor is None:
+            raise KernelSyntaxError(f"{node.tensor} is a number, and has no shape", span=where)
+        axis = node.axis + tensor.ndim if node.axis < 0 else node.axis
+        if not 0 <= axis < tensor.ndim:
+            raise DimensionMismatch(
+                f"{node.tensor} has {count(tensor.ndim, 'dimension')}, and none of number "
+                f"{node.axis}",
+                span=where,
+                hint="dimensions are counted from 0",
+            )
+        extent, root = tensor.dims[axis], tensor.root
+        if extent is None:
+            raise DimensionMismatch(
+                f"dimension {axis} of {node.tensor} has no size", span=where,
+                hint="take the size of another tensor, or pass it as a number",
+            )  # fmt: skip
+        length = extent.stop - extent.start
+        size: Expr | None = self.unit.present(length)
+        if root is not None and root.local:
+            size = root.shape[axis] if root.shape is not None else None
+        elif root is not None and not root.fixed and size != length:
+            size = None
+        return Dimension(tensor, axis, size, node.span)
 
     def index(self, index: Expr, node: Access) -> None:
         inner = index.index if isinstance(index, Modified) else index
@@ -273,6 +305,17 @@ class _Scopes:
         types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
         name = node.op.spelling
         return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
+
+
+def sized(expr: Expr) -> Expr:
+    """An expression with sizes that the program does not change as plain dimensions, so that they
+    are compared with others."""
+
+    def rule(node: Expr) -> Expr:
+        known = isinstance(node, Dimension) and node.size is not None
+        return node.size if known else node  # type: ignore[attr-defined]
+
+    return rewrite_expr(expr, rule)
 
 
 def _has_type(expr: Expr) -> bool:

@@ -17,7 +17,7 @@ from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Access, Expr, Literal, Load, Var
+from finch_core.ir.expressions import Access, Dimension, Expr, Literal, Load, Var
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -59,7 +59,7 @@ def evaluate(ctx: Context, expr: Expr) -> Expr:
     def rule(node: Expr) -> Expr:
         if isinstance(node, Access):
             return _scalar(node).read(ctx)
-        return node
+        return _size(node) if isinstance(node, Dimension) else node
 
     return rewrite_expr(expr, rule)
 
@@ -69,6 +69,12 @@ def usable(ctx: Context, expr: Expr, span: Span | None) -> Expr:
     value = within_range(ctx, evaluate(ctx, expr))
     require_present(value, span)
     return value
+
+
+def _size(node: Dimension) -> Expr:
+    """The present number of indices of a dimension."""
+    extent = node.tensor.dims[node.axis]
+    return node.size if node.size is not None else extent.stop - extent.start
 
 
 def _scalar(access: Access) -> TensorLike:

@@ -33,6 +33,7 @@ from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permis
 from finch_core.ir.variables import variable_types
 from finch_core.records import frozen
 from finch_core.reference.extents import Extents, accesses
+from finch_core.reference.sizes import dimensions, with_sizes
 from finch_core.reference.wrappers import as_seen, unwrapped
 
 
@@ -55,11 +56,12 @@ def run(
     update with ``missing``.
     """
     given = {**arguments, **(free or {})}
+    fixed = set() if resize else {name for name, value in given.items() if _is_fixed(value)}
+    program = with_sizes(program, given, fixed)
     program, values = unwrapped(program, given)
     used = _tensor_names(program)
     arrays = {name: to_array(value) for name, value in values.items() if name in used}
     scalars = {name: value for name, value in values.items() if isinstance(value, _NUMBERS)}
-    fixed = set() if resize else {name for name, value in values.items() if _is_fixed(value)}
     extents = _extents(program, arrays, scalars, values, fixed)
     writer = _Writer.of(program, arrays, scalars, extents)
     lines = [f"    {line}" for line in writer.lines(program.body)]
@@ -107,6 +109,7 @@ def _tensor_names(program: Program) -> set[str]:
     names = set(program.results)
     for node in program.body.walk():
         names |= {str(access.tensor) for access in accesses(node)}
+        names |= {part.tensor for part in dimensions(node)}
         if isinstance(node, (Declare, Freeze, Thaw)):
             names.add(str(node.tensor))
     return names
@@ -131,7 +134,7 @@ def _extents(
 ) -> Extents:
     shapes = {name: array.shape for name, array in arrays.items()}
     for local in program.locals:
-        sizes = local.shape or (0,) * local.format.ndim
+        sizes = local.shape or (0,) * (0 if local.is_variable else local.format.ndim)
         shapes[local.name] = tuple(int(evaluate(lift(size), scalars)) for size in sizes)
     fixed = fixed | {local.name for local in program.locals if local.shape is not None}
     sizeless = {name for name, value in values.items() if getattr(value, "_sizeless", False)}

@@ -14,7 +14,18 @@ import attrs
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP, Type, concrete, is_weak
-from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name, cast, lift
+from finch_core.ir.expressions import (
+    Access,
+    Call,
+    Dimension,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+    cast,
+    lift,
+)
 from finch_core.ir.operators import Operator
 from finch_core.records import frozen
 
@@ -49,7 +60,7 @@ class Scope:
             return self.loops.index(node) + 1
         if isinstance(node, Name):
             return self.bound.get(node, 0)
-        if isinstance(node, Access):
+        if isinstance(node, (Access, Dimension)):
             return self.bound.get(node.tensor.root, 0)
         return 0
 

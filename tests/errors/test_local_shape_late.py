@@ -21,5 +21,6 @@ the shape of w is not known before the program runs
   line 3
     w = Tensor(SparseByteMap(Element(0.0)), (p[i],))
     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  hint: make it of whole numbers, parameters that are numbers, and their sums"""
+  hint: make it of whole numbers, parameters that are numbers, sizes of tensors that the kernel \
+does not declare, and their sums"""
     assert refusal(KernelSyntaxError, rows, np.zeros(2), np.array([1, 2])) == expected

@@ -129,7 +129,7 @@ def test_parameter_is_assigned():
         for i in _:
             y[i] += n
 
-    assert variables(program) == ["n"]
+    assert variables(program) == ["n_2"]
 
 
 def test_reductions_are_recognised():
