@@ -52,6 +52,11 @@ def finch_conversion() -> Any:
 
 
 @hookspec
+def finch_file_format() -> Any:
+    """``FileFormat`` objects: formats of files that ``read`` and ``write`` know."""
+
+
+@hookspec
 def finch_after_stage(name: str, stage: str, value: object) -> None:
     """Called after ``stage`` in the compilation of kernel ``name``; ``value`` is its (immutable)
     result."""

@@ -27,6 +27,7 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
         "finch_operators": "operator",
         "finch_rewrite_rules": "rewrite rule",
         "finch_conversion": "conversion",
+        "finch_file_format": "file format",
     }
 )
 """The hooks that return objects, and the kind of object that each returns."""
@@ -49,6 +50,7 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "operator": (("evaluate",), ("typing",)),
         "rewrite rule": (("apply",),),
         "conversion": (("take",), ("give",)),
+        "file format": (("load", "save"),),
     }
 )
 """The methods that objects of each kind must have; of each group, at least one.
@@ -77,10 +79,16 @@ class Contribution:
     object: Any
 
     @property
-    def layout(self) -> str:
-        """The plain storage that a level format declares, if it does."""
-        found = getattr(self.object, "layout", "") if self.kind == "level format" else ""
-        return found if isinstance(found, str) else ""
+    def claims(self) -> Mapping[str, str]:
+        """What one object of its kind alone may have, each with the reason, for a message."""
+        if self.kind == "file format":
+            why = "one format alone may have an ending"
+            return {f"the ending {ending!r}": why for ending in self.object.endings}
+        layout = getattr(self.object, "layout", "") if self.kind == "level format" else ""
+        if not (isinstance(layout, str) and layout):
+            return {}
+        why = "it says which format the core makes, so one alone may have it; "
+        return {f"the layout {layout!r}": why + 'set layout = ""'}
 
 
 class Hooks:

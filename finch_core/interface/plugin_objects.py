@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_core.errors import FinchError, quote
 from finch_core.interface.abilities import PROTOCOLS, Order
+from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.level import Format
 from finch_core.interface.storage import Field
 from finch_core.ir.dtypes import FLOAT64
@@ -43,6 +44,7 @@ SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "wrapper": {"match_access": "access scope", "examples": "view"},
         "mask": {"match_condition": "call scope", "match_access": "access scope"},
         "rewrite rule": {"apply": "call"},
+        "file format": {"load": "path", "save": "tensor path"},
     }
 )
 """The methods that the compiler calls on objects of each kind, with the arguments it passes."""
@@ -56,6 +58,8 @@ def objection(kind: str, name: str, item: Any) -> str:
     checks: list[str] = []
     if kind in _OF_INSTANCES:
         checks = [_not_a_class(item)]
+    if kind == "file format":
+        checks = [_of_file_format(item)]
     if not any(checks):
         checks += [_wrong_signatures(kind, item)]
         if kind in _OF_INSTANCES:
@@ -70,6 +74,12 @@ def _not_a_class(item: Any) -> str:
     if not (isinstance(item, type) and issubclass(item, Format)):
         return "is not a subclass of finch_core.level.Format"
     return ""
+
+
+def _of_file_format(item: Any) -> str:
+    if not isinstance(item, FileFormat):
+        return f"is {item!r}, not a finch_core.io.FileFormat"
+    return item.objection
 
 
 # -- signatures ---------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import pluggy
 from finch_core.errors import PluginError, quote
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.discovery import EntryPoint, installed
+from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.hookspecs import PROJECT
 from finch_core.interface.plugin_checks import (
     REQUIRED,
@@ -123,6 +124,18 @@ class Hub:
         """The conversion that takes ``value``; None where there is none."""
         table = self._kind("conversion")
         return next((c for c in table.values() if hasattr(value, c.attribute)), None)
+
+    @property
+    def file_formats(self) -> Mapping[str, FileFormat]:
+        """File formats by name."""
+        return self._kind("file format")
+
+    def owner(self, kind: str, name: str) -> str:
+        """The plugin that registered an object, with its distribution, for messages."""
+        for plugin in self._plugins.values():
+            if any((c.kind, c.name) == (kind, name) for c in plugin.contributed):
+                return origin(plugin)
+        raise PluginError(f"there is no {kind} {name!r}", hint=self._installed(kind, name))
 
     def conversion(self, name: str) -> Conversion:
         """The conversion of this name; raises ``PluginError``."""
@@ -313,19 +326,18 @@ class Hub:
                 raise RejectedError(f"it is the same module as the plugin {origin(plugin)}")
 
     def _check_taken(self, item: Contribution, found: tuple[Contribution, ...]) -> None:
-        """Refuse a name or layout that another object of the same kind has."""
+        """Refuse a name, or what else one alone may have, if another object of the kind has it."""
         if [(c.kind, c.name) for c in found].count((item.kind, item.name)) > 1:
             raise RejectedError(f"it registers the {item.kind} {item.name!r} twice", item.name)
         for other in found:
-            if item.layout and other is not item and other.layout == item.layout:
-                raise RejectedError(_layout_taken(item, other, "this plugin"), item.name)
+            if other is not item:
+                _check_claims(item, other, "this plugin")
         for plugin in self._plugins.values():
             for other in plugin.contributed:
                 if (other.kind, other.name) == (item.kind, item.name):
                     why = f"the {item.kind} {item.name!r} is taken by {origin(plugin)}"
                     raise RejectedError(why, item.name)
-                if item.layout and other.layout == item.layout:
-                    raise RejectedError(_layout_taken(item, other, origin(plugin)), item.name)
+                _check_claims(item, other, origin(plugin))
 
     def _refresh(self) -> None:
         """Publish new tables: readers hold no lock, so tables are replaced, never changed."""
@@ -348,12 +360,14 @@ def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
     return sorted(entries, key=lambda e: (e.distribution != DISTRIBUTION, e.name, e.origin))
 
 
-def _layout_taken(item: Contribution, other: Contribution, owner: str) -> str:
-    return (
-        f"the layout {item.layout!r} of the level format {item.name!r} is that of {other.name!r} "
-        f"of {owner}: it says which format the core makes, so one alone may have it; "
-        f'set layout = ""'
-    )
+def _check_claims(item: Contribution, other: Contribution, owner: str) -> None:
+    """Refuse ``item`` if it claims what ``other``, which belongs to ``owner``, has."""
+    if item.kind != other.kind:
+        return
+    for claim, why in item.claims.items():
+        if claim in other.claims:
+            of = f"of the {item.kind} {item.name!r} is that of {other.name!r} of {owner}"
+            raise RejectedError(f"{claim} {of}: {why}", item.name)
 
 
 _lock = Lock()

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from finch_core.errors import FormatError
-from finch_core.io.file_contents import Coordinates, check_dimensions
+from finch_core.io.file_contents import (
+    Coordinates,
+    check_dimensions,
+    check_plain,
+    content_of,
+    numbers_text,
+    put,
+)
 from finch_core.io.text_tables import Column, TextFile, read_table
 
 COMMENTS = b"#%"
@@ -49,3 +57,21 @@ def _words_of_an_entry(path: Path) -> int:
         except FormatError as error:
             raise file.error(error.message) from None
         return words
+
+
+def write_frostt(tensor: Any, path: Path) -> None:
+    """Write the entries of a tensor. Raises ``FormatError`` for one without entries or dimensions,
+    of complex numbers, or of another fill value than 0."""
+    content = content_of(tensor)
+    check_plain(content)
+    if not isinstance(content, Coordinates):
+        coords = tuple(index.ravel() for index in np.indices(content.shape))
+        content = Coordinates(content.shape, coords, content.ravel())
+    if not len(content.values):
+        raise FormatError(
+            "a .tns file tells its dimensions by its entries, and the tensor has none",
+            hint="a .ttx or .npz file takes it",
+        )
+    if content.values.dtype.kind == "c":
+        raise FormatError("a .tns file holds real values, the tensor has complex ones")
+    put(numbers_text([index + 1 for index in content.coords], content.values), path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,53 @@ class Coordinates:
 
 Content = Coordinates | Array
 """The content of a file."""
+
+
+def content_of(tensor: Any) -> Content:
+    """The values of a tensor or wrapper: an array if its format stores every element, else the
+    coordinates of the stored entries, in row-major order. A ``Content`` is returned as it is."""
+    from finch_core.runtime.convert import stored_coordinates, to_coordinates
+    from finch_core.runtime.tensor import Tensor
+
+    if isinstance(tensor, (Coordinates, np.ndarray)):
+        return tensor
+    if not isinstance(tensor, Tensor):
+        shape, coords, values = to_coordinates(tensor)
+    elif all(level.stores_fill or level.is_leaf for level in tensor.format.levels()):
+        return tensor.to_numpy()
+    else:
+        shape, coords, values = stored_coordinates(tensor)
+    return Coordinates(shape, tuple(coords), values, tensor.fill_value)
+
+
+def array_of(content: Content) -> Array:
+    """The content of a file as an array of all elements."""
+    if not isinstance(content, Coordinates):
+        return content
+    array = np.full(content.shape, content.fill, content.values.dtype)
+    array[content.coords] = content.values
+    return array
+
+
+def check_plain(content: Content) -> None:
+    """Raise ``FormatError`` for what files of numbers with fill value 0 cannot hold."""
+    values = content.values if isinstance(content, Coordinates) else content
+    if not content.shape:
+        raise FormatError(
+            "the file format has no tensors without dimensions", hint="write an .npz file"
+        )
+    if values.dtype.names is not None:
+        raise FormatError("the file format holds numbers, the tensor tuples")
+    if isinstance(content, Coordinates) and content.fill != 0:
+        raise FormatError(
+            f"the file format has fill value 0, the tensor {content.fill!r}",
+            hint="write an .npz file, which keeps the fill value",
+        )
+
+
+def put(text: bytes, path: Path) -> None:
+    """Write ``text`` to a file, gzipped if the path ends in ``.gz``."""
+    path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
 
 
 def check_dimensions(shape: Sequence[int]) -> None:

@@ -14,7 +14,10 @@ from finch_core.io.file_contents import (
     Content,
     Coordinates,
     check_dimensions,
+    check_plain,
+    content_of,
     numbers_text,
+    put,
 )
 from finch_core.io.number_text import NotANumber, number
 from finch_core.io.text_tables import Column, TextFile, read_table, shown
@@ -182,6 +185,25 @@ def _mirrored(file: TextFile, header: Header, values: Array) -> Array:
 
 
 # -- writing --------------------------------------------------------------------------------
+
+
+def write_matrix(tensor: Any, path: Path) -> None:
+    """Write a matrix. Raises ``FormatError`` for what is no matrix of numbers of fill value 0."""
+    content = content_of(tensor)
+    if len(content.shape) != 2:
+        raise FormatError(
+            f"a Matrix Market matrix has 2 dimensions, the tensor {len(content.shape)}",
+            hint="a .ttx file takes tensors",
+        )
+    check_plain(content)
+    put(market_text(content, "matrix"), path)
+
+
+def write_tensor(tensor: Any, path: Path) -> None:
+    """Write a tensor. Raises ``FormatError`` for what has no dimensions, or another fill value."""
+    content = content_of(tensor)
+    check_plain(content)
+    put(market_text(content, "tensor"), path)
 
 
 def market_text(content: Content, kind: str) -> bytes:

@@ -19,7 +19,14 @@ from typing import IO, Any
 import numpy as np
 
 from finch_core.errors import FormatError, quote
-from finch_core.io.file_contents import Array, Content, Coordinates, check_dimensions
+from finch_core.io.file_contents import (
+    Array,
+    Content,
+    Coordinates,
+    array_of,
+    check_dimensions,
+    content_of,
+)
 from finch_core.ir.dtypes import SUPPORTED, is_tuple, tuple_dtype, tuple_fields
 
 MAGIC = b"\x93NUMPY"
@@ -359,3 +366,28 @@ _SPARSE: Mapping[str, Callable[[Members, tuple[int, ...]], Found]] = MappingProx
     }
 )
 """Readers of SciPy's formats."""
+
+
+# -- writing --------------------------------------------------------------------------------
+
+
+def write_npy(tensor: Any, path: Path) -> None:
+    """Write all elements as an array."""
+    with path.open("wb") as file:
+        np.save(file, array_of(content_of(tensor)), allow_pickle=False)
+
+
+def write_npz(tensor: Any, path: Path) -> None:
+    """Write the coordinates and the fill value, or the array if all elements are stored."""
+    content = content_of(tensor)
+    with path.open("wb") as file:
+        if not isinstance(content, Coordinates):
+            np.savez_compressed(file, array=content)
+            return
+        np.savez_compressed(
+            file,
+            coords=np.stack(content.coords),
+            data=content.values,
+            shape=np.array(content.shape, np.intp),
+            fill_value=np.array(content.fill, content.values.dtype),
+        )

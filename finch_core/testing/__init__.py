@@ -15,6 +15,7 @@ from finch_core.interface.wrapper_examples import Example, View
 from finch_core.testing.arrays import DTYPES, KINDS, array, values
 from finch_core.testing.backends import BackendSuite
 from finch_core.testing.bench import Bench
+from finch_core.testing.file_formats import FileFormatSuite
 from finch_core.testing.formats import (
     admit,
     leaf,
@@ -35,6 +36,7 @@ __all__ = [
     "Bench",
     "DTYPES",
     "Example",
+    "FileFormatSuite",
     "KINDS",
     "LeafSuite",
     "LevelSuite",

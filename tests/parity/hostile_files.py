@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from finch_core import FormatError, read
-from finch_core.io.files import WRITERS, content_of
+from finch_core import FormatError, read, write
 from finch_core.runtime.validation import is_valid
 
 MOST_MEMORY = 4 << 30
@@ -129,7 +128,7 @@ def attempt(path: Path, data: bytes) -> str:
     ending = "".join(part for part in path.suffixes if part != ".gz")
     if tensor.dtype.kind != "c" or ending != ".tns":
         try:
-            path.with_name(f"again{ending}").write_bytes(WRITERS[ending](content_of(tensor)))
+            write(path.with_name(f"again{ending}"), tensor)
         except FormatError:
             return "read"
         again = read(path.with_name(f"again{ending}"))

@@ -10,7 +10,8 @@ import pytest
 
 from finch_core.errors import FormatError
 from finch_core.io import text_tables
-from finch_core.io.files import Coordinates, parse
+from finch_core.io.file_contents import Coordinates
+from finch_core.io.files import parse
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 RNG = np.random.default_rng(8)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.io.files import Coordinates, parse
+from finch_core.io.file_contents import Coordinates
+from finch_core.io.files import parse
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
 

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse
 
 from finch_core.errors import FormatError
-from finch_core.io.files import Coordinates, parse
+from finch_core.io.file_contents import Coordinates
+from finch_core.io.files import parse
 
 
 def test_npy(tmp_path: Path) -> None:
