@@ -309,8 +309,15 @@ class _Dimensionalizer:
         self.has_size(dim, what, f", or write the range, for {name} in range(0, n)", stmt.span)
 
     def have_sizes(self) -> None:
-        """Check that tensors that are accessed where no loop gives their size have a shape."""
-        for dim, k, span in self.places:
+        """Check that tensors have a shape if nothing else gives their size: neither a loop, nor a
+        written range whose end is known before the program runs."""
+        ranged = [
+            (dim, k, range_.span)
+            for dims in self.declarations.values()
+            for k, dim in enumerate(dims)
+            for range_ in dim.find().ranges[:1]
+        ]
+        for dim, k, span in self.places + ranged:
             found = dim.find()
             if found.source == "own" and all(found is not other for other in self.sized):
                 what = f"the size of dimension {k} of {first_own(found)[0]}, which has no shape"

@@ -182,10 +182,15 @@ def _negative(terms: Terms) -> Terms:
 
 def _quotient(terms: Terms, by: int) -> Expr:
     """The sum of ``terms`` divided by ``by``, rounded down."""
-    found = total([_signed(*term) for term in terms])
+    found = total_of(terms)
     if by == 1:
         return found
     return lift(int(found.value) // by) if isinstance(found, Literal) else found // by
+
+
+def total_of(terms: Terms) -> Expr:
+    """The sum of ``terms``."""
+    return total([_signed(*term) for term in terms])
 
 
 def _signed(factor: int, term: Expr) -> tuple[int, Expr]:

@@ -23,8 +23,10 @@ from finch_core.lower.dimensions import (
     moved,
     reached,
     spread,
+    total_of,
 )
 from finch_core.lower.pass_state import Check, Unit
+from finch_core.symbolic.affine import linear
 
 
 class Solver:
@@ -114,14 +116,30 @@ class Solver:
 
     def covered(self, ranges: list[Range]) -> Expr | None:
         """The least end that includes all these ranges; None if one is not known in advance."""
-        stops = list(dict.fromkeys(range_.extent.stop for range_ in ranges))
-        if not stops or not all(self.evaluable(stop) for stop in stops):
+        ends = [self.greatest_end(range_.extent.stop) for range_ in ranges]
+        stops = list(dict.fromkeys(end for end in ends if end is not None))
+        if not stops or None in ends:
             return None
         sizes = {level.shape for t in self.unit.tensors.values() for level in t.level.levels()}
         least = stops[0] if stops[0] in sizes else at_least_zero(stops[0])
         for stop in stops[1:]:
             least = least.max(stop)
         return least
+
+    def greatest_end(self, stop: Expr) -> Expr | None:
+        """The greatest value of the end of a stated range over all turns of the loops around it,
+        as ``n`` for ``range(0, i + 1)``; None if it is not known before the program runs."""
+        if self.evaluable(stop):
+            return stop
+        terms: Terms = []
+        for factor, part in linear(stop):
+            if isinstance(part, Index) and part in self.indices:
+                self.solve(self.indices[part])
+            extent = self.range_of(part)
+            if extent is None:
+                return None
+            terms += spread(factor, extent)[1]
+        return total_of(terms)
 
     def reach(self, dim: Dim) -> None:
         """Apply what accesses at sums imply for a class: those of its first index that has any."""

@@ -17,7 +17,6 @@ import numpy as np
 
 from finch_core.errors import DimensionMismatch
 from finch_core.ir import primitives as prim
-from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name
 from finch_core.ir.program import Declare, Loop, Program, Stmt, Update
 from finch_core.records import define, frozen
@@ -140,8 +139,8 @@ class Extents:
             return {expr.name: 1}, 0
         if not isinstance(expr, Call) or expr.op not in _LINEAR:
             return None
-        if any(self.is_narrow(arg) for arg in expr.args):
-            return None  # the index takes that width, and may wrap: a gather
+        if any(self.may_wrap(arg) for arg in expr.args):
+            return None  # the index takes that dtype: a gather
         parts = [self.linear(arg) for arg in expr.args]
         if None in parts:
             return None
@@ -157,10 +156,12 @@ class Extents:
                 return _sum(({}, 0), parts[other], parts[literal][1])
         return None
 
-    def is_narrow(self, expr: Expr) -> bool:
-        """Whether an expression of run-time scalars has fewer bits than an index."""
+    def may_wrap(self, expr: Expr) -> bool:
+        """Whether an expression of run-time scalars is unsigned, or has fewer than 32 bits."""
         value = self.scalar(expr)
-        return isinstance(value, np.integer) and value.dtype.itemsize < INTP.itemsize
+        if not isinstance(value, np.integer):
+            return False
+        return value.dtype.kind == "u" or value.dtype.itemsize < 4
 
     def known(self, expr: Expr) -> int | None:
         """The value of an expression of run-time scalars only, else None."""
@@ -261,10 +262,24 @@ class Extents:
         """Up to where a write reaches."""
         loop, shift = self.shifted(place)  # type: ignore[misc]
         if loop.extent is not None:  # wherever it begins
-            stop = self.known(loop.extent.stop)
+            stop = self.greatest(loop.extent.stop, place.scope)
         else:
             stop = self.loops[id(loop)][1] if id(loop) in self.loops else None
         return None if stop is None else stop + shift
+
+    def greatest(self, stop: Expr, scope: Mapping[str, Loop]) -> int | None:
+        """The greatest end of a written range over all turns of the loops around it, if it is
+        known before the program runs."""
+        found = self.linear(stop)
+        if found is None:
+            return None
+        total = found[1]
+        for name, by in found[0].items():
+            extent = self.range_of(scope[name], self.loops)
+            if extent is None:
+                return None
+            total += by * (extent[1] - 1 if by > 0 else extent[0])
+        return total
 
     def range_of(self, loop: Loop, loops: Mapping[int, Range]) -> Range | None:
         """The range of a loop, if it is known before the program runs."""
@@ -343,10 +358,11 @@ class Extents:
         return False
 
     def is_asked(self, key: int, dim: int) -> bool:
-        """Whether a declared dimension is accessed where no written range tells its size."""
+        """Whether a declared dimension is written, or read at anything but the index of a written
+        range."""
         return any(
             id(place.declare) == key and place.dim == dim
-            and not self.is_ranged(place.expr, place.scope)
+            and (place.written or not self.is_ranged(place.expr, place.scope))
             for place in self.places
         )  # fmt: skip
 

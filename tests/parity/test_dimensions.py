@@ -363,3 +363,51 @@ def test_the_shape_of_a_local_is_computed_of_parameters() -> None:
     for backend in BACKENDS:
         with pytest.raises(DimensionMismatch, match="dimension 0 of w cannot be -1"):
             on(backend, histogram)(dense(1)(), lab, -1, 1)
+
+
+# -- written ranges that depend on outer indices --------------------------------------------
+
+
+def triangle(y, a, c):
+    y[...] = 0
+    for i in _:
+        for j in range(i, 2 * i + c):
+            y[i, j] = a[i]
+    return y
+
+
+@pytest.mark.parametrize("format", ROWS, ids=str)
+@pytest.mark.parametrize(("n", "c"), [(3, 1), (1, 0), (0, 1), (4, -2), (2, 0)])
+def test_a_range_that_depends_on_outer_indices_sizes_an_output_by_its_greatest_end(
+    format: Format, n: int, c: int
+) -> None:
+    found = result(triangle, Tensor(format), np.ones(n), c)
+    assert found.shape == (n, max(0, 2 * (n - 1) + c))
+
+
+def test_a_range_whose_end_is_read_sizes_no_output() -> None:
+    def ragged(y, a, ends):
+        y[...] = 0
+        for i in _:
+            for j in range(0, ends[i]):
+                y[i, j] = a[i]
+        return y
+
+    args = (np.ones(3), np.array([1, 2, 3]))
+    made = Tensor(Dense(Dense(Element(0.0))))
+    refused(ragged, made, *args, match="nothing fixes the size of dimension 1 of y")
+    sized = Tensor(Dense(Dense(Element(0.0))), (3, 4))
+    assert result(ragged, sized, *args).sum() == 6
+
+
+def test_a_shift_by_an_unsigned_number_is_a_gather() -> None:
+    def shifted(s, a, b, c):
+        for i in _:
+            s[()] += a[i] * b[i + c]
+        return s
+
+    for backend in BACKENDS:
+        found = on(backend, shifted)(np.zeros(()), np.ones(1), np.arange(2.0), np.uint64(1))
+        assert found == 1
+    plain = on(BACKENDS[-1], shifted).reference
+    assert plain(np.zeros(()), np.ones(1), np.arange(2.0), np.uint64(1)) == 1
