@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from finch_backend_c import cache, loader, toolchain
+from finch_backend_c import loader, support
 from finch_backend_c.guards import GUARD
 from finch_core.errors import BackendError
 from finch_core.locks import Lock, on_fork
@@ -153,27 +153,10 @@ def guard() -> int:
     with _lock:
         if _made is None:
             try:
-                _made = _built()
+                _made = support.library("interrupts", _TEXT, Guard)
             except (BackendError, OSError, AttributeError, NotImplementedError):
                 return 0
         return _made.address
-
-
-def _built() -> Guard:
-    """The library, from the disk cache if it is there."""
-    compiler = toolchain.find()
-    name = cache.name("interrupts", compiler.identity, _TEXT)
-    kept = cache.load(name)
-    if kept is None:
-        flags = ("-O1", "-std=gnu11", "-fPIC", "-shared")
-        outcome = toolchain.run(compiler, flags, _TEXT)
-        if outcome.library is None:
-            raise toolchain.refused(compiler, flags, outcome.said)
-        library = outcome.library
-        cache.store(name, library, _TEXT, "")
-    else:
-        library = kept.library.read_bytes()
-    return loader.aside(library, Guard)
 
 
 def interruption() -> BaseException:

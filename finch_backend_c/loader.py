@@ -7,7 +7,7 @@ parser of C first. Calls release the GIL.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -20,13 +20,14 @@ SYMBOL = "finch_kernel"
 
 T = TypeVar("T")
 
-_PARAMETER = {
+PARAMETER = {
     "r": "uintptr_t",
     "f": "double",
     "c": "double, double",
     "i": "int64_t",
     "u": "uint64_t",
 }
+"""The C type of a parameter, by its letter in a signature (``entry.signature``)."""
 
 
 @cache
@@ -49,6 +50,7 @@ class CKernel:
     is_draft: bool = False
     notes: str = ""
     _library: Any = None
+    _signature: str = ""
 
     def __call__(self, control: int, *args: Any) -> int:
         return int(self.function(control, *args))
@@ -58,6 +60,14 @@ class CKernel:
         freed with the last view of it."""
         owner = ffi().gc(ffi().cast("char *", address), _free(), nbytes)
         return ffi().buffer(owner, nbytes)
+
+    def bound(self, args: Sequence[Any], places: Sequence[int]) -> Callable[[], int]:
+        """This kernel bound to its arguments (see ``interface.abi``)."""
+        from finch_backend_c import bound
+
+        call = bound.bound(self.function, self._signature, args, places)
+        call.kernel = self  # type: ignore[attr-defined]  # the library is closed with it
+        return call
 
     def guard(self) -> int:
         """The guard for control blocks of this thread (see ``interface.abi``)."""
@@ -94,10 +104,10 @@ def load(
 
     Raises ``OSError`` or ``AttributeError`` for a file that is not a kernel.
     """
-    params = ", ".join(["uintptr_t", *(_PARAMETER[letter] for letter in signature)])
+    params = ", ".join(["uintptr_t", *(PARAMETER[letter] for letter in signature)])
     type = ffi().typeof(f"int64_t(*)({params})")
     library = open_library(path)
-    return CKernel(library.load_function(type, SYMBOL), source, is_draft, notes, library)
+    return CKernel(library.load_function(type, SYMBOL), source, is_draft, notes, library, signature)
 
 
 def aside(library: bytes, use: Callable[[str], T]) -> T:

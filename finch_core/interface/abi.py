@@ -22,15 +22,22 @@ during the same call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
+from threading import get_ident
 from typing import Any, Protocol
 
 import numpy as np
+from _cffi_backend import FFI
 
 from finch_core.errors import BackendError
 from finch_core.ir.assembly import Kernel
 
+_ffi = FFI()
+
 DONE, MOVED, FAILED, INTERRUPTED = 0, 1, 2, -1
+ELSEWHERE, CHANGED = -2, -3
+"""What a bound kernel gives besides, without running (``CompleteKernel.bound``)."""
 CONTROL_WORDS = 5
 GUARD = 4
 """The word of the control block by which signals reach a kernel."""
@@ -70,10 +77,24 @@ class CompleteKernel:
     optimisation (False); ``notes``, ``Kernel.notes`` of the compiled kernel, stored on disk
     with it (None); ``guard()``, the word of the calling thread's control blocks by which
     signals reach it (0); ``interruption()``, the exception for the status ``INTERRUPTED``;
-    ``function``, the fastest callable that runs it (itself).
+    ``function``, the fastest callable that runs it (itself); ``bound(args, places)``, itself bound
+    to its arguments, the control block's address first: a callable without arguments that runs it
+    and gives the status. Nothing runs, and the status is ``CHANGED - k``, where the word of memory
+    at the address ``places[k]``, the first such, is not what it was after the last run (before the
+    first: when the kernel was bound); and ``ELSEWHERE`` in a thread other than the one that bound
+    it.
     """
 
-    __slots__ = ("adopt", "function", "guard", "interruption", "is_draft", "notes", "source")
+    __slots__ = (
+        "adopt",
+        "bound",
+        "function",
+        "guard",
+        "interruption",
+        "is_draft",
+        "notes",
+        "source",
+    )
 
     def __init__(self, made: Any, owner: str) -> None:
         missing = [name for name in ("source", "adopt") if not hasattr(made, name)]
@@ -88,12 +109,35 @@ class CompleteKernel:
         self.is_draft: bool = getattr(made, "is_draft", False)
         self.notes: str | None = getattr(made, "notes", None)
         self.guard: Callable[[], int] = getattr(made, "guard", int)
+        self.bound: Callable[[Sequence[Any], Sequence[int]], Callable[[], int]] = getattr(
+            made, "bound", partial(bound_here, self.function)
+        )
         self.interruption: Callable[[], BaseException] = getattr(
             made, "interruption", KeyboardInterrupt
         )
 
     def __call__(self, control: int, *args: Any) -> int:
         return self.function(control, *args)
+
+
+def bound_here(
+    function: Callable[..., int], args: Sequence[Any], places: Sequence[int]
+) -> Callable[[], int]:
+    """``CompleteKernel.bound`` of backends that do not have it."""
+    words = [_ffi.cast("uint64_t *", place) for place in places]
+    values, thread = [word[0] for word in words], get_ident()
+
+    def run() -> int:
+        if get_ident() != thread:
+            return ELSEWHERE
+        for k, (word, value) in enumerate(zip(words, values, strict=True)):
+            if word[0] != value:
+                return CHANGED - k
+        status = function(*args)
+        values[:] = [word[0] for word in words]
+        return status
+
+    return run
 
 
 class Backend(Protocol):

@@ -17,6 +17,10 @@ class Conversion:
     layout allows: a kernel may read it as an argument. ``give(tensor)`` gives an object of the
     library, and ``by`` is the call by which a user asks for that, for hints. Both raise
     ``FormatError`` for what cannot be converted.
+
+    ``unchanged(object)`` gives a function that says whether the object still has the shape, the
+    dtype and the memory that it has now, so that a kernel can be bound to it; None where ``take``
+    gives a copy of its values.
     """
 
     name: str
@@ -25,3 +29,4 @@ class Conversion:
     take: Callable[[Any], Any]
     give: Callable[[Any], Any]
     by: str = ""
+    unchanged: Callable[[Any], Callable[[], bool] | None] = lambda _: None

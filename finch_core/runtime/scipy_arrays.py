@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,28 @@ def from_scipy(array: Any) -> Any:
     key = id(array)
     _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), parts, tensor)
     return tensor
+
+
+def unchanged(array: Any) -> Callable[[], bool] | None:
+    """A function that says whether an array that is read in place still has its shape and its
+    parts; None for one that is converted at each use."""
+    from_scipy(array)
+    if id(array) not in _seen:
+        return None
+    data, indices, indptr, shape = array.data, array.indices, array.indptr, array.shape
+    parts = vars(array)  # SciPy's properties cost as much as a small kernel
+    if parts.get("_shape") != shape:
+        return None
+
+    def holds() -> bool:
+        return (
+            parts["data"] is data
+            and parts["indices"] is indices
+            and parts["indptr"] is indptr
+            and parts["_shape"] == shape
+        )
+
+    return holds
 
 
 def _sorted(array: Any, error: FormatError) -> Any:

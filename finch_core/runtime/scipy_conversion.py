@@ -21,7 +21,13 @@ def _give(tensor: Any) -> Any:
     return to_scipy(tensor)
 
 
+def _unchanged(array: Any) -> Any:
+    from finch_core.runtime.scipy_arrays import unchanged
+
+    return unchanged(array)
+
+
 @hookimpl
 def finch_conversion() -> Conversion:
     """The conversion of SciPy's sparse arrays; CSR and CSC are read in place."""
-    return Conversion("scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()")
+    return Conversion("scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()", _unchanged)

@@ -69,6 +69,7 @@ class Specialization:
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
         self._is_draft = lowered.is_draft
         self._local_records = local_records(program)
+        self.has_locals = bool(self._local_records)
         self._pool: list[Workspace] = []
         self._checked: deque[list[Any]] = deque(maxlen=4)
         self._entered: dict[tuple[Any, ...], Call] = {}
@@ -77,13 +78,13 @@ class Specialization:
         names = (*program.params, *program.free)
         self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
         outputs = written(program)
-        self._outputs = tuple(k for k, name in enumerate(names) if name in outputs)
-        self.arrays = tuple(k for k in self._outputs if _is_array(lowered.signatures[k]))
+        self.outputs = tuple(k for k, name in enumerate(names) if name in outputs)
+        self.arrays = tuple(k for k in self.outputs if _is_array(lowered.signatures[k]))
         self._declared = _declared(program)
         self._names = names
         self._results = _result_plan(program)
         # temporaries are kept for the next call, unless they are returned to the caller
-        self._keeps_locals = bool(self._local_records) and all(kind for kind, _ in self._results)
+        self.keeps_locals = self.has_locals and all(kind for kind, _ in self._results)
         self._single = program.single
         self.call = self._caller()
 
@@ -101,10 +102,11 @@ class Specialization:
         an integer beyond 64 bits, and whatever the kernel fails with.
         """
         if self._is_draft and not are_small(values):
-            self._finish()
+            self.finish()
         memory = [value._memory for value in values]
         if memory not in self._checked:
-            self._check_memory(values, memory)
+            self.check_memory(values)
+            self._checked.append(memory)
         elif calls is not None and self._simple:
             self._enter(calls, values, given)
         if self._simple:
@@ -114,10 +116,10 @@ class Specialization:
         try:
             return self.call(words, given, values)
         except OverflowError:
-            self._refuse_wide(values)
+            self.refuse_wide(values)
             raise
 
-    def _refuse_wide(self, values: Sequence[Any]) -> None:
+    def refuse_wide(self, values: Sequence[Any]) -> None:
         """Raise ``FormatError`` if one of the arguments is an integer of more than 64 bits."""
         for name, value in zip(self._names, values, strict=True):
             if value.__class__ is Number and not value.fits:
@@ -127,8 +129,9 @@ class Specialization:
                     hint="pass a float, or np.uint64(n) up to 2**64 - 1",
                 ) from None
 
-    def _finish(self) -> None:
-        """Replace the draft by the optimised kernel; calls in progress finish in the draft."""
+    def finish(self) -> None:
+        """Replace the draft, if it is one, by the optimised kernel; calls in progress finish in the
+        draft."""
         with self._lock:
             if self._is_draft:
                 self._compiled = self.lowered.compile()
@@ -144,7 +147,7 @@ class Specialization:
         ) -> Any:
             if self.calls < DRAFT_CALLS:
                 return call(words, given, values)
-            self._finish()
+            self.finish()
             return self.call(words, given, values)
 
         return drafted
@@ -169,7 +172,7 @@ class Specialization:
         compiled = self._compiled  # kept alive: a call may still run when its draft is replaced
         function: Any = compiled.function
         threads, pool = self._threads, self._pool
-        has_locals, keeps_locals = bool(self._local_records), self._keeps_locals
+        has_locals, keeps_locals = self.has_locals, self.keeps_locals
         kind, place = self._results[0] if self._single and self._results else (False, 0)
 
         def call(
@@ -186,7 +189,7 @@ class Specialization:
                     try:
                         workspace = pool.pop()
                     except IndexError:
-                        workspace = self._made_workspace()
+                        workspace = self.made_workspace()
                     locals_, addresses = workspace
                     code = function(control, *words, *addresses)
                 else:
@@ -194,29 +197,34 @@ class Specialization:
             except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
                 raise
             except BaseException:  # signal handlers run, and raise, as the kernel returns
-                self._leave(compiled, values or [as_tensor(value) for value in given])
+                self.leave(compiled, values or [as_tensor(value) for value in given])
                 raise
             if code != DONE:
                 given_ = values or [as_tensor(value) for value in given]
-                self._handle_status(code, compiled, given_, locals_)
+                self.handle_status(code, compiled, given_, locals_, threads.block)
             if keeps_locals:
                 pool.append(workspace)
-            return given[place] if kind else self._gather(given, locals_)
+            return given[place] if kind else self.gather(given, locals_)
 
         return self._drafted(call) if self._is_draft else call
 
-    def _gather(self, given: Sequence[Any], locals_: Any) -> Any:
+    def gather(self, given: Sequence[Any], locals_: Sequence[Any]) -> Any:
+        """The results of a call: arguments as they were given, and temporaries."""
         if not self._results:
             return None
         found = tuple(given[k] if kind else locals_[k] for kind, k in self._results)
         return found[0] if self._single else found
 
     def _control(self) -> int:
+        self._threads.block = block = self.control_block()
+        self._threads.address = address = int(block.ctypes.data)
+        return address
+
+    def control_block(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """A control block for calls of this thread (see ``interface.abi``)."""
         block = np.zeros(CONTROL_WORDS, np.int64)
         block[GUARD] = self._compiled.guard()
-        self._threads.block, self._threads.address = block, block.ctypes.data
-        address: int = self._threads.address
-        return address
+        return block
 
     # -- memory -------------------------------------------------------------------------
 
@@ -224,9 +232,9 @@ class Specialization:
         """Whether every array that the kernel writes is writeable."""
         return all(is_writeable(args[k]) for k in self.arrays)
 
-    def _check_memory(self, values: Sequence[Any], memory: list[Any]) -> None:
+    def check_memory(self, values: Sequence[Any]) -> None:
         """Raise ``LifecycleError`` for an output that shares memory with another argument."""
-        for k in self._outputs:
+        for k in self.outputs:
             for other, value in enumerate(values):
                 if other == k or not _shared(values[k], value):
                     continue
@@ -235,38 +243,48 @@ class Specialization:
                     span=self.lowered.program.spans.get(self._names[k]),
                     hint="pass a copy, A.copy()",
                 )
-        self._checked.append(memory)
 
-    def _made_workspace(self) -> Workspace:
-        """New temporaries for a call, where none of earlier calls is free."""
+    def made_workspace(self) -> Workspace:
+        """New temporaries for a call."""
         made = tuple(self._make(loc.format) for loc in self._local_records)
         return made, [tensor.address for tensor in made]
 
-    def _leave(self, compiled: Any, values: Sequence[Any]) -> None:
+    def leave(self, compiled: CompleteKernel, values: Sequence[Any]) -> None:
         """Make the outputs valid after a call that was interrupted."""
-        for k in self._outputs:
+        for k in self.outputs:
             values[k]._adopt_moved(compiled)
         self._checked.clear()
         self._reset(values, True)
 
-    def _handle_status(
-        self, code: int, compiled: Any, values: Sequence[Any], locals_: tuple[TensorStorage, ...]
+    @property
+    def compiled(self) -> CompleteKernel:
+        """The compiled kernel, at present."""
+        return self._compiled
+
+    def handle_status(
+        self,
+        code: int,
+        compiled: CompleteKernel,
+        values: Sequence[Any],
+        locals_: Sequence[TensorStorage],
+        block: np.ndarray[Any, np.dtype[np.int64]],
     ) -> None:
         """Act on a status other than ``DONE``: adopt buffers that the kernel reallocated, raise the
-        error of the site at which it failed, or that of an interrupt."""
+        error of the site at which it failed, or that of an interrupt. ``block`` is the control
+        block that it was called with."""
         if code == INTERRUPTED:
-            self._leave(compiled, values)
+            self.leave(compiled, values)
             raise compiled.interruption()
         failed = code >= FAILED
-        moved = code == MOVED or (failed and int(self._threads.block[3]) != 0)
+        moved = code == MOVED or (failed and int(block[3]) != 0)
         if moved:
-            for k in self._outputs:
+            for k in self.outputs:
                 values[k]._adopt_moved(compiled)
             for local in locals_:
-                local._adopt_moved(compiled, keep=self._keeps_locals)
+                local._adopt_moved(compiled, keep=self.keeps_locals)
             self._checked.clear()
         if failed:
-            numbers = [int(v) for v in self._threads.block[:3]]
+            numbers = [int(v) for v in block[:3]]
             site = self.lowered.kernel.sites[code - FAILED]
             if not site.early:
                 self._reset(values, code - FAILED == OUT_OF_MEMORY)
@@ -277,7 +295,7 @@ class Specialization:
         structure is inconsistent, become empty. Arrays keep what was written to them."""
         from finch_core.runtime.validation import is_valid
 
-        for k in self._outputs:
+        for k in self.outputs:
             signature = self.lowered.signatures[k]
             while not isinstance(signature, TensorSignature):
                 signature = signature.inner  # type: ignore[attr-defined]

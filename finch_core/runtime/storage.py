@@ -170,6 +170,12 @@ class TensorStorage:
         self._record[part.offset] = address_of(array)
         self._record[part.offset + 1] = array.size
 
+    def places(self) -> tuple[list[int], list[int]]:
+        """The addresses of the words of the record that say the shape, and where buffers are."""
+        buffers = [p.offset for p in self._layout.buffers if not p.field.scratch]
+        dims = range(self._layout.ndim)
+        return [self.address + 8 * k for k in dims], [self.address + 8 * k for k in buffers]
+
     # -- its contents as a whole --------------------------------------------------------
 
     def _take(self, record: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> None:

@@ -1,0 +1,28 @@
+"""Small libraries beside the kernels, compiled once and kept in the disk cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from finch_backend_c import cache, loader, toolchain
+
+T = TypeVar("T")
+_FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared")
+
+
+def library(name: str, text: str, use: Callable[[str], T]) -> T:
+    """What ``use`` makes of the path of a library of this C ``text``; ``name`` says what it is for.
+
+    Raises ``BackendError`` if the compiler fails, and ``OSError`` if the library cannot be opened.
+    """
+    compiler = toolchain.find()
+    entry = cache.name(name, compiler.identity, text)
+    kept = cache.load(entry)
+    if kept is not None:
+        return loader.aside(kept.library.read_bytes(), use)
+    outcome = toolchain.run(compiler, _FLAGS, text)
+    if outcome.library is None:
+        raise toolchain.refused(compiler, _FLAGS, outcome.said)
+    cache.store(entry, outcome.library, text, "")
+    return loader.aside(outcome.library, use)

@@ -1,0 +1,269 @@
+"""Calls of kernels that are bound to their arguments, and repeated without looking at them again.
+
+What a call looks up and checks stays the same from one call to the next, unless the shape, the
+format or the memory of an argument changes. Those are compared before each run: the words of
+tensors' records by the backend (``CompleteKernel.bound``), the rest here.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import attrs
+import numpy as np
+
+from finch_core.errors import DimensionMismatch, FinchError, FormatError
+from finch_core.interface.abi import CHANGED, ELSEWHERE, bound_here
+from finch_core.interface.plugins import hub
+from finch_core.ir.program import Program
+from finch_core.records import define, frozen
+from finch_core.runtime.specialization import Specialization
+from finch_core.runtime.storage import TensorStorage
+
+
+@frozen
+class Check:
+    """``holds()`` says whether ``name`` is what it was when the call was bound; ``changed`` says
+    what it is else. ``array`` has the array that is checked, its shape and its dtype, if it is
+    one."""
+
+    holds: Callable[[], bool]
+    name: str
+    changed: str
+    array: tuple[tuple[Any, Any, Any], ...] = ()
+
+
+@define(eq=False, slots=False)
+class Binding:
+    """What a bound call is bound to. ``values`` are the arguments as objects with a signature."""
+
+    specialized: Specialization
+    values: Sequence[Any]
+    given: Sequence[Any]
+    names: Sequence[str]
+    checks: Sequence[Check]
+    threads: threading.local = attrs.field(factory=threading.local)
+    """The calls of other threads: a control block belongs to one thread."""
+
+    def tensors(self) -> Iterator[tuple[str, TensorStorage]]:
+        """The tensors with memory among the arguments, without their wrappers, and their names."""
+        for name, value in zip(self.names, self.values, strict=True):
+            while value is not None and not isinstance(value, TensorStorage):
+                value = getattr(value, "tensor", None)
+            if value is not None:
+                yield name, value
+
+    def places(self) -> tuple[list[int], list[str]]:
+        """The addresses of words that may not change or must be followed: first those that hold
+        dimensions, then those that hold addresses of buffers; and a name for each dimension."""
+        dims, buffers, names = [], [], []
+        for name, tensor in self.tensors():
+            mine, others = tensor.places()
+            dims += mine
+            buffers += others
+            names += [name] * len(mine)
+        return dims + buffers, names
+
+
+class BoundCall:
+    """A call of a kernel on fixed arguments, from one thread: ``caller()`` is what runs it."""
+
+    def __init__(self, binding: Binding) -> None:
+        binding.specialized.finish()
+        self._binding = binding
+        self._control = binding.specialized.control_block()
+        self._locals: Sequence[TensorStorage] = ()
+        self.result: Any = None
+        self.run: Callable[[], int]
+        self._attach()
+
+    def caller(self) -> Callable[[], Any]:
+        """The function that runs the kernel: gives its results, and raises what the call of the
+        kernel does.
+
+        It raises ``DimensionMismatch`` where the shape of a tensor has changed since the last call,
+        and ``FormatError`` where an array, or an object of another library, has changed.
+        """
+        checks = self._binding.checks
+        arrays = [known for check in checks for known in check.array]
+        others = [check.holds for check in checks if not check.array]
+        call: Callable[[], Any] = _caller(len(arrays), len(others))(
+            self, *(x for known in arrays for x in known), *others
+        )
+        program = self._program
+        call.__name__ = program.name
+        call.__qualname__ = f"{program.name}.bind({', '.join(self._binding.names)})"
+        call.__doc__ = f"Run {program.name} on the arguments that it was bound to."
+        return call
+
+    @property
+    def _program(self) -> Program:
+        return self._binding.specialized.lowered.program
+
+    def _attach(self) -> None:
+        """Bind the compiled kernel to the memory that the arguments have now."""
+        binding, specialized = self._binding, self._binding.specialized
+        specialized.check_memory(binding.values)
+        places, self._dims = binding.places()
+        words = [self._control.ctypes.data]
+        words += [word for value in binding.values for word in value.words()]
+        if specialized.has_locals and not specialized.keeps_locals:
+            self.run = bound_here(self._fresh, words, places)
+            return
+        if specialized.has_locals:
+            self._locals, addresses = specialized.made_workspace()
+            words += addresses
+        self.result = specialized.gather(binding.given, ())
+        self.run = specialized.compiled.bound(words, places)
+
+    def _fresh(self, *words: Any) -> int:
+        """Run a kernel that returns temporaries: they are new tensors at each call."""
+        specialized = self._binding.specialized
+        self._locals, addresses = specialized.made_workspace()
+        self.result = specialized.gather(self._binding.given, self._locals)
+        return specialized.compiled.function(*words, *addresses)
+
+    def leave(self) -> None:
+        """Make the outputs valid after a call that was interrupted."""
+        specialized = self._binding.specialized
+        specialized.leave(specialized.compiled, self._binding.values)
+        self._attach()
+
+    def after(self, code: int) -> Any:
+        """Act on a status other than ``DONE``."""
+        binding = self._binding
+        if code == ELSEWHERE:
+            return self._of_this_thread()()
+        if code <= CHANGED:
+            self._follow(CHANGED - code)
+            return self.caller()()
+        specialized = binding.specialized
+        try:
+            specialized.handle_status(
+                code, specialized.compiled, binding.values, self._locals, self._control
+            )
+        except BaseException as error:
+            self._attach()
+            raise _short(error) from error.__cause__
+        return self.result
+
+    def _of_this_thread(self) -> Callable[[], Any]:
+        """The same call for the thread that runs now."""
+        threads = self._binding.threads
+        try:
+            found: Callable[[], Any] = threads.call
+        except AttributeError:
+            found = threads.call = BoundCall(self._binding).caller()
+        return found
+
+    def refuse(self) -> NoReturn:
+        """Raise the error of the first check that fails."""
+        check = next(check for check in self._binding.checks if not check.holds())
+        raise self._changed(FormatError, check.name, check.changed)
+
+    def _follow(self, place: int) -> None:
+        """Follow the buffers to other memory. Raises ``DimensionMismatch`` where the word at
+        ``place`` is a dimension."""
+        if place < len(self._dims):
+            raise self._changed(DimensionMismatch, self._dims[place], "has another shape")
+        self._attach()
+
+    def _changed(self, kind: type[FinchError], name: str, what: str) -> BaseException:
+        return _short(
+            kind(
+                f"{name} {what} than when this call was bound",
+                span=self._program.spans.get(name),
+                hint=f"bind the call again, call = {self._program.name}.bind(...)",
+            )
+        )
+
+
+def binding(
+    specialized: Specialization,
+    values: Sequence[Any],
+    given: Sequence[Any],
+    more: Sequence[Check],
+) -> Binding:
+    """What a call of ``specialized`` on ``given`` is bound to; ``values`` are these as objects with
+    a signature. Raises ``FormatError`` for what every call would copy, and for an integer beyond 64
+    bits."""
+    program = specialized.lowered.program
+    specialized.refuse_wide(values)
+    names = (*program.params, *program.free)
+    checks = [_check(value, name, program) for value, name in zip(given, names, strict=True)]
+    return Binding(specialized, values, given, names, [*filter(None, checks), *more])
+
+
+_CALLER = """\
+def caller(self{parameters}):
+    def call():
+        if {changed}:
+            self.refuse()
+        try:
+            code = self.run()
+        except BaseException:  # handlers of signals run, and raise, as the kernel returns
+            self.leave()
+            raise
+        return self.after(code) if code else self.result
+    return call
+"""
+
+
+@lru_cache(maxsize=64)
+def _caller(arrays: int, others: int) -> Callable[..., Any]:
+    """A function that makes the caller, given the bound call, each array with its shape and dtype,
+    and other checks. It is made as text: a loop over the checks costs as much as they do."""
+    given = "".join(f", a{k}, s{k}, d{k}" for k in range(arrays))
+    given += "".join(f", h{k}" for k in range(others))
+    changed = [f"a{k}.shape != s{k} or a{k}.dtype is not d{k}" for k in range(arrays)]
+    changed += [f"not h{k}()" for k in range(others)]
+    made: dict[str, Any] = {}
+    exec(_CALLER.format(parameters=given, changed=" or ".join(changed) or "False"), made)
+    caller: Callable[..., Any] = made["caller"]
+    return caller
+
+
+def _check(value: Any, name: str, program: Program) -> Check | None:
+    """The check of an argument that is neither a tensor nor a number."""
+    array: tuple[Any, ...] = ()
+    if isinstance(value, np.ndarray):
+        holds = _unchanged(value)
+        array = ((value, value.shape, value.dtype),)
+        remedy = f"bind np.ascontiguousarray({name})"
+    elif hasattr(value, "signature") or (conversion := hub().conversion_of(value)) is None:
+        return None
+    else:
+        holds = conversion.unchanged(value)
+        remedy = f"bind asarray({name}), a tensor with these values"
+    if holds is None:
+        raise FormatError(
+            f"{name} is copied at each call, so that no call can be bound to it",
+            span=program.spans.get(name),
+            hint=remedy,
+        )
+    return Check(holds, name, "has another shape, dtype or memory", array)
+
+
+def _unchanged(array: np.ndarray[Any, Any]) -> Callable[[], bool] | None:
+    """A function that says whether an array has the shape and dtype that it has now; None for one
+    that kernels do not access in place. The memory of an array that is referenced stays."""
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        return None
+    shape, dtype = array.shape, array.dtype
+    referenced = weakref.ref(array)  # by which NumPy knows not to resize it
+
+    def holds() -> bool:
+        array = referenced()
+        return array is not None and array.shape == shape and array.dtype is dtype
+
+    return holds
+
+
+def _short(error: BaseException) -> BaseException:
+    from finch_core.runtime.tracebacks import shortened
+
+    return shortened(error) if isinstance(error, FinchError) else error
