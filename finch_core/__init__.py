@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ifelse,
         maxby,
         minby,
+        stored,
         thaw,
         walk,
     )
@@ -46,7 +47,8 @@ _HOMES = {
     ),
     "finch_core.io.files": ("read", "write"),
     "finch_core.frontend.functions": (
-        "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "thaw", "walk",
+        "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "stored", "thaw",
+        "walk",
     ),
     "finch_core.runtime.kernel": ("kernel",),
     "finch_core.ir.missing": ("coalesce", "missing"),
@@ -77,6 +79,7 @@ __all__ = [
     "minby",
     "missing",
     "read",
+    "stored",
     "thaw",
     "walk",
     "write",

@@ -35,6 +35,7 @@ class Dense(Format):
     layout: ClassVar[str] = "dense"
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True
+    shares: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     stores_fill: ClassVar[bool] = True
     pads: ClassVar[bool] = True

@@ -46,6 +46,7 @@ class SparseBand(Format):
 
     name: ClassVar[str] = "SparseBand"
     order: ClassVar[Order] = Order.ONCE
+    shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False
     pads: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})

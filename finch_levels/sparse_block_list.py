@@ -48,6 +48,7 @@ class SparseBlockList(Format):
 
     name: ClassVar[str] = "SparseBlockList"
     order: ClassVar[Order] = Order.ONCE
+    shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its blocks"

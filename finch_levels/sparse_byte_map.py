@@ -55,6 +55,7 @@ class SparseByteMap(Format):
     name: ClassVar[str] = "SparseByteMap"
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True
+    shares: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property

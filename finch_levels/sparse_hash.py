@@ -43,6 +43,7 @@ class SparseHash(Format):
     name: ClassVar[str] = "SparseHash"
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True
+    shares: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property

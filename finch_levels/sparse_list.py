@@ -57,6 +57,7 @@ class SparseList(Format):
     name: ClassVar[str] = "SparseList"
     layout: ClassVar[str] = "compressed"
     order: ClassVar[Order] = Order.ONCE
+    shares: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its stored indices"

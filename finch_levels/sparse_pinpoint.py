@@ -42,6 +42,7 @@ class SparsePinpoint(Format):
 
     name: ClassVar[str] = "SparsePinpoint"
     order: ClassVar[Order] = Order.ONCE
+    shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     limit: ClassVar[Limit] = staticmethod(only_first)

@@ -46,6 +46,9 @@ class SparseScalarLeaf(ScalarLeaf):
             ctx.assign(fiber.lvl.scalar("dirty"), True)
         return super().unwrap(ctx, fiber, mode, op, value)
 
+    def is_stored(self, ctx: Context, fiber: Fiber) -> Expr:
+        return fiber.lvl.scalar("dirty")
+
     def cases(self, ctx: Context, fiber: Fiber) -> Switch:
         value, fill = fiber.lvl.scalar("val"), Literal(self.fill, self.type, structural=True)
         return Switch(fiber.lvl.scalar("dirty"), Constant(value), Constant(fill))

@@ -97,6 +97,11 @@ class SwizzleTensor:
         array: np.ndarray[Any, Any] = self.tensor.to_numpy().transpose(self._seen(range(self.ndim)))
         return array
 
+    def structure(self) -> np.ndarray[Any, Any]:
+        """Which elements are stored, as ``to_numpy`` gives their values."""
+        stored: np.ndarray[Any, Any] = self.tensor.structure()
+        return stored.transpose(self._seen(range(self.ndim)))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.to_numpy(), dtype=dtype, copy=copy)
 

@@ -12,12 +12,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from finch_core.frontend.expressions import ExpressionParser, fold_left
-from finch_core.frontend.functions import PROTOCOLS, freeze, ifelse, thaw
+from finch_core.frontend.functions import PROTOCOLS, freeze, ifelse, stored, thaw
 from finch_core.frontend.names import Scope
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Call, Cast, Expr, Literal, cast
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, cast
 from finch_core.ir.operators import Operator, operator, operator_for
+from finch_core.ir.program import Stored
 
 _INT = np.dtype(np.int64)
 
@@ -83,6 +84,8 @@ def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
     if function is builtins.len:
         _positional(parser, node, "len", 1)
         return parser.dimension(node, node.args[0], 0, scope)
+    if function is stored:
+        return _stored(parser, node, scope)
     op = operator_of(function)
     if op is not None:
         return _operator_call(parser, node, op, scope)
@@ -98,6 +101,18 @@ def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
 
         return inline(parser, node, function, scope)
     _refuse_call(parser, node, function)
+
+
+def _stored(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
+    """``stored(A[i, j])``."""
+    _positional(parser, node, shown(node), 1)
+    access = parser.parse(node.args[0], scope)
+    if not isinstance(access, Access):
+        parser.context.refuse(
+            node.args[0], f"{shown(node)!r} asks of an element of a tensor, and this is a value",
+            "write 'stored(A[i, j])'",
+        )  # fmt: skip
+    return Stored(access)
 
 
 def operator_of(function: Any) -> Operator | None:

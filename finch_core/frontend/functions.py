@@ -127,6 +127,13 @@ def thaw(tensor: Any) -> None:
     """Inside a kernel: make ``tensor`` ready for updates here. In plain Python: no effect."""
 
 
+def stored(element: Any) -> bool:
+    """Whether a tensor stores the element ``A[i, j]``: a condition inside a kernel.
+
+    In plain Python, over NumPy arrays, which store every element, it is True."""
+    return True
+
+
 class Whole:
     """``_`` of ``for i in _``: the extent comes from the tensors' dimensions."""
 
@@ -147,6 +154,6 @@ PROTOCOLS: dict[Any, str] = {follow: "follow", walk: "walk", gallop: "gallop"}
 SYNTAX: dict[str, Any] = {
     "_": _, "missing": missing, "ifelse": ifelse, "coalesce": coalesce, "minby": minby,
     "maxby": maxby, "choose": choose, "follow": follow, "walk": walk, "gallop": gallop,
-    "freeze": freeze, "thaw": thaw,
+    "freeze": freeze, "thaw": thaw, "stored": stored,
 }  # fmt: skip
 """Names that kernels may use without importing them."""

@@ -47,6 +47,9 @@ class Abilities:
 
     A tensor of such levels may be read and updated in the same loops. Updates take any order, and
     ``unwrap`` of a leaf reads what was written."""
+    shares: ClassVar[bool] = True
+    """Whether several indices may share a subfiber, as in a run. Updates in place then change a
+    run as a whole, or are refused; where each index has its own, they change any."""
     limit: ClassVar[Limit | None] = None
     """What a fiber can hold, if that is not everything (see ``capacity``). Writes beyond it fail
     at run time. The test suites write no more."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from finch_core.errors import FormatError
 from finch_core.interface.abilities import Abilities
 from finch_core.interface.storage import Storage
+from finch_core.ir.expressions import TRUE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,6 +108,10 @@ class Format(Storage, Abilities):
         Called only on levels with ``resets``.
         """
         raise NotImplementedError
+
+    def is_stored(self, ctx: Context, fiber: Fiber) -> Expr:
+        """Whether a leaf stores its value (see ``TensorLike.is_stored``); its parents do."""
+        return TRUE
 
     def cases(self, ctx: Context, fiber: Fiber) -> Alternatives | None:
         """The two cases of a leaf's value (see ``TensorLike.cases``); None if there is only one."""

@@ -15,7 +15,8 @@ from finch_core.errors import FormatError
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.plugin_calls import emitted, part_of, unfurled, value_of
 from finch_core.ir.dtypes import INTP, Type
-from finch_core.ir.expressions import Buffer, Expr, Literal, Var
+from finch_core.ir.expressions import FALSE, TRUE, Buffer, Expr, Literal, Var
+from finch_core.ir.missing import Missing
 from finch_core.ir.program import Extent
 from finch_core.records import define, frozen
 
@@ -91,6 +92,10 @@ class TensorLike:
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         """Emit the update of a 0-dimensional tensor-like."""
         raise NotImplementedError
+
+    def is_stored(self, ctx: Context) -> Expr:
+        """Whether a 0-dimensional tensor-like stores its value."""
+        return TRUE
 
     @property
     def drops_updates(self) -> bool:
@@ -234,6 +239,9 @@ class Fiber(TensorLike):
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         emitted(self.lvl.format, "unwrap", ctx, self, Mode.UPDATE, op, value)
 
+    def is_stored(self, ctx: Context) -> Expr:
+        return self.lvl.format.is_stored(ctx, self)
+
     def cases(self, ctx: Context) -> Alternatives | None:
         return self.lvl.format.cases(ctx, self)
 
@@ -270,6 +278,14 @@ class Constant(TensorLike):
 
     def read(self, ctx: Context) -> Expr:
         return self.value
+
+    def is_stored(self, ctx: Context) -> Expr:
+        """A mask stores what is true; a fill and what is beyond the bounds are not stored."""
+        if isinstance(self.value, Missing):
+            return FALSE
+        if isinstance(self.value, Literal):
+            return FALSE if self.value.structural or not self.value.value else TRUE
+        return TRUE
 
 
 @frozen

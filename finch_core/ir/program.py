@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 
 from finch_core.errors import Source, Span
+from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import Access, Expr, Index, Name
 from finch_core.ir.operators import Operator
 from finch_core.records import frozen
@@ -72,6 +73,24 @@ class Extent(Expr):
 
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
         return Extent(*children)
+
+
+@frozen(order=False)
+class Stored(Expr):
+    """Whether ``access``, an ``Access`` before the passes, is of an element that is stored."""
+
+    access: Expr
+
+    @property
+    def dtype(self) -> Type:
+        return BOOL
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.access,)
+
+    def rebuild(self, children: tuple[Expr, ...]) -> Expr:
+        return Stored(children[0])
 
 
 @frozen

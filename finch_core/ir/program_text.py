@@ -40,6 +40,7 @@ from finch_core.ir.program import (
     Sequential,
     Sieve,
     Stmt,
+    Stored,
     Thaw,
     Update,
 )
@@ -296,6 +297,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], tuple[str, int]]] = {
     Dimension: _dimension,
     Modified: _modified,
     Extent: _extent,
+    Stored: lambda node: (f"stored({expression_text(node.access)})", _ATOM),
     Cast: _cast,
     Call: _call,
 }

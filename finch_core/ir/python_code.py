@@ -31,6 +31,7 @@ from finch_core.ir.expressions import (
 )
 from finch_core.ir.missing import Missing, MissingType, coalesce, missing
 from finch_core.ir.operators import Operator, cast_value, literal_value
+from finch_core.ir.program import Stored
 from finch_core.records import define, frozen
 
 _NATIVE = {prim.add: "+", prim.sub: "-", prim.mul: "*", prim.lt: "<", prim.le: "<=",
@@ -59,10 +60,13 @@ class Emitter:
 
     types: dict[str, Code]
     tensors: Mapping[str, np.dtype[Any]] = attrs.field(factory=dict)
+    structures: Mapping[str, str] = attrs.field(factory=dict)
+    """The names of the arrays that say which elements of a tensor are stored."""
     safe: frozenset[tuple[str, str]] = frozenset()
     constants: dict[str, Any] = attrs.field(
         factory=lambda: {
             "missing": missing, "_at": in_bounds, "_read": permissive_read, "_present": present,
+            "_true": is_true,
         }
     )  # fmt: skip
 
@@ -85,6 +89,8 @@ class Emitter:
             return self.access(node)
         if isinstance(node, Dimension):
             return Code(f"t_{node.tensor}.shape[{node.axis}]", int)
+        if isinstance(node, Stored):
+            return self.stored(node.access)
         if isinstance(node, Cast):
             return self.cast(self.emit(node.value), node.type)
         assert isinstance(node, Call)
@@ -107,6 +113,14 @@ class Emitter:
             return Code(f"_read(t_{name}, ({listed}), {modes})", dtype, True)
         copied = ".copy()" if dtype.names is not None else ""
         return Code(self.element(node) + copied, dtype)
+
+    def stored(self, node: Expr) -> Code:
+        """Whether an access is of a stored element; a mask, a comparison here, stores what is
+        true."""
+        if isinstance(node, Access):
+            node = attrs.evolve(node, tensor=self.structures[str(node.tensor)])
+        found = self.emit(node)
+        return Code(f"_true({found.text})" if found.maybe else f"bool({found.text})", BOOL)
 
     def element(self, node: Access) -> str:
         """``t[i, j]`` with bounds checks."""
@@ -244,6 +258,11 @@ def present(value: Any) -> Any:
     if value is missing:
         raise TypeError("an update with missing: resolve it with coalesce(x, default)")
     return value
+
+
+def is_true(value: Any) -> bool:
+    """Whether ``value`` is neither ``missing`` nor false."""
+    return value is not missing and bool(value)
 
 
 def strip(index: Expr) -> Expr:

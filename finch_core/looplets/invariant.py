@@ -35,7 +35,7 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
     else:
         count = region.stop - region.start
         body = None
-        if is_unordered(region.body):
+        if is_unordered(region.body, accepting):
             body = repeated(region.body, count, accepting, strict=ctx.strict)
         if body is None:
             each_index(ctx, region)
@@ -43,10 +43,11 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
             ctx.fork(region.start < region.stop, lambda: _once(ctx, region, ctx.simplify(body)))
 
 
-def is_unordered(stmt: Stmt) -> bool:
+def is_unordered(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:
     """Whether the repetitions of each update may be executed at once.
 
-    Not if the statement reads what it updates, or updates a tensor in more than one way.
+    Not if the statement reads what it updates, or updates a tensor in more than one way; except in
+    the slots ``accepting``, where each repetition has an element of its own.
     """
     ways: dict[BoundTensor, Operator | None] = {}
     read: set[Any] = set()
@@ -54,17 +55,19 @@ def is_unordered(stmt: Stmt) -> bool:
         exprs = part.exprs
         if isinstance(part, Update):
             root, exprs = part.target.tensor.root, (*part.target.indices, part.value)
-            if root is not None and ways.setdefault(root, part.op) != part.op:
+            op = None if _is_slot(part.target, accepting) else part.op
+            if root is not None and ways.setdefault(root, op) != op:
                 return False
-        read.update(source for expr in exprs for source in _sources(expr))
+        read.update(source for expr in exprs for source in _sources(expr, accepting))
     return not any(read.intersection((tensor, *tensor.parts)) for tensor in ways)
 
 
-def _sources(expr: Expr) -> Iterator[Any]:
-    """The tensors, buffers and variables that an expression reads."""
+def _sources(expr: Expr, accepting: frozenset[int]) -> Iterator[Any]:
+    """The tensors, buffers and variables that an expression reads, not in slots ``accepting``."""
     for node in expr.walk():
         if isinstance(node, Access):
-            yield node.tensor.root
+            if not _is_slot(node, accepting):
+                yield node.tensor.root
         elif isinstance(node, Load):
             yield node.buffer
         elif isinstance(node, Var):

@@ -207,9 +207,6 @@ def _unordered(ctx: Context, sequences: dict[int, Sequence]) -> dict[int, Hashab
 
 
 def written_slots(region: Region) -> set[int]:
-    """The slots that are updated."""
-    return {
-        part.target.tensor.number
-        for part in region.body.walk()
-        if isinstance(part, Update) and isinstance(part.target.tensor, AccessSlot)
-    }
+    """The slots that are updated, except in place, where they are walked as what is read."""
+    targets = (part.target.tensor for part in region.body.walk() if isinstance(part, Update))
+    return {slot.number for slot in targets if isinstance(slot, AccessSlot) and slot.view is None}

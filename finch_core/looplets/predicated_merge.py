@@ -390,7 +390,8 @@ def _spike(spike: Spike, place: _Place) -> Piece | None:
 
 def _fill_of(slot: AccessSlot) -> Constant | None:
     """The value of a slot where nothing is stored; None if it is not a scalar."""
-    if slot.fill_value is None:
+    tensor = slot.tensor
+    if tensor.fill_value is None:
         return None
-    value = Literal(slot.fill_value, np.dtype(slot.dtype), structural=True)
+    value = Literal(tensor.fill_value, np.dtype(tensor.dtype), structural=True)
     return Constant(value, slot.ndim - 1)

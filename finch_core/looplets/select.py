@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from finch_core.interface.context import Context
     from finch_core.interface.looplet import Looplet
     from finch_core.interface.tensorlike import BoundTensor
+    from finch_core.ir.operators import Operator
 
 
 @frozen
@@ -71,6 +72,20 @@ class Select(TensorLike):
         yes = ctx.under(self.cond, lambda: self.yes.read(ctx))
         no = ctx.under(negation(self.cond), lambda: self.no.read(ctx))
         return ctx.ifelse(self.cond, yes, no)
+
+    def is_stored(self, ctx: Context) -> Expr:
+        yes = ctx.under(self.cond, lambda: self.yes.is_stored(ctx))
+        no = ctx.under(negation(self.cond), lambda: self.no.is_stored(ctx))
+        return ctx.ifelse(self.cond, yes, no)
+
+    def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
+        """Updates in place reach the one that is selected."""
+
+        def updated(part: TensorLike) -> None:
+            if not isinstance(part, Constant):
+                part.update(ctx, op, value)
+
+        ctx.fork(self.cond, lambda: updated(self.yes), lambda: updated(self.no))
 
 
 def select(cond: Expr, yes: TensorLike, no: TensorLike) -> TensorLike:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
+from finch_core.interface.views import View
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.ir.program import Stmt
@@ -24,6 +25,16 @@ class AccessSlot(TensorLike):
 
     number: int
     tensor: TensorLike = attrs.field(eq=False, repr=False)
+    view: type[View] | None = None
+    """How this access sees the tensor, if not as its values; a slot may have accesses of each."""
+
+    @property
+    def _seen(self) -> TensorLike:
+        return self.tensor if self.view is None else self.view(self.tensor)
+
+    def filled_by(self, tensor: TensorLike) -> TensorLike:
+        """What this accesses once ``tensor`` is in the slot."""
+        return tensor if self.view is None else self.view(tensor)
 
     @property
     def ndim(self) -> int:
@@ -31,11 +42,11 @@ class AccessSlot(TensorLike):
 
     @property
     def dtype(self) -> Type:
-        return self.tensor.dtype
+        return self._seen.dtype
 
     @property
     def fill_value(self) -> Any:
-        return self.tensor.fill_value
+        return self._seen.fill_value
 
     @property
     def root(self) -> BoundTensor | None:
@@ -66,10 +77,10 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
             return expr
         if expr.tensor.number != number:
             return expr
-        rest = expr.indices[1:]
+        rest, found = expr.indices[1:], expr.tensor.filled_by(tensor)
         if read and (not rest or (uniform and all(isinstance(i, Index) for i in rest))):
-            return tensor.read(ctx)
-        return Access(tensor, rest, expr.span)
+            return found.read(ctx)
+        return Access(found, rest, expr.span)
 
     return rewrite(stmt, lambda e: placed(e, True), lambda e: placed(e, False))
 

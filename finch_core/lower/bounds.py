@@ -19,7 +19,7 @@ import attrs
 from finch_core.errors import OutOfBounds, Span
 from finch_core.interface.run import Run
 from finch_core.interface.tensorlike import TensorLike
-from finch_core.ir.dtypes import Type
+from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, lift
 from finch_core.ir.program import Extent, Loop
 from finch_core.records import frozen
@@ -177,6 +177,9 @@ class Beyond(TensorLike):
 
     def read(self, ctx: Context) -> Expr:
         return self.failure
+
+    def is_stored(self, ctx: Context) -> Expr:
+        return attrs.evolve(self.failure, type=BOOL)
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         fail_out_of_range(ctx, self.failure)

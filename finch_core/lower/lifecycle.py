@@ -26,6 +26,7 @@ from finch_core.errors import FormatError, LifecycleError, Span, quote
 from finch_core.interface.abilities import RANDOM_ACCESS, Order
 from finch_core.interface.level import Mode
 from finch_core.interface.tensorlike import BoundTensor
+from finch_core.interface.views import InPlace
 from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.ir.program import (
     Declare,
@@ -254,7 +255,8 @@ def _reductions(stmt: Stmt) -> dict[BoundTensor, list[Update]]:
     found: dict[BoundTensor, list[Update]] = {}
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
-        return {} if root is None or stmt.op is None else {root: [stmt]}
+        several = root is None or stmt.op is None or isinstance(stmt.target.tensor, InPlace)
+        return {} if several else {root: [stmt]}
     inside: frozenset[BoundTensor] = frozenset()
     for body in stmt.bodies:
         inside |= _owned(body)
@@ -407,7 +409,9 @@ def _gather(stmt: Stmt, uses: _Uses, own: frozenset[BoundTensor]) -> None:
     """Add the uses of ``stmt`` to ``uses``, except of tensors that change mode inside it."""
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
-        if root is not None and root not in own:
+        if isinstance(stmt.target.tensor, InPlace):
+            _reads(stmt.target, uses, own, stmt.span)
+        elif root is not None and root not in own:
             uses.updates.setdefault(root, stmt.target.span or stmt.span)
         for index in stmt.target.indices:
             _reads(index, uses, own, stmt.span)

@@ -2,6 +2,7 @@
 
 from finch_core.lower.concordize import concordize
 from finch_core.lower.dimensionalize import dimensionalize
+from finch_core.lower.in_place import in_place
 from finch_core.lower.index_casts import index_casts
 from finch_core.lower.lifecycle import lifecycle
 from finch_core.lower.pass_state import Check, Unit
@@ -14,6 +15,7 @@ PASSES = (
     scopes,
     wrapperize,
     dimensionalize,
+    in_place,
     lifecycle,
     concordize,
     index_casts,
@@ -28,6 +30,7 @@ __all__ = [
     "Unit",
     "concordize",
     "dimensionalize",
+    "in_place",
     "index_casts",
     "lifecycle",
     "scopes",

@@ -15,12 +15,14 @@ from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
-from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.interface.tensorlike import BoundTensor, Fiber, TensorLike
+from finch_core.interface.views import InPlace, View
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Dimension, Expr, Literal, Load, Var
 from finch_core.ir.program import (
     Declare,
     Define,
+    Extent,
     Freeze,
     Loop,
     Sequential,
@@ -33,6 +35,7 @@ from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
 from finch_core.looplets.evaluation import lower_region
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot
+from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, is_unit, within_range
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.scalar_cases import cases_of
@@ -161,6 +164,7 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     certain = read_for_sure(stmt.body)
     looplets: dict[int, Looplet] = {}
     slots: dict[Any, AccessSlot] = {}
+    whole: dict[int, Access] = {}  # updated in place
 
     def at_random(root: BoundTensor | None, mode: Mode) -> bool:
         """Whether an access is a read that uses random access."""
@@ -175,23 +179,53 @@ def _loop(ctx: Context, stmt: Loop) -> None:
             lead = leading(node)
             if node.indices[lead : lead + 1] != (stmt.index,):
                 return node
-            key = (node.tensor, node.indices[:lead], mode)
+            view, base = _seen(node)
+            reads = Mode.READ if view is not None else mode
+            key = (base.tensor, node.indices[:lead], reads)
             if key not in slots:
                 if node.tensor.root is not None:
                     ctx.spans[node.tensor.root] = node.span
-                sure = mode is Mode.READ and node in certain
-                tensor = selected(ctx, node, sure)
+                sure = reads is Mode.READ and node in certain
+                tensor = selected(ctx, base, sure)
                 slots[key] = AccessSlot(ctx.fresh_slot(), tensor)
-                protocol = RANDOM_ACCESS if at_random(node.tensor.root, mode) else ""
+                protocol = RANDOM_ACCESS if at_random(node.tensor.root, reads) else ""
                 with placed(node.span):
-                    looplets[slots[key].number] = tensor.unfurl(ctx, mode, protocol)
-            return attrs.evolve(node, tensor=slots[key], indices=node.indices[lead:])
+                    looplets[slots[key].number] = tensor.unfurl(ctx, reads, protocol)
+            slot = attrs.evolve(slots[key], view=view)
+            if view is InPlace:
+                whole[slot.number] = base
+            return attrs.evolve(node, tensor=slot, indices=node.indices[lead:])
 
         return rule
 
     check_bounds(ctx, stmt, start, stop)
     body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
+    for slot, access in whole.items():
+        looplets[slot] = _with_whole_runs(ctx, access, Extent(start, stop), looplets[slot])
     Region(stmt.index, start, stop, body, looplets).lower(ctx)
+
+
+def _with_whole_runs(ctx: Context, access: Access, extent: Extent, looplet: Looplet) -> Looplet:
+    """The looplet of what a loop over ``extent`` updates in place, if its level stores runs."""
+    tensor, lead = access.tensor, leading(access)
+    levels = [tensor.level_of(k) for k in range(lead + 1)]
+    shared = next((level for level in levels if level is not None and level.shares), None)
+    if shared is None and None not in levels:
+        return looplet
+    runs = WholeRuns(tensor, shared, access.span)
+    if lead or not isinstance(tensor, Fiber):
+        return runs.part_of(looplet)
+    (first, *_), prover = tensor.dims, ctx.prover
+    assert first is not None
+    whole = prover.equal(first.start, extent.start) and prover.equal(first.stop, extent.stop)
+    return runs.of(looplet) if whole else runs.part_of(looplet)
+
+
+def _seen(node: Access) -> tuple[type[View] | None, Access]:
+    """The view of an access, if it is one, and the access of the tensor inside."""
+    if not isinstance(node.tensor, View):
+        return None, node
+    return type(node.tensor), attrs.evolve(node, tensor=node.tensor.inner)
 
 
 _LOWERING: dict[type, Callable[[Context, Any], None]] = {

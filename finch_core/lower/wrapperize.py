@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
+from finch_core.interface.views import Structure
 from finch_core.ir.expressions import Access, Call, Expr
-from finch_core.ir.program import Define, Loop, Stmt
+from finch_core.ir.program import Define, Loop, Stmt, Stored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.symbolic.affine import Scope
@@ -52,6 +55,8 @@ class _Wrapperizer:
         return stmt.rebuild(exprs, tuple(self.stmt(body, inner) for body in stmt.bodies))
 
     def rule(self, node: Expr, scope: Scope) -> Expr:
+        if isinstance(node, Stored):
+            return self.structure(node.access)
         node = self.access(node, scope)
         if isinstance(node, Call):
             node = fill_for_missing(node)
@@ -62,6 +67,15 @@ class _Wrapperizer:
                     result: Expr = found
                     return result
         return node
+
+    def structure(self, access: Expr) -> Expr:
+        """The access of the structure; of a mask that became a comparison, the comparison."""
+        if not isinstance(access, Access):
+            return access
+        found = of_structure(access)
+        if access in self.plain:
+            self.plain[found] = of_structure(self.plain[access])
+        return found
 
     def access(self, node: Expr, scope: Scope) -> Expr:
         """``node`` after all wrappers; a mask may replace a comparison by an access of itself."""
@@ -77,3 +91,8 @@ class _Wrapperizer:
         if plain is not None and isinstance(node, Access) and node is not plain:
             self.plain[node] = plain
         return node
+
+
+def of_structure(access: Access) -> Access:
+    """The access of whether the element of ``access`` is stored."""
+    return attrs.evolve(access, tensor=Structure(access.tensor))

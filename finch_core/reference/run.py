@@ -34,6 +34,7 @@ from finch_core.ir.variables import variable_types
 from finch_core.records import frozen
 from finch_core.reference.extents import Extents, accesses
 from finch_core.reference.sizes import dimensions, with_sizes
+from finch_core.reference.structures import Structures
 from finch_core.reference.wrappers import as_seen, unwrapped
 
 
@@ -63,7 +64,9 @@ def run(
     arrays = {name: to_array(value) for name, value in values.items() if name in used}
     scalars = {name: value for name, value in values.items() if isinstance(value, _NUMBERS)}
     extents = _extents(program, arrays, scalars, values, fixed)
-    writer = _Writer.of(program, arrays, scalars, extents)
+    structures = Structures.of(program, values)
+    arrays |= structures.arrays
+    writer = _Writer.of(program, arrays, scalars, extents, structures)
     lines = [f"    {line}" for line in writer.lines(program.body)]
     written = [name for name in _written(program) if name in arrays or name in program.results]
     results = ", ".join(f"{name!r}: t_{name}" for name in written)
@@ -150,6 +153,7 @@ class _Writer:
 
     emitter: Emitter
     extents: Extents
+    structures: Structures
 
     @classmethod
     def of(
@@ -158,6 +162,7 @@ class _Writer:
         arrays: Mapping[str, np.ndarray[Any, Any]],
         scalars: Mapping[str, Any],
         extents: Extents,
+        structures: Structures,
     ) -> _Writer:
         types = {name: Code(f"x_{name}", type_of(value)) for name, value in scalars.items()}
         tensors = {name: array.dtype for name, array in arrays.items()}
@@ -165,9 +170,10 @@ class _Writer:
         tensors |= {local.name: np.dtype(local.format.dtype) for local in made}
         known: dict[str, Type] = {name: code.type for name, code in types.items()}
         tensors |= variable_types(program, {**known, **tensors})
-        emitter = Emitter(types, tensors, _safe(program))
+        tensors |= dict.fromkeys(structures.names.values(), np.dtype(bool))
+        emitter = Emitter(types, tensors, structures.names, _safe(program))
         emitter.constants |= {"_new": _new, "_inside": inside}
-        return cls(emitter, extents)
+        return cls(emitter, extents, structures)
 
     def lines(self, node: Stmt) -> Iterator[str]:
         yield from _STATEMENTS[type(node)](self, node)
@@ -208,7 +214,11 @@ class _Writer:
         name = str(node.tensor)
         dtype = self.emitter.constant(self.emitter.tensors[name])
         init = "0" if isinstance(node.init, Missing) else self.emitter.emit(node.init).text
-        yield f"t_{name} = _new({tuple(self.extents.declares[id(node)])}, {dtype}, {init})"
+        shape = tuple(self.extents.declares[id(node)])
+        yield f"t_{name} = _new({shape}, {dtype}, {init})"
+        if name in self.structures.names:
+            full, stored = self.structures.full(name), self.emitter.constant(np.dtype(bool))
+            yield f"t_{self.structures.names[name]} = _new({shape}, {stored}, {full})"
 
     def update(self, node: Update) -> Iterator[str]:
         target, emitter = node.target, self.emitter
@@ -222,12 +232,22 @@ class _Writer:
             types = node.op.typing((dtype, value.type))
             value = emitter.operation(node.op, args, *types)
         line = f"{element} = {emitter.cast(value, dtype).text}"
+        if target.tensor in self.structures.names:
+            line += f"; {self.inserted(target, element)}"
         if any(map(is_permissive, target.indices)):
             listed = "".join(f"{emitter.emit(strip(i)).text}, " for i in target.indices)
             modes = list(map(is_permissive, target.indices))
             yield f"if _inside(t_{target.tensor}, ({listed}), {modes}):"
             line = f"    {line}"
         yield line
+
+    def inserted(self, target: Access, element: str) -> str:
+        """The statement by which an element that is no fill value is stored from now on."""
+        name = str(target.tensor)
+        indices = tuple(map(strip, target.indices))
+        stored = self.emitter.element(Access(self.structures.names[name], indices))
+        fill = self.emitter.constant(self.structures.fills[name])
+        return f"{stored} = {stored} or bool({element} != {fill})"
 
     def nothing(self, node: Stmt) -> Iterator[str]:
         return iter(())

@@ -14,7 +14,7 @@ from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import tensor_signature
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
-from finch_core.ir.program import Declare, Loop, Program, Sequential, Sieve, Stmt, Update
+from finch_core.ir.program import Declare, Loop, Program, Sequential, Sieve, Stmt, Stored, Update
 from finch_core.locks import Lock
 from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
@@ -340,6 +340,20 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
             ) from error
     (values,) = tensor.buffers.values()
     return values.reshape(tensor.shape)
+
+
+def structure(source: Any) -> np.ndarray[Any, Any]:
+    """Which elements a tensor-like argument stores, as a dense array of bools."""
+    indices = tuple(Index(f"i{k}") for k in range(source.ndim))
+    true = Literal(np.True_, np.dtype(bool))
+    body: Stmt = Update(Access("out", indices), None, true)
+    body = Sieve(Stored(Access("data", indices)), body)
+    for index in reversed(indices):
+        body = Loop(index, None, body)
+    program = Program("structure", ("out", "data"), body)
+    found = np.zeros(source.shape, bool)
+    _kernel(program, Options(backend=LAST))(found, source)
+    return found
 
 
 def element(tensor: Tensor, index: tuple[int, ...]) -> Any:

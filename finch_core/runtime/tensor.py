@@ -148,6 +148,12 @@ class Tensor(TensorStorage):
             return array.astype(dtype)
         return array.copy() if copy and not fresh else array
 
+    def structure(self) -> np.ndarray[Any, Any]:
+        """Which elements are stored, ``stored(A[i, j])``: a dense array of bools."""
+        from finch_core.runtime.convert import structure
+
+        return structure(self)
+
     def to_scipy(self) -> Any:
         """A SciPy sparse array of the same values: ``csr_array`` for a matrix, over this tensor's
         memory if it is stored as CSR, else ``coo_array`` (also for a matrix with far more rows than

@@ -260,6 +260,14 @@ class WrapperTensor:
             hint="read it in a kernel, into a tensor of its own",
         )
 
+    def structure(self) -> np.ndarray[Any, Any]:
+        """Which elements are stored; raises as ``to_numpy`` does."""
+        from finch_core.runtime.convert import structure
+
+        if not self.has_array:
+            self.to_numpy()
+        return structure(self)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.to_numpy(), dtype=dtype, copy=copy)
 

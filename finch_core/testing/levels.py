@@ -28,6 +28,7 @@ from finch_core.testing.formats import (
     nest,
     takes_any_order,
 )
+from finch_core.testing.level_in_place import LevelInPlace
 from finch_core.testing.level_updates import LevelUpdates
 from finch_core.testing.running import ANY_ORDER, backend_names, on, using
 
@@ -42,7 +43,7 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 
 @ANY_ORDER
-class LevelSuite(LevelUpdates):
+class LevelSuite(LevelUpdates, LevelInPlace):
     """The tests that every level format must pass, compared with NumPy. A complete test module::
 
         class TestMyFormat(LevelSuite):

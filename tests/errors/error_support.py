@@ -17,6 +17,9 @@ ANY_ORDER = quote(name for name, level in LEVELS if level.order is Order.ANY)
 CONTINUING = quote(name for name, level in LEVELS if level.thaws)
 """Those that can be updated again once they are frozen."""
 
+APART = quote(name for name, level in LEVELS if not level.shares)
+"""Those that have a value for each index that they store."""
+
 VECTOR = np.array([0.0, 1.5, 0.0, -2.0])
 MATRIX = np.array([[0.0, 1.0, 0.0, 2.0], [3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
 

@@ -41,6 +41,7 @@ class SparseBitmap(Format):
 
     name: ClassVar[str] = "SparseBitmap"
     order: ClassVar[Order] = Order.ONCE
+    shares: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property
