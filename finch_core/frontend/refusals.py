@@ -9,9 +9,6 @@ _NO_NEST = "define it outside the kernel and call it here: it is inlined"
 _NO_LIST = "write the loop: 'for i in _:' with an update inside"
 
 STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.While: ("'while' is not part of the language", _NO_LOOP),
-    ast.Break: ("'break' is not part of the language", "put the rest of the loop under an 'if'"),
-    ast.Continue: ("'continue' is not part of the language", "put the rest under an 'if'"),
     ast.Try: ("'try' is not part of the language", "errors are raised to the kernel's caller"),
     ast.TryStar: ("'try' is not part of the language", "errors are raised to the kernel's caller"),
     ast.With: ("'with' is not part of the language", "open it around the call of the kernel"),

@@ -14,14 +14,20 @@ from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
 from finch_core.ir.expressions import Index
 from finch_core.ir.program import (
+    BREAK,
+    CONTINUE,
     Define,
     Extent,
     Freeze,
+    Labelled,
+    Leave,
     Loop,
     Sequential,
     Sieve,
     Stmt,
     Thaw,
+    While,
+    leaves,
 )
 from finch_core.records import frozen
 
@@ -59,11 +65,7 @@ class StatementParser(AssignmentParser):
     # -- control ----------------------------------------------------------------------------
 
     def loop(self, node: ast.For, scope: Scope) -> list[Stmt]:
-        if node.orelse:
-            self.context.refuse(
-                node.orelse[0], "'else' of a loop is not part of the language",
-                "write it after the loop",
-            )  # fmt: skip
+        self.refuse_else(node)
         targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         extent = self.extent(node, scope)
         if extent is not None and len(targets) > 1:
@@ -72,10 +74,31 @@ class StatementParser(AssignmentParser):
             )
         inner = scope.inner()
         indices = [self.new_index(target, inner) for target in targets]
-        body = self.block(node.body, inner)
+        body = self.turn(node.body, inner)
         for index, target in reversed(list(zip(indices, targets, strict=True))):
             body = Loop(index, extent, body, span=self.context.span(target))
-        return [body]
+        return [labelled(BREAK, body)]
+
+    def while_(self, node: ast.While, scope: Scope) -> list[Stmt]:
+        self.refuse_else(node)
+        cond = self.expressions.parse(node.test, scope)
+        body = self.turn(node.body, scope.inner())
+        return [labelled(BREAK, While(cond, body, span=self.context.span(node.test)))]
+
+    def refuse_else(self, node: ast.For | ast.While) -> None:
+        if node.orelse:
+            self.context.refuse(
+                node.orelse[0], "'else' of a loop is not part of the language",
+                "write it after the loop",
+            )  # fmt: skip
+
+    def turn(self, body: list[ast.stmt], scope: Scope) -> Stmt:
+        """The body of a loop."""
+        return labelled(CONTINUE, self.block(body, scope))
+
+    def leave(self, node: ast.Break | ast.Continue, scope: Scope) -> list[Stmt]:
+        label = BREAK if isinstance(node, ast.Break) else CONTINUE
+        return [Leave(label, span=self.context.span(node))]
 
     def new_index(self, node: ast.expr, scope: Scope) -> Index:
         if not isinstance(node, ast.Name):
@@ -150,6 +173,9 @@ class StatementParser(AssignmentParser):
 
 _HANDLERS: dict[type[ast.AST], Any] = {
     ast.For: StatementParser.loop,
+    ast.While: StatementParser.while_,
+    ast.Break: StatementParser.leave,
+    ast.Continue: StatementParser.leave,
     ast.If: StatementParser.branch,
     ast.Pass: StatementParser.nothing,
     ast.Return: StatementParser.early_return,
@@ -162,3 +188,8 @@ _HANDLERS: dict[type[ast.AST], Any] = {
 def sequence(statements: list[Stmt]) -> Stmt:
     """One statement by itself, or several in order."""
     return statements[0] if len(statements) == 1 else Sequential(tuple(statements))
+
+
+def labelled(label: str, stmt: Stmt) -> Stmt:
+    """``stmt``, labelled if it contains a ``Leave`` of that label."""
+    return Labelled(label, stmt, span=stmt.span) if label in leaves(stmt) else stmt

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from finch_core.errors import FinchError, OutOfMemory, Span
+from finch_core.interface.exits import Exit, any_of, with_breaks, with_rest
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Let, Site, Statement
 from finch_core.ir.builder import Builder, Names, conditional, negation
@@ -83,6 +85,8 @@ class Context(Builder):
         """The tensors in update mode: those declared or thawed, and not frozen since."""
         self.spans: dict[Any, Span | None] = {}
         """Where the program writes a tensor, for messages."""
+        self.exits: tuple[Exit, ...] = ()
+        """The labelled statements that are being emitted, outermost first."""
         self._simplifier = simplifier
         self._lowering = lowering
         self._slots = 0
@@ -195,13 +199,16 @@ class Context(Builder):
             if branch is not None:
                 branch()
             return
-        before = dict(self.cursors)
+        before, exits = dict(self.cursors), self.open_exits()
         with self.if_(cond, likely), self.prover.assuming(cond):
             yes()
         after, self.cursors = self.cursors, before.copy()
         if no is not None:
+            taken = self.open_exits()
+            self.reopen(exits)
             with self.else_(), self.prover.assuming(negation(cond)):
                 no()
+            self.reopen(taken | self.open_exits())
         self.cursors = {
             var: at if var in after and self._same(after[var], at) else None
             for var, at in self.cursors.items()
@@ -216,6 +223,70 @@ class Context(Builder):
             position = getattr(looplet, "position", None)
             if position is not None:
                 self.cursors[position] = None
+
+    # -- leaving ------------------------------------------------------------------------
+
+    @contextmanager
+    def labelled(self, label: str) -> Iterator[None]:
+        """A context in which ``leave(label)`` ends the code that is emitted."""
+        before = self.exits
+        self.exits = (*before, Exit(label, self.var("left", False)))
+        yield
+        self.exits = before
+
+    def leave(self, label: str) -> None:
+        """Leave the innermost code that is labelled so."""
+        found = next(exit for exit in reversed(self.exits) if exit.label == label)
+        self.assign(found.flag, True)
+        found.open = True
+        found.taken += 1
+
+    @contextmanager
+    def unless_left(self) -> Iterator[None]:
+        """Emit code that runs only where no enclosing labelled code has been left."""
+        exits = self.open_exits()
+        if not exits:
+            yield
+            return
+        self.reopen(frozenset())
+        with self.block() as rest:
+            yield
+        flags = tuple(exit.flag for exit in self.exits if exit in exits)
+        if rest:
+            frame = self._frame()
+            found = with_rest(tuple(frame.statements), flags, tuple(rest))
+            if found is None:
+                self.extend(conditional(any_of(flags).not_(), Block(tuple(rest))))
+            else:
+                frame.statements[:] = found
+        self.reopen(exits | self.open_exits())
+
+    def open_exits(self) -> frozenset[Exit]:
+        """The labelled statements that the code emitted so far may have left."""
+        return frozenset(exit for exit in self.exits if exit.open)
+
+    def reopen(self, exits: Container[Exit]) -> None:
+        """Set which labelled statements may have been left."""
+        for exit in self.exits:
+            exit.open = exit in exits
+
+    def turn_begins(self) -> Any:
+        """How often each labelled statement is left before a loop begins."""
+        return [exit.taken for exit in self.exits]
+
+    def turn_ends(self, begun: Any) -> None:
+        """Emit the end of a loop that is left, where its body has left a labelled statement."""
+        counted = zip(self.exits, begun, strict=True)
+        flags = tuple(exit.flag for exit, before in counted if exit.taken > before)
+        if not flags:
+            return
+        frame = self._frame()
+        found = with_breaks(tuple(frame.statements), flags)
+        if found is None:
+            with self.if_(any_of(flags)):
+                self.break_()
+        else:
+            frame.statements[:] = found
 
     # -- failing ------------------------------------------------------------------------
 
@@ -259,11 +330,13 @@ class Context(Builder):
 
     def lower(self, stmt: Stmt) -> None:
         """Emit a statement in Finch Normal Form."""
-        self._lowering.statement(self, stmt)
+        with self.unless_left():
+            self._lowering.statement(self, stmt)
 
     def lower_region(self, region: Any) -> None:
         """Emit a region of a loop (a ``looplets.region.Region``)."""
-        self._lowering.region(self, region)
+        with self.unless_left():
+            self._lowering.region(self, region)
 
 
 def _flatten(expr: Expr) -> list[Expr]:

@@ -248,12 +248,15 @@ class Builder:
         var = Var(self.names.fresh(name), INTP)
         self.constant(var)
         self._lets.add(var.name)
-        with self.block() as body:
-            yield var
         start, stop = lift(start), lift(stop)
-        loop = For(var, start, stop, Block(tuple(body)), lanes)
         literal = isinstance(start, Literal) and isinstance(stop, Literal)
         iterations = int(stop.value) - int(start.value) if literal else None
+        begun = self.turn_begins()
+        with self.block() as body:
+            yield var
+            if iterations != 1:
+                self.turn_ends(begun)
+        loop = For(var, start, stop, Block(tuple(body)), lanes)
         if iterations == 1 and not any(isinstance(s, Break) for s in loop.body.walk()):
             for statement in (Let(var, cast(start, INTP)), *body):
                 self.emit(statement)
@@ -263,11 +266,20 @@ class Builder:
     @contextmanager
     def while_(self, cond: Any) -> Iterator[None]:
         """``while cond``."""
+        begun = self.turn_begins()
         with self.block() as body:
             yield
+            self.turn_ends(begun)
         cond = self._condition(cond)
         if body and not (isinstance(cond, Literal) and not cond.value):
             self.emit(While(cond, Block(tuple(body))))
+
+    def turn_begins(self) -> Any:
+        """Called where the body of a loop begins; ``turn_ends`` gets the result."""
+        return None
+
+    def turn_ends(self, begun: Any) -> None:
+        """Called where the body of a loop ends: a subclass may emit code there."""
 
     def break_(self) -> None:
         """Leave the innermost loop."""

@@ -198,6 +198,65 @@ class Sieve(Stmt):
 
 
 @frozen
+class While(Stmt):
+    """WHILE: ``body`` again and again, as long as ``cond`` holds before it."""
+
+    cond: Expr
+    body: Stmt
+    span: Span | None = _span()
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return (self.cond,)
+
+    @property
+    def bodies(self) -> tuple[Stmt, ...]:
+        return (self.body,)
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        return While(exprs[0], bodies[0], span=self.span)
+
+
+BREAK, CONTINUE = "break", "continue"
+
+
+@frozen
+class Labelled(Stmt):
+    """``body``, which ``Leave(label)`` ends early.
+
+    A loop that contains a ``break`` is labelled ``BREAK`` as a whole, the body of one that
+    contains a ``continue`` is labelled ``CONTINUE``.
+    """
+
+    label: str
+    body: Stmt
+    span: Span | None = _span()
+
+    @property
+    def bodies(self) -> tuple[Stmt, ...]:
+        return (self.body,)
+
+    def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
+        return Labelled(self.label, bodies[0], span=self.span)
+
+
+@frozen
+class Leave(Stmt):
+    """BREAK, CONTINUE: end the innermost enclosing statement that is labelled ``label``."""
+
+    label: str
+    span: Span | None = _span()
+
+
+def leaves(stmt: Stmt) -> frozenset[str]:
+    """The labels outside of ``stmt`` that it may leave."""
+    if isinstance(stmt, Leave):
+        return frozenset({stmt.label})
+    found = frozenset[str]().union(*map(leaves, stmt.bodies))
+    return found - {stmt.label} if isinstance(stmt, Labelled) else found
+
+
+@frozen
 class Declare(Stmt):
     """DECLARE: ``tensor .= init`` over ``dims`` (set by dimensionalization).
 

@@ -35,6 +35,8 @@ from finch_core.ir.program import (
     Define,
     Extent,
     Freeze,
+    Labelled,
+    Leave,
     Loop,
     Program,
     Sequential,
@@ -43,6 +45,7 @@ from finch_core.ir.program import (
     Stored,
     Thaw,
     Update,
+    While,
 )
 from finch_core.ir.rewrite import rewrite, rewrite_statements
 
@@ -155,6 +158,19 @@ def _sieve(node: Sieve, fresh: dict[str, Any]) -> Iterator[str]:
         yield from _below(orelse, fresh)
 
 
+def _while(node: While, fresh: dict[str, Any]) -> Iterator[str]:
+    yield f"while {expression_text(node.cond)}:"
+    yield from _below(node.body, fresh)
+
+
+def _labelled(node: Labelled, fresh: dict[str, Any]) -> Iterator[str]:
+    return _lines(node.body, fresh)
+
+
+def _leave(node: Leave, fresh: dict[str, Any]) -> Iterator[str]:
+    yield node.label
+
+
 def _declare(node: Declare, fresh: dict[str, Any]) -> Iterator[str]:
     local = fresh.pop(str(node.tensor), None)
     if local is not None and local.is_variable:
@@ -185,6 +201,9 @@ _STATEMENTS: dict[type, Callable[[Any, dict[str, Any]], Iterator[str]]] = {
     Update: _update,
     Define: _define,
     Sieve: _sieve,
+    While: _while,
+    Labelled: _labelled,
+    Leave: _leave,
     Declare: _declare,
     Freeze: _freeze,
     Thaw: _thaw,

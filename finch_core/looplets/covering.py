@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from finch_core.errors import PluginError
+from finch_core.interface.exits import any_of
 from finch_core.ir.expressions import Expr
 from finch_core.looplets.slots import slots_of
 
@@ -22,8 +23,9 @@ def require_covered(ctx: Context, region: Region, slot: int, end: Expr) -> None:
     """
     if not ctx.checked or ctx.prover.le(region.stop, end):
         return
+    left = [exit.flag for exit in ctx.exits if exit.open]
     ctx.require(
-        (region.stop <= end).or_(region.stop <= region.start),
+        any_of(((region.stop <= end).or_(region.stop <= region.start), *left)),
         PluginError,
         f"the looplets of {owner(region, slot)} end at index {{0}}, and the loop goes on to {{1}}",
         end,

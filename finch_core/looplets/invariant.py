@@ -13,7 +13,7 @@ import numpy as np
 
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast
-from finch_core.ir.program import Declare, Freeze, Stmt, Thaw, Update
+from finch_core.ir.program import Declare, Freeze, Leave, Stmt, Thaw, Update, While, leaves
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot, mentions
@@ -34,8 +34,8 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
         _once(ctx, region, region.body)
     else:
         count = region.stop - region.start
-        body = None
-        if is_unordered(region.body, accepting):
+        body = _tested(region.body)
+        if body is None and is_unordered(region.body, accepting):
             body = repeated(region.body, count, accepting, strict=ctx.strict)
         if body is None:
             each_index(ctx, region)
@@ -84,11 +84,21 @@ def _once(ctx: Context, region: Region, body: Stmt) -> None:
     attrs.evolve(point, body=body, looplets=looplets).lower(ctx)
 
 
+def _tested(stmt: Stmt) -> Stmt | None:
+    """A statement that only leaves the loop, or else does nothing, however often it is repeated;
+    None for others."""
+    changes = any(isinstance(part, _CHANGES) for part in stmt.walk())
+    return stmt if leaves(stmt) and not changes else None
+
+
+_CHANGES = (Update, Declare, Freeze, Thaw, While)
+
+
 def repeated(stmt: Stmt, count: Expr, accepting: frozenset[int], *, strict: bool) -> Stmt | None:
     """A statement equivalent to ``count > 0`` repetitions of ``stmt``, or None."""
     if isinstance(stmt, Update):
         return _repeated_update(stmt, count, accepting, strict)
-    if isinstance(stmt, (Declare, Freeze, Thaw)):
+    if isinstance(stmt, (Declare, Freeze, Thaw, While, Leave)):
         return None
     bodies = []
     for body in stmt.bodies:

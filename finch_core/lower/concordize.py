@@ -27,17 +27,21 @@ from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import Access, Expr, Index, Modified, cast
+from finch_core.ir.expressions import TRUE, Access, Expr, Index, Modified, cast
 from finch_core.ir.program import (
     Declare,
     Define,
     Extent,
     Freeze,
+    Labelled,
+    Leave,
     Loop,
     Sequential,
+    Sieve,
     Stmt,
     Thaw,
     Update,
+    While,
 )
 from finch_core.lower.access_order import discordance
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
@@ -190,6 +194,8 @@ class _Concordizer:
                     here[part.tensor] = len(depths) - 1
             bodies = tuple(self.stmt(part, depths, here, scope) for part in stmt.bodies)
             return stmt.rebuild((), bodies)
+        if isinstance(stmt, While) and any(_has_indices(node) for node in stmt.cond.walk()):
+            return self.stmt(_tested_inside(stmt), depths, floors, scope)
         self.mode(stmt)
         units = _Units(depths, floors, scope, self.names, self.unit, self.moving)
         exprs = units.exprs(stmt)
@@ -215,6 +221,21 @@ class _Concordizer:
         """Whether a tensor is read while updates change what it stores."""
         levels = tensor.format.levels()[:-1]
         return tensor in self.unit.read_in_update and not all(lvl.stores_fill for lvl in levels)
+
+
+def _has_indices(node: Expr) -> bool:
+    return isinstance(node, Access) and bool(node.indices)
+
+
+def _tested_inside(stmt: While) -> Stmt:
+    """A loop whose condition is a statement of its own, around which loops can be put."""
+    test = Sieve(stmt.cond, Sequential(), Leave(_WHILE), span=stmt.span)
+    body = Sequential((test, stmt.body))
+    return Labelled(_WHILE, While(TRUE, body, span=stmt.span))
+
+
+_WHILE = "while"
+"""The label of such a loop."""
 
 
 def _block(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -11,6 +11,7 @@ is looked up, by the level's random access, where the loop of the next index beg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -20,7 +21,7 @@ from finch_core.interface.level import Mode
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.dtypes import INTP, Type, is_weak
 from finch_core.ir.expressions import TRUE, Access, Expr, cast
-from finch_core.ir.program import Define, Extent, Sequential, Stmt
+from finch_core.ir.program import Define, Extent, Sequential, Stmt, leaves
 from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
 from finch_core.looplets.transform import around_thunk
 from finch_core.lower.bounds import Beyond, fail_out_of_range, within
@@ -172,7 +173,8 @@ def read_for_sure(stmt: Stmt) -> frozenset[Access]:
     if isinstance(stmt, Define):
         return _unguarded(attrs.evolve(stmt, body=Sequential())) | read_for_sure(stmt.body)
     if isinstance(stmt, Sequential):
-        return frozenset().union(*map(read_for_sure, stmt.statements))
+        sure = takewhile(lambda part: not leaves(part), stmt.statements)
+        return frozenset().union(*map(read_for_sure, sure))
     return _unguarded(stmt) if not stmt.bodies else frozenset()
 
 

@@ -38,6 +38,7 @@ from finch_core.ir.program import (
     Stmt,
     Thaw,
     Update,
+    While,
 )
 from finch_core.lower.boxes import Box, are_apart, boxes_of
 from finch_core.lower.pass_state import Unit, reads_of
@@ -372,8 +373,9 @@ def _marked(stmt: Stmt, singles: _Singles, unit: Unit) -> Stmt:
         root = stmt.target.tensor.root
         once = root in singles and set(singles[root]) <= set(stmt.target.indices)
         return attrs.evolve(stmt, fresh=True) if once else stmt
-    if isinstance(stmt, Loop):
-        singles = {tensor: (*loops, stmt.index) for tensor, loops in singles.items()}
+    if isinstance(stmt, (Loop, While)):
+        turn = stmt.index if isinstance(stmt, Loop) else Index("while")
+        singles = {tensor: (*loops, turn) for tensor, loops in singles.items()}
     return stmt.rebuild(stmt.exprs, tuple(_body(body, singles, unit) for body in stmt.bodies))
 
 

@@ -3,6 +3,7 @@
 from finch_core.lower.concordize import concordize
 from finch_core.lower.dimensionalize import dimensionalize
 from finch_core.lower.in_place import in_place
+from finch_core.lower.early_exits import early_exits
 from finch_core.lower.index_casts import index_casts
 from finch_core.lower.lifecycle import lifecycle
 from finch_core.lower.pass_state import Check, Unit
@@ -17,6 +18,7 @@ PASSES = (
     dimensionalize,
     in_place,
     lifecycle,
+    early_exits,
     concordize,
     index_casts,
     write_order,
@@ -31,6 +33,7 @@ __all__ = [
     "concordize",
     "dimensionalize",
     "in_place",
+    "early_exits",
     "index_casts",
     "lifecycle",
     "scopes",

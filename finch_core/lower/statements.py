@@ -17,19 +17,23 @@ from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import BoundTensor, Fiber, TensorLike
 from finch_core.interface.views import InPlace, View
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Access, Dimension, Expr, Literal, Load, Var
+from finch_core.ir.expressions import TRUE, Access, Dimension, Expr, Literal, Load, Var
 from finch_core.ir.program import (
     Declare,
     Define,
     Extent,
     Freeze,
+    Labelled,
+    Leave,
     Loop,
     Sequential,
     Sieve,
     Stmt,
     Thaw,
     Update,
+    While,
 )
 from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
 from finch_core.looplets.evaluation import lower_region
@@ -87,7 +91,11 @@ def _scalar(access: Access) -> TensorLike:
 
 
 def _sequential(ctx: Context, stmt: Sequential) -> None:
-    for part in stmt.statements:
+    before = ctx.open_exits()
+    for k, part in enumerate(stmt.statements):
+        if ctx.open_exits() != before:
+            ctx.lower(Sequential(stmt.statements[k:]))
+            return
         lower(ctx, part)
 
 
@@ -109,7 +117,34 @@ def _define(ctx: Context, stmt: Define) -> None:
 def _sieve(ctx: Context, stmt: Sieve) -> None:
     """Rules *SieveTrue* and *SieveFalse*."""
     cond = as_condition(usable(ctx, stmt.cond, stmt.span))
-    ctx.fork(cond, lambda: lower(ctx, stmt.body), lambda: lower(ctx, stmt.orelse))
+    ctx.fork(cond, lambda: _branch(ctx, stmt.body), lambda: _branch(ctx, stmt.orelse))
+
+
+def _branch(ctx: Context, stmt: Stmt) -> None:
+    thawed = ctx.thawed
+    lower(ctx, stmt)
+    ctx.thawed = thawed  # a branch that leaves has frozen what it was updating
+
+
+def _while(ctx: Context, stmt: While) -> None:
+    """A loop of assembly; the condition is evaluated in the loop if that takes statements."""
+    with ctx.block() as before:
+        cond = as_condition(usable(ctx, stmt.cond, stmt.span))
+    with ctx.while_(TRUE if before else cond), ctx.prover.assuming():
+        if before:
+            ctx.extend(before)
+            with ctx.if_(negation(cond)):
+                ctx.break_()
+        lower(ctx, stmt.body)
+
+
+def _labelled(ctx: Context, stmt: Labelled) -> None:
+    with ctx.labelled(stmt.label):
+        lower(ctx, stmt.body)
+
+
+def _leave(ctx: Context, stmt: Leave) -> None:
+    ctx.leave(stmt.label)
 
 
 def _declare(ctx: Context, stmt: Declare) -> None:
@@ -233,6 +268,9 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
     Update: _update,
     Define: _define,
     Sieve: _sieve,
+    While: _while,
+    Labelled: _labelled,
+    Leave: _leave,
     Declare: _declare,
     Freeze: _freeze,
     Thaw: _thaw,

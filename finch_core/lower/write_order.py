@@ -23,7 +23,7 @@ from finch_core.errors import FormatError, Span, quote
 from finch_core.interface.abilities import Order
 from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.ir.expressions import Expr, Index, Literal
-from finch_core.ir.program import Declare, Loop, Sequential, Stmt, Thaw, Update
+from finch_core.ir.program import Declare, Extent, Loop, Sequential, Stmt, Thaw, Update, While
 from finch_core.lower.bounds import is_unit
 from finch_core.lower.pass_state import Unit
 from finch_core.records import frozen
@@ -32,7 +32,7 @@ from finch_core.records import frozen
 @frozen
 class _Write:
     update: Update
-    loops: tuple[Loop, ...]
+    loops: tuple[Loop | While, ...]
     """The loops between the tensor's declaration (or thaw) and the update, outermost first."""
 
 
@@ -53,7 +53,7 @@ def write_order(stmt: Stmt, unit: Unit) -> Stmt:
 
 def _gather(
     stmt: Stmt,
-    loops: tuple[Loop, ...],
+    loops: tuple[Loop | While, ...],
     starts: dict[BoundTensor, tuple[int, int]],
     phases: dict[tuple[BoundTensor, int], list[_Write]],
     counter: list[int],
@@ -68,7 +68,7 @@ def _gather(
         if tensor is not None and tensor in starts:
             depth, phase = starts[tensor]
             phases.setdefault((tensor, phase), []).append(_Write(stmt, loops[depth:]))
-    inner = (*loops, stmt) if isinstance(stmt, Loop) else loops
+    inner = (*loops, stmt) if isinstance(stmt, (Loop, While)) else loops
     for body in stmt.bodies:
         scope = starts if isinstance(stmt, Sequential) else dict(starts)
         _gather(body, inner, scope, phases, counter)
@@ -101,16 +101,24 @@ def _sequential_depth(tensor: BoundTensor) -> int:
 def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
     depth = _sequential_depth(tensor)
     wanted = tuple(index for index in write.update.target.indices[:depth])
-    loops = tuple(loop.index for loop in write.loops[:depth])
+    loops = tuple(map(_index, write.loops[:depth]))
     if wanted != loops:
         span = write.update.target.span or write.update.span
         _refuse(tensor, depth, span, _written_as(wanted, write.loops, unit), unit)
 
 
-def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop, ...], unit: Unit) -> tuple[str, ...]:
+def _index(loop: Loop | While) -> Index | None:
+    return loop.index if isinstance(loop, Loop) else None
+
+
+def _extent(loop: Loop | While) -> Extent | None:
+    return loop.extent if isinstance(loop, Loop) else None
+
+
+def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop | While, ...], unit: Unit) -> tuple[str, ...]:
     """The program's names of the indices; empty if one of them is computed."""
-    units = {loop.index: loop.extent for loop in loops if loop.extent is not None}
-    units = {index: extent for index, extent in units.items() if is_unit(extent)}
+    extents = ((_index(loop), _extent(loop)) for loop in loops)
+    units = {index: extent for index, extent in extents if extent and is_unit(extent)}
     names = []
     for index in indices:
         while index in units:
@@ -149,7 +157,7 @@ def _comes_before(late: _Write, before: _Write, depth: int) -> bool:
     if not all(isinstance(write.update.target.tensor, Fiber) for write in (late, before)):
         return False  # a wrapper may shift it
     for one, other in zip(late.loops[:depth], before.loops[:depth], strict=True):
-        first, second = one.extent, other.extent
+        first, second = _extent(one), _extent(other)
         if one is other:
             continue
         if first is None or second is None:

@@ -18,9 +18,12 @@ from finch_core.ir.expressions import Access, lift
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import cast_value
 from finch_core.ir.program import (
+    BREAK,
     Declare,
     Define,
     Freeze,
+    Labelled,
+    Leave,
     Loop,
     Program,
     Sequential,
@@ -28,6 +31,8 @@ from finch_core.ir.program import (
     Stmt,
     Thaw,
     Update,
+    While,
+    leaves,
 )
 from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permissive, strip
 from finch_core.ir.variables import variable_types
@@ -196,6 +201,26 @@ class _Writer:
         self.emitter.types[node.index.name] = Code(f"i_{node.index.name}", int)
         yield f"for i_{node.index.name} in range({start}, {stop}):"
         yield from self.below(node.body)
+        if isinstance(node.body, Loop) and BREAK in leaves(node.body):
+            yield "    if left:"
+            yield "        break"
+
+    def while_(self, node: While) -> Iterator[str]:
+        yield f"while {self.emitter.emit(node.cond).text}:"
+        yield from self.below(node.body)
+
+    def labelled(self, node: Labelled) -> Iterator[str]:
+        """The flag tells the outer of several loops of one ``for`` that the inner was left."""
+        if node.label == BREAK:
+            yield "left = False"
+        yield from self.lines(node.body)
+        if node.label == BREAK:
+            yield "left = False"
+
+    def leave(self, node: Leave) -> Iterator[str]:
+        if node.label == BREAK:
+            yield "left = True"
+        yield node.label
 
     def sieve(self, node: Sieve) -> Iterator[str]:
         yield f"if {self.emitter.emit(node.cond).text}:"
@@ -257,6 +282,9 @@ _STATEMENTS: dict[type, Any] = {
     Sequential: _Writer.sequential,
     Loop: _Writer.loop,
     Sieve: _Writer.sieve,
+    While: _Writer.while_,
+    Labelled: _Writer.labelled,
+    Leave: _Writer.leave,
     Define: _Writer.define,
     Declare: _Writer.declare,
     Update: _Writer.update,

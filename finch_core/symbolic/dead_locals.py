@@ -12,6 +12,7 @@ from finch_core.ir.program import (
     Declare,
     Define,
     Freeze,
+    Labelled,
     Loop,
     Sequential,
     Sieve,
@@ -53,7 +54,7 @@ def without(stmt: Stmt, gone: set[Any]) -> Stmt:
         if isinstance(part, Sequential):
             kept = tuple(s for s in part.statements if s != NOTHING)
             return kept[0] if len(kept) == 1 else Sequential(kept, span=part.span)
-        does = not isinstance(part, (Loop, Define, Sieve)) or any(b != NOTHING for b in part.bodies)
+        does = not isinstance(part, (Loop, Define, Sieve, Labelled)) or any(b != NOTHING for b in part.bodies)
         return part if does else NOTHING
 
     return rewrite_statements(stmt, rule)

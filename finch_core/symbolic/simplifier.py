@@ -16,7 +16,18 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, cast
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator
-from finch_core.ir.program import Define, Loop, Sequential, Sieve, Stmt, Update
+from finch_core.ir.program import (
+    Define,
+    Labelled,
+    Leave,
+    Loop,
+    Sequential,
+    Sieve,
+    Stmt,
+    Update,
+    While,
+    leaves,
+)
 from finch_core.ir.rewrite import rewrite, substitute_name
 from finch_core.records import frozen
 from finch_core.symbolic.algebra import RULES, Rule, is_identity
@@ -153,10 +164,20 @@ def _empty_body(stmt: Loop | Define) -> Stmt | None:
     return NOTHING if stmt.body == NOTHING else None
 
 
+def _never(stmt: While) -> Stmt | None:
+    return NOTHING if isinstance(stmt.cond, Literal) and not stmt.cond.value else None
+
+
+def _not_left(stmt: Labelled) -> Stmt | None:
+    return None if stmt.label in leaves(stmt.body) else stmt.body
+
+
 def _flattened(stmt: Sequential) -> Stmt | None:
     flat: list[Stmt] = []
     for part in stmt.statements:
         flat.extend(part.statements if isinstance(part, Sequential) else (part,))
+    left = next((k for k, part in enumerate(flat) if isinstance(part, Leave)), len(flat))
+    flat = flat[: left + 1]
     if len(flat) == 1:
         return flat[0]
     if len(flat) == len(stmt.statements) and all(
@@ -186,6 +207,10 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
         "empty branches", Sieve, _empty_branches, "an `if` with empty branches is removed"
     ),
     StatementRule("dead loop", Loop, _empty_body, "a loop with an empty body is removed"),
+    StatementRule("while False", While, _never, "`while False: s` is nothing"),
+    StatementRule(
+        "unused label", Labelled, _not_left, "a loop without a `break` that is left needs no label"
+    ),
     StatementRule("dead definition", Define, _empty_body, "a `let` with an empty body is removed"),
     StatementRule(
         "dead local",
@@ -193,13 +218,18 @@ STATEMENT_RULES: tuple[StatementRule, ...] = (
         dead_locals,
         "statements that compute a local which nothing reads are removed",
     ),
-    StatementRule("block", Sequential, _flattened, "nested blocks are flattened"),
+    StatementRule(
+        "block",
+        Sequential,
+        _flattened,
+        "nested blocks are flattened; nothing follows a `break` or `continue`",
+    ),
 )
 """The rules on statements; those on loops are in ``looplets.invariant``."""
 
 _BY_STATEMENT: dict[type, tuple[StatementRule, ...]] = {
     kind: tuple(rule for rule in STATEMENT_RULES if rule.about is kind)
-    for kind in (Update, Sieve, Loop, Define, Sequential)
+    for kind in (Update, Sieve, Loop, While, Labelled, Define, Sequential)
 }
 
 __all__ = [
