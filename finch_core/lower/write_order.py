@@ -115,10 +115,13 @@ def _extent(loop: Loop | While) -> Extent | None:
     return loop.extent if isinstance(loop, Loop) else None
 
 
-def _written_as(indices: tuple[Expr, ...], loops: tuple[Loop | While, ...], unit: Unit) -> tuple[str, ...]:
+def _written_as(
+    indices: tuple[Expr, ...], loops: tuple[Loop | While, ...], unit: Unit
+) -> tuple[str, ...]:
     """The program's names of the indices; empty if one of them is computed."""
-    extents = ((_index(loop), _extent(loop)) for loop in loops)
-    units = {index: extent for index, extent in extents if extent and is_unit(extent)}
+    counted = (loop for loop in loops if isinstance(loop, Loop))
+    units = {loop.index: loop.extent for loop in counted if loop.extent is not None}
+    units = {index: extent for index, extent in units.items() if is_unit(extent)}
     names = []
     for index in indices:
         while index in units:

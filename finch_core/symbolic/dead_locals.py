@@ -23,6 +23,8 @@ from finch_core.ir.program import (
 from finch_core.ir.rewrite import rewrite_statements
 
 NOTHING = Sequential()
+_WRAPPING = (Loop, Define, Sieve, Labelled)
+"""Statements that do nothing if the statements in them do nothing."""
 
 
 def dead_locals(stmt: Sequential) -> Stmt | None:
@@ -54,7 +56,7 @@ def without(stmt: Stmt, gone: set[Any]) -> Stmt:
         if isinstance(part, Sequential):
             kept = tuple(s for s in part.statements if s != NOTHING)
             return kept[0] if len(kept) == 1 else Sequential(kept, span=part.span)
-        does = not isinstance(part, (Loop, Define, Sieve, Labelled)) or any(b != NOTHING for b in part.bodies)
+        does = not isinstance(part, _WRAPPING) or any(b != NOTHING for b in part.bodies)
         return part if does else NOTHING
 
     return rewrite_statements(stmt, rule)

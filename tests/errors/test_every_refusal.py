@@ -14,7 +14,7 @@ ROOM = Path(__file__).parent
 
 REFUSALS: dict[str, tuple[str, type[Exception], str]] = {
     "Python that is not part of the language": (
-        "KernelSyntaxError", SyntaxError, "syntax_while syntax_class syntax_slice syntax_lambda"
+        "KernelSyntaxError", SyntaxError, "syntax_class syntax_slice syntax_lambda"
     ),
     "unbound names": ("KernelSyntaxError", SyntaxError, "syntax_unbound"),
     "a name bound twice": ("KernelSyntaxError", SyntaxError, "syntax_bound_twice"),

@@ -80,6 +80,21 @@ def block(s, x):
     return s
 
 
+def never(s, n):
+    while n < 0 and 2 < 1:
+        s[()] += 1
+    return s
+
+
+def not_left(s, x):
+    s[...] = 0
+    for i in _:
+        if 2 < 1:
+            break
+        s[()] += x[i]
+    return s
+
+
 def dead_local(y, A, x, k):
     y[...] = 0
     for i in _:
@@ -99,6 +114,8 @@ SEEN: dict[str, Callable[[], bool]] = {
     "decided sieve": lambda: "7" not in text(decided, Scalar(0.0), Tensor(VECTOR)),
     "empty branches": lambda: "if" not in text(empty_branches, Scalar(0), INTS, 1),
     "dead loop": lambda: "for" not in text(dead_loop, Scalar(0), INTS, 4),
+    "while False": lambda: "while" not in text(never, Scalar(0), 1),
+    "unused label": lambda: "left" not in text(not_left, Scalar(0.0), Tensor(VECTOR)),
     "dead definition": lambda: "n * n" not in text(dead_definition, Scalar(0), INTS, 1),
     "dead local": lambda: (
         text(dead_local, Tensor(VECTOR), Tensor(Dense(LIST)), Tensor(VECTOR), 2.0).count("for") == 3

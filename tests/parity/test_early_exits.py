@@ -1,0 +1,140 @@
+"""``while``, ``break`` and ``continue``: the interpreter, C and the reference agree, whatever
+pieces a loop is lowered to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, _, kernel
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    Scalar,
+    SparseBand,
+    SparseBlockList,
+    SparseByteMap,
+    SparseHash,
+    SparseList,
+    SparseRunList,
+)
+
+ZERO = Element(0.0)
+INPUTS = (
+    Dense, SparseList, SparseByteMap, RunList, SparseBand, SparseHash, SparseRunList,
+    SparseBlockList,
+)  # fmt: skip
+OUTPUTS = (Dense, SparseList, SparseByteMap, RunList, SparseHash, SparseRunList, SparseBlockList)
+
+
+def summed(s, A, B, c):
+    s[...] = 0
+    for i, j in _:
+        if A[i, j] == c:
+            continue
+        if B[i, j] > 7:
+            break
+        s[()] += A[i, j] + B[i, j]
+    return s
+
+
+def appended(y, A, B):
+    y[...] = 0
+    for i in _:
+        for j in _:
+            if B[i, j] > 7:
+                break
+            if A[i, j] == 2:
+                continue
+            y[i, j] = A[i, j] + B[i, j]
+            if A[i, j] == 3:
+                break
+    return y
+
+
+def first_of_row(y, A):
+    y[...] = 0
+    for i in _:
+        for j in _:
+            if A[i, j] > 1:
+                y[i] = A[i, j]
+                break
+    return y
+
+
+def operands(seed):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 4, (4, 6)) * 1.0
+    second = rng.integers(0, 9, (4, 6)) * (rng.random((4, 6)) < 0.4) * 1.0
+    return first, second
+
+
+def agree(function, *args, backends=("interpreter", "c")):
+    """Run ``function`` by all oracles, over copies of the arguments."""
+    expected = np.asarray(kernel(function).reference(*args))
+    for backend in backends:
+        given = [arg.copy() if isinstance(arg, Tensor) else arg for arg in args]
+        found = kernel(function, backend=backend)(*given)
+        np.testing.assert_array_equal(np.asarray(found), expected, err_msg=backend)
+
+
+@pytest.mark.parametrize("second", INPUTS, ids=lambda level: level.__name__)
+@pytest.mark.parametrize("first", INPUTS, ids=lambda level: level.__name__)
+def test_operands_in_every_format(first, second):
+    a, b = operands(len(first.__name__) * 31 + len(second.__name__))
+    A, B = Tensor(Dense(first(ZERO)), a), Tensor(Dense(second(ZERO)), b)
+    backends = ("interpreter", "c")[: 1 + (first is second)]
+    for c in (1.0, 0.0):
+        agree(summed, Scalar(0.0), A, B, c, backends=backends)
+    agree(appended, Tensor(Dense(Dense(ZERO))), A, B, backends=backends)
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=lambda level: level.__name__)
+@pytest.mark.parametrize("first", INPUTS[::2], ids=lambda level: level.__name__)
+def test_outputs_keep_what_was_written_before(first, output):
+    for seed in range(3):
+        a, b = operands(seed)
+        A, B = Tensor(Dense(first(ZERO)), a), Tensor(Dense(SparseList(ZERO)), b)
+        agree(appended, Tensor(Dense(output(ZERO))), A, B)
+        agree(first_of_row, Tensor(output(ZERO)), A)
+
+
+def until(e, y, A):
+    e[...] = 0
+    y[...] = 0
+    while e[()] < 100:
+        e[...] = 0
+        for i in _:
+            y[i] += A[i]
+        for i in _:
+            e[()] += A[i]
+        if e[()] > 3:
+            break
+        for i in _:
+            y[i] += 10 * A[i]
+    return y
+
+
+def test_declarations_in_a_while():
+    for size in (0, 1, 2, 5):
+        if size:
+            agree(until, Scalar(0.0), Tensor(Dense(ZERO)), np.full(size, 2.0) + (size < 2) * 99)
+        for format in (Dense(ZERO), SparseByteMap(ZERO)):
+            data = np.full(5, 1.0 + size)
+            agree(until, Scalar(0.0), Tensor(format), data)
+
+
+def at_element(s, A, k):
+    s[...] = 0
+    while A[k] > 3:
+        s[()] += A[k]
+        break
+    return s
+
+
+@pytest.mark.parametrize("level", INPUTS, ids=lambda level: level.__name__)
+def test_a_condition_reads_an_element(level):
+    data = np.array([0.0, 4.0, 0.0, 2.0])
+    for k in range(4):
+        agree(at_element, Scalar(0.0), Tensor(level(ZERO), data), k)
