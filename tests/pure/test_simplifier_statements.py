@@ -86,7 +86,7 @@ def never(s, n):
     return s
 
 
-def not_left(s, x):
+def label(s, x):
     s[...] = 0
     for i in _:
         if 2 < 1:
@@ -115,7 +115,7 @@ SEEN: dict[str, Callable[[], bool]] = {
     "empty branches": lambda: "if" not in text(empty_branches, Scalar(0), INTS, 1),
     "dead loop": lambda: "for" not in text(dead_loop, Scalar(0), INTS, 4),
     "while False": lambda: "while" not in text(never, Scalar(0), 1),
-    "unused label": lambda: "left" not in text(not_left, Scalar(0.0), Tensor(VECTOR)),
+    "unused label": lambda: "left" not in text(label, Scalar(0.0), Tensor(VECTOR)),
     "dead definition": lambda: "n * n" not in text(dead_definition, Scalar(0), INTS, 1),
     "dead local": lambda: (
         text(dead_local, Tensor(VECTOR), Tensor(Dense(LIST)), Tensor(VECTOR), 2.0).count("for") == 3
