@@ -2,8 +2,8 @@
 
 from finch_core.lower.concordize import concordize
 from finch_core.lower.dimensionalize import dimensionalize
-from finch_core.lower.in_place import in_place
 from finch_core.lower.early_exits import early_exits
+from finch_core.lower.in_place import in_place
 from finch_core.lower.index_casts import index_casts
 from finch_core.lower.lifecycle import lifecycle
 from finch_core.lower.pass_state import Check, Unit
