@@ -12,15 +12,19 @@ from finch_core.records import frozen
 class Conversion:
     """How objects of another library become tensors, and tensors such objects.
 
-    ``attribute`` is an attribute that its objects have and others do not; ``objects`` names
-    them in messages. ``take(object)`` gives a tensor, which shares the object's memory if its
-    layout allows: a kernel may read it as an argument. ``give(tensor)`` gives an object of the
-    library, and ``by`` is the call by which a user asks for that, for hints. Both raise
-    ``FormatError`` for what cannot be converted.
+    Its objects are recognised by ``attribute``, which they have and others do not, or by ``types``,
+    the full names of their classes (``"pandas.core.frame.DataFrame"``), subclasses included: the
+    library need not be imported for that. ``objects`` names them in messages. ``take(object)``
+    gives a tensor, which shares the object's memory if its layout allows: a kernel may read it as
+    an argument. ``give(tensor)`` gives an object of the library, and ``by`` is the call by which a
+    user asks for that, for hints. Both raise ``FormatError`` for what cannot be converted.
 
     ``unchanged(object)`` gives a function that says whether the object still has the shape, the
     dtype and the memory that it has now, so that a kernel can be bound to it; None where ``take``
     gives a copy of its values.
+
+    A ``fallback`` is asked after all others: it is for protocols that objects of many libraries
+    have.
     """
 
     name: str
@@ -30,3 +34,28 @@ class Conversion:
     give: Callable[[Any], Any]
     by: str = ""
     unchanged: Callable[[Any], Callable[[], bool] | None] = lambda _: None
+    types: tuple[str, ...] = ()
+    fallback: bool = False
+
+    def takes(self, value: Any) -> bool:
+        """Whether ``value`` is one of its objects."""
+        if self.attribute and hasattr(value, self.attribute):
+            return True
+        classes = type(value).__mro__ if self.types else ()
+        return any(f"{c.__module__}.{c.__qualname__}" in self.types for c in classes)
+
+    @property
+    def objection(self) -> str:
+        """Why this is no conversion; else an empty text."""
+        attribute: Any = self.attribute  # of a plugin: anything
+        types: Any = self.types
+        if not isinstance(attribute, str):
+            return f"has attribute = {attribute!r}: the name of an attribute"
+        if isinstance(types, str) or not all(isinstance(name, str) for name in types):
+            return f"has types = {types!r}: a tuple of full names of classes"
+        if not attribute and not types:
+            return "has neither an attribute nor types to recognise its objects by"
+        return ""
+
+
+__all__ = ["Conversion"]

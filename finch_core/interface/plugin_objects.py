@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_core.errors import FinchError, quote
 from finch_core.interface.abilities import PROTOCOLS, Order
+from finch_core.interface.conversions import Conversion
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.level import Format
 from finch_core.interface.storage import Field
@@ -44,10 +45,19 @@ SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "wrapper": {"match_access": "access scope", "examples": "view"},
         "mask": {"match_condition": "call scope", "match_access": "access scope"},
         "rewrite rule": {"apply": "call"},
+        "conversion": {"take": "object", "give": "tensor"},
         "file format": {"load": "path", "save": "tensor path"},
     }
 )
 """The methods that the compiler calls on objects of each kind, with the arguments it passes."""
+
+_RECORDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
+    {
+        "conversion": (Conversion, "finch_core.interface.conversions.Conversion"),
+        "file format": (FileFormat, "finch_core.io.FileFormat"),
+    }
+)
+"""The classes whose instances are registered, with their public names."""
 
 _OF_INSTANCES = ("level format", "scalar")
 """The kinds of which classes are registered and methods are called on instances."""
@@ -58,8 +68,8 @@ def objection(kind: str, name: str, item: Any) -> str:
     checks: list[str] = []
     if kind in _OF_INSTANCES:
         checks = [_not_a_class(item)]
-    if kind == "file format":
-        checks = [_of_file_format(item)]
+    if kind in _RECORDS:
+        checks = [_of_record(kind, item)]
     if not any(checks):
         checks += [_wrong_signatures(kind, item)]
         if kind in _OF_INSTANCES:
@@ -76,10 +86,12 @@ def _not_a_class(item: Any) -> str:
     return ""
 
 
-def _of_file_format(item: Any) -> str:
-    if not isinstance(item, FileFormat):
-        return f"is {item!r}, not a finch_core.io.FileFormat"
-    return item.objection
+def _of_record(kind: str, item: Any) -> str:
+    expected, path = _RECORDS[kind]
+    if not isinstance(item, expected):
+        return f"is {item!r}, not a {path}"
+    found: str = item.objection
+    return found
 
 
 # -- signatures ---------------------------------------------------------------------------------

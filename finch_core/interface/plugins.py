@@ -66,6 +66,7 @@ class Hub:
         self._failures: tuple[Failure, ...] = ()
         self._blocked: frozenset[str] = frozenset()
         self._by_kind: Mapping[str, Mapping[str, Any]] = {}
+        self._conversions: tuple[Conversion, ...] = ()
         self._nonce = os.urandom(8).hex()
         self.generation = 0
         """Changes whenever a plugin is added or removed, to invalidate caches."""
@@ -122,8 +123,8 @@ class Hub:
 
     def conversion_of(self, value: Any) -> Conversion | None:
         """The conversion that takes ``value``; None where there is none."""
-        table = self._kind("conversion")
-        return next((c for c in table.values() if hasattr(value, c.attribute)), None)
+        found = (c for c in self._conversions if c.takes(value))
+        return next(found, None)
 
     @property
     def file_formats(self) -> Mapping[str, FileFormat]:
@@ -346,6 +347,8 @@ class Hub:
             for item in plugin.contributed:
                 tables[item.kind][item.name] = item.object
         self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
+        conversions = tables["conversion"].values()
+        self._conversions = tuple(sorted(conversions, key=lambda c: c.fallback))
         self.generation += 1
 
 

@@ -25,6 +25,9 @@ from finch_core.runtime.tensor import Tensor, checked_shape
 SMALL = 4096
 """Tensors of at most this many indices are made empty by the interpreter, without compiling."""
 
+_PLAIN = (np.ndarray, np.generic, list, tuple, bool, int, float, complex)
+"""What NumPy reads itself."""
+
 _templates: dict[Format, Tensor] = {}
 _lock = Lock()
 
@@ -42,15 +45,16 @@ def asarray(data: Any) -> Any:
 
     A C-contiguous NumPy array becomes a dense tensor over its memory (another array is copied),
     SciPy's CSR and CSC become ``Dense(SparseList(Element(0)))`` over their arrays (CSC seen through
-    a ``swizzle``), nested lists are read as ``np.asarray`` reads them, and tensors and wrappers are
-    returned as they are. Raises ``FormatError`` for masked arrays, ragged lists and unsupported
-    dtypes.
+    a ``swizzle``), objects of other libraries are read by a plugin's conversion, or else by
+    ``to_scipy_sparse()``, ``__dlpack__`` or ``__array__``; nested lists are read as ``np.asarray``
+    reads them, and tensors and wrappers are returned as they are. Raises ``FormatError`` for masked
+    arrays, ragged lists, unsupported dtypes, and objects that do not give their values.
     """
     if hasattr(data, "signature"):
         return data
     if is_masked(data):
         raise FormatError("this array is masked, and its mask would be lost", hint=UNMASK)
-    if (conversion := hub().conversion_of(data)) is not None:
+    if not isinstance(data, _PLAIN) and (conversion := hub().conversion_of(data)) is not None:
         return conversion.take(data)
     try:
         return from_array(np.asarray(data), Tensor)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from finch_core import FormatError, PluginError, Tensor, _, asarray, kernel
 from finch_core.interface.conversions import Conversion
@@ -76,3 +77,100 @@ def test_without_its_plugin_an_object_is_refused() -> None:
 def test_scipy_enters_by_the_same_hook() -> None:
     assert "scipy" in [entry.name for entry in hub().report() if not entry.failure]
     assert hub().conversion("scipy").attribute == "tocoo"
+
+
+# -- protocols ----------------------------------------------------------------------------------
+
+
+class Listed:
+    """An object with ``__array__`` alone."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = np.asarray(data, float)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.data
+
+
+class Lent:
+    """An object with ``__dlpack__`` alone."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = np.asarray(data, float)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.data.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.data.__dlpack_device__()
+
+
+class Sparse:
+    """A sparse array of another library, which refuses to become dense."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = scipy.sparse.csr_array(np.asarray(data, float))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise RuntimeError("never made dense")
+
+    def to_scipy_sparse(self) -> Any:
+        return self.data
+
+
+@pytest.mark.parametrize("made", [Listed, Lent, Sparse])
+def test_an_object_is_taken_by_its_protocol(made: Any) -> None:
+    rows = [[1.0, 0.0], [0.0, 2.0]]
+    assert asarray(made(rows)).to_numpy().tolist() == rows
+    assert Tensor(Dense(SparseList(Element(0.0))), made(rows)).nstored == 2
+    s = np.zeros(())
+    total(s, made(rows))
+    assert s == 3
+    with pytest.raises(FormatError, match=r"s is written, and .* are read only"):
+        total(made([[0.0]]), np.array(rows))
+
+
+def test_memory_lent_by_dlpack_is_not_copied() -> None:
+    lent = Lent([[1.0, 2.0]])
+    tensor = asarray(lent)
+    lent.data[0, 0] = 5
+    assert tensor[0, 0] == 5
+
+
+def test_an_object_that_does_not_give_its_array_is_refused() -> None:
+    class Remote:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            raise TypeError("it is on a device")
+
+    with pytest.raises(FormatError, match="this Remote cannot be read as an array: it is on a dev"):
+        asarray(Remote())
+    with pytest.raises(FormatError, match="this Remote cannot be read as an array"):
+        total(np.zeros(()), Remote())
+
+
+def test_a_plugin_precedes_protocols_and_recognises_types() -> None:
+    path = f"{Listed.__module__}.{Listed.__qualname__}"
+    found = Conversion(
+        "listed", "", "lists", lambda o: asarray(2 * o.data), lambda t: t, types=(path,)
+    )
+    hub().register(types.SimpleNamespace(finch_conversion=hookimpl(lambda: found)), "listed")
+    try:
+        assert asarray(Listed([1.0])).to_numpy().tolist() == [2.0]
+        assert asarray(Lent([1.0])).to_numpy().tolist() == [1.0]
+    finally:
+        hub().unregister("listed")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (Conversion("x", "", "xs", abs, abs), "neither an attribute nor types"),
+        (Conversion("x", 1, "xs", abs, abs), "attribute = 1"),  # type: ignore[arg-type]
+        (Conversion("x", "", "xs", abs, abs, types="a.b"), "tuple of full names"),  # type: ignore[arg-type]
+        (Conversion("x", "y", "xs", lambda: 1, abs), r"called as take\(object\)"),  # type: ignore[arg-type, misc]
+        (types.SimpleNamespace(name="x", take=abs, give=abs), "not a finch_core.interface.conv"),
+    ],
+)
+def test_what_is_no_conversion_is_refused(wrong: Any, why: str) -> None:
+    with pytest.raises(PluginError, match=why):
+        hub().register(types.SimpleNamespace(finch_conversion=hookimpl(lambda: wrong)), "x")
