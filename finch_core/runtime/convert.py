@@ -101,7 +101,7 @@ def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
     tensor._reset_scalars()  # a kernel that failed may have left them invalid
     fill = Literal(tensor.fill_value, tensor.dtype)
     program = Program("empty", ("out",), Declare("out", fill))
-    _kernel(program, options)(tensor)
+    cached_kernel(program, options)(tensor)
 
 
 # -- kernels made here ----------------------------------------------------------------------
@@ -109,7 +109,8 @@ def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
 _kernels: dict[Any, Any] = {}
 
 
-def _kernel(program: Program, options: Options) -> Any:
+def cached_kernel(program: Program, options: Options) -> Any:
+    """The kernel of a program that this package makes; equal programs have one."""
     from finch_core.runtime.kernel import Kernel
 
     key = (program.name, program.params, program.body, options, os.environ.get(VARIABLE))
@@ -150,7 +151,7 @@ def convert_into(out: Tensor, data: Any) -> None:
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
     out._set_shape(source.shape)
-    _kernel(program, Options())(out, source)
+    cached_kernel(program, Options())(out, source)
 
 
 def _in_order(source: Any) -> Any:
@@ -346,18 +347,31 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     return values.reshape(tensor.shape)
 
 
+# -- what is stored -------------------------------------------------------------------------
+
+
 def structure(source: Any) -> np.ndarray[Any, Any]:
     """Which elements a tensor-like argument stores, as a dense array of bools."""
-    indices = tuple(Index(f"i{k}") for k in range(source.ndim))
-    true = Literal(np.True_, np.dtype(bool))
-    body: Stmt = Update(Access("out", indices), None, true)
-    body = Sieve(Stored(Access("data", indices)), body)
+    found = np.zeros(source.shape, bool)
+    program = _where_stored(("out", "data"), source.ndim, Literal(np.True_, found.dtype))
+    cached_kernel(program, Options(backend=LAST))(found, source)
+    return found
+
+
+def set_stored(tensor: Tensor, value: Any) -> None:
+    """Set all that a tensor stores to ``value``, in place."""
+    program = _where_stored(("out",), tensor.ndim, Literal(value, tensor.dtype))
+    cached_kernel(program, Options())(tensor)
+
+
+def _where_stored(params: tuple[str, ...], ndim: int, value: Expr) -> Program:
+    """``for i, j in _: if stored(data[i, j]): out[i, j] = value``, of one tensor or of two."""
+    indices = tuple(Index(f"i{k}") for k in range(ndim))
+    update = Update(Access(params[0], indices), None, value)
+    body: Stmt = Sieve(Stored(Access(params[-1], indices)), update)
     for index in reversed(indices):
         body = Loop(index, None, body)
-    program = Program("structure", ("out", "data"), body)
-    found = np.zeros(source.shape, bool)
-    _kernel(program, Options(backend=LAST))(found, source)
-    return found
+    return Program("where_stored", params, body)
 
 
 def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
@@ -369,5 +383,5 @@ def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
     value = Access("data", tuple(Name(name) for name in names))
     program = Program("element", ("out", "data", *names), Update(Access("out", ()), None, value))
     out = np.zeros((), tensor.dtype)
-    _kernel(program, Options(backend=LAST))(out, tensor, *index)
+    cached_kernel(program, Options(backend=LAST))(out, tensor, *index)
     return out[()]

@@ -186,6 +186,22 @@ class Tensor(TensorStorage):
         other._take_copy(self)
         return other
 
+    def like(self, value: Any = None, dtype: Any = None) -> Tensor:
+        """A tensor that stores the same elements as this one, all of them ``value`` (None: the fill
+        value), in memory of its own.
+
+        ``dtype`` is that of the values (None: this tensor's; for a ``Pattern``, which has no
+        values, that of ``value``). A kernel fills it in place, ``if stored(C[i, j]): C[i, j] =
+        ...``. Raises ``FormatError`` if the dtype cannot represent ``value`` or the fill value.
+        """
+        from finch_core.runtime.convert import set_stored
+        from finch_core.runtime.likeness import like
+
+        made, wanted = like(self, value, dtype)
+        if wanted is not None:
+            set_stored(made, wanted)
+        return made
+
     def __getitem__(self, index: Any) -> Any:
         """One element as a NumPy scalar. ``index`` is one integer for each dimension; negative
         integers count from the end. Raises ``OutOfBounds``, ``DimensionMismatch`` for a wrong
