@@ -55,7 +55,7 @@ class OffsetTensor(WrapperTensor):
             return None
         for k, index in enumerate(node.indices):
             found = affine(index, scope) if isinstance(index, Call) else None
-            if found is not None and found.sign == 1 and _constant(found.shift):
+            if found is not None and found.sign == 1 and is_call_constant(found.shift):
                 return Offset.along(node, k, found.shift, found.index)
         return None
 
@@ -72,7 +72,7 @@ def _example(view: View, shifts: Place) -> Example:
     return Example(lambda tensor: offset(tensor, *shifts), seen)
 
 
-def _constant(expr: Expr) -> bool:
+def is_call_constant(expr: Expr) -> bool:
     """Whether ``expr`` is constant during a call."""
     return not any(isinstance(node, (Index, Name, Access)) for node in expr.walk())
 

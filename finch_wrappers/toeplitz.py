@@ -14,13 +14,13 @@ from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Call, Expr, Modified
 from finch_core.ir.program import Extent
 from finch_core.level import Format, Mode
-from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence
-from finch_core.looplets.transform import Transform, inside
-from finch_core.lower.bounds import Beyond
+from finch_core.looplets import Lookup, Looplet
+from finch_core.looplets.transform import Transform
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, tensor_of, whole
 from finch_core.symbolic.affine import Scope, affine
+from finch_wrappers.bounded import bounded
 from finch_wrappers.offset import Offset
 
 if TYPE_CHECKING:
@@ -88,16 +88,7 @@ class Bounded(Wrapped):
     __slots__ = ()
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        looplet, extent = self.inner.unfurl(ctx, mode, protocol), self.inner.dims[0]
-        if extent is None:
-            return looplet
-        beyond = Run(Beyond(self.inner, self.ndim - 1, extent.stop, span=ctx.spans.get(self.root)))
-
-        def fenced(part: Part) -> Part:
-            phases = (Phase(extent.start, beyond), Phase(extent.stop, part), Phase(None, beyond))
-            return Sequence(phases)
-
-        return inside(looplet, fenced)  # type: ignore[return-value]
+        return bounded(ctx, self.inner, self.inner.unfurl(ctx, mode, protocol))
 
 
 class ToeplitzTensor(WrapperTensor):
@@ -166,12 +157,17 @@ def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:
     ``tensor`` has no dimension ``dim``, and ``FormatError`` if ``dim`` is no integer.
     """
     dim, tensor = whole(dim, "a dimension"), tensor_of(tensor)
+    check_dimension(tensor, dim)
+    return ToeplitzTensor(tensor, dim)
+
+
+def check_dimension(tensor: Any, dim: int) -> None:
+    """Raise ``DimensionMismatch`` if ``tensor`` has no dimension ``dim``."""
     if not 0 <= dim < tensor.ndim:
         raise DimensionMismatch(
             f"there is no dimension {dim} in a tensor of {count(tensor.ndim, 'dimension')}",
             hint="dimensions count from 0",
         )
-    return ToeplitzTensor(tensor, dim)
 
 
 @hookimpl

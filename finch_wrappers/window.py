@@ -62,15 +62,7 @@ class WindowTensor(WrapperTensor):
         return super().words()
 
     def _check(self) -> None:
-        """Raise ``DimensionMismatch`` if the window is not within the tensor, which may have been
-        resized."""
-        for k, (bound, size) in enumerate(zip(self.bounds, self.tensor.shape, strict=True)):
-            if bound is not None and not 0 <= bound[0] <= bound[1] <= size:
-                raise DimensionMismatch(
-                    f"the window from {bound[0]} up to {bound[1]} is not within dimension {k}, "
-                    f"of size {size}",
-                    hint="windows are half-open, 0 <= a <= b <= n",
-                )
+        check_window(self.bounds, self.tensor.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -89,6 +81,18 @@ class WindowTensor(WrapperTensor):
             middles = [(lo + (hi - lo) // 3, hi - (hi - lo) // 4) for lo, hi in view.ranges]
             yield _example(view, tuple(middles))
             yield _example(view, (middles[0], *(None,) * (view.ndim - 1)))
+
+
+def check_window(bounds: tuple[Bounds | None, ...], shape: tuple[int, ...]) -> None:
+    """Raise ``DimensionMismatch`` if a window is not within the tensor, which may have been
+    resized."""
+    for k, (bound, size) in enumerate(zip(bounds, shape, strict=True)):
+        if bound is not None and not 0 <= bound[0] <= bound[1] <= size:
+            raise DimensionMismatch(
+                f"the window from {bound[0]} up to {bound[1]} is not within dimension {k}, "
+                f"of size {size}",
+                hint="windows are half-open, 0 <= a <= b <= n",
+            )
 
 
 def _example(view: View, pairs: tuple[Bounds | None, ...]) -> Example:
@@ -121,7 +125,7 @@ def window(tensor: Any, *bounds: Any) -> Any:
             hint="pass a pair for each dimension, or None for all of it",
         )
     pairs = tuple(_pair(b, n) for b, n in zip(bounds, tensor.shape, strict=True))
-    return _within(tensor, pairs)
+    return window_of(tensor, pairs)
 
 
 def _pair(bound: Any, size: int) -> Bounds | None:
@@ -130,7 +134,7 @@ def _pair(bound: Any, size: int) -> Bounds | None:
         if step != 1:
             raise DimensionMismatch(
                 f"a window cannot have a step, and this slice has the step {step}",
-                hint="pass slice(a, b) or (a, b)",
+                hint="use stride(A, slice(a, b, step)), or pass slice(a, b)",
             )
         return (start, max(start, stop))
     if bound is None:
@@ -145,14 +149,16 @@ def _pair(bound: Any, size: int) -> Bounds | None:
     return whole(start, "the bound of a window"), whole(stop, "the bound of a window")
 
 
-def _within(tensor: Any, pairs: tuple[Bounds | None, ...]) -> Any:
+def window_of(tensor: Any, pairs: tuple[Bounds | None, ...]) -> Any:
     """A window of a wrapper is the wrapper of a window."""
+    if hasattr(tensor, "within"):
+        return tensor.within(pairs)
     if isinstance(tensor, SwizzleTensor):
         return SwizzleTensor(
-            _within(tensor.tensor, tuple(pairs[p] for p in tensor.perm)), tensor.perm
+            window_of(tensor.tensor, tuple(pairs[p] for p in tensor.perm)), tensor.perm
         )
     if isinstance(tensor, ProtocolizedTensor):
-        return ProtocolizedTensor(_within(tensor.tensor, pairs), tensor.key)
+        return ProtocolizedTensor(window_of(tensor.tensor, pairs), tensor.key)
     if isinstance(tensor, WindowTensor):
         return WindowTensor(tensor.tensor, tuple(map(_moved, pairs, tensor.bounds)))
     if isinstance(tensor, OffsetTensor):
@@ -161,20 +167,33 @@ def _within(tensor: Any, pairs: tuple[Bounds | None, ...]) -> Any:
             None if p is None else (p[0] + d, p[1] + d) for p, d in zip(pairs, shifts, strict=True)
         )
         left = (d if p is None else 0 for p, d in zip(pairs, shifts, strict=True))
-        return offset(_within(tensor.tensor, tuple(moved)), *left)
+        return offset(window_of(tensor.tensor, tuple(moved)), *left)
     return WindowTensor(tensor, pairs)
 
 
 def _check_dimensions(tensor: Any) -> None:
     """Refuse a wrapper that leaves no dimensions."""
-    seen = (SwizzleTensor, ProtocolizedTensor, WindowTensor, OffsetTensor)
-    while isinstance(tensor, seen):
+    while isinstance(tensor, (*_SIZED, OffsetTensor)) or hasattr(tensor, "within"):
         tensor = tensor.tensor
     if isinstance(tensor, WrapperTensor):
         raise FormatError(
             f"the result of {tensor.name} has no dimensions, so there is no window of it",
             hint=f"make the window first, as in {tensor.name}(window(A, (a, b)))",
         )
+
+
+def require_origin(tensor: Any) -> None:
+    """Refuse a wrapper whose indices need not begin at 0."""
+    while isinstance(tensor, _SIZED) or hasattr(tensor, "within"):
+        tensor = tensor.tensor
+    if isinstance(tensor, WrapperTensor):
+        raise FormatError(
+            f"the result of {tensor.name} has no last index to step back from",
+            hint=f"step first, as in {tensor.name}(stride(A, -1))",
+        )
+
+
+_SIZED = (SwizzleTensor, ProtocolizedTensor, WindowTensor)
 
 
 def _moved(pair: Bounds | None, outer: Bounds | None) -> Bounds | None:

@@ -31,7 +31,7 @@ class Jumper(Stepper):
         if region.is_point(ctx):
             region.put(slot, self.demoted()).lower(ctx)
         elif len(slots) == 1:
-            self.synchronize(ctx, region)
+            self.synchronize(ctx, region, self.is_counted(ctx, region))
             lower_lone(ctx, region, slot, self)
         elif not split_tails(ctx, region, slots):
             _leapfrog(ctx, region, slots)
@@ -51,7 +51,7 @@ def _leapfrog(ctx: Context, region: Region, slots: list[int]) -> None:
     reached = ctx.var(f"{name}_reached", region.start)
     with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
         for jumper in jumpers.values():
-            jumper.seek(ctx, reached)
+            jumper.find(ctx, reached)
             ctx.cursors[jumper.position] = reached
         stops = {k: j.stop_of(ctx, j.label(name), j.position) for k, j in jumpers.items()}
         for stop in stops.values():

@@ -354,7 +354,7 @@ class _Merge:
         """The piece of the step that contains ``place``, or of the tail."""
         ctx = self.ctx
         if not begun:
-            ctx.under(guard, lambda: steps.seek(ctx, place.at))
+            ctx.under(guard, lambda: steps.find(ctx, place.at))
         left = guard
         if steps.end is not None and steps.tail is not None:
             left = guard.and_(steps.position < steps.end)

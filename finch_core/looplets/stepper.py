@@ -9,6 +9,7 @@ import attrs
 
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, Run, as_looplet, made
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import TRUE, Expr, Var
 from finch_core.looplets.covering import require_covered
@@ -38,6 +39,9 @@ class Stepper(Looplet):
     have ended. ``following`` emits the advance to the next step if that is not ``position +=
     1``, and ``last`` gives the end of the last step if that is not ``stop(end - 1)``.
 
+    ``present(q, i)`` tells whether step ``q`` is there, ``i`` being the index reached; others are
+    passed over (None: all are there).
+
     ``whole``: the steps are known to reach the end of the loop. ``early``: the first step
     begins before ``start``, where the loop begins. ``anchored``: bodies compute their own end
     again; body and stop then use one immutable ``q``, so that the prover sees that they agree.
@@ -53,6 +57,7 @@ class Stepper(Looplet):
     start: Expr
     following: Callable[[Context], None] | None = None
     last: Callable[[Context], Expr] | None = None
+    present: Callable[[Expr, Expr], Expr] | None = None
     anchored: bool = False
     whole: bool = False
     early: bool = False
@@ -60,7 +65,8 @@ class Stepper(Looplet):
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         slots = [k for k, looplet in region.looplets.items() if isinstance(looplet, Stepper)]
-        self.synchronize(ctx, region)
+        counted = len(slots) == 1 and not region.is_point(ctx) and self.is_counted(ctx, region)
+        self.synchronize(ctx, region, counted)
         if region.is_point(ctx):
             region.put(slot, self._at_point(ctx, region)).lower(ctx)
         elif len(slots) == 1:
@@ -70,16 +76,45 @@ class Stepper(Looplet):
 
     # -- state --------------------------------------------------------------------------
 
-    def synchronize(self, ctx: Context, region: Region) -> None:
-        """Set ``position`` to the step that contains the region's first index, if there is one."""
+    def is_counted(self, ctx: Context, region: Region) -> bool:
+        """Whether a loop over the numbers of the steps visits all steps of the region."""
+        return self.following is None and ctx.prover.le(self.bound, region.stop)
+
+    def synchronize(self, ctx: Context, region: Region, counted: bool = False) -> None:
+        """Set ``position`` to the step that contains the region's first index, if there is one.
+
+        ``counted``: what comes next is a loop over the numbers of all steps, present or not.
+        """
+        begun = self.position in ctx.cursors
         at = ctx.cursors.get(self.position, self.start)
         with ctx.prover.assuming(region.start < region.stop):
             there = at is not None and ctx.prover.equal(at, region.start)
             if self.early and at == self.start:
                 there = there or ctx.prover.le(region.start, at)
         if not there:
-            self.seek(ctx, region.start)
+            self.find(ctx, region.start)
+        elif not begun and not counted:
+            self.pass_over(ctx, region.start)
         ctx.cursors[self.position] = region.start
+
+    def find(self, ctx: Context, index: Expr) -> None:
+        """Advance to the step that contains ``index``."""
+        self.seek(ctx, index)
+        self.pass_over(ctx, index)
+
+    def pass_over(self, ctx: Context, index: Expr) -> None:
+        """Advance past the steps that are not there, where ``index`` has been reached."""
+        if self.present is None:
+            return
+        more = TRUE if self.end is None else self.position < self.end
+        with ctx.while_(more.and_(negation(self.present(self.position, index)))):
+            self._next(ctx)
+
+    def _next(self, ctx: Context) -> None:
+        if self.following is None:
+            ctx.assign(self.position, self.position + 1)
+        else:
+            self.following(ctx)
 
     def label(self, name: str) -> str:
         """A name for the end of a step along the index ``name``."""
@@ -87,10 +122,8 @@ class Stepper(Looplet):
 
     def advance(self, ctx: Context, index: Expr) -> None:
         """Advance to the next step, which starts at ``index``."""
-        if self.following is None:
-            ctx.assign(self.position, self.position + 1)
-        else:
-            self.following(ctx)
+        self._next(ctx)
+        self.pass_over(ctx, index)
         ctx.cursors[self.position] = index
 
     def stop_of(self, ctx: Context, name: str, position: Expr) -> Expr:
@@ -139,11 +172,10 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
     """A single stepper leads the loop: a loop over its steps, then the rest."""
     reached = ctx.var(f"{region.index.name}_reached", region.start)
     covered = ctx.prover.le(steps.bound, region.stop)
-    counted = covered and steps.following is None
     ctx.loop_cursors(region.looplets.values())
-    if counted:
+    if steps.is_counted(ctx, region):
         with ctx.for_("q", steps.position, steps.end) as q:
-            _step(ctx, region, slot, steps, q, reached)
+            _step_present(ctx, region, slot, steps, q, reached)
             early = end_early(ctx, region, reached, {steps.position: q + 1})
     else:
         more = TRUE if steps.end is None else steps.position < steps.end
@@ -175,6 +207,17 @@ def _require_end(ctx: Context, region: Region, slot: int, steps: Stepper, reache
         require_covered(ctx, region, slot, reached)
 
 
+def _step_present(
+    ctx: Context, region: Region, slot: int, steps: Stepper, position: Expr, reached: Var
+) -> None:
+    """One whole step of a single stepper, if it is there."""
+    if steps.present is None:
+        _step(ctx, region, slot, steps, position, reached)
+    else:
+        with ctx.if_(balanced(steps.present(position, reached))):
+            _step(ctx, region, slot, steps, position, reached)
+
+
 def _step(
     ctx: Context, region: Region, slot: int, steps: Stepper, position: Expr, reached: Var
 ) -> None:
@@ -185,12 +228,12 @@ def _step(
     with ctx.prover.assuming(*facts):
         body = steps.step(ctx, position)
         if aligned:
-            body = _from_start(ctx, body, reached)
+            body = from_start(ctx, body, reached)
         region.between(reached, stop).put(slot, body).lower(ctx)
     ctx.assign(reached, stop)
 
 
-def _from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
+def from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
     """``looplet`` over a step from its very ``start``: no phase of it ends before that."""
     if isinstance(looplet, Sequence):
         for phase in looplet.phases:
@@ -201,7 +244,7 @@ def _from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
 
         def code(ctx: Context) -> Iterator[Part]:
             parts = within(ctx)
-            yield _from_start(ctx, yielded(looplet, parts), start)
+            yield from_start(ctx, yielded(looplet, parts), start)
             yield from parts
 
         return attrs.evolve(looplet, code=code)

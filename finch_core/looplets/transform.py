@@ -117,7 +117,7 @@ def _thunk(t: Transform, looplet: Thunk) -> Looplet:
 
 
 def _stepper(t: Transform, looplet: Stepper) -> Looplet:
-    last = looplet.last
+    last, present = looplet.last, looplet.present
     return attrs.evolve(
         looplet,
         stop=lambda q: t.outer(looplet.stop(q)),
@@ -127,6 +127,7 @@ def _stepper(t: Transform, looplet: Stepper) -> Looplet:
         start=t.outer(looplet.start),
         tail=None if looplet.tail is None else t.part(looplet.tail),
         last=None if last is None else lambda ctx: t.outer(last(ctx)),
+        present=None if present is None else lambda q, i: present(q, t.inner(i)),
     )
 
 

@@ -18,7 +18,7 @@ from finch_core.ir.expressions import Call, Expr, Index, Literal, lift
 from finch_core.ir.program import Extent
 from finch_core.looplets.transform import minus, plus
 from finch_core.records import define, frozen
-from finch_core.symbolic.affine import total
+from finch_core.symbolic.affine import combination
 
 
 @frozen
@@ -182,21 +182,10 @@ def _negative(terms: Terms) -> Terms:
 
 def _quotient(terms: Terms, by: int) -> Expr:
     """The sum of ``terms`` divided by ``by``, rounded down."""
-    found = total_of(terms)
+    found = combination(terms)
     if by == 1:
         return found
     return lift(int(found.value) // by) if isinstance(found, Literal) else found // by
-
-
-def total_of(terms: Terms) -> Expr:
-    """The sum of ``terms``."""
-    return total([_signed(*term) for term in terms])
-
-
-def _signed(factor: int, term: Expr) -> tuple[int, Expr]:
-    if isinstance(term, Literal):
-        return 1, lift(factor * int(term.value))
-    return (1 if factor > 0 else -1), term if abs(factor) == 1 else term * abs(factor)
 
 
 def spread(factor: int, extent: Extent) -> tuple[Terms, Terms]:

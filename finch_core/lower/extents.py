@@ -23,10 +23,9 @@ from finch_core.lower.dimensions import (
     moved,
     reached,
     spread,
-    total_of,
 )
 from finch_core.lower.pass_state import Check, Unit
-from finch_core.symbolic.affine import linear
+from finch_core.symbolic.affine import combination, linear
 
 
 class Solver:
@@ -139,7 +138,7 @@ class Solver:
             if extent is None:
                 return None
             terms += spread(factor, extent)[1]
-        return total_of(terms)
+        return combination(terms)
 
     def reach(self, dim: Dim) -> None:
         """Apply what accesses at sums imply for a class: those of its first index that has any."""

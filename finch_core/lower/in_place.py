@@ -48,7 +48,15 @@ def in_place(stmt: Stmt, unit: Unit) -> Stmt:
     if not any(isinstance(part, Update) for part in body.walk()):
         return stmt
     own = {p.tensor for p in stmt.walk() if isinstance(p, (Declare, Freeze, Thaw))}
-    return _InPlace(unit, frozenset(own)).block(stmt, {})
+    marked = _InPlace(unit, frozenset(own)).block(stmt, {})
+    return rewrite_statements(marked, lambda part: _scattered(part, unit))
+
+
+def _scattered(part: Stmt, unit: Unit) -> Stmt:
+    """An update that is not in place, without wrappers that take no other."""
+    if isinstance(part, Update) and part.target in unit.scattered:
+        return attrs.evolve(part, target=unit.scattered[part.target])
+    return part
 
 
 @frozen

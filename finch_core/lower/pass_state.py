@@ -56,6 +56,9 @@ class Unit:
     """Indices whose loops are known to lie within a dimension; others are checked at run time."""
     plain: dict[Access, Access] = attrs.field(factory=dict)
     """Accesses of wrappers that wrapperization made, and the accesses that they replaced."""
+    scattered: dict[Access, Access] = attrs.field(factory=dict)
+    """Targets of updates through wrappers that take only updates in place, and the accesses by
+    which other updates write."""
     written: dict[Index, str] = attrs.field(factory=dict)
     """The names of indices in the program, where another index has that name here."""
     costly: list[Discordance] = attrs.field(factory=list)

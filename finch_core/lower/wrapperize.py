@@ -16,7 +16,7 @@ import attrs
 
 from finch_core.interface.views import Structure
 from finch_core.ir.expressions import Access, Call, Expr
-from finch_core.ir.program import Define, Loop, Stmt, Stored
+from finch_core.ir.program import Define, Loop, Stmt, Stored, Update
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.symbolic.affine import Scope
@@ -29,7 +29,7 @@ def wrapperize(stmt: Stmt, unit: Unit) -> Stmt:
     wrappers = [w for w in found if hasattr(w, "match_access")]
     wrappers.sort(key=lambda w: not getattr(w, "permutes", False))  # permutations first
     masks = [m for m in found if hasattr(m, "match_condition")]
-    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks), unit.plain, Updated(stmt))
+    pass_ = _Wrapperizer(tuple(wrappers), tuple(masks), unit, Updated(stmt))
     return pass_.stmt(stmt, Scope(bound=changes_of_mode(stmt)))
 
 
@@ -38,10 +38,10 @@ class _Wrapperizer:
         self,
         wrappers: tuple[Any, ...],
         masks: tuple[Any, ...],
-        plain: dict[Access, Access],
+        unit: Unit,
         updated: Updated,
     ) -> None:
-        self.wrappers, self.masks, self.plain, self.updated = wrappers, masks, plain, updated
+        self.wrappers, self.masks, self.unit, self.updated = wrappers, masks, unit, updated
 
     def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
         inner = scope
@@ -49,10 +49,32 @@ class _Wrapperizer:
             inner = scope.inside(stmt.index, self.updated[stmt])
         elif isinstance(stmt, Define):
             inner = scope.binding(stmt.name)
+        target = stmt.target if isinstance(stmt, Update) else None
         exprs = tuple(
-            rewrite_expr(expr, lambda node: self.rule(node, scope)) for expr in stmt.exprs
+            self.target(expr, scope) if expr is target else self.expr(expr, scope)
+            for expr in stmt.exprs
         )
         return stmt.rebuild(exprs, tuple(self.stmt(body, inner) for body in stmt.bodies))
+
+    def expr(self, expr: Expr, scope: Scope) -> Expr:
+        return rewrite_expr(expr, lambda node: self.rule(node, scope))
+
+    def target(self, access: Access, scope: Scope) -> Expr:
+        """The access that an update writes; its indices are read.
+
+        Some wrappers take no updates but those in place: ``unit.scattered`` has the access for
+        others. Where indices share elements, a part of them cannot be updated in place.
+        """
+        indices = tuple(self.expr(index, scope) for index in access.indices)
+        target = attrs.evolve(access, indices=indices)
+        scattered = self.rule(target, attrs.evolve(scope, written=True))
+        root = target.tensor.root
+        if root is None or any(lvl.shares for lvl in root.format.levels() if not lvl.is_leaf):
+            return scattered
+        found = self.rule(target, scope)
+        if found != scattered and isinstance(found, Access) and isinstance(scattered, Access):
+            self.unit.scattered[found] = scattered
+        return found
 
     def rule(self, node: Expr, scope: Scope) -> Expr:
         if isinstance(node, Stored):
@@ -73,8 +95,8 @@ class _Wrapperizer:
         if not isinstance(access, Access):
             return access
         found = of_structure(access)
-        if access in self.plain:
-            self.plain[found] = of_structure(self.plain[access])
+        if access in self.unit.plain:
+            self.unit.plain[found] = of_structure(self.unit.plain[access])
         return found
 
     def access(self, node: Expr, scope: Scope) -> Expr:
@@ -89,7 +111,7 @@ class _Wrapperizer:
                 break
             node = found
         if plain is not None and isinstance(node, Access) and node is not plain:
-            self.plain[node] = plain
+            self.unit.plain[node] = plain
         return node
 
 

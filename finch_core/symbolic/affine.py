@@ -40,6 +40,8 @@ class Scope:
 
     loops: tuple[Index, ...] = ()
     bound: Mapping[Any, int] = attrs.field(factory=dict)
+    written: bool = False
+    """Whether the expression is what an assignment writes."""
 
     def inside(self, index: Index, updated: Iterable[Any] = ()) -> Scope:
         """The scope in the body of a loop over ``index`` that changes the tensors ``updated``."""
@@ -113,6 +115,56 @@ def affine(expr: Expr, scope: Scope) -> Affine | None:
     None if that index does not occur in a plain sum, or if another term depends on its loop.
     """
     return _split(_terms(expr, 1), scope)
+
+
+@frozen
+class Scaled:
+    """``factor * index + rest``, where neither ``factor`` nor ``rest`` depends on ``index``."""
+
+    index: Index
+    factor: Expr
+    rest: Expr
+
+
+def scaled(expr: Expr, scope: Scope) -> Scaled | None:
+    """The form of ``expr`` as a multiple of its innermost index and a rest.
+
+    None if that index does not occur in exactly one term, as a product.
+    """
+    terms = linear(expr)
+    depths = [scope.depth(term) for _, term in terms]
+    inner = [k for k, depth in enumerate(depths) if depth == max(depths)]
+    if len(inner) != 1:
+        return None
+    by, term = terms.pop(inner[0])
+    factor: Expr = lift(by)
+    if isinstance(term, Call) and term.op is prim.mul and _exact(term.dtype):
+        ordered = sorted(term.args, key=lambda part: isinstance(part, Index))
+        factor, term = factor * ordered[0], ordered[1]
+        if scope.depth(factor) >= max(depths):
+            return None
+    return Scaled(term, widened(factor), combination(terms)) if isinstance(term, Index) else None
+
+
+def widened(expr: Expr) -> Expr:
+    """An integer as a number in which sums of indices do not wrap around."""
+    return expr if is_weak(expr.dtype) else cast(expr, INTP)
+
+
+def combination(terms: Iterable[tuple[int, Expr]]) -> Expr:
+    """The sum of terms with integer coefficients, constants last."""
+    signed = []
+    for by, term in terms:
+        if isinstance(term, Literal):
+            signed.append((1, lift(by * int(term.value))))
+        else:
+            signed.append((1 if by > 0 else -1, term if abs(by) == 1 else term * abs(by)))
+    return total(signed)
+
+
+def collected(expr: Expr) -> Expr:
+    """An integer expression as a sum in which each term occurs once."""
+    return combination(linear(expr))
 
 
 def comparison(call: Call, scope: Scope) -> tuple[Operator, Expr, Index] | None:
@@ -209,4 +261,7 @@ def total(terms: Any) -> Expr:
     return result + constant if constant >= 0 else result - (-constant)
 
 
-__all__ = ["Affine", "Scope", "affine", "comparison", "given", "is_given", "linear", "total"]
+__all__ = [
+    "Affine", "Scaled", "Scope", "affine", "collected", "combination", "comparison", "given",
+    "is_given", "linear", "scaled", "total",
+]  # fmt: skip
