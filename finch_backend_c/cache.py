@@ -14,7 +14,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from finch_core.records import frozen
@@ -33,7 +32,7 @@ class CachedKernel:
     """A kernel in the cache: the path of the library, the C text, the letters of its parameters
     (``entry.signature``), and a line of notes by the core."""
 
-    library: Path
+    library: str
     source: str
     signature: str
     notes: str = ""
@@ -42,7 +41,7 @@ class CachedKernel:
 class Info(NamedTuple):
     """The cache's directory, its number of files, and their size in bytes."""
 
-    path: Path | None
+    path: str | None
     files: int
     bytes: int
 
@@ -50,21 +49,21 @@ class Info(NamedTuple):
 # -- the directory ----------------------------------------------------------------------------
 
 
-def location() -> Path:
+def location() -> str:
     """The configured directory: ``FINCH_CACHE_DIR``, else one in the user's cache directory."""
     named = os.environ.get("FINCH_CACHE_DIR")
     if named:
-        return Path(named)
+        return named
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base, "finch-python")
+    return os.path.join(base, "finch-python")
 
 
-def directory() -> Path | None:
+def directory() -> str | None:
     """The cache's directory, created if necessary; None if it cannot be used or trusted."""
     for found in (location, _spare):
         path = found()
         with contextlib.suppress(OSError):
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(path, mode=0o700, exist_ok=True)
         if _private(path):
             return path
         if os.environ.get("FINCH_CACHE_DIR"):
@@ -72,14 +71,14 @@ def directory() -> Path | None:
     return None
 
 
-def _spare() -> Path:
+def _spare() -> str:
     """The directory for users without a home directory."""
     import tempfile  # not needed by those who have one
 
-    return Path(tempfile.gettempdir(), f"finch-python-{os.getuid()}")
+    return os.path.join(tempfile.gettempdir(), f"finch-python-{os.getuid()}")
 
 
-def _private(path: Path) -> bool:
+def _private(path: str) -> bool:
     """Whether a directory belongs to this user and is not writable by others, since its libraries
     are executed. If it is a symbolic link, that must belong to the user, too."""
     try:
@@ -109,13 +108,13 @@ def load(entry: str) -> CachedKernel | None:
     if len(lines) < 4:
         return None
     digest, signature, notes, source = lines
-    library = path / f"{digest}.so"
+    library = _file(path, digest, ".so")
     try:
-        whole = _digest(library.read_bytes()) == digest
+        whole = _digest(_contents(library)) == digest
     except (OSError, ValueError):  # not a file name
         return None
     with contextlib.suppress(OSError):  # a read-only cache can be used, too
-        for used in (library, path / f"{entry}.txt"):
+        for used in (library, _file(path, entry)):
             os.utime(used)
     return CachedKernel(library, source, signature, notes) if whole else None
 
@@ -130,21 +129,21 @@ def store(
     try:
         if int(digest[:8], 16) % _STORES_A_CHECK == 0:
             _trim()
-        _write(path / f"{digest}.so", library)
-        _write_text(path / f"{entry}.txt", "\n".join((digest, signature, notes, source)))
+        _write(_file(path, digest, ".so"), library)
+        _write_text(_file(path, entry), "\n".join((digest, signature, notes, source)))
     except OSError:
         return None
-    return CachedKernel(path / f"{digest}.so", source, signature, notes)
+    return CachedKernel(_file(path, digest, ".so"), source, signature, notes)
 
 
 def drop(entry: str, kept: CachedKernel) -> None:
     """Remove a kernel that cannot be used."""
-    for file in (kept.library.with_name(f"{entry}.txt"), kept.library):
+    for file in (_file(os.path.dirname(kept.library), entry), kept.library):
         with contextlib.suppress(OSError):
-            file.unlink()
+            os.unlink(file)
 
 
-def runs_no_code(path: Path | None) -> bool:
+def runs_no_code(path: str | None) -> bool:
     """Whether the file system of a folder is mounted ``noexec``."""
     return path is not None and bool(os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0))
 
@@ -154,7 +153,7 @@ def remember(entry: str, facts: Sequence[str]) -> None:
     path = directory()
     if path is not None:
         with contextlib.suppress(OSError):
-            _write_text(path / f"{entry}.txt", "\n".join(facts))
+            _write_text(_file(path, entry), "\n".join(facts))
 
 
 def recall(entry: str) -> tuple[str, ...] | None:
@@ -169,7 +168,7 @@ def _read(entry: str) -> str | None:
     if path is None:
         return None
     try:
-        digest, _, text = (path / f"{entry}.txt").read_bytes().partition(b"\n")
+        digest, _, text = _contents(_file(path, entry)).partition(b"\n")
     except OSError:
         return None
     if _digest(text).encode() != digest:
@@ -180,20 +179,29 @@ def _read(entry: str) -> str | None:
         return None
 
 
+def _file(folder: str, entry: str, ending: str = ".txt") -> str:
+    return os.path.join(folder, entry + ending)
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _write_text(path: Path, text: str) -> None:
+def _write_text(path: str, text: str) -> None:
     data = text.encode()
     _write(path, _digest(data).encode() + b"\n" + data)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: str, data: bytes) -> None:
     """Write a temporary file and rename it: readers see the old file or the new one."""
     import tempfile  # not needed to read
 
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    handle, aside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".writing-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -210,19 +218,25 @@ def _write(path: Path, data: bytes) -> None:
 class _File(NamedTuple):
     used: float
     bytes: int
-    path: Path
+    path: str
 
 
 def _files() -> list[_File]:
     """The files of the cache."""
     path = directory()
     found = []
-    for file in () if path is None else path.iterdir():
-        if file.suffix in (".so", ".txt") or file.name.startswith(".writing-"):
+    for name in () if path is None else os.listdir(path):
+        if name.endswith((".so", ".txt")) or name.startswith(".writing-"):
+            file = os.path.join(path or "", name)
             with contextlib.suppress(FileNotFoundError):  # another process removed it
-                status = file.stat()
+                status = os.stat(file)
                 found.append(_File(status.st_mtime, status.st_size, file))
     return found
+
+
+def _remove(file: _File) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(file.path)
 
 
 def _trim() -> None:
@@ -234,7 +248,7 @@ def _trim() -> None:
     for file in files:
         if size <= MOST_BYTES // 2:
             break
-        file.path.unlink(missing_ok=True)
+        _remove(file)
         size -= file.bytes
 
 
@@ -248,5 +262,5 @@ def clear() -> int:
     """Remove every entry; returns the number of files removed. Loaded kernels stay usable."""
     files = _files()
     for file in files:
-        file.path.unlink(missing_ok=True)
+        _remove(file)
     return len(files)

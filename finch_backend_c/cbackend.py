@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -89,7 +89,9 @@ class CBackend:
         entry = self._entry(compiler, key, is_draft) if key else ""
         kept = cache.store(entry, library, source, letters, kernel.notes) if key else None
         try:
-            return loader.aside(library, use) if kept is None else _loaded(kept, use)
+            if kept is None:
+                return loader.aside(library, use)
+            return loader.in_place(kept.library, use)
         except (OSError, AttributeError) as error:
             if kept is not None:
                 cache.drop(entry, kept)
@@ -109,7 +111,7 @@ class CBackend:
             if kept is None or len(kept.signature) != params:
                 return None
             told = kept.source, kept.signature, is_draft, kept.notes
-            return _loaded(kept, lambda path: loader.load(path, *told))
+            return loader.in_place(kept.library, lambda path: loader.load(path, *told))
         except (BackendError, OSError, AttributeError):
             return None
 
@@ -121,7 +123,7 @@ class CBackend:
             told["compiler"] = toolchain.joined(compiler.command)
             told["flags"] = toolchain.joined(self._flags(compiler))
         path, files, size = cache.info()
-        where = "none: no directory can be used" if path is None else str(path)
+        where = "none: no directory can be used" if path is None else path
         if cache.runs_no_code(path):
             where += " (where no code can be run: libraries are copied from there)"
         return {**told, "cache": f"{where}, {files:,} files, {size:,} bytes"}
@@ -173,11 +175,3 @@ class CBackend:
         if outcome.library is None:
             raise toolchain.refused(compiler, flags, outcome.said)
         return outcome.library
-
-
-def _loaded(kept: cache.CachedKernel, use: Callable[[str], loader.CKernel]) -> loader.CKernel:
-    """Load a library from disk; a copy of it, if its file system does not permit execution."""
-    try:
-        return use(str(kept.library))
-    except OSError:
-        return loader.aside(kept.library.read_bytes(), use)

@@ -110,6 +110,16 @@ def load(
     return CKernel(library.load_function(type, SYMBOL), source, is_draft, notes, library, signature)
 
 
+def in_place(path: str, use: Callable[[str], T]) -> T:
+    """Call ``use`` with the path of a library on disk; with that of a copy (``aside``) where its
+    file system does not permit execution."""
+    try:
+        return use(path)
+    except OSError:
+        with open(path, "rb") as file:
+            return aside(file.read(), use)
+
+
 def aside(library: bytes, use: Callable[[str], T]) -> T:
     """Call ``use`` with the path of a temporary file that contains ``library``.
 

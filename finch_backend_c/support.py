@@ -20,7 +20,7 @@ def library(name: str, text: str, use: Callable[[str], T]) -> T:
     entry = cache.name(name, compiler.identity, text)
     kept = cache.load(entry)
     if kept is not None:
-        return loader.aside(kept.library.read_bytes(), use)
+        return loader.in_place(kept.library, use)
     outcome = toolchain.run(compiler, _FLAGS, text)
     if outcome.library is None:
         raise toolchain.refused(compiler, _FLAGS, outcome.said)

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
-from pathlib import Path
 
 from finch_core.errors import BackendError
 from finch_core.records import frozen
@@ -182,9 +181,9 @@ def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
     import subprocess
 
     with scratch() as folder:
-        text, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
-        text.write_text(source)
-        command = [*compiler.command, *flags, text.name, "-o", library.name]
+        with open(os.path.join(folder, "kernel.c"), "w", encoding="utf-8") as file:
+            file.write(source)
+        command = [*compiler.command, *flags, "kernel.c", "-o", "kernel.so"]
         command += ["-lm", "-lgcc"] if OWN_LIBRARIES in flags else ["-lm"]
         try:
             done = subprocess.run(
@@ -200,9 +199,11 @@ def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return Outcome(None, str(error))
-        if done.returncode != 0 or not library.is_file():
+        library = os.path.join(folder, "kernel.so")
+        if done.returncode != 0 or not os.path.isfile(library):
             return Outcome(None, done.stdout.strip() or f"exit status {done.returncode}")
-        return Outcome(library.read_bytes(), done.stdout)
+        with open(library, "rb") as made:
+            return Outcome(made.read(), done.stdout)
 
 
 def accepted(compiler: Compiler) -> tuple[str, ...]:

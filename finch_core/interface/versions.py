@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 INTERFACE = 2
@@ -22,7 +21,8 @@ meaning."""
 ATTRIBUTE = "finch_interface"
 """The attribute of a plugin, or of a backend, that names the version."""
 
-_ASSIGNED = re.compile(rf"^{ATTRIBUTE}\s*(?::[^=\n]*)?=\s*(\d+)", re.MULTILINE)
+_ASSIGNED = rf"^{ATTRIBUTE}\s*(?::[^=\n]*)?=\s*(\d+)"
+"""The assignment in a module's text; compiled when a module fails to load, not on import."""
 
 
 def version_objection(plugin: Any) -> str:
@@ -48,8 +48,13 @@ def version_objection_in_file(module: str) -> str:
     """``version_objection`` of a module that fails to load, from the text of its file."""
     try:
         spec = find_spec(module)  # imports the packages that it is in
-        text = Path(spec.origin or "").read_text("utf-8", "replace") if spec else ""
+        text = _text(spec.origin or "") if spec else ""
     except (Exception, SystemExit):  # whatever the packages of a plugin raise
         return ""
-    found = _ASSIGNED.search(text)
+    found = re.search(_ASSIGNED, text, re.MULTILINE)
     return objection_to(int(found[1])) if found else ""
+
+
+def _text(file: str) -> str:
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        return opened.read()

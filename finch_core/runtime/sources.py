@@ -32,12 +32,13 @@ _BEGAN = time.time_ns()
 """When this process began: files that are newer may differ from the code that it runs."""
 
 _LIBRARIES = ("site-packages", "dist-packages")
-_IMPORT = re.compile(
+_BY_VERSION = sys.stdlib_module_names - {"__main__"} | {"numpy"}
+_IMPORT = (
     r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)"
-    r"|import[ \t]+([^\n#;]+))",
-    re.MULTILINE,
+    r"|import[ \t]+([^\n#;]+))"
 )
-"""An import statement anywhere in the text; a false match within a string is harmless."""
+"""An import statement anywhere in the text; a false match within a string is harmless. Compiled
+when a file is read, which is rare, not on import."""
 
 
 class UnidentifiedError(Exception):
@@ -91,7 +92,7 @@ def _own() -> frozenset[str]:
     """The names of our own packages."""
     entries = (*installed("finch.plugins"), *installed("finch.backends"))
     return frozenset(
-        {"finch_core", *(_top(e.value) for e in entries if e.distribution == DISTRIBUTION)}
+        {"finch_core", *(_top(e.module) for e in entries if e.distribution == DISTRIBUTION)}
     )
 
 
@@ -99,7 +100,7 @@ def is_settled(name: str) -> bool:
     """Whether a module needs no stamp of its own: all files of our packages count, and Python's and
     NumPy's modules count by version."""
     top = _top(name)
-    return top in _own() or top in sys.stdlib_module_names - {"__main__"} or top == "numpy"
+    return top in _own() or top in _BY_VERSION
 
 
 # -- what a module imports ------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def _imports(name: str, file: str, spec: Any) -> list[str]:
     inside = getattr(spec, "submodule_search_locations", None) is not None
     package = name if inside else name.rpartition(".")[0]
     found: list[str] = []
-    for source, names, plain in _IMPORT.findall(text):
+    for source, names, plain in re.findall(_IMPORT, text, re.MULTILINE):
         words = [
             part.split()[0] for part in (names or plain).strip("()").split(",") if part.split()
         ]

@@ -259,7 +259,7 @@ def test_info_and_clear(folder):
     kernel, record, found = storing()
     compiled = CBackend().compile(kernel, key="k1")
     info = cache.info()
-    assert info.path == folder
+    assert info.path == str(folder)
     assert info.files == 2
     assert info.bytes == sum(f.stat().st_size for f in folder.iterdir())
     assert cache.clear() == 2
@@ -292,10 +292,10 @@ def test_few_stores_look_at_the_size(monkeypatch, folder):
 def test_the_default_is_the_users_cache_directory(monkeypatch, tmp_path):
     monkeypatch.delenv("FINCH_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.location() == tmp_path / "finch-python"
+    assert cache.location() == str(tmp_path / "finch-python")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache.location() == tmp_path / ".cache" / "finch-python"
+    assert cache.location() == str(tmp_path / ".cache" / "finch-python")
 
 
 def test_a_kernel_from_disk_warns_as_when_it_was_compiled():
