@@ -124,7 +124,10 @@ class AssignmentParser:
                 values[variable.name] = self.context.known[variable]
         found = substitute(self.expressions.parse(node, scope), values)
         parts = list(found.walk())
-        return found if len(parts) <= _LARGEST and all(map(self.is_known, parts)) else None
+        if len(parts) > _LARGEST or not all(map(self.is_known, parts)):
+            return None
+        self.context.steady |= {part.tensor for part in parts if isinstance(part, Dimension)}
+        return found
 
     def is_known(self, expr: Expr) -> bool:
         if isinstance(expr, Dimension):

@@ -217,6 +217,12 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
             f"{name!r} makes a tensor and is not a value",
             f"write 'w = {name}(...)' on its own",
         )
+    if hasattr(type(function), "__finch_program__"):
+        parser.context.refuse(
+            node,
+            f"{name!r} is a kernel, whose call has no value",
+            "call it on a line of its own: it writes to its arguments",
+        )
     if not callable(function):
         parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")
     kind = f"a {type(function).__name__}, not a function written in Python"

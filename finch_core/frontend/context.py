@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import KernelSyntaxError, Span
-from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace
+from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace, origin
 from finch_core.frontend.refusals import EXPRESSIONS
 from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import FunctionSource
@@ -44,6 +44,16 @@ class ParseContext:
     """The names that are assigned, and what belongs together of each."""
     known: dict[Variable, Expr] = attrs.field(factory=dict)
     """The values of those that are known before the program runs."""
+    kernels: tuple[FunctionType, ...] = ()
+    """The kernels that are being parsed, this one last: each calls the next."""
+    names: set[str] = attrs.field(factory=set)
+    """The names that the program has."""
+    homes: dict[str, tuple[FunctionType, str]] = attrs.field(factory=dict)
+    """For the free names of kernels that this one calls: the function there, and the name in it."""
+    steady: set[str] = attrs.field(factory=set)
+    """The tensors whose size was taken to be that from before the program runs."""
+    strict: bool = False
+    """Whether one of the kernels that this one calls keeps the order of reductions."""
     declared: frozenset[str] = frozenset()
     """The names of the tensors that the function declares."""
     seen: Seen = attrs.field(factory=Seen)
@@ -66,6 +76,28 @@ class ParseContext:
 
     def span(self, node: ast.AST) -> Span:
         return self.source.span(node) if self.site is None else self.site
+
+    def fresh(self, name: str) -> str:
+        """A name that the program does not have yet: ``name``, or with a number."""
+        found, number = name, 1
+        while found in self.names:
+            number += 1
+            found = f"{name}_{number}"
+        self.names.add(found)
+        return found
+
+    def shared(self, function: FunctionType, name: str) -> str:
+        """The program's name for what ``name`` is in ``function``, which this one calls: the same
+        for one variable."""
+        own, wanted = self.source.function, origin(function, name)
+        bound = (*own.__code__.co_varnames, *own.__code__.co_cellvars)
+        if name not in bound and origin(own, name) == wanted:
+            self.names.add(name)
+            return name
+        known = (as_ for as_, home in self.homes.items() if origin(*home) == wanted)
+        found = next(known, None) or self.fresh(name)
+        self.homes[found] = function, name
+        return found
 
     def bind(self, node: ast.AST, scope: Scope, name: str, binding: Binding) -> None:
         """Bind a name in ``scope``; refused if it is bound already."""

@@ -42,6 +42,14 @@ def lookup(function: FunctionType, name: str) -> Any:
     return UNBOUND
 
 
+def origin(function: FunctionType, name: str) -> Any:
+    """The variable that a free name of ``function`` is: equal for the same one."""
+    code = function.__code__
+    if name in code.co_freevars and function.__closure__ is not None:
+        return id(function.__closure__[code.co_freevars.index(name)])
+    return id(function.__globals__), name
+
+
 def makes_tensor(function: FunctionType, node: ast.expr) -> bool:
     """Whether ``node`` is a call, in the source of ``function``, that makes a tensor."""
     return isinstance(node, ast.Call) and bool(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
+from types import FunctionType
 from typing import Any, NoReturn
 
 from finch_core.errors import Span
@@ -16,25 +17,36 @@ from finch_core.frontend.source import read_source
 from finch_core.frontend.statements import StatementParser, sequence
 from finch_core.frontend.variables import find_variables
 from finch_core.ir.depth import check_depth
-from finch_core.ir.program import Program, operators_in
+from finch_core.ir.program import Declare, Program, operators_in
 
 
-def parse(function: Any) -> Program:
+def parse(
+    function: Any,
+    callers: tuple[FunctionType, ...] = (),
+    declared: frozenset[str] = frozenset(),
+) -> Program:
     """The program that the source of a Python function describes; the function is never run.
 
     Free names are resolved now to distinguish functions from numbers and tensors; functions are
     recorded in ``captured``, numbers and tensors in ``free``. Raises ``KernelSyntaxError`` with
-    the place in the source.
+    the place in the source. ``callers`` are the kernels in which this one is inlined; ``declared``
+    are tensors that kernels declare which this one calls, as an earlier attempt found.
     """
     source = read_source(function)
-    subscripted, declared = _subscripted(source.node), _declared(source.node)
-    context = ParseContext(source, subscripted=subscripted, declared=declared)
+    subscripted, declared = _subscripted(source.node), declared | _declared(source.node)
+    context = ParseContext(
+        source, subscripted=subscripted, declared=declared, kernels=(*callers, source.function)
+    )
     params = _parameters(context)
     body, last = _split(source.node.body)
     context.variables = find_variables(source.node, body, partial(makes_tensor, source.function))
+    context.names |= _all_names(context)
     scope = Scope(None, {name: _parameter(context, name, span) for name, span in params.items()})
     statements = StatementParser(context, ExpressionParser(context))
     parsed = sequence([*statements.assigned_parameters(), *statements.rest(body, scope)])
+    elsewhere = {part.tensor for part in parsed.walk() if isinstance(part, Declare)}
+    if not elsewhere.isdisjoint(context.steady - declared):
+        return parse(function, callers, declared | elsewhere)
     results, single = _results(context, last, scope, statements)
     see_operators(context.seen, operators_in(parsed))
     spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
@@ -44,6 +56,7 @@ def parse(function: Any) -> Program:
         name=source.node.name, params=tuple(params), body=parsed,
         locals=tuple(statements.locals.values()), results=results, single=single,
         free=tuple(context.free), captured=tuple(context.captured.items()), spans=spans,
+        homes=tuple((own, *home) for own, home in context.homes.items()), strict=context.strict,
         source=source.source, seen=context.seen,
     )  # fmt: skip
     check_depth(program)
@@ -57,6 +70,14 @@ def _subscripted(node: ast.FunctionDef) -> frozenset[str]:
         for part in ast.walk(node)
         if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
     )
+
+
+def _all_names(context: ParseContext) -> set[str]:
+    """The names in the source, and those of variables."""
+    nodes = list(ast.walk(context.source.node))
+    found = {node.id for node in nodes if isinstance(node, ast.Name)}
+    found |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return found | {variable.name for variable in context.variables.by_node.values()}
 
 
 def _declared(node: ast.FunctionDef) -> frozenset[str]:

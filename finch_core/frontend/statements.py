@@ -10,6 +10,7 @@ from finch_core.frontend.assignments import AssignmentParser, scope_free
 from finch_core.frontend.expressions import literal
 from finch_core.frontend.functions import _ as WHOLE
 from finch_core.frontend.functions import freeze, thaw
+from finch_core.frontend.kernel_calls import inline_kernel, is_kernel
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
 from finch_core.ir.expressions import Index
@@ -154,11 +155,13 @@ class StatementParser(AssignmentParser):
         )
 
     def expression(self, node: ast.Expr, scope: Scope) -> list[Stmt]:
-        """``freeze(A)`` and ``thaw(A)``; any other value has no effect."""
+        """``freeze(A)``, ``thaw(A)``, the call of a kernel; any other value has no effect."""
         if isinstance(node.value, ast.Call):
             function = self.context.object_of(node.value.func, scope)
             if function is freeze or function is thaw:
                 return [self.lifecycle(node.value, Freeze if function is freeze else Thaw, scope)]
+            if is_kernel(function):
+                return [inline_kernel(self, node.value, function, scope)]
         self.expressions.parse(node.value, scope)
         self.context.refuse(
             node, "a value by itself has no effect", "assign it: 'A[i] = e' or 'x = e'"

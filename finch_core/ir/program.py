@@ -335,6 +335,10 @@ class Program:
     single: bool = True
     free: tuple[str, ...] = ()
     captured: tuple[tuple[str, Any], ...] = attrs.field(default=(), eq=False)
+    homes: tuple[tuple[str, Any, str], ...] = attrs.field(default=(), eq=False, repr=False)
+    """For free names of kernels that this one calls: the function there, and the name in it."""
+    strict: bool = False
+    """Whether one of those keeps the order of reductions, so that this one must."""
     spans: dict[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
     """Where each parameter, local and result is named."""
     source: Source | None = attrs.field(default=None, eq=False, repr=False)

@@ -30,6 +30,8 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+import attrs
+
 from finch_core.errors import FinchError
 from finch_core.frontend import parse
 from finch_core.interface.signatures import Signature, writable
@@ -107,6 +109,7 @@ class Kernel(Generic[P, R]):
         self._lock = Lock()
         self._warned: set[Any] = set()
         self._program: Program | None = None
+        self._given: Program | None = None
         self._seen: Seen | None = None
         self._placed: tuple[Program | None, tuple[tuple[str, bool], ...]] = (None, ())
 
@@ -119,7 +122,7 @@ class Kernel(Generic[P, R]):
 
         made.__name__ = made.__qualname__ = program.name
         self = cls(made, options)
-        self._program = program
+        self._program = self._given = program
         return self
 
     @property
@@ -133,6 +136,17 @@ class Kernel(Generic[P, R]):
                     seen = self._program.seen
                     self._seen = seen if seen and seen.surroundings else None
         return self._program
+
+    def __finch_program__(self, callers: tuple[FunctionType, ...]) -> Program | None:
+        """The program for inlining in the kernels ``callers``; None if it has rules of its own.
+
+        It is parsed anew: the lock of ``program`` is not taken, for which two kernels that call
+        each other would wait.
+        """
+        if self._options.rules:
+            return None
+        program = self._given or parse(self._function, callers)
+        return attrs.evolve(program, strict=program.strict or self._options.strict)
 
     def _notice(self) -> None:
         """Discard the program and its specialisations if something that was read while parsing
@@ -225,7 +239,9 @@ class Kernel(Generic[P, R]):
             return []
         from finch_core.frontend.names import lookup
 
-        return [lookup(self._function, name) for name in program.free]  # type: ignore[arg-type]
+        homes = {name: home for name, *home in program.homes}
+        own: Any = self._function
+        return [lookup(*homes.get(name, (own, name))) for name in program.free]
 
     def _specialization(
         self, signatures: tuple[Signature, ...], draft: bool = False
@@ -248,7 +264,10 @@ class Kernel(Generic[P, R]):
         backend, disabled = backends.backend(self._options.backend), self._options.disabled
         if disabled:
             backend = backend.without(disabled)
-        return Lowered(self.program, signatures, self._options, backend, self._warned)
+        options = self._options
+        if self.program.strict:
+            options = attrs.evolve(options, strict=True)
+        return Lowered(self.program, signatures, options, backend, self._warned)
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
         """A call of this kernel on these arguments, to be repeated: ``call = spmv.bind(y, A, x)``,

@@ -1,0 +1,191 @@
+"""Kernels that call kernels: the program of the one that is called stands where it is called.
+
+    @kernel
+    def axpy(y, a, x):                    axpy(r, 2 * t, p)
+        for i in _:               ->      a = 2 * t
+            y[i] += a * x[i]              for i in _:
+                                              r[i] += a * p[i]
+
+Tensors are given by name; a number is given by any expression, whose value is taken once. What the
+called kernel binds keeps its own meaning: names that the caller has, too, get a number.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import attrs
+
+from finch_core.frontend.assignments import AssignmentParser
+from finch_core.frontend.names import Scope
+from finch_core.ir.expressions import Access, Dimension, Expr, Index, Name
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Freeze,
+    Local,
+    Loop,
+    Program,
+    Stmt,
+    Thaw,
+)
+from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
+
+
+def is_kernel(function: Any) -> bool:
+    """Whether an object is a kernel, whose program can be inlined."""
+    return hasattr(type(function), "__finch_program__")
+
+
+def inline_kernel(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: Scope) -> Stmt:
+    """The statement that the call ``node`` of a kernel stands for.
+
+    Raises ``KernelSyntaxError`` for recursion, and for arguments that do not fit.
+    """
+    context = parser.context
+    shown, function = ast.unparse(node.func), kernel.__wrapped__
+    if function in context.kernels:
+        itself = function is context.kernels[-1]
+        context.refuse(
+            node, f"{shown!r} calls {'itself' if itself else 'the kernel that calls it'}: kernels "
+            "are inlined, and cannot be recursive",
+            "write a loop, and keep what is left to do in a tensor",
+        )  # fmt: skip
+    program: Program | None = kernel.__finch_program__(context.kernels)
+    if program is None:
+        context.refuse(
+            node, f"{shown!r} has rewrite rules of its own, and cannot be called here",
+            "give the rules to the kernel that calls it",
+        )  # fmt: skip
+    context.strict = context.strict or program.strict
+    if program.seen is not None:
+        context.seen.include(program.seen)
+    given = _arguments(parser, node, shown, program)
+    return _Inlined(parser, program, function).at(node, given, scope)
+
+
+def _arguments(
+    parser: AssignmentParser, node: ast.Call, shown: str, program: Program
+) -> dict[str, ast.expr]:
+    """The argument of each parameter."""
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            parser.context.refuse(arg, "'*' before a value is not part of the language")
+    if len(node.args) > len(program.params):
+        count = len(program.params)
+        message = f"{shown!r} takes {count} argument{'s' * (count != 1)}, not {len(node.args)}"
+        parser.context.refuse(node, message)
+    given = dict(zip(program.params, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in program.params or keyword.arg in given:
+            parser.context.refuse(keyword, f"{shown!r} does not take {keyword.arg!r} here")
+        given[str(keyword.arg)] = keyword.value
+    missing = [name for name in program.params if name not in given]
+    if missing:
+        parser.context.refuse(node, f"{shown!r} lacks an argument for {missing[0]!r}")
+    return given
+
+
+class _Inlined:
+    """A program whose names are made those of the caller.
+
+    ``names`` maps the tensors and bound names of the program, ``values`` its numbers.
+    """
+
+    def __init__(self, parser: AssignmentParser, program: Program, function: Any) -> None:
+        self.parser, self.program, self.function = parser, program, function
+        self.names: dict[str, str] = {}
+        self.values: dict[str, Expr] = {}
+
+    def at(self, node: ast.Call, given: dict[str, ast.expr], scope: Scope) -> Stmt:
+        """The statements of the program, for a call with these arguments."""
+        taken: list[tuple[Name, Expr]] = []
+        tensors = _tensors(self.program.body)
+        for name, value in given.items():
+            if name in tensors:
+                self.names[name] = self.parser.expressions.tensor_name(value, scope)
+            else:
+                taken += self.number(name, value, scope)
+        for name in _bound(self.program):
+            self.names[name] = self.parser.context.fresh(name)
+        self.outside()
+        self.locals()
+        body = rewrite_statements(rewrite(self.program.body, self.expr, self.expr), self.stmt)
+        span = self.parser.context.span(node)
+        for name_, value_ in reversed(taken):
+            body = Define(name_, value_, body, span=span)
+        return body
+
+    def number(self, name: str, node: ast.expr, scope: Scope) -> list[tuple[Name, Expr]]:
+        """Let a parameter stand for a number; a value that may change is taken first."""
+        known = self.parser.known_value(node, scope)
+        if known is not None:
+            self.values[name] = known
+            return []
+        own = Name(self.parser.context.fresh(name), span=self.parser.context.span(node))
+        self.values[name] = own
+        return [(own, self.parser.expressions.parse(node, scope))]
+
+    def outside(self) -> None:
+        """Let the program's free names be free names of the caller's program."""
+        context, homes = self.parser.context, {name: rest for name, *rest in self.program.homes}
+        for name in self.program.free:
+            function, original = homes.get(name, (self.function, name))
+            self.names[name] = own = context.shared(function, original)
+            context.free[own] = None
+
+    def locals(self) -> None:
+        """Let the tensors and variables that the program makes be some of the caller's program."""
+        for local in self.program.locals:
+            own, shape = self.names[local.name], local.shape
+            if shape is not None:
+                shape = tuple(
+                    rewrite_expr(size, self.expr) if isinstance(size, Expr) else size
+                    for size in shape
+                )
+            self.parser.locals[own] = Local(own, local.format, shape, local.span)
+
+    def expr(self, node: Expr) -> Expr:
+        if isinstance(node, Index):
+            return Index(self.names[node.name])
+        if isinstance(node, Name):
+            value = self.values.get(node.name)
+            return attrs.evolve(node, name=self.names[node.name]) if value is None else value
+        if isinstance(node, (Access, Dimension)):
+            return attrs.evolve(node, tensor=self.names[node.tensor])
+        return node
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Loop):
+            return attrs.evolve(stmt, index=Index(self.names[stmt.index.name]))
+        if isinstance(stmt, Define):
+            return attrs.evolve(stmt, name=Name(self.names[stmt.name.name], span=stmt.name.span))
+        if isinstance(stmt, (Declare, Freeze, Thaw)):
+            return attrs.evolve(stmt, tensor=self.names[stmt.tensor])
+        return stmt
+
+
+def _tensors(body: Stmt) -> set[str]:
+    """The names that a program uses as tensors."""
+    found = set()
+    for part in body.walk():
+        if isinstance(part, (Declare, Freeze, Thaw)):
+            found.add(part.tensor)
+        nodes = (node for expr in part.exprs for node in expr.walk())
+        found |= {node.tensor for node in nodes if isinstance(node, (Access, Dimension))}
+    return found
+
+
+def _bound(program: Program) -> list[str]:
+    """The names that a program binds: indices, lets, and what it makes."""
+    found = {local.name: None for local in program.locals}
+    for part in program.body.walk():
+        if isinstance(part, Loop):
+            found[part.index.name] = None
+        elif isinstance(part, Define):
+            found[part.name.name] = None
+    return list(found)
+
+
+__all__ = ["inline_kernel", "is_kernel"]
