@@ -59,8 +59,8 @@ def least_members(labels: Any) -> Any:
 def search(name: str, graph: Any, source: int, systems: Any, times: float, group: str) -> Race:
     A, AT = graphs.both_ways(graph)
     ours = {
-        "finch push-pull": lambda: graphs.breadth_first(A, AT, source).parents,
-        "finch push": lambda: graphs.breadth_first(A, AT, source, alpha=2.0).parents,
+        "finch push-pull": lambda: graphs.breadth_first(A, AT, source),
+        "finch push": lambda: graphs.breadth_first(A, AT, source, alpha=2.0),
     }
     return Race(
         name, ours, peers.contenders(systems, "bfs", graph, source), lambda p: levels(p, source),

@@ -14,7 +14,7 @@ from bench import generators
 from bench.harness import compare
 from bench.hash import accumulate
 from docs.examples import graphs, images, spgemm, tensors
-from finch_core import Tensor, asarray
+from finch_core import Tensor, asarray, choose, follow
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_levels import (
@@ -22,8 +22,10 @@ from finch_levels import (
     Element,
     Pattern,
     Scalar,
+    ShortCircuitScalar,
     SparseBand,
     SparseBlockList,
+    SparseByteMap,
     SparseHash,
     SparseList,
     SparsePinpoint,
@@ -109,14 +111,30 @@ def photographed() -> tuple[Any, ...]:
     return Tensor(Dense(Element(0)), (16,)), asarray(picture), asarray(mask)
 
 
+FRONTIER = SparseByteMap(Pattern(), index=np.int32, pointer=np.int32)
+
+
+def pull(next, frontier, AT, visited, parents):
+    next[...] = False
+    for j in _:
+        if not visited[j]:
+            p = ShortCircuitScalar(-1)
+            for i in _:
+                if frontier[follow(i)] and AT[j, i]:
+                    p[()] = choose(-1)(p[()], i)
+            if p[()] >= 0:
+                next[j] |= True
+                parents[j] = p[()]
+    return next
+
+
 def pull_arguments() -> tuple[Any, ...]:
     """A step of a search upwards, when a third of the vertices have been visited."""
     graph = generators.rmat(16, 16)
     size, rng = graph.shape[0], np.random.default_rng(0)
-    frontier = Tensor(graphs.FRONTIER, rng.random(size) < 0.1)
+    frontier = Tensor(FRONTIER, rng.random(size) < 0.1)
     visited, parents = rng.random(size) < 0.3, np.full(size, -1, np.int32)
-    (A, AT), work = graphs.both_ways(graph), np.zeros((), np.int64)
-    return Tensor(graphs.FRONTIER), frontier, A, AT, visited, parents, work
+    return Tensor(FRONTIER), frontier, graphs.stored(graph.T), visited, parents
 
 
 @attrs.frozen
@@ -299,7 +317,7 @@ CASES = (
         byte_images,
     ),
     Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
-    Case(("predicate_compaction",), "BFS, a pull", source(graphs.pull), pull_arguments),
+    Case(("predicate_compaction",), "BFS, a pull", pull, pull_arguments),
     Case(("privatization",), "histogram, photograph", source(images.histogram_bytes), photographed),
     Case(("invariant_stores",), "SDDMM, rank 16", source(tensors.sddmm), sampled_arguments),
     Case(("jump_threading",), "even indices of an intersection", even, two_lists),

@@ -1,4 +1,4 @@
-"""Graph programs: each loop visits only what the graph and the frontier store.
+"""Graph programs, each in one call: loops that visit only what the graph stores, and queues.
 
     python docs/examples/graphs.py [graph.mtx or graph.mtx.gz]
 
@@ -17,20 +17,12 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from finch_core import Tensor, _, asarray, choose, follow, kernel
-from finch_levels import (
-    Dense,
-    Element,
-    Pattern,
-    Scalar,
-    ShortCircuitScalar,
-    SparseByteMap,
-    SparseList,
-)
+from finch_core import Tensor, _, choose, kernel
+from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 
 GRAPH = Dense(SparseList(Pattern(), index=np.int32, pointer=np.int32))
 LENGTHS = Dense(SparseList(Element(math.inf), index=np.int32, pointer=np.int32))
-FRONTIER = SparseByteMap(Pattern(), index=np.int32, pointer=np.int32)
+VERTICES = Dense(Element(np.int32(0)))
 
 
 def stored(matrix: Any, format: Any = GRAPH) -> Tensor:
@@ -66,113 +58,124 @@ def both_ways(matrix: Any, format: Any = GRAPH) -> tuple[Tensor, Tensor]:
     return A, A if (matrix != matrix.T).nnz == 0 else stored(matrix.T, format)
 
 
-# -- breadth-first search ---------------------------------------------------------------------
+# -- searches ---------------------------------------------------------------------------------
 
 
 @kernel
-def start(frontier, A, work, source):
-    """The frontier of one vertex. ``work`` counts the edges that leave the frontier, here and
-    below."""
-    frontier[...] = False
-    frontier[source] |= True
-    work[...] = 0
+def _search(parents, A, AT, source, many):
+    """Push: from each vertex of the last level, a part of the queue, to its unvisited neighbours;
+    or pull: from each unvisited vertex to its first neighbour in that level."""
+    n = len(parents)
+    queue = Tensor(VERTICES, (n,))
+    degree = Tensor(VERTICES, (n,))
+    level = Tensor(Dense(Element(False)), (n,))
     for i, j in _:
-        if frontier[i] and A[i, j]:
-            work[()] += 1
-    return frontier
-
-
-@kernel
-def push(next, frontier, A, visited, parents, work):
-    """Push: from each vertex of the frontier to its unvisited neighbours."""
+        degree[i] += A[i, j]
     for i in _:
-        if frontier[i]:
-            visited[i] = True
-    next[...] = False
-    for i, j in _:
-        if frontier[i] and A[i, j] and not visited[j]:
-            next[j] |= True
-            parents[j] = i
-    work[...] = 0
-    for i, j in _:
-        if next[i] and A[i, j]:
-            work[()] += 1
-    return next
-
-
-@kernel
-def pull(next, frontier, A, AT, visited, parents, work):
-    """Pull: from each unvisited vertex to its first neighbour in the frontier."""
-    for i in _:
-        if frontier[i]:
-            visited[i] = True
-    next[...] = False
-    for j in _:
-        if not visited[j]:
-            p = ShortCircuitScalar(-1)
-            for i in _:
-                if frontier[follow(i)] and AT[j, i]:
-                    p[()] = choose(-1)(p[()], i)
-            if p[()] >= 0:
-                next[j] |= True
-                parents[j] = p[()]
-    work[...] = 0
-    for i, j in _:
-        if next[i] and A[i, j]:
-            work[()] += 1
-    return next
-
-
-@attrs.frozen
-class Tree:
-    """A breadth-first tree: the parent of each vertex (-1: not reached), and the depth."""
-
-    parents: Any
-    depth: int
-
-
-def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.05) -> Tree:
-    """A breadth-first tree: each vertex's parent, the source's own being itself.
-
-    A step pulls if more than a fraction ``alpha`` of all edges leave the frontier, else it pushes.
-    """
-    size, many = A.shape[0], alpha * A.nstored
-    tree, leaving = np.full(size, -1, np.int32), np.zeros((), np.int64)
-    tree[source] = source
-    parents, work = asarray(tree), asarray(leaving)  # tensors over the arrays' memory
-    visited = Tensor(Dense(Element(False)), (size,))
-    frontier, next, depth = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,)), 0
-    start(frontier, A, work, source)
-    while leaving:
-        if leaving > many:
-            pull(next, frontier, A, AT, visited, parents, work)
+        parents[i] = -1
+    parents[source] = source
+    queue[0] = source
+    first = 0
+    last = 1
+    leaving = degree[source]
+    while first < last:
+        end = last
+        pulls = leaving > many
+        leaving = 0
+        if pulls:
+            level[...] = False
+            for q in range(first, end):
+                level[queue[q]] = True
+            for j in _:
+                if parents[j] < 0:
+                    for i in _:
+                        if AT[j, i] and level[i]:
+                            parents[j] = i
+                            queue[last] = j
+                            last += 1
+                            leaving += degree[j]
+                            break
         else:
-            push(next, frontier, A, visited, parents, work)
-        frontier, next, depth = next, frontier, depth + 1
-    return Tree(tree, depth + (frontier.nstored > 0))
+            for q in range(first, end):
+                i = queue[q]
+                for j in _:
+                    if A[i, j] and parents[j] < 0:
+                        parents[j] = i
+                        queue[last] = j
+                        last += 1
+                        leaving += degree[j]
+        first = end
+
+
+def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.05) -> Any:
+    """A breadth-first tree: each vertex's parent, the source's own being itself; -1 for vertices
+    that are not reached.
+
+    A step pulls if more than a fraction ``alpha`` of all edges leave the last level.
+    """
+    parents = np.empty(A.shape[0], np.int32)
+    _search(parents, A, AT, source, alpha * A.nstored)
+    return parents
 
 
 @kernel
-def _levels(levels, frontier, depth):
+def _levels(levels, A, source):
+    queue = Tensor(VERTICES, (len(levels),))
     for i in _:
-        if frontier[i]:
-            levels[i] = depth
-    return levels
+        levels[i] = -1
+    levels[source] = 0
+    queue[0] = source
+    first = 0
+    last = 1
+    while first < last:
+        i = queue[first]
+        first += 1
+        for j in _:
+            if A[i, j] and levels[j] < 0:
+                levels[j] = levels[i] + 1
+                queue[last] = j
+                last += 1
 
 
 def levels(A: Tensor, source: int) -> Any:
     """The number of edges from the source to each vertex; -1 for unreachable vertices."""
-    size = A.shape[0]
-    parents, found = np.full(size, -1, np.int32), np.full(size, -1)
-    visited, work = np.zeros(size, dtype=bool), np.zeros((), np.int64)
-    frontier, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
-    depth = 0
-    start(frontier, A, work, source)
-    while frontier.nstored:
-        _levels(found, frontier, depth)
-        push(next, frontier, A, visited, parents, work)
-        frontier, next, depth = next, frontier, depth + 1
+    found = np.empty(A.shape[0], np.int64)
+    _levels(found, A, source)
     return found
+
+
+@kernel
+def _order(order, A):
+    """Vertices are placed once all that have an edge to them are."""
+    incoming = Tensor(VERTICES, (len(order),))
+    for i, j in _:
+        incoming[j] += A[i, j]
+    first = 0
+    last = 0
+    for i in _:
+        order[i] = -1
+    for i in _:
+        if incoming[i] == 0:
+            order[last] = i
+            last += 1
+    while first < last:
+        i = order[first]
+        first += 1
+        for j in _:
+            if A[i, j]:
+                incoming[j] -= 1
+                if incoming[j] == 0:
+                    order[last] = j
+                    last += 1
+
+
+def topological_order(A: Tensor) -> Any:
+    """The vertices in topological order. Raises ``ValueError`` if there is a cycle."""
+    order = np.empty(A.shape[0], np.int64)
+    _order(order, A)
+    if np.any(order < 0):
+        raise ValueError("the graph has a cycle")
+    return order
 
 
 # -- shortest paths ---------------------------------------------------------------------------
@@ -180,72 +183,70 @@ def levels(A: Tensor, source: int) -> Any:
 
 @attrs.frozen
 class Network:
-    """A graph's edge lengths, stored by source and by target; the out-degrees; the least length."""
+    """A graph's edge lengths, stored by source and by target, and the least length."""
 
     edges: Tensor
     reverse: Tensor
-    degrees: Any
     least: float
 
 
 def network(matrix: Any) -> Network:
     """The ``Network`` of a SciPy matrix of lengths; it serves shortest paths from any vertex."""
-    matrix = scipy.sparse.csr_array(matrix)
     edges, reverse = both_ways(matrix, LENGTHS)
-    least = np.min(edges.buffers["2_val"], initial=math.inf)
-    return Network(edges, reverse, np.diff(matrix.indptr), float(least))
+    return Network(edges, reverse, float(np.min(edges.buffers["2_val"], initial=math.inf)))
 
 
 @kernel
-def _only(active, source):
-    active[...] = False
-    active[source] |= True
-    return active
-
-
-@kernel
-def _push_lengths(after, before, active, next, edges, degrees, work, near):
-    """Push: copy the distances that improved, and update those of their neighbours."""
+def _distances(d, edges, reverse, degree, source, least, many, cycle):
+    """A round looks at the edges of the vertices that improved in the last one: it pushes along
+    them, or pulls. No new path is shorter than the least distance of those vertices and the least
+    edge, so that a pull skips vertices within this bound."""
+    n = len(d)
+    active = Tensor(VERTICES, (n,))
+    next = Tensor(VERTICES, (n,))
+    improved = Tensor(Dense(Element(False)), (n,))
     for i in _:
-        if active[i]:
-            after[i] = before[i]
-    next[...] = False
-    for i in _:
-        if active[i]:
+        d[i] = math.inf
+    d[source] = 0
+    active[0] = source
+    count = 1
+    rounds = 0
+    while count > 0:
+        if rounds == n:
+            cycle[()] = True
+            break
+        rounds += 1
+        near = math.inf
+        leaving = 0
+        for q in range(count):
+            improved[active[q]] = False
+            near = min(near, d[active[q]])
+            leaving += degree[active[q]]
+        found = 0
+        if leaving > many:
             for j in _:
-                d = before[i] + edges[i, j]
-                if d < before[j]:
-                    after[j] = min(after[j], d)
-                    next[j] |= True
-    work[...] = 0
-    near[...] = math.inf
-    for j in _:
-        if next[j]:
-            work[()] += degrees[j]
-            near[()] = min(near[()], after[j])
-    return next
-
-
-@kernel
-def _pull_lengths(after, before, next, reverse, degrees, work, near, bound):
-    """Pull: update each vertex from its neighbours, unless its distance is within ``bound``."""
-    next[...] = False
-    for j in _:
-        after[j] = before[j]
-    for j in _:
-        if before[j] > bound:
-            d = Scalar(math.inf)
-            for i in _:
-                d[()] = min(d[()], before[i] + reverse[j, i])
-            after[j] = min(before[j], d[()])
-            next[j] |= d[()] < before[j]
-    work[...] = 0
-    near[...] = math.inf
-    for j in _:
-        if next[j]:
-            work[()] += degrees[j]
-            near[()] = min(near[()], after[j])
-    return next
+                if d[j] > near + least:
+                    t = d[j]
+                    for i in _:
+                        t = min(t, d[i] + reverse[j, i])
+                    if t < d[j]:
+                        d[j] = t
+                        next[found] = j
+                        found += 1
+        else:
+            for q in range(count):
+                i = active[q]
+                for j in _:
+                    t = d[i] + edges[i, j]
+                    if t < d[j]:
+                        d[j] = t
+                        if not improved[j]:
+                            improved[j] = True
+                            next[found] = j
+                            found += 1
+        for q in range(found):
+            active[q] = next[q]
+        count = found
 
 
 @kernel
@@ -265,28 +266,14 @@ def distances(graph: Network, source: int, alpha: float = 0.1) -> Any:
     """The length of the shortest path from the source to each vertex; infinity if there is none.
 
     A round pulls if more than a fraction ``alpha`` of all edges start at a vertex that improved in
-    the last round, else it pushes. New paths end with an edge from such a vertex, so none is
-    shorter than the least distance of those vertices plus the least edge length; a pull skips
-    vertices that are within this bound. Raises ``NegativeCycle`` if one is reachable.
+    the last round. Raises ``NegativeCycle`` if one is reachable.
     """
-    size, many = len(graph.degrees), alpha * graph.edges.nstored
-    before, after = np.full(size, math.inf), np.full(size, math.inf)
-    before[source] = 0.0
-    active, next = Tensor(FRONTIER, (size,)), Tensor(FRONTIER, (size,))
-    work, near, bound = np.array(graph.degrees[source]), Scalar(math.inf), graph.least
-    _only(active, source)
-    for _round in range(size):
-        if not (leaving := int(work)):
-            return before
-        if leaving > many:
-            _pull_lengths(after, before, next, graph.reverse, graph.degrees, work, near, bound)
-        else:
-            _push_lengths(after, before, active, next, graph.edges, graph.degrees, work, near)
-        bound = near.value + graph.least
-        before, after, active, next = after, before, next, active
-    if work:
+    d, cycle, edges = np.empty(graph.edges.shape[0]), Scalar(False), graph.edges
+    degree = np.diff(edges.buffers["1_ptr"])
+    _distances(d, edges, graph.reverse, degree, source, graph.least, alpha * edges.nstored, cycle)
+    if cycle.value:
         raise NegativeCycle("a cycle of negative length can be reached from the source")
-    return before
+    return d
 
 
 def bellman_ford(graph: Network, source: int) -> tuple[Any, Any]:
@@ -301,33 +288,23 @@ def bellman_ford(graph: Network, source: int) -> tuple[Any, Any]:
 
 
 @kernel
-def _through(D, row, column):
-    for i, j in _:
-        D[i, j] = min(D[i, j], column[i] + row[j])
-    return D
+def _all_pairs(D):
+    for i in _:
+        D[i, i] = min(D[i, i], 0)
+    for k, i in _:
+        t = D[i, k]
+        for j in _:
+            D[i, j] = min(D[i, j], t + D[k, j])
 
 
 def floyd_warshall(lengths: Any) -> Any:
     """All shortest distances, from a dense matrix of lengths (infinity: no edge)."""
     D = np.array(lengths, dtype=float)
-    np.fill_diagonal(D, np.minimum(np.diag(D), 0.0))
-    for k in range(D.shape[0]):
-        _through(D, D[k].copy(), D[:, k].copy())
+    _all_pairs(D)
     return D
 
 
 # -- ranks, counts and components -------------------------------------------------------------
-
-
-@kernel
-def _spread(next, ranks, AT, shares, base, damping):
-    next[...] = 0
-    for j in _:
-        total = Scalar(0.0)
-        for i in _:
-            total[()] += AT[j, i] * shares[i]
-        next[j] = base + damping * total[()]
-    return next
 
 
 @kernel
@@ -345,18 +322,38 @@ def degree_centrality(A: Tensor) -> Any:
     return counts / max(1, A.shape[0] - 1)
 
 
+@kernel
+def _pagerank(rank, A, AT, damping, tolerance):
+    n = len(rank)
+    degree = Tensor(VERTICES, (n,))
+    share = Tensor(Dense(Element(0.0)), (n,))
+    for i, j in _:
+        degree[i] += A[i, j]
+    for i in _:
+        rank[i] = 1 / n
+    change = math.inf
+    while change >= tolerance:
+        lost = 0.0
+        for i in _:
+            if degree[i] > 0:
+                share[i] = rank[i] / degree[i]
+            else:
+                lost += rank[i]
+        change = 0.0
+        for j in _:
+            t = 0.0
+            for i in _:
+                t += AT[j, i] * share[i]
+            t = (1 - damping + damping * lost) / n + damping * t
+            change += abs(t - rank[j])
+            rank[j] = t
+
+
 def pagerank(A: Tensor, AT: Tensor, damping: float = 0.85, tolerance: float = 1e-10) -> Any:
     """The PageRank of each vertex; they sum to one. Vertices without edges distribute evenly."""
-    size = A.shape[0]
-    out = degrees(Tensor(Dense(Element(0))), A).to_numpy()
-    ranks, next = np.full(size, 1 / size), Tensor(Dense(Element(0.0)))
-    while True:
-        shares = np.divide(ranks, out, out=np.zeros(size), where=out > 0)
-        base = (1 - damping + damping * ranks[out == 0].sum()) / size
-        new = _spread(next, ranks, AT, shares, base, damping).to_numpy().copy()
-        if np.abs(new - ranks).sum() < tolerance:
-            return new
-        ranks = new
+    rank = np.empty(A.shape[0])
+    _pagerank(rank, A, AT, damping, tolerance)
+    return rank
 
 
 @kernel
@@ -375,76 +372,97 @@ def triangles(matrix: Any) -> int:
 
 
 @kernel
-def _least(next, labels, A, settled):
+def _components(up, A):
+    """Union-find: the roots of two neighbours become one, the lesser vertex; the way to a root is
+    halved when it is taken."""
     for i in _:
-        if not settled[i]:
-            for j in _:
-                if A[i, j]:
-                    next[i] = min(next[i], labels[j])
-    return next
+        up[i] = i
+    for i in _:
+        a = i
+        for j in range(i):
+            if A[i, j]:
+                b = j
+                while up[b] != b:
+                    up[b] = up[up[b]]
+                    b = up[b]
+                if a < b:
+                    up[b] = a
+                else:
+                    up[a] = b
+                    a = b
+    for i in _:
+        up[i] = up[up[i]]
 
 
 def components(A: Tensor) -> Any:
-    """For each vertex of an undirected graph, the least vertex of its connected component.
-
-    A search from the vertex of the highest degree usually finds the largest component. In the rest
-    of the graph, vertices take the least label of their neighbours until nothing changes.
-    """
-    labels = np.arange(A.shape[0])
-    if not len(labels):
-        return labels
-    hub = int(degrees(Tensor(Dense(Element(0))), A).to_numpy().argmax())
-    settled = breadth_first(A, A, hub).parents >= 0
-    labels[settled] = settled.argmax()
-    while not settled.all():
-        next = _least(labels.copy(), labels, A, settled)
-        next = next[next]  # a shortcut: the label of the label
-        if np.array_equal(next, labels):
-            break
-        labels = next
-    return labels
+    """For each vertex of an undirected graph, the least vertex of its connected component."""
+    up = np.empty(A.shape[0], np.int32)
+    _components(up, A)
+    return up
 
 
 @kernel
-def _incoming(incoming, A):
-    incoming[...] = 0
-    for i, j in _:
-        if A[i, j]:
-            incoming[j] += 1
-    return incoming
-
-
-@kernel
-def _layer(next, ready, incoming, layers, A, layer):
-    """Assign the ready vertices to a layer and remove their edges; vertices without incoming edges
-    are ready next."""
+def _cores(core, A):
+    """Vertices are taken from the least degree in what is left of the graph. ``order`` is sorted by
+    these degrees all the time; ``end[d]`` is where those of degree ``d`` end in the beginning, and
+    those of degree ``d + 1`` begin."""
+    n = len(core)
+    end = Tensor(VERTICES, (n + 1,))
+    place = Tensor(VERTICES, (n,))
+    order = Tensor(VERTICES, (n,))
     for i in _:
-        if ready[i]:
-            layers[i] = layer[()]
+        core[i] = 0
     for i, j in _:
-        if ready[i] and A[i, j]:
-            incoming[j] -= 1
-    next[...] = False
-    for i, j in _:
-        if ready[i] and A[i, j] and incoming[j] == 0:
-            next[j] |= True
-    return next
+        core[i] += A[i, j]
+    for i in _:
+        end[core[i] + 1] += 1
+    for d in range(n):
+        end[d + 1] += end[d]
+    for i in _:
+        place[i] = end[core[i]]
+        order[place[i]] = i
+        end[core[i]] += 1
+    for k in range(n):
+        i = order[k]
+        for j in _:
+            if A[i, j] and core[j] > core[i]:
+                d = core[j]
+                to = end[d - 1]
+                other = order[to]
+                order[place[j]] = other
+                place[other] = place[j]
+                order[to] = j
+                place[j] = to
+                end[d - 1] += 1
+                core[j] -= 1
 
 
-def topological_order(A: Tensor) -> Any:
-    """The vertices in topological order. Raises ``ValueError`` if there is a cycle."""
-    incoming = _incoming(Tensor(Dense(Element(np.int32(0)))), A)
-    layers, layer = np.full(A.shape[0], -1), np.zeros((), np.int64)
-    placed, number = asarray(layers), asarray(layer)  # tensors over the arrays' memory
-    ready = Tensor(FRONTIER, incoming.to_numpy() == 0)
-    next = Tensor(FRONTIER, A.shape[:1])
-    while ready.nstored:
-        _layer(next, ready, incoming, placed, A, number)
-        ready, next = next, ready
-        layer += 1
-    if np.any(layers < 0):
-        raise ValueError("the graph has a cycle")
-    return np.argsort(layers)
+def cores(A: Tensor) -> Any:
+    """The core number of each vertex of an undirected graph without loops: the greatest ``k`` such
+    that it is in a part of the graph in which all vertices have degree ``k`` or more."""
+    core = np.empty(A.shape[0], np.int32)
+    _cores(core, A)
+    return core
+
+
+@kernel
+def _matching(mate, A):
+    for i in _:
+        mate[i] = -1
+    for i in _:
+        if mate[i] < 0:
+            for j in _:
+                if A[i, j] and mate[j] < 0 and i != j:
+                    mate[i] = j
+                    mate[j] = i
+                    break
+
+
+def matching(A: Tensor) -> Any:
+    """A maximal matching of an undirected graph: the partner of each vertex; -1 for none."""
+    mate = np.empty(A.shape[0], np.int32)
+    _matching(mate, A)
+    return mate
 
 
 def main(arguments: list[str]) -> None:
@@ -455,9 +473,9 @@ def main(arguments: list[str]) -> None:
         one = scipy.sparse.eye_array(30)
         matrix = (scipy.sparse.kron(path, one) + scipy.sparse.kron(one, path)).tocsr()
     A, AT = both_ways(matrix)
-    tree = breadth_first(A, AT, 0)
+    parents = breadth_first(A, AT, 0)
     print(f"{A.shape[0]} vertices, {A.nstored} edges")
-    print(f"{np.count_nonzero(tree.parents >= 0)} reached from 0, in {tree.depth - 1} steps")
+    print(f"{np.count_nonzero(parents >= 0)} reached from 0, in {levels(A, 0).max()} steps")
     print(f"{triangles(matrix)} triangles, {len(np.unique(components(A)))} components")
     print(f"highest rank: vertex {np.argmax(pagerank(A, AT))}")
 

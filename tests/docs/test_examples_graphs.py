@@ -46,12 +46,11 @@ def test_breadth_first_parents_are_one_level_up(name: str, alpha: float) -> None
     adjacent = GRAPHS[name]
     A, AT = programs.both_ways(adjacent)
     expected = levels_by_hand(adjacent, 3)
-    tree = programs.breadth_first(A, AT, 3, alpha)
-    assert np.array_equal(tree.parents >= 0, expected >= 0)
-    assert tree.parents[3] == 3
-    assert tree.depth == expected.max() + 1
+    parents = programs.breadth_first(A, AT, 3, alpha)
+    assert np.array_equal(parents >= 0, expected >= 0)
+    assert parents[3] == 3
     for j in np.flatnonzero(expected > 0):
-        i = tree.parents[j]
+        i = parents[j]
         assert adjacent[i, j]
         assert expected[i] == expected[j] - 1
 
@@ -132,6 +131,28 @@ def test_ranks_degrees_and_components(name: str) -> None:
         assert programs.components(A).tolist() == least
         cubes = np.linalg.matrix_power(adjacent.astype(int), 3)
         assert programs.triangles(adjacent) == np.trace(cubes) // 6
+
+
+def cores_by_hand(adjacent: Any) -> Any:
+    left, core, degree = np.ones(len(adjacent), bool), np.zeros(len(adjacent), int), 0
+    while left.any():
+        degrees = np.where(left, adjacent[:, left].sum(1), len(adjacent))
+        degree = max(degree, degrees.min())
+        core[degrees.argmin()] = degree
+        left[degrees.argmin()] = False
+    return core
+
+
+@pytest.mark.parametrize("name", ["sparse", "dense", "path", "lonely"])
+def test_cores_and_matchings(name: str) -> None:
+    adjacent = GRAPHS[name]
+    A = programs.stored(adjacent)
+    assert programs.cores(A).tolist() == cores_by_hand(adjacent).tolist()
+    mate = programs.matching(A)
+    for i, j in enumerate(mate):
+        assert j < 0 or (adjacent[i, j] and mate[j] == i)
+    alone = mate < 0
+    assert not adjacent[np.ix_(alone, alone)].any()
 
 
 def test_an_edge_that_weighs_nothing_is_one() -> None:
