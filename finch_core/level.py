@@ -3,6 +3,7 @@
 from finch_core.interface.abilities import RANDOM_ACCESS, Order
 from finch_core.interface.level import Format, Mode, check_child
 from finch_core.interface.storage import Field, integer_dtype, leaf_dtype
+from finch_core.interface.structure import Pieces, Structure
 
 __all__ = [
     "RANDOM_ACCESS",
@@ -10,6 +11,8 @@ __all__ = [
     "Format",
     "Mode",
     "Order",
+    "Pieces",
+    "Structure",
     "check_child",
     "integer_dtype",
     "leaf_dtype",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from finch_core.errors import FormatError
-from finch_core.level import Format, Mode, Order, check_child
+from finch_core.level import Format, Mode, Order, Pieces, Structure, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.looplets.routines import positions_below
 from finch_core.plugins import hookimpl
@@ -32,6 +32,7 @@ class Dense(Format):
     lvl: Format = attrs.field(converter=check_child)
 
     name: ClassVar[str] = "Dense"
+    structure: ClassVar[Structure] = Structure(Pieces.BLOCKS, gaps=False)
     layout: ClassVar[str] = "dense"
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True

@@ -13,7 +13,16 @@ from finch_core.errors import FormatError
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Literal, Load, Var
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import (
+    Field,
+    Format,
+    Mode,
+    Order,
+    Pieces,
+    Structure,
+    check_child,
+    integer_dtype,
+)
 from finch_core.looplets import AcceptRun, Lookup, Looplet, Part, Run, Stepper, Thunk
 from finch_core.looplets.routines import (
     append_position,
@@ -58,6 +67,7 @@ class RunList(Format):
     merge: bool = True
 
     name: ClassVar[str] = "RunList"
+    structure: ClassVar[Structure] = Structure(Pieces.RUNS, gaps=False)
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})

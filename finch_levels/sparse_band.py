@@ -12,7 +12,16 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import (
+    Field,
+    Format,
+    Mode,
+    Order,
+    Pieces,
+    Structure,
+    check_child,
+    integer_dtype,
+)
 from finch_core.looplets import Lookup, Looplet, Part, Switch, Thunk
 from finch_core.looplets.routines import (
     accumulate_counts,
@@ -45,6 +54,7 @@ class SparseBand(Format):
     pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseBand"
+    structure: ClassVar[Structure] = Structure(Pieces.BLOCKS, single=True, pads=True)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False

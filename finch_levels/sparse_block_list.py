@@ -11,7 +11,16 @@ import numpy as np
 
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load, Var
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import (
+    Field,
+    Format,
+    Mode,
+    Order,
+    Pieces,
+    Structure,
+    check_child,
+    integer_dtype,
+)
 from finch_core.looplets import Lookup, Looplet, Part, Run, Stepper, Switch, Thunk
 from finch_core.looplets.routines import (
     accumulate_counts,
@@ -47,6 +56,7 @@ class SparseBlockList(Format):
     pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseBlockList"
+    structure: ClassVar[Structure] = Structure(Pieces.BLOCKS)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False

@@ -13,7 +13,16 @@ from finch_core.interface.capacity import Limit, only_first_run
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import (
+    Field,
+    Format,
+    Mode,
+    Order,
+    Pieces,
+    Structure,
+    check_child,
+    integer_dtype,
+)
 from finch_core.looplets import (
     AcceptRun,
     Lookup,
@@ -66,6 +75,7 @@ class SparseInterval(Format):
     index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseInterval"
+    structure: ClassVar[Structure] = Structure(Pieces.RUNS, single=True)
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})

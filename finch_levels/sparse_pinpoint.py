@@ -12,7 +12,7 @@ import numpy as np
 from finch_core.interface.capacity import Limit, only_first
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import Field, Format, Mode, Order, Structure, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
 from finch_core.looplets.routines import (
     check_index_width,
@@ -41,6 +41,7 @@ class SparsePinpoint(Format):
     index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparsePinpoint"
+    structure: ClassVar[Structure] = Structure(single=True)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False

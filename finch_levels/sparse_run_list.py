@@ -12,7 +12,16 @@ import numpy as np
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import (
+    Field,
+    Format,
+    Mode,
+    Order,
+    Pieces,
+    Structure,
+    check_child,
+    integer_dtype,
+)
 from finch_core.looplets import (
     AcceptRun,
     Lookup,
@@ -66,6 +75,7 @@ class SparseRunList(Format):
     merge: bool = True
 
     name: ClassVar[str] = "SparseRunList"
+    structure: ClassVar[Structure] = Structure(Pieces.RUNS)
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import DimensionMismatch, count
+from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.signatures import Signature, wrapped_signature
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.wrapper_examples import Example, View
@@ -21,7 +22,7 @@ from finch_core.records import frozen
 from finch_core.runtime.wrapping import tensor_of, whole
 
 
-class SwizzleTensor:
+class SwizzleTensor(ArrayMethods):
     """A tensor whose dimension ``perm[k]`` is dimension ``k`` of the wrapped one."""
 
     name: ClassVar[str] = "swizzle"

@@ -9,6 +9,7 @@ import enum
 from typing import ClassVar
 
 from finch_core.interface.capacity import Limit
+from finch_core.interface.structure import Structure
 
 RANDOM_ACCESS = "follow"
 """The protocol by which a single index is read, of levels that have random access."""
@@ -61,6 +62,12 @@ class Abilities:
         A parent then clears what was written, instead of assembling everything again.
         """
         return False
+
+    # -- stored -------------------------------------------------------------------------
+
+    structure: ClassVar[Structure] = Structure()
+    """Which indices a fiber stores, and in what pieces: results of array functions get the format
+    that has the structure of the result. The default fits any level."""
 
     # -- read ---------------------------------------------------------------------------
 

@@ -57,6 +57,11 @@ def finch_file_format() -> Any:
 
 
 @hookspec
+def finch_array_namespace() -> Any:
+    """``ArrayNamespace`` objects: where tensors find their operators and array methods."""
+
+
+@hookspec
 def finch_after_stage(name: str, stage: str, value: object) -> None:
     """Called after ``stage`` in the compilation of kernel ``name``; ``value`` is its (immutable)
     result."""

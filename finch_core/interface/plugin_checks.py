@@ -28,6 +28,7 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
         "finch_rewrite_rules": "rewrite rule",
         "finch_conversion": "conversion",
         "finch_file_format": "file format",
+        "finch_array_namespace": "array namespace",
     }
 )
 """The hooks that return objects, and the kind of object that each returns."""
@@ -51,6 +52,7 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "rewrite rule": (("apply",),),
         "conversion": (("take",), ("give",)),
         "file format": (("load", "save"),),
+        "array namespace": (("load",),),
     }
 )
 """The methods that objects of each kind must have; of each group, at least one.

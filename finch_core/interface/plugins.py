@@ -121,6 +121,11 @@ class Hub:
         """Rewrite rules that plugins added, this distribution's first, then by plugin name."""
         return tuple(self._kind("rewrite rule").values())
 
+    @property
+    def array_namespaces(self) -> Mapping[str, Any]:
+        """The namespaces of array functions by name, this distribution's first."""
+        return self._kind("array namespace")
+
     def conversion_of(self, value: Any) -> Conversion | None:
         """The conversion that takes ``value``; None where there is none."""
         found = (c for c in self._conversions if c.takes(value))

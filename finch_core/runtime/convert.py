@@ -243,7 +243,7 @@ def from_coordinates(
     if taken[1] is values and not owned:
         taken = [array.copy() for array in arrays], values.copy()
     try:
-        if rows := _rows_of_sorted(format, shape, *taken):
+        if (rows := _rows_of_sorted(format, shape, *taken)) is not None:
             return rows
     except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
         raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error

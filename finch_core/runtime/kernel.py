@@ -114,8 +114,11 @@ class Kernel(Generic[P, R]):
         self._placed: tuple[Program | None, tuple[tuple[str, bool], ...]] = (None, ())
 
     @classmethod
-    def of_program(cls, program: Program, options: Options) -> Kernel[..., Any]:
-        """A kernel of a program that was built directly, not parsed from a function."""
+    def of_program(
+        cls, program: Program, options: Options, *, quiet: bool = False
+    ) -> Kernel[..., Any]:
+        """A kernel of a program that was built directly, not parsed from a function. ``quiet``: it
+        gives no ``PerformanceWarning``, as who built it chose the order of the loops."""
 
         def made() -> None:
             """Placeholder for the function that was not written."""
@@ -123,6 +126,8 @@ class Kernel(Generic[P, R]):
         made.__name__ = made.__qualname__ = program.name
         self = cls(made, options)
         self._program = self._given = program
+        if quiet:
+            self._warned.add(None)
         return self
 
     @property

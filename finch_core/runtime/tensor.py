@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from finch_core.errors import (
     count,
 )
 from finch_core.interface.abi import MOST_INDICES
+from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.storage import TensorStorage
 
 
-class Tensor(TensorStorage):
+class Tensor(ArrayMethods, TensorStorage):
     """A tensor stored in a format: a tree of levels, one for each dimension, that ends in a leaf.
 
     ``Tensor(fmt)`` has dimensions of 0, which a kernel that declares it sets.
@@ -38,7 +39,6 @@ class Tensor(TensorStorage):
 
     __slots__ = ()
     __finch_local__ = True
-    __array_priority__ = 1000
 
     def __init__(self, format: Format, data: Any = None, /) -> None:
         if isinstance(format, type) and issubclass(format, Format):
@@ -203,18 +203,16 @@ class Tensor(TensorStorage):
         return made
 
     def __getitem__(self, index: Any) -> Any:
-        """One element as a NumPy scalar. ``index`` is one integer for each dimension; negative
-        integers count from the end. Raises ``OutOfBounds``, ``DimensionMismatch`` for a wrong
-        number of indices and ``FormatError`` for what is not an integer."""
+        """One element as a NumPy scalar, for one integer for each dimension; negative integers
+        count from the end. Other indices are those of the array namespace (``finch_array``).
+
+        Raises ``OutOfBounds``, ``DimensionMismatch`` for a wrong number of indices and
+        ``FormatError`` for what is not an integer where there is no array namespace."""
         from finch_core.runtime.convert import element
 
-        return element(self, checked_index(index, self.shape))
-
-    if TYPE_CHECKING:
-
-        def __setitem__(self, index: Any, value: Any) -> None:
-            """``A[i, j] += x`` and ``y[...] = 0`` in the body of a kernel, which Python never runs:
-            a tensor itself takes no assignments."""
+        if _is_element(index, self.ndim) or not hub().array_namespaces:
+            return element(self, checked_index(index, self.shape))
+        return super().__getitem__(index)
 
     def __repr__(self) -> str:
         from finch_core.runtime.describe import describe
@@ -228,6 +226,13 @@ def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
     tensor._take(record, arrays)
     tensor._note_readonly()
     return tensor
+
+
+def _is_element(index: Any, ndim: int) -> bool:
+    """Whether ``index`` is one integer for each of ``ndim`` dimensions."""
+    if not isinstance(index, tuple):
+        return ndim == 1 and _is_whole(index)
+    return len(index) == ndim and all(map(_is_whole, index))
 
 
 def _is_shape(data: Any) -> bool:

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.signatures import Signature, wrapped_signature
 from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, TensorLike
 from finch_core.ir.dtypes import Type
@@ -188,7 +189,7 @@ def tensor_of(data: Any) -> Any:
     return data if hasattr(data, "signature") else wrapped(data)
 
 
-class WrapperTensor:
+class WrapperTensor(ArrayMethods):
     """A wrapper as an argument of a kernel: a tensor, and how its dimensions are changed.
 
     ``tensor`` is anything that ``asarray`` takes. ``key`` (hashable) is what compiled code depends

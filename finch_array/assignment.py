@@ -1,0 +1,122 @@
+"""Assignment to parts of arrays: in the memory of dense ones; the coordinates of sparse ones are
+merged with those that are assigned, and the array is built again in its format."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from finch_array.indexing import _plain, is_mask, keys_of, parts_of, positions, true_places
+from finch_array.manipulation import permute_dims
+from finch_array.methods import replace
+from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
+from finch_array.run import coordinates, sorted_tensor
+from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.runtime.tensor import Tensor
+
+
+def setitem(x: Any, index: Any, value: Any) -> None:
+    """``x[index] = value``, as of a NumPy array.
+
+    Raises ``OutOfBounds`` for an index that there is not, ``DimensionMismatch`` for a value that
+    does not broadcast to the part, ``TypeError`` for a dtype that the array cannot hold, and
+    ``FormatError`` for a wrapper, and where the format cannot hold the result.
+    """
+    array = x
+    if array.__class__ is not Tensor:
+        _into_wrapper(array, index, value)
+        return
+    given = operand(value)
+    _check_dtype(array, given)
+    if is_dense(array):
+        if array.signature.readonly:
+            raise FormatError("this array is read-only", hint="assign to a copy, A.copy()")
+        plain = given if isinstance(given, NUMBERS) else given.to_numpy()
+        _assign_dense(array.to_numpy(), _plain(index), plain)
+        return
+    _assign_sparse(array, index, given)
+
+
+def _into_wrapper(array: Any, index: Any, value: Any) -> None:
+    """Assign to a permuted array: to the tensor that it is a view of."""
+    if not getattr(array, "permutes", False):
+        raise FormatError(
+            f"the result of {array.name} takes no assignments", hint="assign to a copy"
+        )
+    inner = stored(array)
+    if is_dense(array):
+        _check_dtype(array, operand(value))
+        plain = value.to_numpy() if hasattr(value, "signature") else value
+        _assign_dense(array.to_numpy(), _plain(index), plain)
+        return
+    shape, coords, values = coordinates(array)
+    whole = sorted_tensor(shape, coords, values, array.fill_value)
+    setitem(whole, index, value)
+    replace(inner.source, permute_dims(whole, inner.axes))
+
+
+def _assign_dense(array: Any, index: Any, value: Any) -> None:
+    try:
+        array[index] = value
+    except ValueError as error:
+        raise DimensionMismatch(str(error)) from None
+
+
+def _check_dtype(array: Any, value: Any) -> None:
+    from finch_array.elementwise import check_range
+    from finch_array.functions import dtype_of
+
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        check_range(array.dtype, [value])
+        found = np.result_type(array.dtype, type(value)(0))
+    else:
+        found = dtype_of(value)
+    if not np.can_cast(found, array.dtype, "same_kind"):
+        raise TypeError(f"a value of {found} does not fit in an array of {array.dtype}")
+
+
+def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
+    shape, coords, values = coordinates(array)
+    places, part_shape = _places(array, index)
+    new = _values_at(array, value, places, part_shape, is_mask(index, array))
+    keys, changed = keys_of(shape, coords), keys_of(shape, places)
+    kept = ~np.isin(keys, changed)
+    changed, last = np.unique(changed[::-1], return_index=True)  # the last of equal ones counts
+    new = new[::-1][last]
+    fill = array.fill_value
+    there = new != fill if fill == fill else ~np.isnan(new)
+    whole = np.concatenate([keys[kept], changed[there]])
+    found = np.concatenate([values[kept], new[there]])
+    made = sorted_tensor(shape, np.unravel_index(whole, shape), found, fill)
+    replace(array, made)
+
+
+def _places(array: Any, index: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """The coordinates that an index chooses, and the shape of the part."""
+    if is_mask(index, array):
+        places = true_places(array_of(index))
+        return places, (len(places[0]),)
+    parts = parts_of(index, array.shape)
+    grids, full = positions(parts.items, array.shape)
+    if math.prod(full) > np.iinfo(np.intp).max // 16:
+        raise DimensionMismatch(f"a part of shape {full} is too large to be assigned")
+    shape = list(full)
+    for place in parts.new:
+        shape.insert(place, 1)
+    return [np.ascontiguousarray(g).reshape(-1) for g in grids], tuple(shape)
+
+
+def _values_at(array: Any, value: Any, places: Any, shape: tuple[int, ...], mask: bool) -> Any:
+    """The values that are assigned, one for each place, in the dtype of the array."""
+    plain = np.asarray(value) if isinstance(value, NUMBERS) else value.to_numpy()
+    while plain.ndim > len(shape) and plain.shape[0] == 1:
+        plain = plain[0]
+    try:
+        spread = np.broadcast_to(plain, shape)
+    except ValueError:
+        raise DimensionMismatch(
+            f"a value of shape {plain.shape} does not fit a part of shape {shape}"
+        ) from None
+    return spread.reshape(-1).astype(array.dtype)

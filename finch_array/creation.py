@@ -1,0 +1,316 @@
+"""Creation of arrays. Constants are dense unless ``format`` says otherwise; ``eye``, ``diags``,
+``tril`` and ``random`` store what is not 0."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from finch_array import functions as fn
+from finch_array.axes import shape_of
+from finch_array.operands import array_of, is_dense
+from finch_array.run import coordinates, in_format, sorted_tensor
+from finch_core.interface.level import Format
+from finch_core.runtime.tensor import Tensor
+
+DEVICES = (None, "cpu")
+
+
+def asarray(
+    obj: Any, /, *, dtype: Any = None, format: Format | None = None, copy: bool | None = None,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """``obj`` as an array: a NumPy array over its memory, SciPy's sparse arrays, objects with
+    ``__dlpack__`` or ``__array__``, nested lists, numbers, tensors.
+
+    ``format`` is a tree of levels with its leaf, as in ``Dense(SparseList(Element(0.0)))``.
+    ``copy``: True always copies, False raises ``ValueError`` where a copy is needed.
+    """
+    check_device(device)
+    found = array_of(obj)
+    fresh = not hasattr(obj, "signature") and not isinstance(obj, np.ndarray)
+    if dtype is not None and np.dtype(dtype) != found.dtype:
+        found, fresh = _array(fn.cast(found, dtype)), True
+    if format is not None and not (found.__class__ is Tensor and found.format == format):
+        found, fresh = in_format(found, format), True
+    if copy is False and fresh and not isinstance(obj, (int, float, complex)):
+        raise ValueError("this object cannot become such an array without a copy")
+    return _array(fn.copied(found)) if copy and not fresh else found
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "signature") else array_of(np.asarray(x))
+
+
+def check_device(device: Any) -> None:
+    """Raise ``ValueError`` for a device other than ``"cpu"``."""
+    if device not in DEVICES:
+        raise ValueError(f"there is no device {device!r}; arrays are on 'cpu'")
+
+
+def _given(array: Any, format: Format | None, device: Any) -> Any:
+    check_device(device)
+    found = array_of(array)
+    return found if format is None else in_format(found, format)
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    format: Format | None = None,
+    device: Any = None,
+) -> Any:
+    """An array of one value; with ``format``, by its levels and with the value as its fill."""
+    check_device(device)
+    value = fill_value.value if hasattr(fill_value, "signature") else fill_value
+    if format is None:
+        return _given(np.full(shape_of(shape), value, dtype), None, device)
+    from finch_array.plans import with_leaf
+
+    wanted = np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
+    return Tensor(with_leaf(format, np.asarray(value).astype(wanted)[()], wanted), shape_of(shape))
+
+
+def zeros(
+    shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
+) -> Any:
+    """An array of zeros."""
+    return full(
+        shape, 0, dtype=np.float64 if dtype is None else dtype, format=format, device=device
+    )
+
+
+def ones(shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None) -> Any:
+    """An array of ones."""
+    return full(
+        shape, 1, dtype=np.float64 if dtype is None else dtype, format=format, device=device
+    )
+
+
+def empty(
+    shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
+) -> Any:
+    """An array of zeros: no memory is left as it was found."""
+    return zeros(shape, dtype=dtype, format=format, device=device)
+
+
+def full_like(
+    x: Any,
+    /,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    format: Format | None = None,
+    device: Any = None,
+) -> Any:
+    """An array of one value of the shape, dtype and, if it is sparse, format of ``x``."""
+    array = array_of(x)
+    wanted = array.dtype if dtype is None else dtype
+    if format is None and array.__class__ is Tensor and not is_dense(array):
+        format = array.format
+    return full(array.shape, fill_value, dtype=wanted, format=format, device=device)
+
+
+def zeros_like(
+    x: Any, /, *, dtype: Any = None, format: Format | None = None, device: Any = None
+) -> Any:
+    """``full_like(x, 0)``."""
+    return full_like(x, 0, dtype=dtype, format=format, device=device)
+
+
+def ones_like(
+    x: Any, /, *, dtype: Any = None, format: Format | None = None, device: Any = None
+) -> Any:
+    """``full_like(x, 1)``."""
+    return full_like(x, 1, dtype=dtype, format=format, device=device)
+
+
+def empty_like(
+    x: Any, /, *, dtype: Any = None, format: Format | None = None, device: Any = None
+) -> Any:
+    """``full_like(x, 0)``."""
+    return full_like(x, 0, dtype=dtype, format=format, device=device)
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
+    format: Format | None = None, device: Any = None,
+) -> Any:  # fmt: skip
+    """The numbers from ``start`` up to ``stop`` (from 0 up to ``start`` where ``stop`` is None)."""
+    first, last = (0, start) if stop is None else (start, stop)
+    if (last - first) / step < 0:
+        last = first
+    return _given(np.arange(first, last, step, dtype=dtype), format, device)
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, format: Format | None = None,
+    device: Any = None, endpoint: bool = True,
+) -> Any:  # fmt: skip
+    """``num`` numbers from ``start`` to ``stop``, evenly spaced."""
+    return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+    """Coordinate matrices of vectors; those of sparse vectors are runs, not dense."""
+    from finch_array.manipulation import broadcast_to, reshape
+
+    given = [array_of(x) for x in arrays]
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+    n = len(given)
+    place = list(range(n))
+    if indexing == "xy" and n > 1:
+        place[:2] = 1, 0
+    shape = [1] * n
+    for k, x in enumerate(given):
+        shape[place[k]] = x.size
+    thin = [
+        reshape(x, tuple(x.size if a == place[k] else 1 for a in range(n)))
+        for k, x in enumerate(given)
+    ]
+    return [broadcast_to(x, tuple(shape)) if n > 1 else x for x in thin]
+
+
+# -- sparse ones ------------------------------------------------------------------------------
+
+
+def _matrix(
+    rows: Any, columns: Any, values: Any, shape: tuple[int, int], format: Format | None
+) -> Any:
+    found = sorted_tensor(shape, [rows, columns], values, values.dtype.type(0))
+    return found if format is None else in_format(found, format)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
+    format: Format | None = None, device: Any = None,
+) -> Any:  # fmt: skip
+    """Ones on diagonal ``k``, zeros elsewhere, of which the ones are stored."""
+    check_device(device)
+    n, m = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
+    rows = np.arange(max(0, -k), max(0, -k, min(n, m - k)))
+    return _matrix(rows, rows + k, np.ones(len(rows), dtype), (n, m), format)
+
+
+def diags(
+    diagonals: Any, offsets: Any = 0, /, *, shape: tuple[int, int] | None = None, dtype: Any = None,
+    format: Format | None = None,
+) -> Any:  # fmt: skip
+    """A matrix with these diagonals, at ``offsets`` from the main one (SciPy: ``diags_array``); a
+    number fills its diagonal."""
+    places = [
+        operator.index(k) for k in (offsets if isinstance(offsets, (tuple, list)) else (offsets,))
+    ]
+    lists = diagonals if isinstance(offsets, (tuple, list)) else (diagonals,)
+    parts = [np.atleast_1d(np.asarray(d)) for d in lists]
+    if len(parts) != len(places):
+        raise ValueError(f"{len(parts)} diagonals at {len(places)} offsets")
+    if shape is None:
+        n = len(parts[0]) + abs(places[0])
+        shape = (n, n)
+    rows, columns, values = [], [], []
+    for part, k in zip(parts, places, strict=True):
+        r = np.arange(max(0, -k), max(0, -k, min(shape[0], shape[1] - k)))
+        if len(part) not in (1, len(r)):
+            raise ValueError(
+                f"the diagonal at {k} has {len(part)} elements; in {shape} it has {len(r)}"
+            )
+        rows.append(r)
+        columns.append(r + k)
+        values.append(np.broadcast_to(part, r.shape))
+    found = np.concatenate(values)
+    found = found.astype(dtype) if dtype is not None else found
+    return _matrix(np.concatenate(rows), np.concatenate(columns), found, shape, format)
+
+
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    """The part of matrices on and below diagonal ``k``; the rest is 0."""
+    return _triangle(x, lambda i, j: j - i <= k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    """The part of matrices on and above diagonal ``k``; the rest is 0."""
+    return _triangle(x, lambda i, j: j - i >= k)
+
+
+def _triangle(x: Any, inside: Any) -> Any:
+    from finch_array.manipulation import with_fill
+
+    array = array_of(x)
+    if array.ndim < 2:
+        raise ValueError(f"an array of shape {array.shape} is no matrix")
+    if is_dense(array):
+        n, m = array.shape[-2:]
+        kept = inside(np.arange(n)[:, None], np.arange(m))
+        return array_of(np.where(kept, array.to_numpy(), array.dtype.type(0)))
+    _, coords, values = coordinates(with_fill(array, array.dtype.type(0)))
+    kept = inside(coords[-2], coords[-1])
+    return sorted_tensor(array.shape, [c[kept] for c in coords], values[kept], array.dtype.type(0))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array over the memory of an object with ``__dlpack__``."""
+    check_device(device)
+    return (
+        asarray(x, copy=copy) if hasattr(x, "signature") else array_of(np.from_dlpack(x, copy=copy))
+    )
+
+
+def from_coo(
+    coords: Any, values: Any, shape: Any, *, fill_value: Any = 0, format: Format | None = None
+) -> Any:
+    """An array from coordinates, one array for each dimension (or the rows of one), and values;
+    the values of equal coordinates are added."""
+    from finch_core.runtime.convert import coordinate_format, from_coordinates
+
+    found = np.asarray(values)
+    own = format or coordinate_format(
+        len(shape), np.asarray(fill_value, found.dtype)[()], found.dtype
+    )
+    return from_coordinates(own, shape_of(shape), [np.asarray(c) for c in coords], found)
+
+
+def random(
+    shape: Any, density: float = 0.01, *, format: Format | None = None, dtype: Any = None,
+    rng: Any = None,
+) -> Any:  # fmt: skip
+    """An array of which ``density`` of the elements, at random places, are numbers from 0 to 1 (of
+    integer dtypes: any numbers), the rest 0. ``rng`` is a generator or a seed."""
+    wanted, sizes = np.dtype(np.float64 if dtype is None else dtype), shape_of(shape)
+    if not 0 <= density <= 1:
+        raise ValueError(f"a density is from 0 to 1, not {density}")
+    generator = np.random.default_rng(rng)
+    total = int(np.prod(sizes, dtype=object)) if sizes else 1
+    count = round(total * density)
+    if total > np.iinfo(np.int64).max:
+        raise ValueError(f"an array of shape {sizes} has too many elements to draw from")
+    places = _distinct(generator, total, count)
+    values = _drawn(generator, wanted, count)
+    found = sorted_tensor(sizes, np.unravel_index(places, sizes), values, wanted.type(0))
+    return found if format is None else in_format(found, format)
+
+
+def _distinct(generator: Any, total: int, count: int) -> Any:
+    """``count`` distinct numbers below ``total``, sorted."""
+    if total <= 8 * count:
+        return np.sort(generator.permutation(total)[:count])
+    found = np.unique(generator.integers(0, total, count))
+    while len(found) < count:
+        more = generator.integers(0, total, count - len(found))
+        found = np.unique(np.concatenate([found, more]))
+    return found
+
+
+def _drawn(generator: Any, dtype: np.dtype[Any], count: int) -> Any:
+    if dtype.kind == "b":
+        return np.ones(count, bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return generator.integers(info.min, info.max, count, dtype, endpoint=True)
+    drawn = generator.random(count)
+    return (drawn + 1j * generator.random(count) if dtype.kind == "c" else drawn).astype(dtype)

@@ -1,0 +1,287 @@
+"""``einsum``: NumPy's subscripts, and statements over any operators."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from finch_array.elementwise import elementwise_of
+from finch_array.functions import FUNCTIONS
+from finch_array.manipulation import permute_dims
+from finch_array.operands import NUMBERS, operand
+from finch_array.products import sum_of_products
+from finch_array.reductions import array_operand
+from finch_array.requests import Request
+from finch_array.run import in_format, run
+from finch_core.errors import DimensionMismatch
+from finch_core.interface.level import Format
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Expr, Literal
+from finch_core.ir.operators import Operator, operator, operator_for
+
+_STATEMENT = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*([^=\s\[\]]*)=(?!=)(.*)", re.DOTALL)
+
+
+def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **named: Any) -> Any:
+    """A sum of products by NumPy's subscripts, or a statement over arrays by name.
+
+    ``einsum("ij,jk->ik", A, B)`` is NumPy's, with ``...`` and without ``->`` too.
+    ``einsum("C[i,j] min= A[i,k] + B[k,j]", A=A, B=B)`` takes any expression of the language:
+    arithmetic, comparisons, ``and``, ``or``, ``not``, ``x if c else y`` and functions of this
+    package and of ``named``. What stands before ``=`` reduces the indices that the result lacks:
+    a symbol (``+ * & | ^``), or the name of an operator (``min max and or``).
+
+    Raises ``SyntaxError`` for what is no such text, ``DimensionMismatch`` for wrong numbers of
+    indices and sizes that disagree.
+    """
+    found = _STATEMENT.fullmatch(subscripts)
+    if found is None:
+        made = _numpy_style(subscripts, arrays)
+    else:
+        if arrays:
+            raise TypeError("the arrays of a statement are named: einsum('C[i] = A[i]', A=A)")
+        made = _statement(found, named)
+    return made if format is None else in_format(made, format)
+
+
+# -- NumPy's spelling -------------------------------------------------------------------------
+
+
+def _numpy_style(subscripts: str, given: Any) -> Any:
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    parts = left.split(",")
+    arrays = [array_operand(x) for x in given]
+    if not re.fullmatch(r"[A-Za-z.,]*", left) or not re.fullmatch(r"[A-Za-z.]*", right):
+        raise SyntaxError(f"{subscripts!r} is no einsum: letters, commas, ... and one ->")
+    if len(parts) != len(arrays):
+        raise DimensionMismatch(f"einsum of {len(arrays)} arrays by {len(parts)} subscripts")
+    inputs = [_indices(part, x.ndim) for part, x in zip(parts, arrays, strict=True)]
+    out = _out_indices(right, inputs) if arrow else _implied(inputs)
+    flat = [name for names in inputs for name in names]
+    if len(set(out)) != len(out) or not set(out) <= set(flat):
+        raise SyntaxError(f"the result of {subscripts!r} has an index twice, or one of no array")
+    return _product(arrays, inputs, out)
+
+
+def _indices(part: str, ndim: int) -> tuple[str, ...]:
+    """The index names of one operand; those of ``...`` are numbered from the last."""
+    before, dots, after = part.partition("...")
+    rest = ndim - len(before) - len(after)
+    if rest < 0 or (rest and not dots) or "." in before + after:
+        raise DimensionMismatch(f"the subscripts {part!r} for an array of {ndim} dimensions")
+    return (*before, *(f"_{rest - k}" for k in range(rest)), *after)
+
+
+def _dotted(inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The indices of ``...``, of the operand that has most."""
+    kinds = [tuple(n for n in names if n[0] == "_") for names in inputs]
+    return max(kinds, key=len, default=())
+
+
+def _out_indices(right: str, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
+    before, dots, after = right.partition("...")
+    return (*before, *(_dotted(inputs) if dots else ()), *after)
+
+
+def _implied(inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The result's indices where none are given: those that occur once, in order."""
+    flat = [name for names in inputs for name in names if name[0] != "_"]
+    return (*_dotted(inputs), *sorted(n for n in set(flat) if flat.count(n) == 1))
+
+
+def _product(arrays: Any, inputs: list[tuple[str, ...]], out: tuple[str, ...]) -> Any:
+    """The sum of products, by names that do not depend on those of the user."""
+    flat = dict.fromkeys(name for names in inputs for name in names)
+    known = {name: f"e{k}" for k, name in enumerate(flat)}
+    own = [tuple(known[n] for n in names) for names in inputs]
+    wanted = tuple(known[n] for n in out)
+    used = [(x, names) for x, names in zip(arrays, own, strict=True) if names]
+    numbers = [x.value for x, names in zip(arrays, own, strict=True) if not names]
+    result: Any = np.asarray(1)[()]
+    for number in numbers:
+        result = result * number
+    if not used:
+        return array_operand(result)
+    kept, names = [x for x, _ in used], [n for _, n in used]
+    if len(kept) == 1 and set(names[0]) == set(wanted) and len(set(names[0])) == len(names[0]):
+        made = permute_dims(kept[0], [names[0].index(n) for n in wanted])
+    else:
+        made = sum_of_products("einsum", kept, names, wanted)
+    return FUNCTIONS["multiply"](made, result) if numbers else made
+
+
+# -- statements -------------------------------------------------------------------------------
+
+_BINARY: Mapping[type, Any] = {
+    ast.Add: prim.add, ast.Sub: prim.sub, ast.Mult: prim.mul, ast.Div: prim.truediv,
+    ast.FloorDiv: prim.floordiv, ast.Mod: prim.mod, ast.Pow: prim.power, ast.BitAnd: prim.bitand,
+    ast.BitOr: prim.bitor, ast.BitXor: prim.bitxor, ast.LShift: prim.lshift,
+    ast.RShift: prim.rshift, ast.Eq: prim.eq, ast.NotEq: prim.ne, ast.Lt: prim.lt,
+    ast.LtE: prim.le, ast.Gt: prim.gt, ast.GtE: prim.ge, ast.And: prim.and_, ast.Or: prim.or_,
+    ast.USub: prim.neg, ast.Invert: prim.invert, ast.Not: prim.not_,
+}  # fmt: skip
+
+_REDUCING = {
+    "+": "add", "*": "mul", "&": "bitand", "|": "bitor", "^": "bitxor", "min": "minimum",
+    "max": "maximum",
+}  # fmt: skip
+BOOL = np.dtype(bool)
+
+
+class _Reader:
+    """The right side of a statement: its accesses in order, and its value."""
+
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self.named = named
+        self.accesses: list[tuple[str, tuple[str, ...]]] = []
+
+    def read(self, node: ast.expr) -> Callable[[list[Expr]], Expr]:
+        """Builds the expression, given those of the accesses."""
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            return self.access(node.value.id, _names(node.slice))
+        if isinstance(node, ast.Name):
+            return self.access(node.id, ())
+        if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, complex)):
+            value = node.value
+            kind: Any = BOOL if isinstance(value, bool) else type(value)
+            return lambda exprs: Literal(value, kind)
+        return self.compound(node)
+
+    def access(self, name: str, names: tuple[str, ...]) -> Callable[[list[Expr]], Expr]:
+        if name not in self.named:
+            raise SyntaxError(f"there is no array {name!r} among the arguments")
+        key = (name, names)
+        if key not in self.accesses:
+            self.accesses.append(key)
+        place = self.accesses.index(key)
+        return lambda exprs: exprs[place]
+
+    def compound(self, node: ast.expr) -> Callable[[list[Expr]], Expr]:
+        if isinstance(node, ast.BinOp):
+            return self.call(_BINARY[type(node.op)], [node.left, node.right])
+        if isinstance(node, ast.UnaryOp):
+            if isinstance(node.op, ast.UAdd):
+                return self.read(node.operand)
+            return self.call(_BINARY[type(node.op)], [node.operand])
+        if isinstance(node, ast.BoolOp):
+            return self.chain(_BINARY[type(node.op)], [self.read(v) for v in node.values])
+        if isinstance(node, ast.Compare) and all(type(op) in _BINARY for op in node.ops):
+            sides = [node.left, *node.comparators]
+            tests = [
+                self.call(_BINARY[type(op)], [a, b])
+                for op, a, b in zip(node.ops, sides, sides[1:], strict=False)
+            ]
+            return self.chain(prim.and_, tests)
+        if isinstance(node, ast.IfExp):
+            return self.call(prim.ifelse, [node.test, node.body, node.orelse])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            return self.function(node.func.id, node.args)
+        raise SyntaxError(f"{ast.unparse(node)!r} is no part of an einsum statement")
+
+    def call(self, op: Operator, args: list[ast.expr]) -> Callable[[list[Expr]], Expr]:
+        parts = [self.read(arg) for arg in args]
+        return lambda exprs: Call(op, tuple(part(exprs) for part in parts))
+
+    def chain(self, op: Operator, parts: list[Any]) -> Callable[[list[Expr]], Expr]:
+        def built(exprs: list[Expr]) -> Expr:
+            found = parts[0](exprs)
+            for part in parts[1:]:
+                found = Call(op, (found, part(exprs)))
+            return found  # type: ignore[no-any-return]
+
+        return built
+
+    def function(self, name: str, args: list[ast.expr]) -> Callable[[list[Expr]], Expr]:
+        value = _function(name, self.named)
+        parts = [self.read(arg) for arg in args]
+        return lambda exprs: value(*(part(exprs) for part in parts))
+
+
+def _names(node: ast.expr) -> tuple[str, ...]:
+    items = node.elts if isinstance(node, ast.Tuple) else [node]
+    if not all(isinstance(item, ast.Name) for item in items):
+        raise SyntaxError(f"indices are names, and {ast.unparse(node)!r} is not")
+    return tuple(item.id for item in items if isinstance(item, ast.Name))
+
+
+def _function(name: str, named: Mapping[str, Any]) -> Any:
+    """Builds calls of a function: one of ``named``, of this package, or of the language."""
+    if callable(named.get(name)):
+        return elementwise_of(named[name]).value
+    if name in FUNCTIONS:
+        return FUNCTIONS[name].value
+    op = operator_for(getattr(np, name, None)) or operator_for(_BUILTINS.get(name))
+    if op is None:
+        raise SyntaxError(f"there is no function {name!r}; pass it by name, {name}=...")
+    return lambda *exprs: Call(op, exprs)
+
+
+_BUILTINS = {"abs": abs, "min": min, "max": max, "pow": pow}
+
+
+def _statement(found: re.Match[str], named: Mapping[str, Any]) -> Any:
+    target, indices, sign, text = found.groups()
+    out = tuple(part.strip() for part in indices.split(",") if part.strip())
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise SyntaxError(f"{text.strip()!r} is no expression: {error.msg}") from None
+    reader = _Reader({k: v for k, v in named.items() if k != target or not out})
+    build = reader.read(tree)
+    operands = [operand(named[name]) for name, _ in reader.accesses]
+    _check_indices(reader.accesses, operands, out)
+    reduced = {n for _, names in reader.accesses for n in names} - set(out)
+    op = _reducing(sign, bool(reduced))
+    known = {n: f"e{k}" for k, n in enumerate(_all_names(reader.accesses))}
+    inputs = tuple(tuple(known[n] for n in names) for _, names in reader.accesses)
+    wanted = tuple(known[n] for n in out)
+    key = ("statement", found.group(0), _functions(named), _kinds(operands))
+    return run(
+        key,
+        lambda: Request("einsum", lambda *e: build(list(e)), inputs, wanted, op),
+        operands,
+    )
+
+
+def _kinds(operands: Any) -> tuple[bool, ...]:
+    return tuple(isinstance(x, NUMBERS) for x in operands)
+
+
+def _functions(named: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple((k, v) for k, v in named.items() if callable(v) and not hasattr(v, "shape"))
+
+
+def _all_names(accesses: Any) -> list[str]:
+    return list(dict.fromkeys(n for _, names in accesses for n in names))
+
+
+def _check_indices(accesses: Any, operands: Any, out: tuple[str, ...]) -> None:
+    for (name, names), x in zip(accesses, operands, strict=True):
+        ndim = 0 if isinstance(x, NUMBERS) else x.ndim
+        if len(names) != ndim:
+            raise DimensionMismatch(f"{name} has {ndim} dimensions, and {len(names)} indices here")
+    if not set(out) <= set(_all_names(accesses)) or len(set(out)) != len(out):
+        raise SyntaxError(f"the result has an index twice, or one of no array: {', '.join(out)}")
+
+
+def _reducing(sign: str, needed: bool) -> Operator | None:
+    """The operator that stands before ``=``."""
+    if not sign:
+        if needed:
+            raise SyntaxError(
+                "indices that the result lacks need an operator, as in C[i] += A[i,k]"
+            )
+        return None
+    name = _REDUCING.get(sign, sign)
+    try:
+        op = operator(name)
+    except KeyError:
+        raise SyntaxError(f"there is no operator {sign!r} to reduce by") from None
+    if op.identity is None:
+        raise SyntaxError(f"{sign!r} has no identity to begin a reduction with")
+    return op if needed else None

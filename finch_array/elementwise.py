@@ -1,0 +1,248 @@
+"""Elementwise functions: each is an expression of the language, run on what is stored.
+
+A function of one array and numbers runs over the array's values alone and keeps its levels as they
+are, whatever the format. Functions of several arrays are kernels over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array import plans
+from finch_array.operands import NUMBERS, operand, stored
+from finch_array.requests import Request, Value, letters
+from finch_array.run import as_seen, run
+from finch_array.structures import simplified
+from finch_core.frontend.inlining import expression_of
+from finch_core.ir.dtypes import concrete, type_of
+from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
+from finch_core.ir.operators import Operator, cast_value, operator_for
+from finch_core.ir.program import Loop, Program, Update
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.options import Options
+from finch_core.runtime.tensor import Tensor
+
+MOST = 4096
+"""The most fills that a function remembers."""
+
+
+class Elementwise:
+    """A function of arrays and numbers that is applied element by element, with broadcasting.
+
+    ``function`` is an operator of the language, a NumPy ufunc that it has, or a Python function of
+    scalars. A call raises ``DimensionMismatch`` for shapes that do not broadcast, ``TypeError`` for
+    dtypes on which the function is not defined, and ``KernelSyntaxError`` for a Python function
+    that cannot be inlined.
+    """
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.__name__ = self.__qualname__ = name
+        self._function = function
+        self._value: Value | None = None
+        self._maps: dict[Any, Kernel[..., Any]] = {}
+        self._fills: dict[Any, Any] = {}
+
+    @property
+    def value(self) -> Value:
+        """Builds the expression of the function; looked up at the first use."""
+        if self._value is None:
+            self._value = _value_of(self._function)
+        return self._value
+
+    def __call__(self, *args: Any, dtype: Any = None) -> Any:
+        operands = [operand(arg) for arg in args]
+        arrays = [k for k, x in enumerate(operands) if not isinstance(x, NUMBERS)]
+        if not arrays:
+            return self._of_numbers(operands)
+        if len(arrays) == 1 and (found := self._mapped(operands, arrays[0])) is not None:
+            return found
+        return self._merged(operands, arrays)
+
+    def __repr__(self) -> str:
+        return f"<array function {self.__name__}>"
+
+    # -- numbers ------------------------------------------------------------------------
+
+    def _of_numbers(self, operands: Sequence[Any]) -> Any:
+        """The value on numbers alone, as a tensor without dimensions."""
+        literals = [Literal(x, type_of(x)) for x in operands]
+        return scalar_tensor(self._folded(literals))
+
+    def _folded(self, exprs: Sequence[Expr]) -> Any:
+        found = simplified(self.value(*exprs))
+        if not isinstance(found, Literal):
+            raise TypeError(f"{self.__name__} has no value on {exprs}")
+        return cast_value(found.value, concrete(found.type))
+
+    # -- one array ----------------------------------------------------------------------
+
+    def _mapped(self, operands: list[Any], place: int) -> Any:
+        """The function over the stored values of one array; None where they are no plain values."""
+        array = operands[place]
+        source = array
+        while getattr(source, "permutes", False):
+            source = source.tensor
+        if source.__class__ is not Tensor:
+            return None
+        layout = source._layout
+        if layout.levels[-1].layout != "values":
+            return None
+        numbers = [x for k, x in enumerate(operands) if k != place]
+        fill, dtype = self._fill(source, operands, place, numbers)
+        made = self._map_values(source, numbers, place, fill, dtype)
+        if dtype.kind == "b" and source.dtype.kind != "b" and _has_gaps(source):
+            made = pruned(made)
+        return made if source is array else as_seen(made, stored(array).axes)
+
+    def _map_values(
+        self, source: Tensor, numbers: Sequence[Any], place: int, fill: Any, dtype: np.dtype[Any]
+    ) -> Tensor:
+        """The tensor of the same structure with the function's values."""
+        (part,) = [p for p in source._layout.buffers if p.level == len(source._layout.levels) - 1]
+        values = source._arrays[part.number]
+        out = np.empty(values.size, dtype)
+        if values.size:
+            self._map(place, len(numbers))(out, values, *numbers)
+        other = Tensor._bare(plans.with_leaf(source.format, fill, dtype))
+        arrays = [out if k == part.number else a.copy() for k, a in enumerate(source._arrays)]
+        other._take(source._record, arrays)
+        return other
+
+    def _map(self, place: int, count: int) -> Kernel[..., Any]:
+        """The kernel ``out[i] = f(a[i], s0, ...)`` over values."""
+        found = self._maps.get((place, count))
+        if found is None:
+            names = [f"s{k}" for k in range(count)]
+            exprs: list[Expr] = [Name(n) for n in names]
+            exprs.insert(place, Access("a", (Index("i"),)))
+            write = Update(Access("out", (Index("i"),)), None, self.value(*exprs))
+            program = Program(
+                _identifier(self.__name__), ("out", "a", *names), Loop(Index("i"), None, write)
+            )
+            found = self._maps[place, count] = Kernel.of_program(program, Options())
+        return found
+
+    def _fill(
+        self, source: Tensor, operands: Sequence[Any], place: int, numbers: Sequence[Any]
+    ) -> tuple[Any, np.dtype[Any]]:
+        """The fill and dtype of the function of one array and numbers."""
+        fill = source.format.fill_value
+        key = (place, fill.dtype, fill.tobytes(), *[(type(x), _bits(x)) for x in numbers])
+        found = self._fills.get(key)
+        if found is None:
+            if len(self._fills) >= MOST:
+                self._fills.clear()
+            check_range(source.dtype, numbers)
+            exprs: list[Expr] = [Literal(x, type_of(x)) for x in operands if isinstance(x, NUMBERS)]
+            exprs.insert(place, Literal(fill, fill.dtype, structural=True))
+            value = self._folded(exprs)
+            found = self._fills[key] = value, value.dtype
+        return found
+
+    # -- several arrays -----------------------------------------------------------------
+
+    def _merged(self, operands: list[Any], arrays: Sequence[int]) -> Any:
+        """The function of several arrays, by a kernel over all of them."""
+        ndim = max(operands[k].ndim for k in arrays)
+        numbers = [x for x in operands if isinstance(x, NUMBERS)]
+        ranks = tuple(0 if isinstance(x, NUMBERS) else x.ndim for x in operands)
+        if numbers and (len(arrays) == 1 or self._fill_varies(operands)):
+            return self._with_constants(operands, ranks, ndim)
+        key = (self, ranks)
+        return run(key, lambda: self._request(self.value, ranks, ndim), operands)
+
+    def _request(self, value: Value, ranks: Sequence[int], ndim: int) -> Request:
+        inputs = tuple(letters(rank, ndim) for rank in ranks)
+        return Request(self.__name__, value, inputs, letters(ndim))
+
+    def _with_constants(self, operands: Sequence[Any], ranks: Sequence[int], ndim: int) -> Any:
+        """A kernel with the numbers as constants, for a fill that depends on them."""
+        arrays = [x for x in operands if not isinstance(x, NUMBERS)]
+        known = {
+            k: Literal(x, type_of(x)) for k, x in enumerate(operands) if isinstance(x, NUMBERS)
+        }
+        for array in arrays:
+            check_range(array.dtype, [lit.value for lit in known.values()])
+
+        def value(*exprs: Expr) -> Expr:
+            rest = iter(exprs)
+            return self.value(
+                *(known[k] if k in known else next(rest) for k in range(len(operands)))
+            )
+
+        constants = tuple((k, type(lit.value), _bits(lit.value)) for k, lit in known.items())
+        own = tuple(rank for k, rank in enumerate(ranks) if k not in known)
+        return run((self, ranks, constants), lambda: self._request(value, own, ndim), arrays)
+
+    def _fill_varies(self, operands: Sequence[Any]) -> bool:
+        """Whether the fill of the result depends on numbers."""
+        exprs: list[Expr] = []
+        for k, x in enumerate(operands):
+            number = isinstance(x, NUMBERS)
+            exprs.append(
+                Var(f"x{k}", type_of(x)) if number else Literal(x.fill_value, x.dtype, True)
+            )
+        return not isinstance(simplified(self.value(*exprs)), Literal)
+
+
+def _identifier(name: str) -> str:
+    return name if name.isidentifier() else "array_function"
+
+
+def _value_of(function: Any) -> Value:
+    op = function if isinstance(function, Operator) else operator_for(function)
+    if op is not None:
+        return lambda *exprs: Call(op, tuple(exprs))
+    if isinstance(function, np.ufunc):
+        raise TypeError(f"the language has no operator for {function.__name__}")
+    return expression_of(function)
+
+
+def _bits(number: Any) -> Any:
+    """What tells numbers of one type apart: zeros of both signs, and NaN from itself."""
+    return number if isinstance(number, int) else np.asarray(number).tobytes()
+
+
+def check_range(dtype: np.dtype[Any], numbers: Sequence[Any]) -> None:
+    """Raise ``OverflowError`` for a plain integer that an integer dtype cannot hold."""
+    if dtype.kind not in "iu":
+        return
+    info = np.iinfo(dtype)
+    for x in numbers:
+        if type(x) is int and not info.min <= x <= info.max:
+            raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
+
+
+def _has_gaps(tensor: Tensor) -> bool:
+    return any(level.structure.gaps for level in tensor._layout.levels[:-1])
+
+
+def pruned(array: Any) -> Any:
+    """A copy that stores no fill values, where its format has gaps."""
+    names = letters(array.ndim)
+    return run(("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array])
+
+
+def scalar_tensor(value: Any, fill: Any = None) -> Tensor:
+    """A tensor without dimensions that holds one value."""
+    value = np.asarray(value)[()]
+    fill = np.zeros((), value.dtype)[()] if fill is None else fill
+    leaf = plans.with_leaf(_LEAF, np.asarray(fill, value.dtype)[()], value.dtype)
+    tensor = Tensor._bare(leaf)
+    tensor._set_fields((), [{"val": np.array([value])}])
+    return tensor
+
+
+from finch_array.structures import leaf_for  # noqa: E402
+
+_LEAF = leaf_for(0.0, None)
+
+elementwise: Callable[[Any], Elementwise]
+
+
+def elementwise_of(function: Callable[..., Any]) -> Elementwise:
+    """An elementwise function of arrays from a Python function of scalars, or a NumPy ufunc."""
+    return Elementwise(getattr(function, "__name__", "function"), function)

@@ -1,0 +1,275 @@
+"""The elementwise functions of the standard, by name in ``FUNCTIONS``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from finch_array.elementwise import Elementwise
+from finch_array.operands import NUMBERS, operand
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Cast, Expr
+
+_UFUNCS: dict[str, Any] = {
+    "acos": np.arccos, "acosh": np.arccosh, "add": np.add, "asin": np.arcsin,
+    "asinh": np.arcsinh, "atan": np.arctan, "atan2": np.arctan2, "atanh": np.arctanh,
+    "bitwise_and": np.bitwise_and, "bitwise_invert": np.invert, "bitwise_count": np.bitwise_count,
+    "bitwise_left_shift": np.left_shift, "bitwise_or": np.bitwise_or,
+    "bitwise_right_shift": np.right_shift, "bitwise_xor": np.bitwise_xor, "cbrt": np.cbrt,
+    "copysign": np.copysign, "cos": np.cos, "cosh": np.cosh, "divide": np.true_divide,
+    "equal": np.equal, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1,
+    "floor_divide": np.floor_divide,
+    "fmod": np.fmod, "greater": np.greater, "greater_equal": np.greater_equal, "hypot": np.hypot,
+    "less": np.less, "less_equal": np.less_equal, "log": np.log, "log1p": np.log1p,
+    "log2": np.log2, "log10": np.log10, "maximum": np.maximum, "minimum": np.minimum,
+    "multiply": np.multiply, "not_equal": np.not_equal, "pow": np.power,
+    "remainder": np.remainder, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
+    "subtract": np.subtract, "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+
+_ROUNDED: dict[str, Any] = {"ceil": np.ceil, "floor": np.floor, "trunc": np.trunc}
+
+
+# -- functions that the language has no operator for --------------------------------------------
+
+
+def _square(x: Any) -> Any:
+    return x * x
+
+
+def _reciprocal(x: Any) -> Any:
+    return 1 / x
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    top = np.maximum(x, y)
+    low = np.minimum(x, y)
+    return top if top == low or np.isinf(top) else top + np.log1p(np.exp(low - top))
+
+
+def _expit(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def _signbit(x: Any) -> Any:
+    return np.copysign(1.0, x) < 0
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return x if condition else y
+
+
+def _clip_below(x: Any, low: Any) -> Any:
+    return x if x != x or x > low else low
+
+
+def _isclose(x: Any, y: Any, rtol: Any, atol: Any) -> Any:
+    return x == y or (np.isfinite(y) and np.absolute(x - y) <= atol + rtol * np.absolute(y))
+
+
+def _isclose_nan(x: Any, y: Any, rtol: Any, atol: Any) -> Any:
+    return _isclose(x, y, rtol, atol) or (x != x and y != y)
+
+
+def _truth(*exprs: Expr) -> tuple[Expr, ...]:
+    return tuple(Cast(expr, np.dtype(bool)) for expr in exprs)
+
+
+def _logical_xor(x: Expr, y: Expr) -> Expr:
+    return Call(prim.ne, _truth(x, y))
+
+
+_DEFINED: dict[str, Callable[..., Any]] = {
+    "square": _square, "logaddexp": _logaddexp, "expit": _expit, "signbit": _signbit,
+}  # fmt: skip
+
+
+class _Direct(Elementwise):
+    """An elementwise function whose expression is built by a function of expressions."""
+
+    @property
+    def value(self) -> Any:
+        return self._function
+
+
+FUNCTIONS: dict[str, Elementwise] = {name: Elementwise(name, f) for name, f in _UFUNCS.items()}
+FUNCTIONS.update({name: Elementwise(name, f) for name, f in _DEFINED.items()})
+FUNCTIONS.update(
+    logical_and=_Direct("logical_and", lambda x, y: Call(prim.and_, _truth(x, y))),
+    logical_or=_Direct("logical_or", lambda x, y: Call(prim.or_, _truth(x, y))),
+    logical_not=_Direct("logical_not", lambda x: Call(prim.not_, _truth(x))),
+    logical_xor=_Direct("logical_xor", _logical_xor),
+)
+
+_abs, _negative = Elementwise("abs", np.absolute), Elementwise("negative", np.negative)
+_sign, _rint = Elementwise("sign", np.sign), Elementwise("round", np.rint)
+_conj = Elementwise("conj", np.conjugate)
+_real, _imag = Elementwise("real", np.real), Elementwise("imag", np.imag)
+_isnan, _isinf = Elementwise("isnan", np.isnan), Elementwise("isinf", np.isinf)
+_isfinite = Elementwise("isfinite", np.isfinite)
+_copy = _Direct("positive", lambda x: x)
+_choose = _Direct("where", lambda c, x, y: Call(prim.ifelse, (Cast(c, np.dtype(bool)), x, y)))
+_reciprocals = Elementwise("reciprocal", _reciprocal)
+_rounded = {name: Elementwise(name, f) for name, f in _ROUNDED.items()}
+_casts: dict[Any, Elementwise] = {}
+
+
+def dtype_of(array: Any) -> np.dtype[Any]:
+    """The dtype of an operand; that which NumPy gives a plain number."""
+    return np.asarray(array).dtype if isinstance(array, NUMBERS) else np.dtype(array.dtype)
+
+
+def cast(array: Any, dtype: Any) -> Any:
+    """``array`` with its values, and its fill, cast to a dtype."""
+    wanted = np.dtype(dtype)
+    if wanted not in _casts:
+        _casts[wanted] = _Direct(f"as_{wanted}", lambda x: Cast(x, wanted))
+    return _casts[wanted](array)
+
+
+def positive(x: Any, /) -> Any:
+    """A copy of ``x``. Raises ``TypeError`` for bools."""
+    _not_bool("positive", x)
+    return _copy(x)
+
+
+def copied(x: Any) -> Any:
+    """A copy of ``x`` with memory of its own."""
+    return _copy(x)
+
+
+def negative(x: Any, /) -> Any:
+    """``-x``. Raises ``TypeError`` for bools."""
+    _not_bool("negative", x)
+    return _negative(x)
+
+
+def _not_bool(name: str, x: Any) -> None:
+    if dtype_of(operand(x)).kind == "b":
+        raise TypeError(f"{name} is not defined on bools")
+
+
+def abs(x: Any, /) -> Any:
+    """The absolute values, real also for complex numbers."""
+    return _copy(x) if dtype_of(operand(x)).kind in "bu" else _abs(x)
+
+
+def _whole_kept(function: Elementwise) -> Callable[[Any], Any]:
+    """A rounding function: integers are their own results."""
+
+    def rounded(x: Any, /) -> Any:
+        return _copy(x) if dtype_of(operand(x)).kind in "biu" else function(x)
+
+    rounded.__name__ = rounded.__qualname__ = function.__name__
+    rounded.__doc__ = (
+        f"``{function.__name__}`` of the array API standard; integers stay as they are."
+    )
+    return rounded
+
+
+ceil, floor, trunc = (_whole_kept(_rounded[name]) for name in ("ceil", "floor", "trunc"))
+
+
+def round(x: Any, /, decimals: int = 0) -> Any:
+    """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``."""
+    kind = dtype_of(operand(x)).kind
+    if kind in "biu" and decimals >= 0:
+        return _copy(x)
+    if kind == "c":
+        return add(round(real(x), decimals), multiply(round(imag(x), decimals), 1j))
+    if decimals == 0:
+        return _rint(x)
+    scale = 10.0**decimals
+    return FUNCTIONS["divide"](_rint(multiply(x, scale)), scale)
+
+
+add, multiply = FUNCTIONS["add"], FUNCTIONS["multiply"]
+
+
+def sign(x: Any, /) -> Any:
+    """The signs: -1, 0 or 1; of a complex number, ``x / abs(x)``."""
+    return _sign(x)
+
+
+def conj(x: Any, /) -> Any:
+    """The complex conjugates."""
+    return _conj(x) if dtype_of(operand(x)).kind == "c" else _copy(x)
+
+
+def real(x: Any, /) -> Any:
+    """The real parts."""
+    return _real(x) if dtype_of(operand(x)).kind == "c" else _copy(x)
+
+
+def imag(x: Any, /) -> Any:
+    """The imaginary parts."""
+    return _imag(x) if dtype_of(operand(x)).kind == "c" else multiply(x, 0)
+
+
+def reciprocal(x: Any, /) -> Any:
+    """``1 / x``."""
+    return _reciprocals(x)
+
+
+def _float_test(function: Elementwise, whole: bool) -> Callable[[Any], Any]:
+    """A test of floats; ``whole`` is its value on integers."""
+    constant = _Direct(function.__name__, lambda x: Call(prim.eq if whole else prim.ne, (x, x)))
+
+    def test(x: Any, /) -> Any:
+        return constant(x) if dtype_of(operand(x)).kind in "biu" else function(x)
+
+    test.__name__ = test.__qualname__ = function.__name__
+    test.__doc__ = f"``{function.__name__}`` of the array API standard."
+    return test
+
+
+isnan, isinf = _float_test(_isnan, False), _float_test(_isinf, False)
+isfinite = _float_test(_isfinite, True)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """``x`` where the condition holds, else ``y``; with the condition alone, its ``nonzero``."""
+    if x is None and y is None:
+        from finch_array.searching import nonzero
+
+        return nonzero(condition)
+    return _choose(condition, x, y)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """``x`` with values below ``min`` and above ``max`` replaced by these."""
+    kept = dtype_of(operand(x))
+    low, high = _bound(min, kept), _bound(max, kept)
+    if low is not None:
+        x = FUNCTIONS["maximum"](x, low)
+    if high is not None:
+        x = FUNCTIONS["minimum"](x, high)
+    return _copy(x) if low is None and high is None else x
+
+
+def _bound(bound: Any, dtype: np.dtype[Any]) -> Any:
+    """A bound of ``clip``; None for a number beyond what an integer dtype holds on its own side."""
+    if type(bound) is float and dtype.kind in "iu" and np.isinf(bound):
+        return None
+    return bound
+
+
+_close = {False: Elementwise("isclose", _isclose), True: Elementwise("isclose", _isclose_nan)}
+
+
+def isclose(
+    x: Any, y: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    """Whether ``abs(x - y) <= atol + rtol * abs(y)``, element by element."""
+    if dtype_of(operand(x)).kind in "biu":
+        x = cast(x, np.float64)
+    if dtype_of(operand(y)).kind in "biu":
+        y = cast(y, np.float64)
+    return _close[equal_nan](x, y, float(rtol), float(atol))
+
+
+def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
+    """``x // y`` and ``x % y``."""
+    return FUNCTIONS["floor_divide"](x, y), FUNCTIONS["remainder"](x, y)

@@ -1,0 +1,354 @@
+"""Indexing: integers, slices of any step, ``None``, ``...``, boolean masks and integer arrays.
+
+The result is an array of its own. Slices of one step are read by a kernel through a window; all
+else is found among the coordinates of what is stored, or gathered by a kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array.axes import axis_of
+from finch_array.operands import array_of, is_dense, stored
+from finch_array.requests import Request, letters
+from finch_array.run import as_seen, coordinates, run, sorted_tensor
+from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
+from finch_core.records import frozen
+
+
+@frozen(eq=False)
+class Parts:
+    """An index taken apart: one item (an int, a slice or an array of integers) for each dimension
+    of the array, and where the result has new dimensions of 1."""
+
+    items: tuple[Any, ...]
+    new: tuple[int, ...]
+    mask: bool = False
+
+
+def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
+    """An index of an array of this shape, taken apart.
+
+    Raises ``OutOfBounds`` for an index that there is not or one too many, and ``FormatError`` for
+    what is no index.
+    """
+    given = list(index) if isinstance(index, tuple) else [index]
+    given = [_item(x) for x in given]
+    used = sum(_width(x) for x in given)
+    if sum(x is Ellipsis for x in given) > 1:
+        raise OutOfBounds("an index has one ... at most")
+    if used > len(shape):
+        raise OutOfBounds(f"{used} indices for an array of {len(shape)} dimensions")
+    if not any(x is Ellipsis for x in given):
+        given.append(Ellipsis)
+    at = next(k for k, x in enumerate(given) if x is Ellipsis)
+    given[at : at + 1] = [slice(None)] * (len(shape) - used)
+    return _placed(given, shape)
+
+
+def _item(x: Any) -> Any:
+    """One item of an index, with arrays as NumPy arrays."""
+    if x is None or x is Ellipsis or isinstance(x, slice):
+        return x
+    if isinstance(x, (bool, np.bool_)):
+        return np.asarray(x)
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    found = x.to_numpy() if hasattr(x, "signature") else np.asarray(x)
+    if found.dtype.kind not in "biu" and found.size:
+        raise FormatError(
+            f"an index is an integer, slice, mask or integer array, not {found.dtype}"
+        )
+    if found.dtype.kind in "iu" and found.ndim == 0:
+        return int(found)
+    return found if found.size or found.dtype.kind in "biu" else found.astype(np.intp)
+
+
+def _width(x: Any) -> int:
+    """The number of dimensions that an item indexes."""
+    if x is None or x is Ellipsis:
+        return 0
+    return x.ndim if isinstance(x, np.ndarray) and x.dtype.kind == "b" else 1
+
+
+def _placed(given: list[Any], shape: tuple[int, ...]) -> Parts:
+    items: list[Any] = []
+    new: list[int] = []
+    place, mask = 0, False
+    for x in given:
+        if x is None:
+            new.append(place)
+            place += 1
+        elif isinstance(x, np.ndarray) and x.dtype.kind == "b":
+            mask = True
+            items += _mask_items(x, shape[len(items) : len(items) + x.ndim])
+            place += 1
+        else:
+            items.append(_checked(x, shape[len(items)], len(items)))
+            place += not isinstance(x, int)
+    return Parts(tuple(items), tuple(new), mask)
+
+
+def _mask_items(mask: Any, shape: tuple[int, ...]) -> list[Any]:
+    if mask.shape != shape:
+        raise OutOfBounds(f"a mask of shape {mask.shape} for dimensions of shape {shape}")
+    return list(np.nonzero(mask))
+
+
+def _checked(x: Any, n: int, k: int) -> Any:
+    """An item, with integers from 0 up."""
+    if isinstance(x, slice):
+        return x
+    values = np.asarray(x)
+    if values.size and not (values.min() >= -n and values.max() < n):
+        bad = values[(values < -n) | (values >= n)].flat[0]
+        raise OutOfBounds(f"index {bad} is out of bounds for dimension {k} of size {n}")
+    if isinstance(x, int):
+        return x % n
+    return np.where(values < 0, values + n, values).astype(np.intp)
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """``x[index]``, as of a NumPy array: an array of its own, or a NumPy scalar for one element."""
+    array = array_of(x)
+    if is_mask(index, array):
+        return masked(array, index)
+    if is_dense(array):
+        found = array.to_numpy()[_plain(index)]
+        return found if isinstance(found, np.generic) else array_of(np.array(found))
+    parts = parts_of(index, array.shape)
+    if any(isinstance(item, np.ndarray) for item in parts.items):
+        return _advanced(array, parts, index)
+    return _basic(array, parts)
+
+
+def is_mask(index: Any, array: Any) -> bool:
+    """Whether ``index`` is one boolean array of the shape of ``array``."""
+    kind = getattr(getattr(index, "dtype", None), "kind", "")
+    return kind == "b" and hasattr(index, "shape") and array.ndim > 0 and index.shape == array.shape
+
+
+def _plain(index: Any) -> Any:
+    """An index as NumPy takes it."""
+    if isinstance(index, tuple):
+        return tuple(_plain(x) for x in index)
+    return index.to_numpy() if hasattr(index, "signature") else index
+
+
+def _basic(array: Any, parts: Parts) -> Any:
+    """Integers and slices: a kernel through a window, then steps."""
+    shape = array.shape
+    bounds, steps = [], []
+    for item, n in zip(parts.items, shape, strict=True):
+        start, stop, step = (item, item + 1, 1) if isinstance(item, int) else item.indices(n)
+        count = len(range(start, stop, step))
+        low = start if step > 0 else start + (count - 1) * step
+        high = low + (count - 1) * abs(step) + 1 if count else low
+        bounds.append((low, high) if count else (0, 0))
+        steps.append(step)
+    if any(step != 1 for step in steps):
+        return _stepped(array, parts, bounds, steps)
+    dropped = [k for k, item in enumerate(parts.items) if isinstance(item, int)]
+    found = windowed(array, bounds, dropped)
+    return _with_new(found, parts.new) if parts.new else found
+
+
+def windowed(array: Any, bounds: Sequence[tuple[int, int]], dropped: Sequence[int]) -> Any:
+    """A part of an array, without the dimensions ``dropped``, of which it has one index."""
+    from finch_wrappers import window
+
+    whole = all(b == (0, n) for b, n in zip(bounds, array.shape, strict=True))
+    if not whole:
+        found = stored(array)
+        pairs = [bounds[axis] for axis in found.axes]
+        source = found.source
+        given = [None if p == (0, n) else p for p, n in zip(pairs, source.shape, strict=True)]
+        array = as_seen(window(source, *given), found.axes)
+    kept = tuple(k for k in range(array.ndim) if k not in dropped)
+    if not kept:
+        return array.to_numpy().reshape(())[()]
+    names = letters(array.ndim)
+    own = tuple("zero" if k in dropped else names[k] for k in range(array.ndim))
+    if not dropped:
+        return run(
+            ("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array]
+        )
+    key = ("part", array.ndim, kept)
+    out = tuple(names[k] for k in kept)
+    return run(
+        key, lambda: Request("part", lambda x: x, (own,), out, fixed=frozenset({"zero"})), [array]
+    )
+
+
+def _stepped(array: Any, parts: Parts, bounds: Any, steps: Any) -> Any:
+    """Slices with steps, from the coordinates of what is stored within their bounds."""
+    _, coords, values = coordinates(array)
+    inside = np.ones(len(values), bool)
+    for c, (low, high), step in zip(coords, bounds, steps, strict=True):
+        inside &= (c >= low) & (c < high)
+        if abs(step) != 1:
+            inside &= (c - low) % abs(step) == 0
+    kept, shape = [], []
+    for c, (low, high), step, item in zip(coords, bounds, steps, parts.items, strict=True):
+        if not isinstance(item, int):
+            place = (c[inside] - low) // abs(step)
+            n = -(-(high - low) // abs(step))
+            kept.append(place if step > 0 else n - 1 - place)
+            shape.append(n)
+    found = sorted_tensor(tuple(shape), kept, values[inside], array.fill_value)
+    return _with_new(found, parts.new) if parts.new else found
+
+
+def _with_new(array: Any, new: tuple[int, ...]) -> Any:
+    from finch_array.manipulation import reshape
+
+    shape = list(array.shape)
+    for place in new:
+        shape.insert(place, 1)
+    return reshape(array_of(array), tuple(shape))
+
+
+def _advanced(array: Any, parts: Parts, index: Any) -> Any:
+    """Integer arrays: the coordinates of the result's elements, gathered by a kernel."""
+    grids, shape = positions(parts.items, array.shape)
+    found = gathered(array, [g.reshape(-1) for g in grids]).reshape(shape)
+    result: Any = array_of(found)
+    order = _numpy_order(index, array.shape)
+    if order != shape:
+        result = array_of(np.ascontiguousarray(found.reshape(order)))
+    if any(level_has_gaps(array)):
+        names = math.prod(order)
+        flat = np.asarray(result.to_numpy()).reshape(-1)
+        there = np.flatnonzero(~_same(flat, array.fill_value)) if names else np.zeros(0, np.intp)
+        coords = np.unravel_index(there, order) if order else ()
+        return sorted_tensor(order, coords, flat[there], array.fill_value) if order else result
+    return result
+
+
+def _same(values: Any, fill: Any) -> Any:
+    return values == fill if fill == fill else np.isnan(values)
+
+
+def level_has_gaps(array: Any) -> list[bool]:
+    """For each dimension, whether its level has gaps."""
+    from finch_array.operands import levels_of
+
+    levels = levels_of(stored(array).source)
+    return [level.structure.gaps for level in levels] if levels is not None else [True]
+
+
+def _numpy_order(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that NumPy gives an index of an array of this shape."""
+    model = np.broadcast_to(np.zeros((), bool), shape)
+    return tuple(model[_plain(index)].shape)
+
+
+def positions(items: Sequence[Any], shape: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
+    """For each dimension, the indices of the elements that items choose, as arrays of one shape in
+    NumPy's order of dimensions."""
+    arrays = [k for k, x in enumerate(items) if isinstance(x, (int, np.ndarray))]
+    together = arrays == list(range(arrays[0], arrays[-1] + 1)) if arrays else True
+    joint = np.broadcast_shapes(*(np.shape(items[k]) for k in arrays)) if arrays else ()
+    ranges = [
+        np.arange(n)[x] if isinstance(x, slice) else None for x, n in zip(items, shape, strict=True)
+    ]
+    dims: list[int] = [len(r) for r in ranges if r is not None]
+    before = sum(r is not None for r in ranges[: arrays[0]]) if arrays and together else 0
+    full = (*dims[:before], *joint, *dims[before:])
+    grids, slot = [], 0
+    for item, values in zip(items, ranges, strict=True):
+        if values is None:
+            grids.append(_spread(np.broadcast_to(item, joint), before, full))
+        else:
+            place = slot if slot < before else slot + len(joint)
+            grids.append(_spread(values, place, full))
+            slot += 1
+    return grids, full
+
+
+def _spread(values: Any, place: int, full: tuple[int, ...]) -> Any:
+    """``values`` as an array of shape ``full``, with its dimensions from ``place`` on."""
+    shape = (1,) * place + values.shape + (1,) * (len(full) - place - values.ndim)
+    return np.broadcast_to(values.reshape(shape), full)
+
+
+def gathered(array: Any, indices: Sequence[Any]) -> Any:
+    """The elements of an array at coordinates, one array of them for each dimension, in order."""
+    if not len(indices[0]):
+        return np.zeros(0, array.dtype)
+    shape, coords, values = coordinates(array)
+    wanted = [np.ascontiguousarray(i, np.intp) for i in indices]
+    result = np.full(len(wanted[0]), array.fill_value, array.dtype)
+    if len(values):
+        keys, sought = keys_of(shape, coords), keys_of(shape, wanted)
+        order = np.argsort(keys, kind="stable")
+        place = np.minimum(np.searchsorted(keys, sought, sorter=order), len(keys) - 1)
+        there = keys[order[place]] == sought
+        result[there] = values[order[place[there]]]
+    return result
+
+
+def keys_of(shape: tuple[int, ...], coords: Sequence[Any]) -> Any:
+    """One number for each coordinate, in row-major order. Raises ``DimensionMismatch`` for a shape
+    with more elements than an integer tells apart."""
+    if math.prod(shape) > np.iinfo(np.intp).max:
+        raise DimensionMismatch(f"an array of shape {shape} has too many elements to be indexed so")
+    return np.ravel_multi_index(tuple(coords), shape)
+
+
+# -- masks and take ---------------------------------------------------------------------------
+
+
+def masked(array: Any, mask: Any) -> Any:
+    """The elements of ``array`` where ``mask``, of its shape, is true, in row-major order."""
+    chosen = array_of(mask)
+    if is_dense(array) and is_dense(chosen):
+        return array_of(array.to_numpy()[chosen.to_numpy()])
+    return array_of(gathered(array, true_places(chosen)))
+
+
+def true_places(mask: Any) -> list[Any]:
+    """The coordinates at which a boolean array is true, in row-major order."""
+    if is_dense(mask) or mask.fill_value:
+        return list(np.nonzero(mask.to_numpy()))
+    _, coords, values = coordinates(mask)
+    coords = [c[values] for c in coords]
+    order = np.lexsort(coords[::-1])
+    return [c[order] for c in coords]
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """The subarrays of ``x`` at ``indices`` along ``axis``."""
+    array = array_of(x)
+    if axis is None:
+        if array.ndim != 1:
+            raise DimensionMismatch(f"take of an array of {array.ndim} dimensions needs an axis")
+        axis = 0
+    return getitem(array, (slice(None),) * axis_of(axis, array.ndim) + (array_of(indices),))
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """The elements of ``x`` at ``indices`` along ``axis``, at the place of each in the others."""
+    array, chosen = array_of(x), array_of(indices)
+    place = axis_of(axis, array.ndim)
+    if chosen.ndim != array.ndim:
+        raise DimensionMismatch(f"indices of {chosen.ndim} dimensions for {array.ndim}")
+    if is_dense(array):
+        return array_of(np.take_along_axis(array.to_numpy(), chosen.to_numpy(), place))
+    wanted = chosen.to_numpy()
+    shape = [
+        max(m, n) if k != place else n
+        for k, (m, n) in enumerate(zip(array.shape, wanted.shape, strict=True))
+    ]
+    grid: list[Any] = list(np.indices(shape, sparse=True))
+    grid = [g if array.shape[k] != 1 else np.zeros_like(g) for k, g in enumerate(grid)]
+    grid[place] = _checked(wanted, array.shape[place], place)
+    full = np.broadcast_arrays(*grid)
+    return array_of(gathered(array, [g.reshape(-1) for g in full]).reshape(shape))

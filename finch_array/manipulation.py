@@ -1,0 +1,305 @@
+"""Manipulation of shapes: permuting without a copy, the rest over what is stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
+from finch_array.operands import array_of, is_dense, stored
+from finch_array.requests import Request, letters
+from finch_array.run import as_seen, coordinates, run, sorted_tensor
+from finch_core.errors import DimensionMismatch
+from finch_core.runtime.tensor import Tensor
+
+
+def permute_dims(x: Any, /, axes: Sequence[int]) -> Any:
+    """``x`` with its dimensions in another order, without a copy (``swizzle``)."""
+    array = array_of(x)
+    order = [axis_of(a, array.ndim) for a in axes]
+    if sorted(order) != list(range(array.ndim)):
+        raise DimensionMismatch(f"{tuple(axes)} is no permutation of {array.ndim} dimensions")
+    inner = stored(array)
+    return as_seen(inner.source, tuple(order.index(axis) for axis in inner.axes))
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    """``x`` with some dimensions moved to other places."""
+    array = array_of(x)
+    given = source if isinstance(source, (tuple, list)) else (source,)
+    wanted = destination if isinstance(destination, (tuple, list)) else (destination,)
+    come = [axis_of(a, array.ndim) for a in given]
+    go = [axis_of(a, array.ndim) for a in wanted]
+    if len(come) != len(go) or len(set(come)) != len(come) or len(set(go)) != len(go):
+        raise DimensionMismatch(f"axes {source} cannot move to {destination}")
+    order = [k for k in range(array.ndim) if k not in come]
+    for place, axis in sorted(zip(go, come, strict=True)):
+        order.insert(place, axis)
+    return permute_dims(array, order)
+
+
+def expand_dims(x: Any, /, axis: Any = 0) -> Any:
+    """``x`` with new dimensions of 1 at ``axis``, one or several."""
+    array = array_of(x)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    new = axes_of(axis, array.ndim + count)
+    shape = list(array.shape)
+    for a in new:
+        shape.insert(a, 1)
+    return reshape(array, tuple(shape))
+
+
+def squeeze(x: Any, /, axis: Any = None) -> Any:
+    """``x`` without the dimensions ``axis``, which are 1 (default: all that are). Raises
+    ``DimensionMismatch`` for one that is not 1."""
+    array = array_of(x)
+    ones = tuple(k for k, n in enumerate(array.shape) if n == 1)
+    gone = ones if axis is None else axes_of(axis, array.ndim)
+    if any(array.shape[a] != 1 for a in gone):
+        raise DimensionMismatch(f"axes {axis} of shape {array.shape} are not of size 1")
+    return reshape(array, tuple(n for k, n in enumerate(array.shape) if k not in gone))
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    """``x`` with its elements, in row-major order, in another shape; one size may be -1.
+
+    Raises ``DimensionMismatch`` for a shape of another number of elements, and ``ValueError`` where
+    ``copy=False`` and a copy is needed.
+    """
+    array = array_of(x)
+    wanted = _full_shape(array, shape_of(shape))
+    if is_dense(array):
+        seen = array.to_numpy()
+        found = seen.reshape(wanted, copy=copy)
+        return array_of(found)
+    if copy is False:
+        raise ValueError("reshape needs a copy of an array that is not dense")
+    if wanted == array.shape and copy is None:
+        return array
+    _, coords, values = coordinates(array)
+    if not wanted or not array.ndim:
+        return array_of(np.asarray(array.to_numpy().reshape(wanted)))
+    return _placed(array, wanted, coords, values)
+
+
+def _placed(array: Any, wanted: tuple[int, ...], coords: list[Any], values: Any) -> Any:
+    if _nontrivial(array.shape) == _nontrivial(wanted):
+        kept = [c for c, n in zip(coords, array.shape, strict=True) if n != 1]
+        rest = iter(kept)
+        none = np.zeros(len(values), np.intp)
+        return sorted_tensor(
+            wanted, [none if n == 1 else next(rest) for n in wanted], values, array.fill_value
+        )
+    if math.prod(wanted) > np.iinfo(np.intp).max:
+        raise DimensionMismatch(f"{wanted} has more elements than an index can tell apart")
+    place = np.ravel_multi_index(tuple(coords), array.shape)
+    return sorted_tensor(wanted, np.unravel_index(place, wanted), values, array.fill_value)
+
+
+def _nontrivial(shape: tuple[int, ...]) -> list[int]:
+    return [n for n in shape if n != 1]
+
+
+def _full_shape(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    total = math.prod(array.shape)
+    if shape.count(-1) == 1:
+        rest = -math.prod(shape)
+        if rest > 0 and total % rest == 0:
+            shape = tuple(total // rest if n == -1 else n for n in shape)
+    if min(shape, default=0) < 0 or math.prod(shape) != total:
+        raise DimensionMismatch(f"an array of shape {array.shape} cannot be reshaped to {shape}")
+    return shape
+
+
+def reshape_method(x: Any, *shape: Any, **options: Any) -> Any:
+    """``x.reshape(m, n)`` and ``x.reshape((m, n))``."""
+    return reshape(x, shape[0] if len(shape) == 1 else shape, **options)
+
+
+def transpose_method(x: Any, *axes: Any) -> Any:
+    """``x.transpose()``, with the axes, if given, as arguments or as one sequence."""
+    given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return permute_dims(x, given or tuple(reversed(range(x.ndim))))
+
+
+# -- broadcasting -----------------------------------------------------------------------------
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
+    """``x`` repeated to a shape: dimensions that it lacks are stored as one run."""
+    array, wanted = array_of(x), shape_of(shape)
+    if broadcast_shape(array.shape, wanted) != wanted:
+        raise DimensionMismatch(f"an array of shape {array.shape} cannot be broadcast to {wanted}")
+    if array.shape == wanted:
+        return array
+    if array.ndim == 0 or is_dense(array):
+        return array_of(np.ascontiguousarray(np.broadcast_to(array.to_numpy(), wanted)))
+    names = letters(len(wanted))
+    own = letters(array.ndim, len(wanted))
+    shorter = tuple(n == 1 != w for n, w in zip(array.shape, wanted[-array.ndim :], strict=True))
+    sizes = dict(zip(names, wanted, strict=True))
+    key = ("broadcast_to", array.ndim, len(wanted), shorter)
+    lacking = {
+        n: 0 for k, n in enumerate(names) if n not in own or shorter[k - len(wanted) + array.ndim]
+    }
+
+    def request() -> Request:
+        return Request("broadcast_to", lambda x: x, (own,), names, sizes=dict(lacking))
+
+    return run(key, request, [array], {n: sizes[n] for n in lacking})
+
+
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    """The arrays, each broadcast to the shape of all."""
+    given = [array_of(x) for x in arrays]
+    shape = broadcast_shape(*(x.shape for x in given))
+    return [broadcast_to(x, shape) for x in given]
+
+
+# -- joining ----------------------------------------------------------------------------------
+
+
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+    """The arrays one after another along ``axis`` (None: flattened). Raises ``DimensionMismatch``
+    where the other dimensions disagree."""
+    given = [array_of(x) for x in arrays]
+    if not given:
+        raise ValueError("concat needs at least one array")
+    if axis is None:
+        given, axis = [reshape(x, (-1,)) for x in given], 0
+    place = axis_of(axis, given[0].ndim)
+    _check_joined(given, place)
+    dtype = np.result_type(*(x.dtype for x in given))
+    if all(is_dense(x) for x in given):
+        return array_of(np.concatenate([x.to_numpy() for x in given], axis=place))
+    return _joined(given, place, dtype)
+
+
+def _check_joined(given: list[Any], place: int) -> None:
+    shapes = {x.shape[:place] + x.shape[place + 1 :] for x in given}
+    if len({x.ndim for x in given}) > 1 or len(shapes) > 1:
+        told = ", ".join(str(x.shape) for x in given)
+        raise DimensionMismatch(f"arrays of shapes {told} cannot be joined along axis {place}")
+
+
+def _joined(given: list[Any], place: int, dtype: Any) -> Any:
+    fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value).astype(dtype)[()]
+    parts, values, start = [], [], 0
+    for array in given:
+        _, coords, found = coordinates(with_fill(array, fill))
+        parts.append([c + start if k == place else c for k, c in enumerate(coords)])
+        values.append(found.astype(dtype))
+        start += array.shape[place]
+    shape = list(given[0].shape)
+    shape[place] = start
+    coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return sorted_tensor(tuple(shape), coords, np.concatenate(values), fill)
+
+
+def with_fill(array: Any, fill: Any) -> Any:
+    """``array`` with the same values and another fill: a sparse one stores its former fill."""
+    if (
+        is_dense(array)
+        or bool(array.fill_value == fill)
+        or (fill != fill and array.fill_value != array.fill_value)
+    ):
+        return array
+    from finch_core.runtime.convert import coordinate_format
+
+    dtype = np.result_type(array.dtype, np.asarray(fill).dtype)
+    return Tensor(coordinate_format(array.ndim, fill, dtype), array)
+
+
+def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
+    """The arrays, of one shape, along a new dimension."""
+    given = [array_of(x) for x in arrays]
+    if len({x.shape for x in given}) != 1:
+        raise DimensionMismatch(
+            f"arrays of shapes {', '.join(str(x.shape) for x in given)} cannot be stacked"
+        )
+    return concat([expand_dims(x, axis=axis) for x in given], axis=axis_of(axis, given[0].ndim + 1))
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The subarrays along ``axis``."""
+    array = moveaxis(array_of(x), axis, 0)
+    return tuple(array[(k, ...)] for k in range(array.shape[0]))
+
+
+# -- moving elements --------------------------------------------------------------------------
+
+
+def _moved(array: Any, shape: tuple[int, ...], move: Any) -> Any:
+    """``array`` with its coordinates changed by ``move``, a function of the list of them."""
+    _, coords, values = coordinates(array)
+    return sorted_tensor(shape, move(coords), values, array.fill_value)
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Any:
+    """``x`` with the order of its elements reversed along ``axis``."""
+    array = array_of(x)
+    axes = axes_of(axis, array.ndim)
+    if is_dense(array):
+        return array_of(np.ascontiguousarray(np.flip(array.to_numpy(), axes)))
+    sizes = array.shape
+    return _moved(
+        array, sizes, lambda cs: [sizes[k] - 1 - c if k in axes else c for k, c in enumerate(cs)]
+    )
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    """``x`` with its elements moved along ``axis``; those that leave come in at the other end."""
+    array = array_of(x)
+    if is_dense(array):
+        return array_of(np.roll(array.to_numpy(), shift, axis))
+    if axis is None:
+        return reshape(roll(reshape(array, (-1,)), shift, axis=0), array.shape)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    by = [0] * array.ndim
+    for a, s in np.broadcast(np.asarray(given), np.asarray(shifts)):
+        by[axis_of(a, array.ndim)] += int(s)
+    sizes = array.shape
+    return _moved(
+        array, sizes, lambda cs: [(c + by[k]) % max(sizes[k], 1) for k, c in enumerate(cs)]
+    )
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    """Each element along ``axis`` repeated, ``repeats`` times or by an array of numbers."""
+    array = array_of(x)
+    if axis is None:
+        array, axis = reshape(array, (-1,)), 0
+    place = axis_of(axis, array.ndim)
+    counts = np.asarray(array_of(repeats).to_numpy() if hasattr(repeats, "signature") else repeats)
+    if is_dense(array):
+        return array_of(np.repeat(array.to_numpy(), counts, place))
+    taken = np.repeat(np.arange(array.shape[place]), counts)
+    from finch_array.indexing import take
+
+    return take(array, taken, axis=place)
+
+
+def tile(x: Any, repetitions: Any, /) -> Any:
+    """``x`` repeated as a whole along each dimension."""
+    array, times = array_of(x), shape_of(repetitions)
+    ndim = max(array.ndim, len(times))
+    array = reshape(array, (1,) * (ndim - array.ndim) + array.shape)
+    times = (1,) * (ndim - len(times)) + times
+    for axis, n in enumerate(times):
+        if n != 1:
+            array = (
+                concat([array] * n, axis=axis)
+                if n
+                else array[(slice(None),) * axis + (slice(0, 0),)]
+            )
+    return array
+
+
+def atleast_nd(x: Any, ndim: int) -> Any:
+    """``x`` with dimensions of 1 in front, up to ``ndim`` of them."""
+    array = array_of(x)
+    return reshape(array, (1,) * (ndim - array.ndim) + array.shape)

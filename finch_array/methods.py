@@ -1,0 +1,170 @@
+"""What tensors call for their operators and array methods, by name (``array_method``)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from finch_array import functions as fn
+from finch_array.namespace import method
+from finch_array.operands import is_dense, stored
+from finch_core.errors import FormatError
+from finch_core.runtime.tensor import Tensor
+
+VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+
+def array_method(name: str) -> Callable[..., Any]:
+    """The function that an operator or array method of tensors calls."""
+    found = globals().get(name) if name in _OWN else None
+    if found is None:
+        found = method(_ELSEWHERE.get(name, name))
+    return found  # type: ignore[no-any-return]
+
+
+_ELSEWHERE = {"linalg_diagonal": "diagonal", "linalg_trace": "trace"}
+_OWN = frozenset(
+    "array_namespace as_bool as_int as_float as_complex as_index in_place stored_count to_device "
+    "astype with_fill_value to_dense_array to_dlpack dlpack_device".split()
+)
+
+
+def array_namespace(version: str | None) -> Any:
+    """The package. Raises ``ValueError`` for a version of the standard that it does not have."""
+    if version not in VERSIONS:
+        raise ValueError(f"version {version!r} of the array API standard is not supported")
+    import finch_array
+
+    return finch_array
+
+
+# -- one element ------------------------------------------------------------------------------
+
+
+def _one(array: Any) -> Any:
+    if array.size != 1:
+        raise ValueError(f"an array of shape {array.shape} has no single value")
+    return array.to_numpy().reshape(())[()]
+
+
+def as_bool(array: Any) -> bool:
+    """``bool(array)``, of one element."""
+    return bool(_one(array))
+
+
+def as_int(array: Any) -> int:
+    """``int(array)``, of one element."""
+    return int(_one(array))
+
+
+def as_float(array: Any) -> float:
+    """``float(array)``, of one element."""
+    return float(_one(array))
+
+
+def as_complex(array: Any) -> complex:
+    """``complex(array)``, of one element."""
+    return complex(_one(array))
+
+
+def as_index(array: Any) -> int:
+    """The element of an integer array without dimensions, as an index."""
+    if array.dtype.kind not in "iu" or array.ndim:
+        raise TypeError("only integer arrays without dimensions are indices")
+    return operator.index(_one(array))
+
+
+# -- in place ---------------------------------------------------------------------------------
+
+
+def in_place(array: Any, result: Any) -> Any:
+    """``array`` with the values of ``result``, in its own format and dtype. Raises ``TypeError``
+    for a dtype that it cannot hold, ``ValueError`` for another shape."""
+    if result.shape != array.shape:
+        raise ValueError(f"the result has shape {result.shape}, and the array has {array.shape}")
+    if not np.can_cast(result.dtype, array.dtype, "same_kind"):
+        raise TypeError(f"a result of {result.dtype} does not fit in an array of {array.dtype}")
+    if array.__class__ is not Tensor:
+        array[...] = result
+        return array
+    replace(array, result)
+    return array
+
+
+def replace(array: Tensor, result: Any) -> None:
+    """Give ``array`` the values of ``result``, of the same shape: in its memory where it is dense,
+    otherwise in new buffers."""
+    if is_dense(array):
+        array.to_numpy()[...] = result.to_numpy()
+        return
+    cast = result if result.dtype == array.dtype else fn.cast(result, array.dtype)
+    made = (
+        cast
+        if cast.__class__ is Tensor and cast.format == array.format
+        else Tensor(array.format, cast)
+    )
+    array._take(made._record, made._arrays)
+
+
+# -- the rest ---------------------------------------------------------------------------------
+
+
+def stored_count(array: Any) -> int:
+    """The number of stored values."""
+    source = stored(array).source
+    if isinstance(source, Tensor):
+        return source.nstored
+    from finch_array.run import materialised
+
+    return materialised(source).nstored
+
+
+def to_device(array: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """``array``. Raises ``ValueError`` for a device other than ``"cpu"``."""
+    if device != "cpu" or stream is not None:
+        raise ValueError(f"there is no device {device!r}; arrays are on 'cpu'")
+    return array
+
+
+def astype(array: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """``array`` with its values, and its fill, cast to a dtype."""
+    to_device(array, device or "cpu")
+    if np.dtype(dtype) == array.dtype and not copy:
+        return array
+    from finch_array.reductions import array_operand
+
+    return array_operand(fn.cast(array, dtype))
+
+
+def with_fill_value(array: Any, value: Any) -> Any:
+    """``array`` with the same elements and another fill."""
+    from finch_array.manipulation import with_fill
+
+    return with_fill(array, np.asarray(value, array.dtype)[()])
+
+
+def to_dense_array(array: Any) -> Any:
+    """A NumPy array of the elements, as SciPy names it."""
+    return np.array(array.to_numpy())
+
+
+def to_dlpack(array: Any, **options: Any) -> Any:
+    """The DLPack capsule of a dense tensor. Raises ``BufferError`` for one that is not dense."""
+    return _dense(array).__dlpack__(**options)
+
+
+def dlpack_device(array: Any) -> Any:
+    """The device of a tensor for DLPack: the CPU."""
+    return np.empty(0).__dlpack_device__()
+
+
+def _dense(array: Any) -> Any:
+    if not is_dense(array):
+        raise BufferError("DLPack has dense arrays only: np.asarray(A) makes one")
+    try:
+        return array.to_numpy()
+    except FormatError as error:
+        raise BufferError(str(error)) from error

@@ -1,0 +1,83 @@
+"""The names of the namespace, and the module that each is found in."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "creation": (
+        "arange asarray diags empty empty_like eye from_coo from_dlpack full full_like linspace "
+        "meshgrid ones ones_like random tril triu zeros zeros_like"
+    ),
+    "functions": (
+        "abs ceil clip conj divmod floor imag isclose isfinite isinf isnan negative positive real "
+        "reciprocal round sign trunc where"
+    ),
+    "elementwise": "elementwise_of",
+    "dtypes": (
+        "__array_namespace_info__ astype can_cast finfo iinfo isdtype result_type"
+    ),
+    "searching": (
+        "argmax argmin argsort argwhere cumulative_prod cumulative_sum diff isin nonzero "
+        "searchsorted sort top_k unique_all unique_counts unique_inverse unique_values"
+    ),
+    "indexing": "take take_along_axis",
+    "protocols": "allclose array_equal",
+    "einsums": "einsum",
+    "linalg": "diagonal trace norm",
+    "reductions": "all any count_nonzero max mean min prod std sum var",
+    "products": "kron matmul matrix_transpose outer tensordot vecdot",
+    "manipulation": (
+        "broadcast_arrays broadcast_to concat expand_dims flip moveaxis permute_dims repeat "
+        "reshape roll squeeze stack tile unstack"
+    ),
+}  # fmt: skip
+
+_TABLE = (
+    "acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_count bitwise_invert "
+    "bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor cbrt copysign cos cosh divide "
+    "equal exp exp2 expit expm1 floor_divide fmod greater greater_equal hypot less less_equal log "
+    "log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor maximum minimum "
+    "multiply not_equal pow remainder signbit sin sinh sqrt square subtract tan tanh"
+).split()
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+_METHODS = {
+    "products": "dot transposed_matrix", "manipulation": "reshape_method transpose_method",
+    "indexing": "getitem", "assignment": "setitem", "protocols": "array_ufunc array_function",
+}  # fmt: skip
+_METHOD_HOMES = {name: home for home, names in _METHODS.items() for name in names.split()}
+
+_VALUES = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 "
+    "e inf nan newaxis pi"
+).split()
+_MODULES = ("linalg",)
+
+NAMES: tuple[str, ...] = (*sorted({*_HOME_OF, *_TABLE, *_VALUES, *_MODULES}),)
+"""The functions, dtypes, constants and submodules of the namespace."""
+
+
+def look_up(name: str) -> Any:
+    """The function, dtype or constant of this name. Raises ``AttributeError``."""
+    if name in _TABLE:
+        return importlib.import_module("finch_array.functions").FUNCTIONS[name]
+    if name in _VALUES:
+        dtypes = importlib.import_module("finch_array.dtypes")
+        return {**dtypes.DTYPES, **dtypes.CONSTANTS}[name]
+    if name in _MODULES:
+        return importlib.import_module(f"finch_array.{name}")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'finch_array' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"finch_array.{home}"), name)
+
+
+def method(name: str) -> Any:
+    """The function of an array method: one of the namespace, or one for methods alone."""
+    home = _METHOD_HOMES.get(name)
+    if home is None:
+        return look_up(name)
+    return getattr(importlib.import_module(f"finch_array.{home}"), name)

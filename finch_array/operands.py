@@ -1,0 +1,139 @@
+"""Operands of array functions: tensors, wrappers and numbers, and the order in which an array is
+stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import FormatError
+from finch_core.interface.level import Format
+from finch_core.records import frozen
+from finch_core.runtime.convert import asarray as tensor_of
+from finch_core.runtime.tensor import Tensor
+
+NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def operand(value: Any) -> Any:
+    """``value`` as an operand: a tensor or wrapper with dimensions, or a number.
+
+    Arrays without dimensions become NumPy scalars. Raises ``TypeError`` for what is no array.
+    """
+    if value.__class__ is Tensor:
+        return value if value._layout.ndim else np.asarray(value.value, value.dtype)[()]
+    if isinstance(value, NUMBERS):
+        return value
+    found = array_of(value)
+    return found if found.ndim else found.to_numpy()[()]
+
+
+def array_of(value: Any) -> Any:
+    """``value`` as a tensor or wrapper: NumPy's arrays over their memory, also transposed ones,
+    SciPy's, nested lists, and objects with ``__dlpack__`` or ``__array__``.
+
+    Raises ``TypeError`` for what is no array.
+    """
+    if hasattr(value, "signature"):
+        return value
+    if isinstance(value, np.ndarray):
+        return _over_numpy(value)
+    if isinstance(value, (*NUMBERS, list, tuple)):
+        return tensor_of(_plain(value))
+    try:
+        return tensor_of(value)
+    except FormatError as error:
+        raise TypeError(f"{type(value).__name__} is no array: {error.message}") from error
+
+
+def _plain(value: Any) -> Any:
+    """Nested lists with their tensors as arrays, so that NumPy reads them."""
+    if isinstance(value, (list, tuple)):
+        found = np.asarray([_plain(item) for item in value])
+        return found if found.size or found.ndim > 1 else np.zeros(found.shape)
+    return value.to_numpy() if hasattr(value, "signature") else value
+
+
+def _over_numpy(array: np.ndarray[Any, Any]) -> Any:
+    """A NumPy array as a tensor over its memory; a permuted one through ``swizzle``."""
+    if array.flags.c_contiguous or array.ndim < 2:
+        return tensor_of(array)
+    order = tuple(int(k) for k in np.argsort([-abs(s) for s in array.strides], kind="stable"))
+    stored = array.transpose(order)
+    if not stored.flags.c_contiguous:
+        return tensor_of(array)
+    from finch_wrappers import swizzle
+
+    return swizzle(tensor_of(stored), order)
+
+
+@frozen(eq=False)
+class Stored:
+    """An array without the wrapper that permutes its dimensions.
+
+    ``axes[k]`` is the dimension of the array that is dimension ``k`` of ``source``.
+    """
+
+    source: Any
+    axes: tuple[int, ...]
+
+
+def stored(array: Any) -> Stored:
+    """The tensor or wrapper inside of those that permute dimensions."""
+    axes = tuple(range(array.ndim))
+    inner = array
+    while getattr(inner, "permutes", False):
+        perm = inner.perm
+        axes = tuple(axes[p] for p in perm)
+        inner = inner.tensor
+    return Stored(inner, axes)
+
+
+def levels_of(source: Any) -> tuple[Format, ...] | None:
+    """The levels, outermost first, by which the dimensions of ``source`` are stored; None where a
+    wrapper does not keep the dimensions."""
+    ndim = source.ndim
+    while not isinstance(source, Tensor):
+        if not hasattr(source, "tensor") or source.tensor.ndim != ndim:
+            return None
+        if getattr(source, "permutes", False):
+            return None
+        source = source.tensor
+    return source.format.levels()[:-1]
+
+
+def fanouts(source: Any) -> tuple[float, ...]:
+    """For each dimension of ``source``, as it is stored: how many subfibers a fiber stores, on
+    average. An estimate, from which a loop order is chosen."""
+    if not isinstance(source, Tensor):
+        inner = source
+        while not isinstance(inner, Tensor) and hasattr(inner, "tensor"):
+            inner = inner.tensor
+        if isinstance(inner, Tensor) and inner.ndim == source.ndim:
+            return fanouts(inner)
+        return tuple(float(n) for n in source.shape)
+    result = []
+    for level, positions, _, below in source._levels():
+        if not level.is_leaf:
+            result.append(below / max(positions, 1))
+    return tuple(result)
+
+
+def entries(array: Any) -> int:
+    """An upper bound of the number of values that an array stores, from the size of its memory."""
+    if array.__class__ is Tensor:
+        room = sum(stop - start for start, stop in array._memory)
+        return int(room // array.dtype.itemsize) + 1
+    if hasattr(array, "tensor"):
+        return entries(array.tensor)
+    total = 1
+    for n in array.shape:
+        total *= n
+    return int(total)
+
+
+def is_dense(array: Any) -> bool:
+    """Whether an array stores every element by itself: all its levels are dense."""
+    found = levels_of(stored(array).source)
+    return found is not None and all(level.layout == "dense" for level in found)

@@ -1,0 +1,129 @@
+"""The order of the loops of a statement: chosen by an estimate of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+
+from finch_core.records import frozen
+
+MOST_PERMUTED = 6
+"""Statements of more indices take their loops in the order of the operands, unsearched."""
+
+SCATTER = 3.0
+"""The time of an update in no order, through a workspace, relative to one in order."""
+
+COPY = 8.0
+"""The time of sorting an entry into another order, relative to a step of a loop."""
+
+
+@frozen(eq=False)
+class Term:
+    """An operand in a statement, for estimates.
+
+    ``indices`` are its indices in the order of its storage (None: the constant 0), ``fanouts`` how
+    many subfibers a fiber stores, ``sparse`` whether it must be read in that order, ``entries`` how
+    many values it stores, ``decides`` whether the result is the fill where it stores nothing.
+    """
+
+    indices: tuple[str | None, ...]
+    fanouts: tuple[float, ...]
+    sparse: bool
+    entries: float
+    decides: bool
+
+
+@frozen(eq=False)
+class Order:
+    """A loop order: the names of the loops, and the operands that must be copied for it."""
+
+    loops: tuple[str, ...]
+    copied: tuple[int, ...]
+
+
+def choose(
+    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str], in_turn: bool
+) -> Order:
+    """The cheapest order of the loops over ``sizes``. ``out`` are the indices of the result, and
+    ``in_turn`` is whether they must be the outermost loops."""
+    best: tuple[float, Order] | None = None
+    for loops in _candidates(terms, sizes, out):
+        copied = tuple(k for k, term in enumerate(terms) if not in_order(term, loops))
+        cost = _cost(terms, sizes, out, loops, copied, in_turn)
+        if best is None or cost < best[0]:
+            best = cost, Order(loops, copied)
+    assert best is not None
+    return best[1]
+
+
+def _candidates(
+    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str]
+) -> Sequence[tuple[str, ...]]:
+    names = list(dict.fromkeys([*out, *sizes]))
+    if len(names) <= MOST_PERMUTED:
+        return list(permutations(names))
+    found = [tuple(names)]
+    for term in terms:
+        own = [name for name in term.indices if name is not None]
+        found.append(tuple(dict.fromkeys([*own, *names])))
+    return found
+
+
+def in_order(term: Term, loops: Sequence[str]) -> bool:
+    """Whether the loops run over the dimensions of an operand in the order of its storage."""
+    places = [loops.index(name) for name in term.indices if name is not None]
+    return not term.sparse or places == sorted(places)
+
+
+def appends(loops: Sequence[str], out: Sequence[str]) -> int:
+    """How many of the loops, from the first, run over the dimensions of the result in order."""
+    count = 0
+    for name, wanted in zip(loops, out, strict=False):
+        if name != wanted:
+            break
+        count += 1
+    return count
+
+
+def _cost(
+    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str], loops: Sequence[str],
+    copied: Sequence[int], forced: bool,
+) -> float:  # fmt: skip
+    steps = _steps(terms, sizes, loops)
+    stored = [name for name in loops if name in out]
+    in_turn = appends(loops, stored) == len(stored)
+    if forced and not in_turn:
+        return float("inf")
+    cost = sum(steps) + steps[-1] * (1.0 if in_turn else SCATTER) if steps else 1.0
+    cost += COPY * sum(terms[k].entries for k in copied)
+    return cost * (1.0 if stored == list(out) else 1.01)
+
+
+def _steps(terms: Sequence[Term], sizes: Mapping[str, int], loops: Sequence[str]) -> list[float]:
+    """The estimated number of iterations of each loop."""
+    result: list[float] = []
+    now = 1.0
+    for name in loops:
+        now *= _factor(terms, sizes, name)
+        result.append(now)
+    return result
+
+
+def _factor(terms: Sequence[Term], sizes: Mapping[str, int], name: str) -> float:
+    """The estimated iterations of one loop: what the operands that decide store, or else the sum of
+    what all store."""
+    having = [
+        (t.decides, t.fanouts[t.indices.index(name)], t.sparse) for t in terms if name in t.indices
+    ]
+    deciding = [width for decides, width, sparse in having if decides and sparse]
+    if deciding:
+        return max(min(deciding), 0.01)
+    total = sum(width for _, width, _ in having)
+    return (
+        min(float(sizes[name]), total)
+        if having and all(s for _, _, s in having)
+        else float(sizes[name])
+    )
+
+
+__all__ = ["Order", "Term", "appends", "choose", "in_order"]

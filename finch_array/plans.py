@@ -1,0 +1,388 @@
+"""Plans: a request on operands of given formats, with its loop order, result format and kernel."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_array import orders, programs, structures
+from finch_array.operands import NUMBERS, Stored, entries, fanouts, is_dense, levels_of, stored
+from finch_array.requests import Request
+from finch_core.errors import DimensionMismatch, PerformanceWarning
+from finch_core.interface.level import Format
+from finch_core.interface.structure import Structure
+from finch_core.ir.dtypes import Type, concrete, type_of
+from finch_core.ir.expressions import Access, Cast, Expr, Literal, Name, Var, alike
+from finch_core.ir.operators import cast_value
+from finch_core.ir.rewrite import rewrite_expr
+from finch_core.records import define, frozen
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.options import Options
+from finch_core.runtime.tensor import Tensor
+
+LARGE = 1 << 24
+SPARE = 16
+"""A result of more than ``LARGE`` elements that is dense although the operands store less than one
+in ``SPARE`` of that number gives a ``PerformanceWarning``."""
+
+DENSE_RATIO, DENSE_LEAST = 4, 4096
+"""A reduction that is not written in order has a dense result of up to ``DENSE_RATIO`` times the
+entries of the operands plus ``DENSE_LEAST`` elements, otherwise a sparse one."""
+
+
+@define(eq=False)
+class Plan:
+    """How a request is run: what is copied first, or the kernel and the format of its result."""
+
+    request: Request
+    order: orders.Order
+    copies: Mapping[int, tuple[int, ...]]
+    kernel: Any = None
+    format: Any = None
+    back: tuple[int, ...] | None = None
+    extended: tuple[str, ...] = ()
+    refill: Any = None
+    varies: Any = None
+    watched: bool = False
+    stored: tuple[str, ...] = ()
+
+    def __call__(self, operands: Sequence[Any], sizes: Mapping[str, int]) -> Any:
+        """Run the kernel; the operands are those of the signatures it was made for."""
+        arrays = [inner(a) for a in operands]
+        if self.watched:
+            self.warn(operands, sizes)
+        out = blank(self.format, [sizes[name] for name in self.stored])
+        self.kernel(out, *arrays, *(sizes[name] for name in self.extended))
+        if self.refill is not None:
+            out = relabelled(out, self.refill(sizes))
+        if self.back is None:
+            return out
+        from finch_wrappers import swizzle
+
+        return swizzle(out, self.back)
+
+    def warn(self, operands: Sequence[Any], sizes: Mapping[str, int]) -> None:
+        """Warn where a large result is dense although the operands store little."""
+        cells = math.prod(sizes[name] for name in self.stored)
+        if cells <= LARGE:
+            return
+        there = sum(entries(a) for a in operands if not isinstance(a, NUMBERS))
+        if cells > SPARE * there:
+            shape = tuple(sizes[name] for name in self.request.out)
+            size = cells * self.format.dtype.itemsize / 2**20
+            warnings.warn(
+                f"the result of {self.request.name} is dense: {shape}, {size:.0f} MiB, from "
+                f"at most {there} stored values; format= chooses another format",
+                PerformanceWarning,
+                stacklevel=6,
+            )
+
+
+def inner(array: Any) -> Any:
+    """An operand as it is passed to a kernel: without wrappers that permute its dimensions."""
+    while getattr(array, "permutes", False):
+        array = array.tensor
+    return array
+
+
+def sizes_of(
+    request: Request, operands: Sequence[Any], given: dict[str, int] | None = None
+) -> dict[str, int]:
+    """The size of each index. Raises ``DimensionMismatch`` where operands disagree."""
+    sizes = {**request.sizes, **given} if given else {**request.sizes}
+    for names, array in zip(request.inputs, operands, strict=True):
+        if names:
+            for name, n in zip(names, array.shape, strict=True):
+                if name in request.fixed:
+                    continue
+                known = sizes.get(name, 1)
+                if known == 1:
+                    sizes[name] = n
+                elif n not in (1, known):
+                    shapes = ", ".join(str(a.shape) for a in operands if not isinstance(a, NUMBERS))
+                    raise DimensionMismatch(f"{request.name} of arrays of shapes {shapes}")
+    return sizes
+
+
+# -- making a plan ----------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class _Operands:
+    """The operands as a program sees them."""
+
+    sources: tuple[Stored | None, ...]
+    indices: tuple[tuple[str | None, ...], ...]
+    exprs: tuple[Expr, ...]
+    leaves: Mapping[str, structures.Leaf]
+    numbers: Mapping[str, Type]
+
+
+def make(request: Request, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool) -> Plan:
+    """A plan for operands like these; ``dense``: the result may be dense (see ``DENSE_RATIO``)."""
+    seen = _seen(request, operands, sizes)
+    value = request.value(*seen.exprs)
+    known = structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes))
+    dtype = request.dtype or concrete(known.dtype)
+    if dtype != known.dtype:
+        value = Cast(value, dtype)
+        known = attrs.evolve(known, fill=structures.simplified(Cast(known.fill, dtype)))
+    order = _ordered(request, operands, sizes, seen, value, known, dtype)
+    copies = {k: _permutation(seen.indices[k], order.loops) for k in order.copied}
+    plan = Plan(request, order, copies)
+    if not copies:
+        _complete(plan, operands, sizes, seen, value, known, dtype, dense)
+    return plan
+
+
+def _seen(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> _Operands:
+    sources: list[Stored | None] = []
+    indices: list[tuple[str | None, ...]] = []
+    exprs: list[Expr] = []
+    leaves: dict[str, structures.Leaf] = {}
+    numbers: dict[str, Type] = {}
+    for k, (names, array) in enumerate(zip(request.inputs, operands, strict=True)):
+        if isinstance(array, NUMBERS):
+            numbers[f"s{k}"] = type_of(array)
+            sources.append(None)
+            indices.append(())
+            exprs.append(Name(f"s{k}"))
+            continue
+        found = stored(array)
+        own = tuple(
+            None
+            if names[axis] in request.fixed or array.shape[axis] == 1 != sizes[names[axis]]
+            else names[axis]
+            for axis in found.axes
+        )
+        levels = levels_of(found.source)
+        kinds = [level.structure for level in levels] if levels else [Structure()] * len(own)
+        per_index = {name: kind for name, kind in zip(own, kinds, strict=True) if name is not None}
+        leaves[f"a{k}"] = structures.Leaf(array.fill_value, array.dtype, per_index)
+        sources.append(found)
+        indices.append(own)
+        exprs.append(programs.access(f"a{k}", own))
+    return _Operands(tuple(sources), tuple(indices), tuple(exprs), leaves, numbers)
+
+
+def _ordered(
+    request: Request, operands: Sequence[Any], sizes: Mapping[str, int], seen: _Operands,
+    value: Expr, known: structures.Analysis, dtype: Any,
+) -> orders.Order:  # fmt: skip
+    terms = []
+    for k, found in enumerate(seen.sources):
+        if found is None:
+            continue
+        sparse = not is_dense(found.source)
+        decides = sparse and _decides(value, f"a{k}", seen, known.fill)
+        terms.append(
+            orders.Term(
+                seen.indices[k], fanouts(found.source), sparse, entries(operands[k]), decides
+            )
+        )
+    places = [k for k, found in enumerate(seen.sources) if found is not None]
+    in_turn = request.op is not None and not _at_fill(request, seen, known.fill, dtype)
+    order = orders.choose(terms, sizes, request.out, in_turn)
+    return orders.Order(order.loops, tuple(places[n] for n in order.copied))
+
+
+def _decides(value: Expr, name: str, seen: _Operands, fill: Expr) -> bool:
+    """Whether the value is its fill wherever operand ``name`` is its own fill."""
+    if not isinstance(fill, Literal):
+        return False
+
+    def known(expr: Expr) -> Expr:
+        if isinstance(expr, Access):
+            leaf = seen.leaves[expr.tensor]
+            if expr.tensor == name:
+                return Literal(leaf.fill, leaf.dtype, structural=True)
+            return Var(expr.tensor, leaf.dtype)
+        return Var(expr.name, seen.numbers[expr.name]) if isinstance(expr, Name) else expr
+
+    found = structures.simplified(rewrite_expr(value, known))
+    return isinstance(found, Literal) and alike(found.value, fill.value)
+
+
+def _at_fill(request: Request, seen: _Operands, fill: Expr, dtype: Any) -> bool:
+    """Whether a reduction need not visit fills: it begins with the fill of its values, or there are
+    none."""
+    kinds = [kind for leaf in seen.leaves.values() for kind in leaf.structures.values()]
+    if not any(kind.gaps for kind in kinds):
+        return True
+    start = start_of(request, dtype)
+    return isinstance(fill, Literal) and start is not None and alike(fill.value, start)
+
+
+def start_of(request: Request, dtype: Any) -> Any:
+    """The value that a reduction begins with: the identity of its operator."""
+    if request.op is None or request.op.identity is None:
+        return None
+    return request.op.identity(dtype)
+
+
+def _permutation(indices: Sequence[str | None], loops: Sequence[str]) -> tuple[int, ...]:
+    """The dimensions of an operand, as stored, in the order of the loops."""
+    places = {name: k for k, name in enumerate(loops)}
+    return tuple(sorted(range(len(indices)), key=lambda k: places.get(indices[k] or "", -1)))
+
+
+def _complete(
+    plan: Plan, operands: Sequence[Any], sizes: Mapping[str, int], seen: _Operands, value: Expr,
+    known: structures.Analysis, dtype: np.dtype[Any], dense: bool,
+) -> None:  # fmt: skip
+    """Choose the format of the result, and make the kernel."""
+    request, loops = plan.request, plan.order.loops
+    own = tuple(name for name in loops if name in request.out)
+    in_turn = orders.appends(loops, own)
+    wanted = _structures(request, seen, value, loops, own)
+    at_fill = request.op is None or _at_fill(request, seen, known.fill, dtype)
+    late = in_turn < len(own) and request.op is not None
+    start = start_of(request, dtype) if request.op is not None else None
+    fill = final_fill(request, known.fill, sizes, dtype, own)
+    if late and not in_turn and dense:
+        wanted = [structures.DENSE] * len(own)
+    full = all(not kind.gaps and kind.pieces == structures.DENSE.pieces for kind in wanted)
+    kept = start if request.op is not None and full else fill
+    leaf = structures.leaf_for(kept, dtype)
+    offered = [_levels_along(name, seen) for name in own]
+    plan.format = structures.nested(wanted, offered, leaf)
+    sieved = any(level.structure.gaps for level in plan.format.levels()[:-1])
+    rest = [sizes[name] for name in own[in_turn:]]
+    extended = tuple(n for n in loops if not any(n in names for names in seen.indices))
+    writing = programs.Writing(
+        own, in_turn, request.op, start, kept, dtype, sieved,
+        apart=not at_fill and not full, direct=full and request.op is not None,
+        extended=frozenset(extended),
+        workspace=_workspace(rest, start, dtype) if late else None,
+    )  # fmt: skip
+    params = ("out", *_parameters(seen), *(f"n_{name}" for name in extended))
+    program = programs.program_of(_identifier(request.name), value, loops, writing, params)
+    plan.kernel = Kernel.of_program(program, Options(), quiet=True)
+    plan.stored, plan.extended = own, extended
+    plan.back = None if own == request.out else tuple(request.out.index(name) for name in own)
+    refill = _Refill(request, known.fill, dtype, own)
+    plan.refill = refill if request.op is not None and full else None
+    plan.varies = refill if request.op is not None and not full and not at_fill else None
+    plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
+
+
+def _workspace(sizes: Sequence[int], start: Any, dtype: np.dtype[Any]) -> Format:
+    return programs.workspace_format(sizes, structures.leaf_for(start, dtype))
+
+
+def _identifier(name: str) -> str:
+    return name if name.isidentifier() else "array_function"
+
+
+def _parameters(seen: _Operands) -> list[str]:
+    return [f"s{k}" if found is None else f"a{k}" for k, found in enumerate(seen.sources)]
+
+
+def _structures(
+    request: Request, seen: _Operands, value: Expr, loops: Sequence[str], own: Sequence[str]
+) -> list[Structure]:
+    shapes = structures.analyse(value, seen.leaves, seen.numbers, loops).shapes
+    if shapes is None:
+        shapes = (structures.CONSTANT,) * len(loops)
+    kept = structures.reduced(shapes, loops, own)
+    return [kept[name] for name in own]
+
+
+def _levels_along(name: str, seen: _Operands) -> list[Format]:
+    found = []
+    for source, indices in zip(seen.sources, seen.indices, strict=True):
+        levels = levels_of(source.source) if source is not None else None
+        if levels is not None and name in indices:
+            found.append(levels[indices.index(name)])
+    return found
+
+
+def final_fill(
+    request: Request, fill: Expr, sizes: Mapping[str, int], dtype: np.dtype[Any], own: Sequence[str]
+) -> Any:
+    """The fill of the result: that of the value, reduced as often as there are elements."""
+    if not isinstance(fill, Literal):
+        return cast_value(0, dtype)
+    value = cast_value(fill.value, dtype)
+    if request.op is None:
+        return value
+    count = math.prod(n for name, n in sizes.items() if name not in own)
+    return repeated(request, value, count, dtype)
+
+
+def repeated(request: Request, value: Any, count: int, dtype: np.dtype[Any]) -> Any:
+    """``value`` reduced ``count`` times by the operator of the request."""
+    op, start = request.op, start_of(request, dtype)
+    assert op is not None
+    if count == 0 or alike(value, start):
+        return start
+    if op.idempotent:
+        return value
+    with np.errstate(all="ignore"):
+        if op.repeated is not None:
+            return cast_value(op.repeated.evaluate(value, np.dtype(dtype).type(count)), dtype)
+    return start
+
+
+@frozen(eq=False)
+class _Refill:
+    """The fill of a reduction, which may depend on the number of elements that are reduced."""
+
+    request: Request
+    fill: Expr
+    dtype: np.dtype[Any]
+    own: tuple[str, ...]
+
+    def __call__(self, sizes: Mapping[str, int]) -> Any:
+        return final_fill(self.request, self.fill, sizes, self.dtype, self.own)
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+def blank(format: Format, shape: Sequence[int]) -> Tensor:
+    """A tensor for a kernel that declares it: memory of this shape for a dense one, else empty."""
+    levels = format.levels()
+    if not all(level.layout == "dense" for level in levels[:-1]):
+        return Tensor._bare(format)
+    tensor = Tensor._bare(format)
+    fields: list[dict[str, Any]] = [{} for _ in levels]
+    fields[-1] = {"val": np.empty(math.prod(shape), format.dtype)}
+    tensor._set_fields(tuple(shape), fields)
+    return tensor
+
+
+_leaves: dict[Any, Format] = {}
+
+
+def with_leaf(format: Format, fill: Any, dtype: np.dtype[Any]) -> Format:
+    """``format`` with a leaf of this fill and dtype."""
+    key = (format, fill.tobytes(), dtype)
+    found = _leaves.get(key)
+    if found is None:
+        found = _leaves[key] = _with_leaf(format, structures.leaf_for(fill, dtype))
+    return found
+
+
+def _with_leaf(format: Any, leaf: Format) -> Format:
+    if format.child is None:
+        return leaf
+    found: Format = attrs.evolve(format, lvl=_with_leaf(format.child, leaf))
+    return found
+
+
+def relabelled(tensor: Tensor, fill: Any) -> Tensor:
+    """The same stored values with another fill, over the same memory."""
+    if alike(tensor.fill_value, fill):
+        return tensor
+    other = Tensor._bare(with_leaf(tensor.format, fill, tensor.dtype))
+    other._take(tensor._record, tensor._arrays)
+    return other
+
+
+__all__ = ["Plan", "blank", "inner", "make", "relabelled", "sizes_of", "with_leaf"]

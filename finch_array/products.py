@@ -1,0 +1,158 @@
+"""Products of arrays: sums of products over shared indices, by one kernel each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array import functions as fn
+from finch_array.axes import axis_of
+from finch_array.operands import NUMBERS, array_of, is_dense, operand
+from finch_array.reductions import array_operand
+from finch_array.requests import Request, letters
+from finch_array.run import run
+from finch_core.errors import DimensionMismatch
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Cast, Expr
+
+
+def sum_of_products(
+    name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...]
+) -> Any:
+    """``out[...] += arrays[0][...] * arrays[1][...] * ...`` in the common dtype."""
+    dtype = np.result_type(*(x.dtype for x in arrays))
+    times, plus = (prim.and_, prim.or_) if dtype.kind == "b" else (prim.mul, prim.add)
+
+    def value(*exprs: Expr) -> Expr:
+        found: Expr = Cast(exprs[0], dtype) if arrays[0].dtype != dtype else exprs[0]
+        for expr, array in zip(exprs[1:], arrays[1:], strict=True):
+            found = Call(times, (found, Cast(expr, dtype) if array.dtype != dtype else expr))
+        return found
+
+    key = (name, tuple(inputs), out, dtype, tuple(x.dtype for x in arrays))
+    return run(key, lambda: Request(name, value, tuple(inputs), out, plus), arrays)
+
+
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """The matrix product, of stacks of matrices too. Raises ``DimensionMismatch`` for arrays
+    without dimensions and for lengths that disagree."""
+    a, b = operand(x1), operand(x2)
+    if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
+        raise DimensionMismatch("matmul of a number, or an array without dimensions", hint="x * y")
+    inner = a.shape[-1], b.shape[-1 if b.ndim == 1 else -2]
+    if inner[0] != inner[1]:
+        raise DimensionMismatch(f"matmul of arrays of shapes {a.shape} and {b.shape}")
+    if is_dense(a) and is_dense(b):
+        return array_of(np.matmul(a.to_numpy(), b.to_numpy()))
+    ndim = max(a.ndim, b.ndim, 2)
+    stack = letters(ndim - 2)
+    left = (*stack[ndim - a.ndim :], "r", "k")[-a.ndim :] if a.ndim > 1 else ("k",)
+    right = (*stack[ndim - b.ndim :], "k", "c")[-b.ndim :] if b.ndim > 1 else ("k",)
+    out = stack + ("r",) * (a.ndim > 1) + ("c",) * (b.ndim > 1)
+    return sum_of_products("matmul", [a, b], [left, right], out)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """The sum of products over ``axes``: how many of the last and first ones, or two sequences."""
+    a, b = array_operand(x1), array_operand(x2)
+    left, right = _paired(a, b, axes)
+    names_a = [f"a{k}" for k in range(a.ndim)]
+    names_b = [f"b{k}" for k in range(b.ndim)]
+    for p, q in zip(left, right, strict=True):
+        if a.shape[p] != b.shape[q]:
+            raise DimensionMismatch(f"tensordot of shapes {a.shape} and {b.shape} over {axes}")
+        names_b[q] = names_a[p]
+    if a.ndim == 0 or b.ndim == 0:
+        return fn.multiply(a, b)
+    if is_dense(a) and is_dense(b):
+        return array_of(np.asarray(np.tensordot(a.to_numpy(), b.to_numpy(), (left, right))))
+    out = [n for k, n in enumerate(names_a) if k not in left]
+    out += [n for k, n in enumerate(names_b) if k not in right]
+    return sum_of_products("tensordot", [a, b], [tuple(names_a), tuple(names_b)], tuple(out))
+
+
+def _paired(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
+    if isinstance(axes, (int, np.integer)):
+        n = int(axes)
+        if n < 0 or n > min(a.ndim, b.ndim):
+            raise DimensionMismatch(f"tensordot over {n} axes of shapes {a.shape} and {b.shape}")
+        return list(range(a.ndim - n, a.ndim)), list(range(n))
+    left, right = axes
+    left = left if isinstance(left, (tuple, list)) else (left,)
+    right = right if isinstance(right, (tuple, list)) else (right,)
+    if len(left) != len(right):
+        raise DimensionMismatch(f"tensordot over axes of unequal number, {axes}")
+    return [axis_of(p, a.ndim) for p in left], [axis_of(q, b.ndim) for q in right]
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The sum of ``conj(x1) * x2`` along ``axis``, with broadcasting."""
+    a, b = array_operand(x1), array_operand(x2)
+    p, q = axis_of(axis, a.ndim), axis_of(axis, b.ndim)
+    if a.shape[p] != b.shape[q]:
+        raise DimensionMismatch(f"vecdot of shapes {a.shape} and {b.shape} along {axis}")
+    a = fn.conj(a) if a.dtype.kind == "c" else a
+    ndim = max(a.ndim, b.ndim) - 1
+    left, right = list(letters(a.ndim - 1, ndim)), list(letters(b.ndim - 1, ndim))
+    left.insert(p, "k")
+    right.insert(q, "k")
+    return sum_of_products("vecdot", [a, b], [tuple(left), tuple(right)], letters(ndim))
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """The products of all pairs of elements of two vectors."""
+    a, b = array_operand(x1), array_operand(x2)
+    if a.ndim != 1 or b.ndim != 1:
+        raise DimensionMismatch(
+            f"outer of arrays of shapes {a.shape} and {b.shape}", hint="of vectors"
+        )
+    key = ("outer",)
+    return run(
+        key,
+        lambda: Request("outer", lambda x, y: Call(prim.mul, (x, y)), (("r",), ("c",)), ("r", "c")),
+        [a, b],
+    )
+
+
+def kron(x1: Any, x2: Any, /) -> Any:
+    """The Kronecker product: blocks of ``x2``, scaled by the elements of ``x1``."""
+    from finch_array.manipulation import expand_dims, reshape
+
+    a, b = array_operand(x1), array_operand(x2)
+    ndim = max(a.ndim, b.ndim)
+    a = reshape(a, (1,) * (ndim - a.ndim) + a.shape)
+    b = reshape(b, (1,) * (ndim - b.ndim) + b.shape)
+    wide = fn.multiply(
+        expand_dims(a, axis=tuple(range(1, 2 * ndim, 2))),
+        expand_dims(b, axis=tuple(range(0, 2 * ndim, 2))),
+    )
+    return reshape(wide, tuple(m * n for m, n in zip(a.shape, b.shape, strict=True)))
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """The last two dimensions exchanged, without a copy. Raises ``DimensionMismatch`` for fewer."""
+    from finch_array.manipulation import permute_dims
+
+    array = array_of(x)
+    if array.ndim < 2:
+        raise DimensionMismatch(f"an array of {array.ndim} dimensions is no matrix")
+    axes = list(range(array.ndim))
+    axes[-2:] = axes[-1], axes[-2]
+    return permute_dims(array, tuple(axes))
+
+
+def transposed_matrix(x: Any) -> Any:
+    """``x.T``: of a matrix; an array of other dimensions has all of them reversed, as in NumPy."""
+    from finch_array.manipulation import permute_dims
+
+    return permute_dims(x, tuple(reversed(range(x.ndim))))
+
+
+def dot(x: Any, y: Any) -> Any:
+    """``x @ y``, as SciPy's arrays have it; numbers multiply."""
+    a, b = operand(x), operand(y)
+    if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
+        return fn.multiply(a, b)
+    return matmul(a, b)

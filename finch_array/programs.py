@@ -1,0 +1,156 @@
+"""Programs of requests: loops, accesses, workspaces, and how the result is written.
+
+A result is written in order where the loops allow it: its dimensions are the outermost loops.
+Otherwise the dimensions that are not are collected in a workspace that takes writes in any order,
+which is read in order afterwards (Gustavson's algorithm is the case of one row at a time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.interface.level import Format
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import (
+    Declare,
+    Extent,
+    Local,
+    Loop,
+    Program,
+    Sequential,
+    Sieve,
+    Stmt,
+    Update,
+)
+from finch_core.records import frozen
+
+WORKSPACE, TOTAL = "w", "t"
+ROOM = 1 << 24
+"""A workspace has memory for each index up to this many; a longer one is a hash table."""
+
+
+@frozen(eq=False)
+class Writing:
+    """How the result ``out`` is written.
+
+    ``stored`` are its indices in the order of its storage, ``in_turn`` how many of them are the
+    outermost loops. ``start`` is the value that reductions begin with, ``fill`` the value that is
+    not stored, ``sieved`` whether values equal to it are left out. ``apart`` asks for a total of
+    each element, which is stored when it is complete. ``direct``: the format takes any order.
+    """
+
+    stored: tuple[str, ...]
+    in_turn: int
+    op: Operator | None
+    start: Any
+    fill: Any
+    dtype: np.dtype[Any]
+    sieved: bool
+    apart: bool
+    direct: bool
+    extended: frozenset[str]
+    workspace: Format | None = None
+
+
+def program_of(
+    name: str, value: Expr, loops: Sequence[str], writing: Writing, params: Sequence[str]
+) -> Program:
+    """The program that computes ``value`` at the indices of ``loops``; its result is ``out``."""
+    locals_: tuple[Local, ...] = ()
+    start = Literal(writing.start, writing.dtype)
+    if writing.direct or (writing.in_turn == len(writing.stored) and not writing.apart):
+        body = _nest(loops, _write(writing, value), writing)
+        init = start if writing.op is not None else Literal(writing.fill, writing.dtype)
+    elif writing.apart:
+        body, locals_ = _totalled(value, loops, writing, start)
+        init = Literal(writing.fill, writing.dtype)
+    else:
+        body, locals_ = _collected(value, loops, writing, start)
+        init = Literal(writing.fill, writing.dtype)
+    whole = Sequential((Declare("out", init), body))
+    return Program(name, tuple(params), whole, locals_, ("out",))
+
+
+def access(name: str, indices: Sequence[str | None]) -> Access:
+    """``name[indices]``, where None is the constant 0."""
+    return Access(name, tuple(Literal(0, int) if i is None else Index(i) for i in indices))
+
+
+def _out(writing: Writing) -> Access:
+    return access("out", writing.stored)
+
+
+def _nest(loops: Sequence[str], body: Stmt, writing: Writing) -> Stmt:
+    for name in reversed(loops):
+        given = name in writing.extended
+        extent = Extent(Literal(0, int), Name(f"n_{name}")) if given else None
+        body = Loop(Index(name), extent, body)
+    return body
+
+
+def _write(writing: Writing, value: Expr) -> Stmt:
+    update = Update(_out(writing), writing.op, value)
+    if not writing.sieved or writing.op is not None:
+        return update
+    return Sieve(differs(value, writing.fill, writing.dtype), update)
+
+
+def differs(value: Expr, fill: Any, dtype: np.dtype[Any]) -> Expr:
+    """Whether ``value`` is not the fill; NaN is the fill NaN."""
+    if fill == fill:
+        return Call(prim.ne, (value, Literal(fill, dtype)))
+    return Call(prim.not_, (Call(prim.isnan, (value,)),))
+
+
+def _totalled(
+    value: Expr, loops: Sequence[str], writing: Writing, start: Expr
+) -> tuple[Stmt, tuple[Local, ...]]:
+    """A scalar collects each element, which is stored when it is complete."""
+    from finch_levels import Scalar
+
+    total = Access(TOTAL, ())
+    outer, inner = loops[: writing.in_turn], loops[writing.in_turn :]
+    collect = _nest(inner, Update(total, writing.op, value), writing)
+    store: Stmt = Update(_out(writing), None, total)
+    if writing.sieved:
+        store = Sieve(differs(total, writing.fill, writing.dtype), store)
+    body = _nest(outer, Sequential((Declare(TOTAL, start), collect, store)), writing)
+    return body, (Local(TOTAL, Scalar(writing.start, writing.dtype).format),)
+
+
+def _collected(
+    value: Expr, loops: Sequence[str], writing: Writing, start: Expr
+) -> tuple[Stmt, tuple[Local, ...]]:
+    """A workspace collects a part of the result, which is then stored in order."""
+    outer, inner = loops[: writing.in_turn], loops[writing.in_turn :]
+    rest = writing.stored[writing.in_turn :]
+    work = access(WORKSPACE, rest)
+    collect = _nest(inner, Update(work, writing.op, value), writing)
+    store = _nest(
+        rest, Update(_out(writing), None, work), attrs.evolve(writing, extended=frozenset())
+    )
+    body = _nest(outer, Sequential((Declare(WORKSPACE, start), collect, store)), writing)
+    assert writing.workspace is not None
+    return body, (Local(WORKSPACE, writing.workspace),)
+
+
+def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
+    """A format for writes in any order: a byte map, or hash tables where there is no memory for
+    each index."""
+    from finch_levels import SparseByteMap, SparseHash
+
+    if len(sizes) == 1 and sizes[0] <= ROOM:
+        return SparseByteMap(leaf)
+    format = leaf
+    for _ in sizes:
+        format = SparseHash(format)
+    return format
+
+
+__all__ = ["ROOM", "Writing", "access", "differs", "program_of", "workspace_format"]

@@ -1,0 +1,51 @@
+"""What an array function asks for: a value at each index, and how it is reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.interface.level import Format
+from finch_core.ir.expressions import Expr
+from finch_core.ir.operators import Operator
+from finch_core.records import frozen
+
+Value = Callable[..., Expr]
+"""Builds the value at an index from one expression for each operand."""
+
+Indices = tuple[str, ...]
+
+
+@frozen(eq=False)
+class Request:
+    """``out[...] op= value(operand[...], ...)``, for all indices.
+
+    ``inputs`` has the index names of each operand, ``()`` for a number; a dimension of size 1 may
+    stand for a longer one of the same name. Without ``op`` the values are the result's. ``dtype``
+    is that of the result, by default the value's. ``sizes`` are the sizes of indices that no
+    operand has; those in ``fixed`` are 0, of dimensions of size 1.
+    """
+
+    name: str
+    value: Value
+    inputs: tuple[Indices, ...]
+    out: Indices
+    op: Operator | None = None
+    dtype: np.dtype[Any] | None = None
+    format: Format | None = None
+    sizes: dict[str, int] = attrs.field(factory=dict)
+    fixed: frozenset[str] = frozenset()
+
+
+def letters(ndim: int, last: int | None = None) -> Indices:
+    """Names of the last ``ndim`` dimensions of an array of ``last`` dimensions."""
+    return _LETTERS[last if last is not None else ndim][-ndim:] if ndim else ()
+
+
+_LETTERS = {n: tuple(f"i{k}" for k in range(n)) for n in range(65)}
+
+
+__all__ = ["Indices", "Request", "Value", "letters"]

@@ -1,0 +1,209 @@
+"""Running requests: the plan of a request is found by the signatures of its operands.
+
+A call looks up, in this order, the plan by the request's key, the operands' signatures and which
+dimensions of size 1 are stretched; the plan's kernel by its own table. Nothing else is done again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array import plans
+from finch_array.operands import NUMBERS, entries, stored
+from finch_array.requests import Request
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.runtime.convert import from_sorted, stored_coordinates
+from finch_core.runtime.tensor import Tensor
+
+MOST = 4096
+"""The most plans that are remembered; beyond it all are forgotten."""
+
+_plans: dict[Any, plans.Plan] = {}
+
+
+def run(
+    key: Any,
+    request: Callable[[], Request],
+    operands: Sequence[Any],
+    given: dict[str, int] | None = None,
+) -> Any:
+    """The result of a request on operands (see ``operands.operand``).
+
+    ``key`` identifies the request among all; ``request`` makes it. Raises ``DimensionMismatch``
+    where shapes disagree, ``TypeError`` where the value is not defined on the dtypes, and
+    ``OutOfMemory``.
+    """
+    whole = (key, *[signature_of(x) for x in operands])
+    known = _requests.get(key)
+    if known is None:
+        if len(_requests) >= MOST:
+            _requests.clear()
+        known = _requests[key] = request()
+    sizes = plans.sizes_of(known, operands, given)
+    whole += stretched(known, operands, sizes)
+    dense = is_dense_allowed(known, operands, sizes)
+    whole = (*whole, dense, hub().generation)
+    plan = _plans.get(whole)
+    if plan is None:
+        plan = _planned(whole, known, operands, sizes, dense)
+    if plan.copies:
+        return run(key, request, [_copied(plan, k, x) for k, x in enumerate(operands)], given)
+    if plan.varies is not None:
+        whole = (*whole, plan.varies(sizes).tobytes())
+        plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
+    found = plan(operands, sizes)
+    return found if known.format is None else in_format(found, known.format)
+
+
+_requests: dict[Any, Request] = {}
+
+
+def _planned(
+    whole: Any, request: Request, operands: Sequence[Any], sizes: dict[str, int], dense: bool
+) -> plans.Plan:
+    if len(_plans) >= MOST:
+        _plans.clear()
+    plan = _plans[whole] = plans.make(request, operands, sizes, dense)
+    return plan
+
+
+def signature_of(operand: Any) -> Any:
+    """What a plan depends on of an operand, besides its shape."""
+    return type(operand) if isinstance(operand, NUMBERS) else operand.signature
+
+
+def stretched(
+    request: Request, operands: Sequence[Any], sizes: dict[str, int]
+) -> tuple[tuple[int, str], ...]:
+    """The dimensions of size 1 of operands that stand for longer ones."""
+    found = []
+    for k, (names, array) in enumerate(zip(request.inputs, operands, strict=True)):
+        if names:
+            shape = array.shape
+            found += [
+                (k, i) for i, n in zip(names, shape, strict=True) if n == 1 != sizes.get(i, 1)
+            ]
+    return tuple(found)
+
+
+def is_dense_allowed(request: Request, operands: Sequence[Any], sizes: dict[str, int]) -> bool:
+    """Whether a reduction that is written in no order may have a dense result."""
+    if request.op is None:
+        return False
+    cells = math.prod(sizes[name] for name in request.out)
+    if cells <= plans.DENSE_LEAST:
+        return True
+    there = sum(entries(x) for x in operands if not isinstance(x, NUMBERS))
+    return cells <= plans.DENSE_RATIO * there + plans.DENSE_LEAST
+
+
+def in_format(array: Any, format: Format) -> Any:
+    """``array`` in a format; itself if it has that."""
+    if array.__class__ is Tensor and array.format == format:
+        return array
+    return Tensor(format, array)
+
+
+# -- copies in another order ------------------------------------------------------------------
+
+
+def _copied(plan: plans.Plan, k: int, operand: Any) -> Any:
+    if k not in plan.copies:
+        return operand
+    found = stored(operand)
+    order = plan.copies[k]
+    axes = tuple(found.axes[p] for p in order)
+    return as_seen(reordered(found.source, order), axes)
+
+
+def as_seen(tensor: Any, axes: Sequence[int]) -> Any:
+    """A tensor whose dimension ``k`` is dimension ``axes[k]`` of the array that it stores."""
+    if tuple(axes) == tuple(range(len(axes))):
+        return tensor
+    from finch_wrappers import swizzle
+
+    return swizzle(tensor, tuple(axes))
+
+
+def reordered(source: Any, order: Sequence[int]) -> Tensor:
+    """A sparse copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted."""
+    shape, coords, values = coordinates(source)
+    return sorted_tensor(
+        tuple(shape[p] for p in order), [coords[p] for p in order], values, source.fill_value
+    )
+
+
+def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:
+    """The shape, the stored indices by dimension and the values of an array, sorted unless a
+    wrapper permutes its dimensions. Elements equal to the fill that only pad a format are left
+    out."""
+    found = stored(array)
+    source = found.source
+    if not isinstance(source, Tensor):
+        source = materialised(source)
+    shape, coords, values = stored_coordinates(source)
+    back = [found.axes.index(k) for k in range(array.ndim)]
+    return tuple(shape[b] for b in back), [coords[b] for b in back], values
+
+
+def materialised(array: Any) -> Tensor:
+    """A tensor of its own with the values of a wrapper."""
+    from finch_array.requests import letters
+
+    names = letters(array.ndim)
+    return run(  # type: ignore[no-any-return]
+        ("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array]
+    )
+
+
+def sorted_tensor(shape: Any, coords: Any, values: Any, fill: Any) -> Tensor:
+    """A tensor from coordinates without duplicates, in any order: dense in the first dimension
+    where it is not much longer than what is stored, compressed in the others."""
+    coords = [np.asarray(c, np.intp) for c in coords]
+    if coords and len(values):
+        order = order_of(shape, coords)
+        if order is not None:
+            coords, values = [c[order] for c in coords], values[order]
+    values = np.ascontiguousarray(values)
+    if len(shape) > 1 and shape[0] <= 2 * len(values) + 64:
+        return _rows(tuple(shape), coords, values, fill)
+    return from_sorted(tuple(shape), coords, values, fill)
+
+
+def order_of(shape: Any, coords: Any) -> Any:
+    """The permutation that sorts coordinates; None if they are sorted."""
+    if math.prod(shape) <= np.iinfo(np.intp).max:
+        place = np.ravel_multi_index(tuple(coords), shape)
+        if (place[1:] >= place[:-1]).all():
+            return None
+        return np.argsort(place, kind="stable")
+    return np.lexsort(coords[::-1])
+
+
+def _rows(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
+    """A tensor from sorted coordinates, dense in the first dimension."""
+    found = from_sorted(shape, coords, values, fill)
+    buffers = dict(found.buffers)
+    rows, starts = buffers.pop("0_idx"), buffers.pop("1_ptr")
+    buffers.pop("0_ptr")
+    counts = np.zeros(shape[0] + 1, np.intp)
+    counts[rows + 1] = np.diff(starts)
+    buffers["1_ptr"] = np.cumsum(counts)
+    child: Any = found.format.child
+    return Tensor.from_buffers(hub().layout("dense")(child), shape, buffers)
+
+
+def numpy_of(value: Any) -> Any:
+    """A dense NumPy array of an operand."""
+    return np.asarray(value) if isinstance(value, NUMBERS) else value.to_numpy()
+
+
+__all__ = [
+    "as_seen", "coordinates", "in_format", "materialised", "numpy_of", "reordered", "run",
+    "sorted_tensor",
+]  # fmt: skip

@@ -1,0 +1,332 @@
+"""Searching, sorting, sets, and statistics over the coordinates of what is stored.
+
+Along an axis each fiber has its stored elements and a number of fills; a result is made of the
+sorted stored ones and the place of the fill among them.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from finch_array.axes import axis_of
+from finch_array.indexing import true_places
+from finch_array.manipulation import moveaxis, reshape
+from finch_array.operands import array_of, is_dense
+from finch_array.reductions import array_operand
+from finch_array.run import coordinates, sorted_tensor
+from finch_core.errors import DimensionMismatch
+from finch_core.records import frozen
+
+
+@frozen(eq=False)
+class Fibers:
+    """The stored elements of an array by fibers along one axis.
+
+    ``fiber`` is the number of each element's fiber, ``place`` its index within it, both sorted;
+    ``count`` is the number of fibers, ``length`` that of their elements. ``shape`` is that of the
+    array with the axis last.
+    """
+
+    fiber: Any
+    place: Any
+    values: Any
+    fill: Any
+    count: int
+    length: int
+    shape: tuple[int, ...]
+
+    @property
+    def starts(self) -> Any:
+        """Where the stored elements of each fiber start, and the end of the last."""
+        return np.searchsorted(self.fiber, np.arange(self.count + 1))
+
+
+def fibers(array: Any, axis: int) -> Fibers:
+    """The stored elements of ``array`` by fibers along ``axis``."""
+    moved = moveaxis(array, axis, -1)
+    shape, coords, values = coordinates(moved)
+    outer = shape[:-1]
+    number = (
+        np.ravel_multi_index(tuple(coords[:-1]), outer) if outer else np.zeros(len(values), int)
+    )
+    order = np.lexsort((coords[-1], number))
+    count = int(np.prod(outer, dtype=np.int64))
+    return Fibers(
+        number[order], coords[-1][order], values[order], array.fill_value, count, shape[-1], shape
+    )
+
+
+# -- searching --------------------------------------------------------------------------------
+
+
+def nonzero(x: Any, /) -> tuple[Any, ...]:
+    """The coordinates of the elements that are not 0, one array for each dimension, in row-major
+    order."""
+    array = array_of(x)
+    if array.ndim == 0:
+        raise DimensionMismatch("nonzero of an array without dimensions")
+    if is_dense(array) or array.fill_value != 0:
+        return tuple(array_of(np.ascontiguousarray(c)) for c in np.nonzero(array.to_numpy()))
+    from finch_array.functions import FUNCTIONS
+
+    truth = FUNCTIONS["not_equal"](array, array.dtype.type(0)) if array.dtype.kind != "b" else array
+    return tuple(array_of(np.ascontiguousarray(c)) for c in true_places(truth))
+
+
+def argwhere(x: Any, /) -> Any:
+    """The coordinates of the elements that are not 0, as rows."""
+    return array_of(np.stack([c.to_numpy() for c in nonzero(x)], axis=1))
+
+
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first greatest element along ``axis``; of the first NaN if there is one."""
+    return _arg_extreme(x, axis, keepdims, True)
+
+
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first least element along ``axis``; of the first NaN if there is one."""
+    return _arg_extreme(x, axis, keepdims, False)
+
+
+def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> Any:
+    array = array_operand(x)
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers have no order")
+    ndim = array.ndim
+    if axis is None:
+        array, place = reshape(array, (-1,)), 0
+    else:
+        place = axis_of(axis, ndim)
+    if array.shape[place] == 0:
+        raise ValueError("the greatest or least of no elements")
+    if is_dense(array):
+        found = (np.argmax if greatest else np.argmin)(array.to_numpy(), axis=place)
+    else:
+        found = _first_extremes(fibers(array, place), greatest)
+    result = array_of(np.asarray(found, np.intp))
+    if not keepdims:
+        return result
+    if axis is None:
+        return reshape(result, (1,) * ndim)
+    from finch_array.manipulation import expand_dims
+
+    return expand_dims(result, axis=place)
+
+
+def _first_extremes(own: Fibers, greatest: bool) -> Any:
+    """For each fiber, the index of its first greatest or least element."""
+    gap = first_gaps(own)
+    keys = ranked(np.append(own.values, own.fill), greatest)
+    rank, filled = keys[:-1], keys[-1]
+    fiber = np.concatenate([own.fiber, np.flatnonzero(gap < own.length)])
+    place = np.concatenate([own.place, gap[gap < own.length]])
+    rank = np.concatenate([rank, np.full(len(fiber) - len(rank), filled)])
+    order = np.lexsort((place, -rank, fiber))
+    first = np.searchsorted(fiber[order], np.arange(own.count))
+    return place[order][first].reshape(own.shape[:-1])
+
+
+def ranked(values: Any, greatest: bool) -> Any:
+    """Integers in the order of ``values``, the wanted extreme (and any NaN) first."""
+    _, rank = np.unique(values, return_inverse=True)
+    rank = rank.reshape(-1).astype(np.int64)
+    if greatest:
+        return rank
+    nan = values != values
+    return np.where(nan, rank.max(initial=0) + 1, -rank)
+
+
+def first_gaps(own: Fibers) -> Any:
+    """For each fiber, the first index that it does not store; its length if it stores all."""
+    starts = own.starts
+    rank = np.arange(len(own.place)) - starts[own.fiber]
+    aligned = own.place == rank
+    gap = np.diff(starts).copy()
+    broken = np.flatnonzero(~aligned)
+    if len(broken):
+        at, first = np.unique(own.fiber[broken], return_index=True)
+        gap[at] = rank[broken[first]]
+    return gap
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    """Where to insert the elements of ``x2`` into the sorted vector ``x1``."""
+    keys, sought = array_operand(x1).to_numpy(), array_operand(x2).to_numpy()
+    order = None if sorter is None else array_operand(sorter).to_numpy()
+    return array_of(np.asarray(np.searchsorted(keys, sought, side, order)))  # type: ignore[call-overload]
+
+
+# -- sorting ----------------------------------------------------------------------------------
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """``x`` sorted along ``axis``; NaN last, or first where ``descending``."""
+    array = array_of(x)
+    place = axis_of(axis, array.ndim)
+    if is_dense(array):
+        found = np.sort(array.to_numpy(), axis=place, kind="stable")
+        return array_of(np.ascontiguousarray(np.flip(found, place)) if descending else found)
+    own = fibers(array, place)
+    keys = order_keys(np.append(own.values, own.fill), descending)
+    order = np.lexsort((keys[:-1], own.fiber))
+    starts, counts = own.starts, np.diff(own.starts)
+    rank = np.arange(len(order)) - starts[own.fiber]
+    behind = keys[:-1][order] > keys[-1]
+    target = np.where(behind, own.length - counts[own.fiber] + rank, rank)
+    return _from_fibers(own, target, own.values[order], place)
+
+
+def order_keys(values: Any, descending: bool) -> Any:
+    """Integers in the order in which values are sorted."""
+    _, rank = np.unique(values, return_inverse=True)
+    rank = rank.reshape(-1).astype(np.int64)
+    return -rank if descending else rank
+
+
+def _from_fibers(own: Fibers, place: Any, values: Any, axis: int) -> Any:
+    """An array from elements at indices ``place`` of their fibers."""
+    outer = own.shape[:-1]
+    coords = [*(np.unravel_index(own.fiber, outer) if outer else ()), place]
+    keep = values != own.fill if own.fill == own.fill else ~np.isnan(values)
+    found = sorted_tensor(own.shape, [c[keep] for c in coords], values[keep], own.fill)
+    return moveaxis(found, -1, axis)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The indices that sort ``x`` along ``axis``: every one, so that the result is dense."""
+    array = array_of(x).to_numpy()
+    if not descending:
+        return array_of(np.argsort(array, axis=axis, kind="stable"))
+    flipped = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
+    n = array.shape[axis]
+    return array_of(np.ascontiguousarray(n - 1 - np.flip(flipped, axis)))
+
+
+def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[Any, Any]:
+    """The ``k`` largest or smallest elements along ``axis``, in order, and their indices."""
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f"mode is 'largest' or 'smallest', not {mode!r}")
+    from finch_array.indexing import take_along_axis
+
+    array = array_of(x)
+    order = argsort(array, axis=axis, descending=mode == "largest").to_numpy()
+    chosen = array_of(np.ascontiguousarray(np.take(order, range(k), axis=axis)))
+    return take_along_axis(array, chosen, axis=axis), chosen
+
+
+# -- sets -------------------------------------------------------------------------------------
+
+UniqueAll = namedtuple("UniqueAll", ["values", "indices", "inverse_indices", "counts"])
+UniqueCounts = namedtuple("UniqueCounts", ["values", "counts"])
+UniqueInverse = namedtuple("UniqueInverse", ["values", "inverse_indices"])
+
+
+def unique_values(x: Any, /) -> Any:
+    """The distinct elements, sorted; each NaN by itself."""
+    return unique_counts(x).values
+
+
+def unique_counts(x: Any, /) -> Any:
+    """The distinct elements, sorted, and how often each occurs."""
+    array = array_operand(x)
+    if is_dense(array) or array.ndim == 0:
+        values, counts = np.unique(array.to_numpy(), return_counts=True, equal_nan=False)
+        return UniqueCounts(array_of(values), array_of(counts))
+    _, _, found = coordinates(array)
+    missing = array.size - len(found)
+    values, counts = np.unique(found, return_counts=True, equal_nan=False)
+    fill = array.fill_value
+    if missing and fill == fill:
+        at = int(np.searchsorted(values, fill))
+        if at < len(values) and values[at] == fill:
+            counts[at] += missing
+        else:
+            values, counts = np.insert(values, at, fill), np.insert(counts, at, missing)
+    elif missing:
+        values = np.append(values, np.full(missing, fill))
+        counts = np.append(counts, np.ones(missing, counts.dtype))
+    return UniqueCounts(array_of(values), array_of(counts))
+
+
+def unique_inverse(x: Any, /) -> Any:
+    """The distinct elements, sorted, and for each element which of them it is."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_all(x: Any, /) -> Any:
+    """The distinct elements, sorted, where each is first, which of them each element is, and how
+    often each occurs. The inverse has an entry for each element, so it is dense."""
+    array = array_operand(x).to_numpy()
+    values, index, inverse, counts = np.unique(
+        array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    parts = (values, index, inverse.reshape(array.shape), counts)
+    return UniqueAll(*(array_of(np.asarray(part)) for part in parts))
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    """Whether each element of ``x1`` is one of ``x2``."""
+    array, wanted = array_operand(x1), unique_values(x2).to_numpy()
+    if is_dense(array) or array.ndim == 0:
+        return array_of(np.asarray(np.isin(array.to_numpy(), wanted, invert=invert)))
+    shape, coords, values = coordinates(array)
+    fill = np.isin(np.asarray([array.fill_value]), wanted, invert=invert)[0]
+    found = np.isin(values, wanted, invert=invert)
+    kept = found != fill
+    return sorted_tensor(shape, [c[kept] for c in coords], found[kept], np.bool_(fill))
+
+
+# -- statistics -------------------------------------------------------------------------------
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The sums of the elements up to each one along ``axis``; dense, as they are not the fill."""
+    return _cumulated(np.cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The products of the elements up to each one along ``axis``; dense."""
+    return _cumulated(np.cumprod, 1, x, axis, dtype, include_initial)
+
+
+def _cumulated(function: Any, start: int, x: Any, axis: Any, dtype: Any, initial: bool) -> Any:
+    from finch_array.reductions import _sum_dtype
+
+    array = array_operand(x)
+    if axis is None:
+        if array.ndim > 1:
+            raise DimensionMismatch(f"an array of {array.ndim} dimensions needs an axis")
+        axis = 0
+    wanted = _sum_dtype(array, dtype)
+    plain = array.to_numpy().reshape(array.shape or (1,))
+    found = function(plain, axis=axis, dtype=wanted)
+    if initial:
+        shape = list(plain.shape)
+        shape[axis] = 1
+        found = np.concatenate([np.full(shape, start, wanted), found], axis=axis)
+    return array_of(found)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along ``axis``, ``n`` times over."""
+    from finch_array.functions import FUNCTIONS
+    from finch_array.manipulation import concat
+
+    array = array_of(x)
+    place = axis_of(axis, array.ndim)
+    ends = [array_of(e) for e in (prepend,) if e is not None]
+    parts = [*ends, array, *(array_of(e) for e in (append,) if e is not None)]
+    array = concat(parts, axis=place) if len(parts) > 1 else array
+    subtract = FUNCTIONS["not_equal" if array.dtype.kind == "b" else "subtract"]
+    for _ in range(n):
+        before = (slice(None),) * place
+        array = subtract(array[(*before, slice(1, None))], array[(*before, slice(None, -1))])
+    return array

@@ -1,0 +1,212 @@
+"""The structure of a result, from those of its operands: which level stores each dimension.
+
+One rule for all formats, plugins' too. Each level declares its ``Structure``: pieces (points,
+blocks, runs), whether there are gaps, whether there is one piece at most. An operator whose result
+is the fill wherever one operand is (``*`` with a fill of 0) gives the intersection of what those
+operands store; any other gives the union. A result is never stored densely in a dimension unless
+an operand is, so it holds at most a constant times what the operands hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_core.interface.abilities import Order
+from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
+from finch_core.interface.structure import Pieces, Structure
+from finch_core.ir.dtypes import Type
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, Name, Var, alike
+from finch_core.ir.rewrite import rewrite_expr
+from finch_core.records import frozen
+from finch_core.symbolic.simplifier import Simplifier
+
+DENSE = Structure(Pieces.BLOCKS, gaps=False)
+
+CONSTANT = Structure(Pieces.RUNS, gaps=False, single=True)
+"""The structure along a dimension that an array does not have: one run."""
+
+Shapes = tuple[Structure, ...]
+"""The structures of an expression along the loops, outermost first."""
+
+
+@frozen(eq=False)
+class Leaf:
+    """An array in an expression: its fill, and its structures by the names of its indices."""
+
+    fill: Any
+    dtype: np.dtype[Any]
+    structures: Mapping[str, Structure]
+
+
+@frozen(eq=False)
+class Analysis:
+    """The fill of an expression, its dtype, and its structures (None: it is the fill anywhere)."""
+
+    fill: Expr
+    dtype: Type
+    shapes: Shapes | None
+
+
+_simplifier = Simplifier()
+
+
+def simplified(expr: Expr) -> Expr:
+    """An expression simplified by the rules by which kernels are."""
+    return rewrite_expr(expr, _simplifier.expr_rule)
+
+
+def analyse(
+    expr: Expr, leaves: Mapping[str, Leaf], numbers: Mapping[str, Type], loops: Sequence[str]
+) -> Analysis:
+    """The fill, dtype and structures of ``expr`` along ``loops``."""
+    if isinstance(expr, Access):
+        leaf = leaves[expr.tensor]
+        known = Literal(leaf.fill, leaf.dtype, structural=True)
+        return Analysis(known, leaf.dtype, tuple(leaf.structures.get(i, CONSTANT) for i in loops))
+    if isinstance(expr, Name):
+        return Analysis(Var(expr.name, numbers[expr.name]), numbers[expr.name], None)
+    parts = [analyse(child, leaves, numbers, loops) for child in expr.children]
+    if not parts:
+        return Analysis(expr, expr.dtype, None)
+    fill = simplified(expr.rebuild(tuple(part.fill for part in parts)))
+    typed = expr.rebuild(tuple(Var(f"x{k}", part.dtype) for k, part in enumerate(parts)))
+    if isinstance(expr, Cast):
+        return Analysis(fill, typed.dtype, parts[0].shapes)
+    return Analysis(fill, typed.dtype, _combined(expr, parts, fill))
+
+
+def _combined(expr: Expr, parts: list[Analysis], fill: Expr) -> Shapes | None:
+    found = [(part, _annihilates(expr, parts, k, fill)) for k, part in enumerate(parts)]
+    present = [(part.shapes, decides) for part, decides in found if part.shapes is not None]
+    if not present:
+        return None
+    deciding = [shapes for shapes, decides in present if decides]
+    everyone = [shapes for shapes, _ in present]
+    return meet(deciding, everyone) if deciding else join(everyone)
+
+
+def _annihilates(expr: Expr, parts: list[Analysis], k: int, fill: Expr) -> bool:
+    """Whether the result is its fill wherever operand ``k`` is its fill."""
+    if parts[k].shapes is None or not isinstance(fill, Literal):
+        return False
+    known = [part.fill if n == k else Var(f"x{n}", part.dtype) for n, part in enumerate(parts)]
+    found = simplified(expr.rebuild(tuple(known)))
+    return isinstance(found, Literal) and alike(found.value, fill.value)
+
+
+# -- structures combined ----------------------------------------------------------------------
+
+
+def meet(deciding: Sequence[Shapes], everyone: Sequence[Shapes]) -> Shapes:
+    """What is stored where all of ``deciding`` are; ``everyone`` determines the values."""
+    return tuple(map(_met, zip(*deciding, strict=True), zip(*everyone, strict=True)))
+
+
+def _met(deciding: tuple[Structure, ...], everyone: tuple[Structure, ...]) -> Structure:
+    pieces = min(s.pieces for s in deciding)
+    if any(s.pieces is Pieces.BLOCKS for s in everyone):
+        pieces = min(pieces, Pieces.BLOCKS)
+    gaps = any(s.gaps for s in deciding)
+    single = [s for s in deciding if s.single and s.gaps]
+    if pieces is Pieces.POINTS:  # of one block or run there may be many points
+        single = [s for s in single if s.pieces is pieces]
+    whole = pieces is not Pieces.RUNS or all(s.single for s in everyone)
+    return Structure(pieces, gaps, bool(single) and whole, any(s.pads for s in single))
+
+
+def join(everyone: Sequence[Shapes]) -> Shapes:
+    """What is stored where any operand is."""
+    if len(everyone) == 1:
+        return everyone[0]
+    result: list[Structure] = []
+    above = [True] * len(everyone)
+    for column in zip(*everyone, strict=True):
+        result.append(_joined(column, above))
+        above = [a and not s.gaps for a, s in zip(above, column, strict=True)]
+    return tuple(result)
+
+
+def _joined(column: Sequence[Structure], above: Sequence[bool]) -> Structure:
+    """``above`` says which operands have a fiber wherever the result has one."""
+    full = [s for s, whole in zip(column, above, strict=True) if whole and not s.gaps]
+    if full or not any(s.gaps for s in column):
+        kinds = {s.pieces for s in full or column}
+        return Structure(Pieces.BLOCKS if Pieces.BLOCKS in kinds else Pieces.RUNS, gaps=False)
+    bands = all(s.single and s.pads for s in column)
+    return Structure(max(s.pieces for s in column), True, bands, bands)
+
+
+def reduced(shapes: Shapes, loops: Sequence[str], kept: Sequence[str]) -> dict[str, Structure]:
+    """The structures of the kept dimensions once the others are reduced."""
+    found = {}
+    outer = False
+    for name, shape in zip(loops, shapes, strict=True):
+        if name in kept:
+            found[name] = attrs.evolve(shape, single=False, pads=False) if outer else shape
+        else:
+            outer = True
+    return found
+
+
+# -- levels -----------------------------------------------------------------------------------
+
+
+def nested(
+    wanted: Sequence[Structure], offered: Sequence[Iterable[Format]], leaf: Format
+) -> Format:
+    """A format with these structures, outermost first; ``offered`` are the operands' levels."""
+    format = leaf
+    for structure, levels in zip(reversed(wanted), reversed(offered), strict=True):
+        format = level_for(structure, levels, format)
+    return format
+
+
+def level_for(structure: Structure, offered: Iterable[Format], below: Format) -> Format:
+    """A level with this structure that is written in order: like an operand's if one fits."""
+    wanted = _essence(structure)
+    if not structure.gaps:
+        wanted = (max(structure.pieces, Pieces.BLOCKS), False, False)
+    for level in offered:
+        if _essence(level.structure) == wanted and _is_written_in_order(level):
+            made: Format = attrs.evolve(level, lvl=below)  # type: ignore[misc]
+            return made
+    for kind in hub().levels.values():
+        if not kind.is_leaf and _essence(kind.structure) == wanted and _is_written_in_order(kind):
+            found: Format = kind(below)
+            return found
+    listed: Format = hub().layout("compressed")(below)
+    return listed
+
+
+def _essence(structure: Structure) -> tuple[Pieces, bool, bool]:
+    return structure.pieces, structure.gaps, structure.single
+
+
+def _is_written_in_order(level: Any) -> bool:
+    """Whether a level is made to be written in order. One with gaps that takes writes in any order
+    (a hash table) keeps more than a result needs that is written in order."""
+    return level.order is Order.ONCE or not level.structure.gaps
+
+
+def dense_levels(ndim: int, leaf: Format) -> Format:
+    """A dense format of ``ndim`` dimensions."""
+    format = leaf
+    for _ in range(ndim):
+        format = hub().layout("dense")(format)
+    return format
+
+
+def leaf_for(fill: Any, dtype: Any) -> Format:
+    """The leaf with this fill and dtype."""
+    found: Format = hub().layout("values")(fill, dtype)
+    return found
+
+
+def call_of(op: Any, *args: Expr) -> Expr:
+    """``op`` applied to expressions whose types are not known yet."""
+    return Call(op, args)

@@ -1,0 +1,180 @@
+"""The operators and array methods of tensors and wrappers: each is a function of the installed
+array namespace (``interface.array_namespace``), which is looked up when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from finch_core.interface.array_namespace import array_method, array_namespace
+
+Method = Callable[..., Any]
+UNSUPPORTED = (str, bytes, dict, set, frozenset, type, type(None))
+"""Operands that no operator takes: Python then asks the other operand, and raises ``TypeError``."""
+
+
+def _method(name: str) -> Method:
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return array_method(name)(self, *args, **options)
+
+    method.__name__ = name
+    method.__doc__ = f"``{name}`` of the array namespace, with this as its first argument."
+    return method
+
+
+def _operator(name: str) -> Method:
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, UNSUPPORTED):
+            return NotImplemented
+        return array_method(name)(self, other)
+
+    method.__name__ = name
+    return method
+
+
+def _reflected(name: str) -> Method:
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, UNSUPPORTED):
+            return NotImplemented
+        return array_method(name)(other, self)
+
+    method.__name__ = name
+    return method
+
+
+def _in_place(name: str) -> Method:
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, UNSUPPORTED):
+            return NotImplemented
+        return array_method("in_place")(self, array_method(name)(self, other))
+
+    method.__name__ = name
+    return method
+
+
+class ArrayMethods:
+    """What makes a tensor or wrapper an array of the array API standard.
+
+    Raises ``TypeError`` if no plugin provides an array namespace.
+    """
+
+    __slots__ = ()
+    __array_priority__: ClassVar[int] = 1000
+    __hash__ = object.__hash__
+
+    __add__, __radd__, __iadd__ = _operator("add"), _reflected("add"), _in_place("add")
+    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __isub__ = _in_place("subtract")
+    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __imul__ = _in_place("multiply")
+    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
+    __itruediv__ = _in_place("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
+    __ifloordiv__ = _in_place("floor_divide")
+    __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
+    __imod__ = _in_place("remainder")
+    __pow__, __rpow__, __ipow__ = _operator("pow"), _reflected("pow"), _in_place("pow")
+    __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
+    __imatmul__ = _in_place("matmul")
+    __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
+    __iand__ = _in_place("bitwise_and")
+    __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
+    __ior__ = _in_place("bitwise_or")
+    __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
+    __ixor__ = _in_place("bitwise_xor")
+    __lshift__, __rlshift__ = _operator("bitwise_left_shift"), _reflected("bitwise_left_shift")
+    __ilshift__ = _in_place("bitwise_left_shift")
+    __rshift__, __rrshift__ = _operator("bitwise_right_shift"), _reflected("bitwise_right_shift")
+    __irshift__ = _in_place("bitwise_right_shift")
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
+    __neg__, __pos__ = _method("negative"), _method("positive")
+    __abs__, __invert__ = _method("abs"), _method("bitwise_invert")
+    __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
+
+    __bool__, __int__, __float__ = _method("as_bool"), _method("as_int"), _method("as_float")
+    __complex__, __index__ = _method("as_complex"), _method("as_index")
+    __array_ufunc__, __array_function__ = _method("array_ufunc"), _method("array_function")
+    __dlpack__, __dlpack_device__ = _method("to_dlpack"), _method("dlpack_device")
+    __setitem__ = _method("setitem")
+
+    ndim: Any
+    shape: Any
+    dtype: Any
+
+    def __getitem__(self, index: Any) -> Any:
+        """Elements by integers, slices, ``None``, ``...``, boolean masks and integer arrays, as of
+        a NumPy array."""
+        return array_method("getitem")(self, index)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a tensor without dimensions has no len()")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("a tensor without dimensions cannot be iterated over")
+        return (self[k] for k in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(array_method("any")(array_method("equal")(self, value)))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace with the functions of the array API standard. Raises ``ValueError`` for a
+        version of the standard that it does not have."""
+        return array_method("array_namespace")(api_version)
+
+    @property
+    def size(self) -> int:
+        """The number of elements, stored or not."""
+        total = 1
+        for n in self.shape:
+            total *= n
+        return int(total)
+
+    @property
+    def T(self) -> Any:  # noqa: N802 (the standard's name)
+        """A matrix with its dimensions exchanged, without a copy."""
+        return array_method("transposed_matrix")(self)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 (the standard's name)
+        """The last two dimensions exchanged, without a copy."""
+        return array_method("matrix_transpose")(self)
+
+    @property
+    def device(self) -> str:
+        """``"cpu"``."""
+        return "cpu"
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored values, as SciPy names it."""
+        return int(array_method("stored_count")(self))
+
+    @property
+    def real(self) -> Any:
+        """The real parts."""
+        return array_method("real")(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts."""
+        return array_method("imag")(self)
+
+    to_device, astype = _method("to_device"), _method("astype")
+    with_fill_value, todense = _method("with_fill_value"), _method("to_dense_array")
+    reshape, transpose = _method("reshape_method"), _method("transpose_method")
+    sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
+    std, var = _method("std"), _method("var")
+    min, max = _method("min"), _method("max")
+    any, all = _method("any"), _method("all")
+    argmin, argmax = _method("argmin"), _method("argmax")
+    dot, conj, round = _method("dot"), _method("conj"), _method("round")
+    diagonal, trace = _method("linalg_diagonal"), _method("linalg_trace")
+    nonzero = _method("nonzero")
+
+
+__all__ = ["ArrayMethods", "array_namespace"]

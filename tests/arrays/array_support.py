@@ -1,0 +1,73 @@
+"""Arrays of many formats beside NumPy's, and how they are compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import finch_array as fa
+from finch_core import Tensor
+from finch_core.testing.formats import admit
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseBand,
+    SparseBlockList,
+    SparseByteMap,
+    SparseHash,
+    SparseInterval,
+    SparseList,
+    SparsePinpoint,
+    SparseRunList,
+)
+
+LEVELS: dict[str, Any] = {
+    level.name: level
+    for level in (
+        Dense, RunList, SparseBand, SparseBlockList, SparseByteMap, SparseHash, SparseInterval,
+        SparseList, SparsePinpoint, SparseRunList,
+    )
+}  # fmt: skip
+
+MATRICES: dict[str, tuple[str, str]] = {
+    "rows": ("Dense", "SparseList"), "lists": ("SparseList", "SparseList"),
+    "runs": ("Dense", "RunList"), "bands": ("Dense", "SparseBand"),
+    "blocks": ("SparseList", "SparseBlockList"), "hashes": ("SparseHash", "SparseByteMap"),
+    "dense": ("Dense", "Dense"), "gapped runs": ("SparseRunList", "SparseList"),
+}  # fmt: skip
+
+
+def data(shape: tuple[int, ...], dtype: Any = np.float64, fill: Any = 0, seed: int = 0) -> Any:
+    """An array of ``fill`` with some small integers."""
+    rng = np.random.default_rng(seed)
+    found = rng.integers(1, 5, shape).astype(dtype)
+    return np.where(rng.random(shape) < 0.5, np.asarray(fill, found.dtype), found)
+
+
+def tensor(array: Any, levels: tuple[str, ...], fill: Any = 0) -> Tensor:
+    """``array`` in these levels."""
+    format: Any = Element(array.dtype.type(fill))
+    for name in reversed(levels):
+        format = LEVELS[name](format)
+    return Tensor(format, array)
+
+
+def held(array: Any, levels: tuple[str, ...], fill: Any = 0) -> Any:
+    """``array`` without the elements that these levels cannot hold."""
+    format: Any = Element(array.dtype.type(fill))
+    for name in reversed(levels):
+        format = LEVELS[name](format)
+    return admit(format, array)
+
+
+def same(found: Any, wanted: Any, rtol: float = 1e-12) -> None:
+    """Raise ``AssertionError`` unless an array has the values, dtype and shape of NumPy's."""
+    wanted = np.asarray(wanted)
+    assert tuple(found.shape) == wanted.shape
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=rtol, atol=1e-12, equal_nan=True)
+
+
+__all__ = ["LEVELS", "MATRICES", "data", "fa", "held", "same", "tensor"]

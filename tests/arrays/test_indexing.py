@@ -1,0 +1,96 @@
+"""Indexing and assignment are NumPy's, on every format."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from array_support import MATRICES, data, fa, held, same, tensor
+
+from finch_core import DimensionMismatch, FormatError
+from finch_core.errors import OutOfBounds
+
+INDICES = [
+    np.s_[2], np.s_[1:3], np.s_[:, 2], np.s_[::2], np.s_[::-1, 1:5:2], np.s_[None, 2:4, ..., None],
+    np.s_[..., 3], np.s_[[1, 2, 4]], np.s_[[1, 2], [3, 4]], np.s_[:, [1, 1]], np.s_[2, 3],
+    np.s_[-1], np.s_[3:1], np.s_[[[0, 1], [2, 3]], 1:3], np.s_[np.array([True, False] * 3)],
+    np.s_[-1::-2, None, [3, 2]], np.s_[1, :, None], np.s_[()], np.s_[:, np.array([], int)],
+    np.s_[2, [0, 1]], np.s_[np.array(1), 2:], np.s_[-2:, -3],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+@pytest.mark.parametrize("kind", MATRICES)
+def test_parts_are_read_and_assigned(kind, index):
+    a = held(data((6, 7), seed=1), MATRICES[kind])
+    A = tensor(a, MATRICES[kind])
+    same(A[index], a[index])
+    for value in (5, data(np.shape(a[index]), seed=2), np.float64(0)):
+        b, B = a.copy(), A.copy()
+        b[index] = value
+        B[index] = value
+        same(B, b)
+        assert B.format == A.format
+    same(A, a)
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_masks(kind):
+    a = held(data((6, 7), seed=3), MATRICES[kind])
+    A = tensor(a, MATRICES[kind])
+    same(A[A > 1], a[a > 1])
+    same(A[a == 0], a[a == 0])
+    A[A > 2] = -1
+    same(A, np.where(a > 2, -1, a))
+    A[A == -1] = np.arange(np.sum(a > 2))
+    b = np.where(a > 2, -1, a)
+    b[b == -1] = np.arange(np.sum(a > 2))
+    same(A, b)
+
+
+def test_views_of_permuted_arrays_take_assignments():
+    a = data((3, 4))
+    A = tensor(a, MATRICES["rows"])
+    A.T[1, 2] = 9
+    b = a.copy()
+    b.T[1, 2] = 9
+    same(A, b)
+    dense = fa.asarray(a.copy())
+    dense.T[0] = 1
+    assert (dense.to_numpy()[:, 0] == 1).all()
+
+
+def test_slices_with_other_bounds_need_no_new_kernel():
+    from finch_array.run import _plans
+
+    A = tensor(data((30, 4)), MATRICES["rows"])
+    A[1:5]
+    before = len(_plans)
+    for k in range(2, 20):
+        A[k : k + 5]
+    assert len(_plans) == before
+
+
+def test_mistakes():
+    A = tensor(data((3, 4)), MATRICES["rows"])
+    with pytest.raises(OutOfBounds, match="index 3 is out of bounds for dimension 0 of size 3"):
+        A[3]
+    with pytest.raises(IndexError):
+        A[0, 0, 0]
+    with pytest.raises(FormatError, match="not float64"):
+        A[np.array([1.5])]
+    with pytest.raises(OutOfBounds, match="mask of shape"):
+        A[np.array([True, False])]
+    with pytest.raises(DimensionMismatch, match="does not fit a part of shape"):
+        A[0] = np.ones(3)
+    with pytest.raises(TypeError):
+        A[0] = 1j
+    with pytest.raises(IndexError):
+        A[..., ...]
+
+
+def test_take():
+    a = data((3, 4))
+    A = tensor(a, MATRICES["rows"])
+    same(fa.take(A, [2, 0], axis=1), np.take(a, [2, 0], 1))
+    order = np.argsort(a, axis=1)
+    same(fa.take_along_axis(A, order, axis=1), np.take_along_axis(a, order, 1))
