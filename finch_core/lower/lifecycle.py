@@ -124,8 +124,8 @@ class _Block:
             yield self.written_out(stmt)
         else:
             uses = _uses(stmt)
-            _check_operators(stmt)
             yield from self.changes(uses, stmt)
+            _check_operators(stmt)
             yield _inner(stmt, self.fresh(stmt), self.around, self.unit)
 
     def fresh(self, stmt: Stmt) -> frozenset[BoundTensor]:

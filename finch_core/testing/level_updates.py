@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from finch_core.errors import FormatError
+from finch_core.errors import FormatError, LifecycleError
 from finch_core.frontend.functions import _
 from finch_core.interface.abilities import PROTOCOLS
 from finch_core.interface.level import Format
@@ -41,6 +41,26 @@ def nothing_more(out: Any, n: Any) -> Any:
         if i < 0:
             out[i] += 1
     return out
+
+
+def in_turn(out: Any, where: Any, n: Any) -> None:
+    """Read elements of ``out`` that the turn, or one before it, has written."""
+    for i in range(n):
+        out[i] += 1
+        out[where[i]] = out[i] + 2 * out[where[i]]
+        if out[i] > 40:
+            out[i] -= 40
+            out[where[i]] *= 0
+
+
+def in_turn_by_rows(out: Any, where: Any, n: Any) -> None:
+    """``in_turn`` for matrices."""
+    for i in range(n):
+        for j in range(n):
+            out[i, j] += 1
+            out[where[i], j] = out[i, j] + 2 * out[i, where[j]]
+            if out[i, where[j]] > 40:
+                out[i, j] = 0
 
 
 class LevelUpdates:
@@ -105,6 +125,27 @@ class LevelUpdates:
                     shape = (7, 5)[: len(levels)]
                     first = array(shape, float, kind, seed)
                     self.updated(backend, format, first, array(shape, float, "half", seed + 9))
+
+    def test_updates_are_read_in_turn(self, backend: str) -> None:
+        """A level with ``reads_updates`` finds at once what was written; others are refused."""
+        this, dense = type(self).format, hub().layout("dense")
+        where = np.array([3, 0, 4, 4, 1, 2])
+        for levels in ((this,), (dense, this), (this, dense), (this, this)):
+            format = self._leaf_over(*levels)
+            program = in_turn if len(levels) == 1 else in_turn_by_rows
+            for seed, kind in enumerate(("half", "empty", "full")):
+                data = admit(format, array((6, 6)[: len(levels)], float, kind, seed), self.limits)
+                with using(backend):
+                    tensor = Tensor(format, data)
+                if not all(level.reads_updates for level in format.levels()):
+                    with pytest.raises(LifecycleError, match="read and updated"):
+                        on(backend, program)(tensor, where, 6)
+                    break
+                expected = np.array(data)
+                program(expected, where, 6)
+                on(backend, program)(tensor, where, 6)
+                validate(tensor)
+                np.testing.assert_array_equal(tensor.to_numpy(), expected, err_msg=str(format))
 
     def test_a_thaw_alone_changes_nothing(self, backend: str) -> None:
         format = self._leaf_over(type(self).format)
