@@ -29,11 +29,10 @@ from finch_core.looplets.routines import (
     check_index_width,
     require_width,
     same_value,
-    search,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_levels.common.compressed import bounds_of, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, steps, unfurled
 from finch_levels.common.runs import (
     append_run,
     bind_scratch,
@@ -161,8 +160,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
-        found = search(ctx, fiber.lvl.buffer("right"), start, stop, i + 1)
-        return fiber.subfiber(ctx.let(f"{fiber.lvl.name}_p", found))
+        return fiber.subfiber(find(ctx, fiber, fiber.lvl.buffer("right"), start, stop, i, past=0))
 
     yield Lookup(lookup)
 

@@ -29,11 +29,10 @@ from finch_core.looplets.routines import (
     block,
     check_index_width,
     require_width,
-    search,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_levels.common.compressed import bounds_of, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, steps, unfurled
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -147,7 +146,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
-        q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, idx, start, stop, i))
+        q = find(ctx, fiber, idx, start, stop, i)
         pos = Load(ofs, q + 1).cast(INTP) - (Load(idx, q).cast(INTP) + 1 - i)
         found = (q < stop).and_(pos >= Load(ofs, q).cast(INTP))
         return Switch(found, fiber.subfiber(pos), fiber.filled())

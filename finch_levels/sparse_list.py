@@ -29,11 +29,10 @@ from finch_core.looplets.routines import (
     append_position,
     check_index_width,
     counts_of,
-    search,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_levels.common.compressed import bounds_of, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, steps, unfurled
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -135,7 +134,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
-        q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, idx, start, stop, i))
+        q = find(ctx, fiber, idx, start, stop, i)
         found = (q < stop).and_(Load(idx, q).cast(INTP).eq(i))
         return Switch(found, fiber.subfiber(q), fiber.filled())
 

@@ -38,11 +38,10 @@ from finch_core.looplets.routines import (
     accumulate_counts,
     append_position,
     check_index_width,
-    search,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
-from finch_levels.common.compressed import bounds_of, steps, unfurled
+from finch_levels.common.compressed import bounds_of, find, steps, unfurled
 from finch_levels.common.runs import (
     append_run,
     bind_scratch,
@@ -177,7 +176,7 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     start, stop = bounds_of(ctx, fiber)
 
     def lookup(ctx: Context, i: Expr) -> Part:
-        q = ctx.let(f"{fiber.lvl.name}_p", search(ctx, right, start, stop, i))
+        q = find(ctx, fiber, right, start, stop, i)
         found = (q < stop).and_(Load(left, q).cast(INTP) <= i)
         return Switch(found, fiber.subfiber(q), fiber.filled())
 

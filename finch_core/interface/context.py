@@ -13,7 +13,7 @@ from finch_core.interface.exits import Exit, any_of, with_breaks, with_rest
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Let, Site, Statement
 from finch_core.ir.builder import Builder, Names, conditional, negation
-from finch_core.ir.expressions import Call, Expr, Index, Literal, Var, call, lift
+from finch_core.ir.expressions import Call, Expr, Index, Literal, Load, Var, call, lift
 from finch_core.ir.program import Extent, Stmt
 from finch_core.symbolic.prover import Prover, balanced, split
 from finch_core.symbolic.simplifier import Simplifier
@@ -76,6 +76,9 @@ class Context(Builder):
         self.dimensions: set[Var] = set()
         """The dimensions of tensors: none is longer than ``MOST_INDICES``."""
         self.cursors: dict[Var, Expr | None] = {}
+        self.arrivals: dict[Hashable, tuple[tuple[Expr, Expr], ...]] = {}
+        """For each fiber that steppers walk (``walk``), the indices to which they have come, each
+        with the position there; those of this block and the blocks around it."""
         self.merging: dict[Hashable, int] = {}
         """The operands for which enclosing loops have cases, and how many
         (``looplets/merge_cost.py``)."""
@@ -161,6 +164,27 @@ class Context(Builder):
                 return make()
         finally:
             self.names = names
+
+    def walk(self, level: Any, pos: Expr) -> Hashable:
+        """What identifies the walks over a fiber: those of a level that does not change meanwhile,
+        at the same position. None where it may be another."""
+        atoms = [part for part in pos.walk() if isinstance(part, (Var, Load))]
+        return (id(level), pos) if all(map(self.is_constant, atoms)) else None
+
+    def forget_walks(self, levels: Iterable[Any]) -> None:
+        """Forget how far steppers have come in levels that are about to change."""
+        gone = {id(level) for level in levels}
+        self.arrivals = {key: v for key, v in self.arrivals.items() if key[0] not in gone}  # type: ignore[index]
+
+    @contextmanager
+    def block(self) -> Iterator[list[Statement]]:
+        before, self.arrivals = self.arrivals, dict(self.arrivals)
+        try:
+            with super().block() as statements:
+                yield statements
+        finally:
+            after, self.arrivals = self.arrivals, before
+            self.arrivals = {key: v for key, v in before.items() if key in after}
 
     # -- control ------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 import attrs
@@ -45,6 +45,8 @@ class Stepper(Looplet):
     ``whole``: the steps are known to reach the end of the loop. ``early``: the first step
     begins before ``start``, where the loop begins. ``anchored``: bodies compute their own end
     again; body and stop then use one immutable ``q``, so that the prover sees that they agree.
+    ``walked`` tells what is stepped through: steppers with the same one, if it is not None, have
+    the same steps, so that one may begin where another has been.
     """
 
     position: Var
@@ -61,6 +63,7 @@ class Stepper(Looplet):
     anchored: bool = False
     whole: bool = False
     early: bool = False
+    walked: Hashable = None
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
@@ -92,7 +95,8 @@ class Stepper(Looplet):
             if self.early and at == self.start:
                 there = there or ctx.prover.le(region.start, at)
         if not there:
-            self.find(ctx, region.start)
+            at = self._begin_where_another_was(ctx, region.start, at)
+            self._advance_to(ctx, region.start, at)
         elif not begun and not counted:
             self.pass_over(ctx, region.start)
         ctx.cursors[self.position] = region.start
@@ -115,6 +119,39 @@ class Stepper(Looplet):
             ctx.assign(self.position, self.position + 1)
         else:
             self.following(ctx)
+
+    def _begin_where_another_was(self, ctx: Context, index: Expr, at: Expr | None) -> Expr | None:
+        """Set ``position`` to that of another walk that was at ``index`` or before, if there is one
+        and this walk has not begun. Gives the index for which ``position`` is set."""
+        if at is None or at != self.start or self.position in ctx.cursors:
+            return at
+        for reached, position in reversed(ctx.arrivals.get(self.walked, ())):
+            if ctx.prover.le(reached, index):
+                ctx.assign(self.position, position)
+                return reached
+        return at
+
+    def _advance_to(self, ctx: Context, index: Expr, at: Expr | None) -> None:
+        """Emit the advance from ``at`` (None: unknown) to the step that contains ``index``."""
+        if at is None or self.following is not None or self.end is None or self.present is not None:
+            self.find(ctx, index)
+        elif ctx.prover.equal(at, index):
+            return
+        elif ctx.prover.le(index, at + 1):
+            ends = balanced(self.stop(self.position) <= index)
+            with ctx.if_((self.position < self.end).and_(ends)):
+                ctx.assign(self.position, self.position + 1)
+        else:
+            self.find(ctx, index)
+
+    def arrive(self, ctx: Context, region: Region) -> None:
+        """Record that ``position`` is at the first step that ends after the region."""
+        index = ctx.cursors[self.position] = region.stop
+        known = ctx.unchanging(index) and ctx.prover.le(region.start, index)
+        if self.walked is not None and known:
+            now = ctx.let(f"{self.position.name}_at", self.position)
+            before = ctx.arrivals.get(self.walked, ())
+            ctx.arrivals[self.walked] = (*before[-3:], (index, now))
 
     def label(self, name: str) -> str:
         """A name for the end of a step along the index ``name``."""
@@ -198,7 +235,12 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
             remaining.lower(ctx)
         else:  # its code may read the next step, which need not exist
             ctx.fork(reached < region.stop, lambda: remaining.lower(ctx))
-    ctx.cursors[steps.position] = None if early else region.stop
+    if early:
+        ctx.cursors[steps.position] = None
+    elif covered:
+        ctx.cursors[steps.position] = region.stop
+    else:
+        steps.arrive(ctx, region)
 
 
 def _require_end(ctx: Context, region: Region, slot: int, steps: Stepper, reached: Expr) -> None:
@@ -313,7 +355,10 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
             ctx.cursors[stepper.position] = reached
         early = end_early(ctx, region, reached, {s.position: s.position for s in steps.values()})
     for stepper in steps.values():
-        ctx.cursors[stepper.position] = None if early else region.stop
+        if early:
+            ctx.cursors[stepper.position] = None
+        else:
+            stepper.arrive(ctx, region)
 
 
 def is_steady(ctx: Context, body: Looplet) -> bool:

@@ -195,7 +195,7 @@ def _listed(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
             ctx.assign(k, k - 1)
         return stop_of(k - 1)
 
-    return attrs.evolve(strided, stop=stop_of, body=body, present=present, last=last)
+    return attrs.evolve(strided, stop=stop_of, body=body, present=present, last=last, walked=None)
 
 
 def _stepped(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
@@ -214,6 +214,7 @@ def _stepped(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
         body=body,
         present=lambda q, i: i < stop_of(q),
         last=None if last is None else lambda ctx: t.outer(last(ctx)),
+        walked=None,
     )
 
 

@@ -128,6 +128,7 @@ def _stepper(t: Transform, looplet: Stepper) -> Looplet:
         tail=None if looplet.tail is None else t.part(looplet.tail),
         last=None if last is None else lambda ctx: t.outer(last(ctx)),
         present=None if present is None else lambda q, i: present(q, t.inner(i)),
+        walked=looplet.walked if t.shift is None else None,
     )
 
 

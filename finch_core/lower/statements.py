@@ -159,6 +159,7 @@ def _declare(ctx: Context, stmt: Declare) -> None:
             if lvl.shape in ctx.constant_dimensions:
                 ctx.prover.know_equal(lvl.shape, extent.stop)
     ctx.updating.add(tensor)
+    ctx.forget_walks(tensor.level.levels())
     tensor.level.declare(ctx, stmt.init)
     tensor.level.assemble(ctx, 0, 1)
 
@@ -184,6 +185,7 @@ def _thaw(ctx: Context, stmt: Thaw) -> None:
     """Rule *Thaw*."""
     stmt.tensor.level.thaw(ctx, 1)
     ctx.updating.add(stmt.tensor)
+    ctx.forget_walks(stmt.tensor.level.levels())
     ctx.thawed = (*ctx.thawed, stmt.tensor)
 
 

@@ -62,7 +62,27 @@ def steps(
         start=ctx.lift(0),
         anchored=anchored,
         whole=tail is None,
+        walked=ctx.walk(fiber.lvl, fiber.pos),
     )
+
+
+def find(
+    ctx: Context, fiber: Fiber, order: Buffer, start: Expr, stop: Expr, i: Expr, *, past: int = 1
+) -> Expr:
+    """The first of the steps from ``start`` up to ``stop`` that ends after index ``i``, or
+    ``stop``; the steps are those of ``steps``.
+
+    It is searched for between the places to which walks of the fiber have come.
+    """
+    for reached, position in ctx.arrivals.get(ctx.walk(fiber.lvl, fiber.pos), ()):
+        if ctx.prover.equal(reached, i):
+            return position
+        if ctx.prover.le(reached, i):
+            start = position
+        elif ctx.prover.le(i, reached):
+            stop = position
+    found = search(ctx, order, start, stop, i + (1 - past))
+    return ctx.let(f"{fiber.lvl.name}_p", found)
 
 
 def unfurled(

@@ -1,0 +1,97 @@
+"""A walk of a row begins where another walk of it has come: so do searches."""
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, kernel
+from finch_core.testing import backend_names
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseBand,
+    SparseBlockList,
+    SparseByteMap,
+    SparseHash,
+    SparseInterval,
+    SparseList,
+    SparseRunList,
+)
+
+BACKENDS = backend_names()
+ROWS = [
+    SparseList, RunList, SparseRunList, SparseBlockList, SparseBand, SparseInterval,
+    SparseByteMap, SparseHash,
+]  # fmt: skip
+
+
+def at_the_end(y, A, n):
+    for i in range(n):
+        for j in range(i):
+            y[i] += A[i, j]
+        y[i] += 100 * A[i, i]
+
+
+def behind(y, A, n):
+    for i in range(n):
+        for j in range(2, i):
+            y[i] += A[i, j]
+        y[i] += 10 * A[i, 1] + 100 * A[i, n - 1]
+        for j in range(i + 1, n):
+            y[i] -= 3 * A[i, j]
+
+
+def again(y, A, n):
+    for i in range(n):
+        for j in range(i):
+            y[i] += A[i, j]
+        for j in range(1, n):
+            y[i] += 5 * A[i, j]
+        for j in range(i + 2, n):
+            y[i] -= A[i, j] * A[j, i]
+
+
+def left_out(y, A, n):
+    for i in range(n):
+        for j in range(n):
+            if j != i:
+                y[i] += A[i, j]
+        y[i] += 100 * A[i, i]
+
+
+def within(y, A, n):
+    for i in range(n):
+        for j in range(n):
+            if A[i, j] != 0:
+                for k in range(j):
+                    y[i] += A[i, k]
+                y[j] += 2 * A[i, j]
+        if y[i] > 3:
+            for j in range(i):
+                y[i] -= A[i, j]
+        y[i] += 7 * A[i, i]
+
+
+def two_rows(y, A, n):
+    for i in range(1, n):
+        for j in range(i):
+            y[i] += A[i, j] * A[i - 1, j]
+        for j in range(i, n):
+            y[i] += 3 * (A[i, j] + A[i - 1, j])
+        y[i] += 100 * A[i - 1, i] + A[i, i]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("level", ROWS)
+@pytest.mark.parametrize("program", [at_the_end, behind, again, left_out, within, two_rows])
+def test_walks(program, level, backend):
+    rng = np.random.default_rng(1)
+    run = kernel(backend=backend)(program)
+    for n in (0, 2, 9) if program is not behind else (2, 9):
+        A = rng.integers(1, 4, (n, n)) * (rng.random((n, n)) < 0.5)
+        if level in (SparseBand, SparseInterval):
+            A = A[:, :1] * np.triu(np.tril(np.ones((n, n), int), 2), -3)
+        expected, y = np.zeros(n, int), np.zeros(n, int)
+        program(expected, A, n)
+        run(y, Tensor(Dense(level(Element(0))), A), n)
+        np.testing.assert_array_equal(y, expected)
