@@ -176,6 +176,7 @@ def _listed(t: Reversal, back: _Backwards) -> Stepper:
         bound=mirrored(steps.start),
         start=mirrored(steps.bound),
         last=None,
+        walked=None,
     )
 
 
@@ -213,6 +214,7 @@ def _stepped(t: Reversal, ctx: Context, back: _Backwards) -> Looplet:
         seek=seek,
         bound=mirrored(low),
         start=begin,
+        walked=None,
         tail=None,
         whole=True,
     )

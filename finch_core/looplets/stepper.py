@@ -12,6 +12,7 @@ from finch_core.interface.run import Part, Run, as_looplet, made
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import TRUE, Expr, Var
+from finch_core.ir.program import leaves
 from finch_core.looplets.covering import require_covered
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
@@ -147,8 +148,9 @@ class Stepper(Looplet):
     def arrive(self, ctx: Context, region: Region) -> None:
         """Record that ``position`` is at the first step that ends after the region."""
         index = ctx.cursors[self.position] = region.stop
-        known = ctx.unchanging(index) and ctx.prover.le(region.start, index)
-        if self.walked is not None and known:
+        if self.walked is None or not ctx.unchanging(index) or leaves(region.body):
+            return
+        if ctx.prover.le(region.start, index):
             now = ctx.let(f"{self.position.name}_at", self.position)
             before = ctx.arrivals.get(self.walked, ())
             ctx.arrivals[self.walked] = (*before[-3:], (index, now))

@@ -128,6 +128,7 @@ def _branch(ctx: Context, stmt: Stmt) -> None:
 
 def _while(ctx: Context, stmt: While) -> None:
     """A loop of assembly; the condition is evaluated in the loop if that takes statements."""
+    _repeat(ctx, stmt)
     with ctx.block() as before:
         cond = as_condition(usable(ctx, stmt.cond, stmt.span))
     with ctx.while_(TRUE if before else cond), ctx.prover.assuming():
@@ -136,6 +137,13 @@ def _while(ctx: Context, stmt: While) -> None:
             with ctx.if_(negation(cond)):
                 ctx.break_()
         lower(ctx, stmt.body)
+
+
+def _repeat(ctx: Context, stmt: Stmt) -> None:
+    """Forget the walks of what a loop changes, before its first turn."""
+    if ctx.arrivals:
+        changed = (part.tensor for part in stmt.walk() if isinstance(part, (Declare, Thaw)))
+        ctx.forget_walks(level for tensor in changed for level in tensor.level.levels())
 
 
 def _labelled(ctx: Context, stmt: Labelled) -> None:
@@ -192,6 +200,7 @@ def _thaw(ctx: Context, stmt: Thaw) -> None:
 def _loop(ctx: Context, stmt: Loop) -> None:
     """Rule *Unfurl*: every access of the index becomes a slot, and its looplet is lowered."""
     assert stmt.extent is not None
+    _repeat(ctx, stmt)
     extent = stmt.extent
     start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
     single = is_unit(extent)

@@ -81,9 +81,41 @@ def two_rows(y, A, n):
         y[i] += 100 * A[i - 1, i] + A[i, i]
 
 
+def left_early(y, A, n):
+    for i in range(n):
+        for j in range(i):
+            if A[i, j] == 2:
+                break
+            y[i] += A[i, j]
+        y[i] += 100 * A[i, i]
+
+
+def changed_between(y, A, n):
+    w = Tensor(SparseList(Element(0)), (n,))
+    for i in range(2, n):
+        for k in range(2):
+            w[...] = 0
+            for j in range(k, n):
+                w[j] = A[i, j]
+            for j in range(i):
+                y[j] += w[j] + k
+            y[i] += 10 * w[i]
+
+
+def test_a_workspace_that_is_walked_and_written_anew():
+    A = np.random.default_rng(2).integers(0, 3, (6, 6))
+    for backend in BACKENDS:
+        run, y = kernel(backend=backend)(changed_between), np.zeros(6, int)
+        expected = run.reference(y, A, 6)["y"]
+        run(y, A, 6)
+        np.testing.assert_array_equal(y, expected)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("level", ROWS)
-@pytest.mark.parametrize("program", [at_the_end, behind, again, left_out, within, two_rows])
+@pytest.mark.parametrize(
+    "program", [at_the_end, behind, again, left_out, within, two_rows, left_early]
+)
 def test_walks(program, level, backend):
     rng = np.random.default_rng(1)
     run = kernel(backend=backend)(program)
