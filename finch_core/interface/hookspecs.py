@@ -62,6 +62,11 @@ def finch_array_namespace() -> Any:
 
 
 @hookspec
+def finch_assembly_passes() -> Any:
+    """``AssemblyPass`` objects: passes over assembly, which run for every backend."""
+
+
+@hookspec
 def finch_after_stage(name: str, stage: str, value: object) -> None:
     """Called after ``stage`` in the compilation of kernel ``name``; ``value`` is its (immutable)
     result."""

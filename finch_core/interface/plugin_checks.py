@@ -29,6 +29,7 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
         "finch_conversion": "conversion",
         "finch_file_format": "file format",
         "finch_array_namespace": "array namespace",
+        "finch_assembly_passes": "assembly pass",
     }
 )
 """The hooks that return objects, and the kind of object that each returns."""
@@ -53,6 +54,7 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "conversion": (("take",), ("give",)),
         "file format": (("load", "save"),),
         "array namespace": (("load",),),
+        "assembly pass": (("run",),),
     }
 )
 """The methods that objects of each kind must have; of each group, at least one.
@@ -91,6 +93,16 @@ class Contribution:
             return {}
         why = "it says which format the core makes, so one alone may have it; "
         return {f"the layout {layout!r}": why + 'set layout = ""'}
+
+
+def check_claims(item: Contribution, other: Contribution, owner: str) -> None:
+    """Refuse ``item`` if it claims what ``other``, which belongs to ``owner``, has."""
+    if item.kind != other.kind:
+        return
+    for claim, why in item.claims.items():
+        if claim in other.claims:
+            of = f"of the {item.kind} {item.name!r} is that of {other.name!r} of {owner}"
+            raise RejectedError(f"{claim} {of}: {why}", item.name)
 
 
 class Hooks:

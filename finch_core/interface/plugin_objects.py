@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_core.errors import FinchError, quote
 from finch_core.interface.abilities import PROTOCOLS, Order
+from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.level import Format
@@ -45,6 +46,7 @@ SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "wrapper": {"match_access": "access scope", "examples": "view"},
         "mask": {"match_condition": "call scope", "match_access": "access scope"},
         "rewrite rule": {"apply": "call"},
+        "assembly pass": {"run": "block names"},
         "conversion": {"take": "object", "give": "tensor"},
         "file format": {"load": "path", "save": "tensor path"},
     }
@@ -53,6 +55,10 @@ SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 _RECORDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
+        "assembly pass": (
+            AssemblyPass,
+            "finch_core.interface.assembly_passes.AssemblyPass",
+        ),
         "conversion": (Conversion, "finch_core.interface.conversions.Conversion"),
         "file format": (FileFormat, "finch_core.io.FileFormat"),
     }

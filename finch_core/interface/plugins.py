@@ -11,22 +11,21 @@ owner: a second claim is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType, ModuleType
+from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 import attrs
 import pluggy
 
 from finch_core.errors import PluginError, quote
-from finch_core.interface.conversions import Conversion
 from finch_core.interface.discovery import EntryPoint, installed
-from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.hookspecs import PROJECT
 from finch_core.interface.plugin_checks import (
     REQUIRED,
     Contribution,
     RejectedError,
+    check_claims,
     contributions,
     describe,
     hooks_of,
@@ -39,9 +38,9 @@ from finch_core.interface.plugin_records import (
     Failure,
     Plugin,
     PluginReport,
-    failures_told,
     origin,
 )
+from finch_core.interface.plugin_tables import PluginTables
 from finch_core.interface.versions import version_objection, version_objection_in_file
 from finch_core.ir import operators as registry
 from finch_core.locks import Lock, importing, on_fork
@@ -56,17 +55,14 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 _REMEDY = "docs/hooks.md has what each hook takes; where a name is taken, block(name) gives it up"
 
 
-class Hub:
+class Hub(PluginTables):
     """The plugins that were found, by kind and name. Thread-safe."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = Lock()
         self._manager = manager()
-        self._plugins: dict[str, Plugin] = {}
-        self._failures: tuple[Failure, ...] = ()
         self._blocked: frozenset[str] = frozenset()
-        self._by_kind: Mapping[str, Mapping[str, Any]] = {}
-        self._conversions: tuple[Conversion, ...] = ()
         self._nonce = os.urandom(8).hex()
         self.generation = 0
         """Changes whenever a plugin is added or removed, to invalidate caches."""
@@ -90,95 +86,6 @@ class Hub:
         return made
 
     # -- what is there ----------------------------------------------------------------------
-
-    @property
-    def levels(self) -> Mapping[str, Any]:
-        """Level formats by name."""
-        return self._kind("level format")
-
-    @property
-    def wrappers(self) -> Mapping[str, Any]:
-        """Wrappers by name."""
-        return self._kind("wrapper")
-
-    @property
-    def masks(self) -> Mapping[str, Any]:
-        """Masks by name."""
-        return self._kind("mask")
-
-    @property
-    def scalars(self) -> Mapping[str, Any]:
-        """Kinds of scalars by name."""
-        return self._kind("scalar")
-
-    @property
-    def operators(self) -> tuple[Any, ...]:
-        """Operators that plugins added (``finch_core.operators`` has them all)."""
-        return tuple(self._kind("operator").values())
-
-    @property
-    def rules(self) -> tuple[Any, ...]:
-        """Rewrite rules that plugins added, this distribution's first, then by plugin name."""
-        return tuple(self._kind("rewrite rule").values())
-
-    @property
-    def array_namespaces(self) -> Mapping[str, Any]:
-        """The namespaces of array functions by name, this distribution's first."""
-        return self._kind("array namespace")
-
-    def conversion_of(self, value: Any) -> Conversion | None:
-        """The conversion that takes ``value``; None where there is none."""
-        found = (c for c in self._conversions if c.takes(value))
-        return next(found, None)
-
-    @property
-    def file_formats(self) -> Mapping[str, FileFormat]:
-        """File formats by name."""
-        return self._kind("file format")
-
-    def owner(self, kind: str, name: str) -> str:
-        """The plugin that registered an object, with its distribution, for messages."""
-        for plugin in self._plugins.values():
-            if any((c.kind, c.name) == (kind, name) for c in plugin.contributed):
-                return origin(plugin)
-        raise PluginError(f"there is no {kind} {name!r}", hint=self._installed(kind, name))
-
-    def conversion(self, name: str) -> Conversion:
-        """The conversion of this name; raises ``PluginError``."""
-        found: Conversion = self._look_up("conversion", name)
-        return found
-
-    def level(self, name: str) -> Any:
-        """The level format of this name; raises ``PluginError``."""
-        return self._look_up("level format", name)
-
-    def wrapper(self, name: str) -> Any:
-        """The wrapper of this name; raises ``PluginError``."""
-        return self._look_up("wrapper", name)
-
-    def mask(self, name: str) -> Any:
-        """The mask of this name; raises ``PluginError``."""
-        return self._look_up("mask", name)
-
-    def scalar(self, name: str) -> Any:
-        """The kind of scalar of this name; raises ``PluginError``."""
-        return self._look_up("scalar", name)
-
-    def layout(self, layout: str) -> Any:
-        """The level format whose attribute ``layout`` is ``dense``, ``compressed`` (sorted
-        coordinates) or ``values`` (the leaf).
-
-        The core makes formats by it without naming one. Raises ``PluginError`` unless there is
-        exactly one.
-        """
-        found = [(n, f) for n, f in self.levels.items() if getattr(f, "layout", "") == layout]
-        if len(found) != 1:
-            claims = f"it is claimed by {quote(n for n, _ in found)}" if found else "there is none"
-            raise PluginError(
-                f"one level format with layout {layout!r} is expected; {claims}",
-                hint=self._installed("level format", layout),
-            )
-        return found[0][1]
 
     def report(self) -> tuple[PluginReport, ...]:
         """All plugins by name, including those that failed."""
@@ -235,6 +142,17 @@ class Hub:
                     registry.unregister(item.object)
             self._refresh()
 
+    def reject(self, kind: str, name: str, reason: str) -> None:
+        """Remove the plugin that registered an object, as one that failed: what is found out only
+        where the object is used."""
+        with self._lock:
+            for plugin in tuple(self._plugins.values()):
+                if any((c.kind, c.name) == (kind, name) for c in plugin.contributed):
+                    said = f"the {kind} {name!r} {reason}"
+                    found = Failure(plugin.name, plugin.distribution, plugin.version, said, (name,))
+                    self.unregister(plugin.name)
+                    self._failures += (found,)
+
     def block(self, name: str) -> None:
         """Remove the plugin of this name, if there is one, and refuse this name from now on."""
         with self._lock:
@@ -268,22 +186,6 @@ class Hub:
             ) from error
 
     # -- inside -----------------------------------------------------------------------------
-
-    def _kind(self, kind: str) -> Mapping[str, Any]:
-        return self._by_kind.get(kind, MappingProxyType({}))
-
-    def _look_up(self, kind: str, name: str) -> Any:
-        found = self._kind(kind)
-        if name in found:
-            return found[name]
-        failed = next((f for f in self._failures if f.name == name), None)
-        why = f"there is no {kind} {name!r}" if failed is None else f"the plugin {failed}"
-        raise PluginError(why, hint=self._installed(kind, name))
-
-    def _installed(self, kind: str, name: str) -> str:
-        known = sorted(self._kind(kind) if kind else self._plugins)
-        text = f"installed: {', '.join(known) or 'none'}"
-        return text + failures_told(self._failures, name)
 
     def _load(self, entry: EntryPoint) -> None:
         if entry.name in self._blocked:
@@ -337,23 +239,17 @@ class Hub:
             raise RejectedError(f"it registers the {item.kind} {item.name!r} twice", item.name)
         for other in found:
             if other is not item:
-                _check_claims(item, other, "this plugin")
+                check_claims(item, other, "this plugin")
         for plugin in self._plugins.values():
             for other in plugin.contributed:
                 if (other.kind, other.name) == (item.kind, item.name):
                     why = f"the {item.kind} {item.name!r} is taken by {origin(plugin)}"
                     raise RejectedError(why, item.name)
-                _check_claims(item, other, origin(plugin))
+                check_claims(item, other, origin(plugin))
 
     def _refresh(self) -> None:
         """Publish new tables: readers hold no lock, so tables are replaced, never changed."""
-        tables: dict[str, dict[str, Any]] = {kind: {} for kind in REQUIRED}
-        for plugin in sorted(self._plugins.values(), key=lambda p: p.rank):
-            for item in plugin.contributed:
-                tables[item.kind][item.name] = item.object
-        self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
-        conversions = tables["conversion"].values()
-        self._conversions = tuple(sorted(conversions, key=lambda c: c.fallback))
+        self._publish()
         self.generation += 1
 
 
@@ -366,16 +262,6 @@ def _check_version(module: Any) -> None:
 def _sorted(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
     """Entry points of this distribution first, so that its names are not taken; then by name."""
     return sorted(entries, key=lambda e: (e.distribution != DISTRIBUTION, e.name, e.origin))
-
-
-def _check_claims(item: Contribution, other: Contribution, owner: str) -> None:
-    """Refuse ``item`` if it claims what ``other``, which belongs to ``owner``, has."""
-    if item.kind != other.kind:
-        return
-    for claim, why in item.claims.items():
-        if claim in other.claims:
-            of = f"of the {item.kind} {item.name!r} is that of {other.name!r} of {owner}"
-            raise RejectedError(f"{claim} {of}: {why}", item.name)
 
 
 _lock = Lock()

@@ -1,7 +1,8 @@
 """Optimisation passes over typed assembly.
 
 Each pass preserves the meaning of the program, given that distinct buffers never alias. One
-pass, one file. ``PASSES`` is the pipeline; ``optimize`` can switch off each pass by its name.
+pass, one file. ``PASSES`` are those of this package, ``pipeline`` adds those of plugins; each can
+be switched off by its name.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from collections.abc import Callable, Container
 
 import attrs
 
-from finch_core.ir.assembly import Block, Function, Kernel
+from finch_core.errors import PluginError, quote
+from finch_core.interface.assembly_passes import AssemblyPass
+from finch_core.interface.plugins import hub
+from finch_core.ir.assembly import Block, Kernel
 from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Names
 from finch_core.ir.typing import kernel_names
+from finch_core.ir.verify import check
 from finch_core.optimize.boolean_constants import boolean_constants
 from finch_core.optimize.copy_propagation import copy_propagation
 from finch_core.optimize.dead_code import dead_code
@@ -63,8 +68,40 @@ REASSOCIATING = frozenset({"vector_reductions", "gather_reductions"})
 """The passes that reassociate sums of floats; a ``strict`` kernel runs without them."""
 
 
+def pipeline() -> tuple[AssemblyPass, ...]:
+    """The passes in order: those of ``PASSES``, with a plugin's behind the last of those that it
+    follows.
+
+    A plugin whose pass has a taken name, or follows one that is not there, is removed from the hub
+    as one that failed.
+    """
+    rows = [AssemblyPass(name, run, (), name in REASSOCIATING) for name, run in PASSES]
+    built_in = {row.name for row in rows}
+    waiting = []
+    for row in hub().assembly_passes.values():
+        if row.name in built_in:
+            hub().reject("assembly pass", row.name, "has the name of a built-in pass")
+        else:
+            waiting.append(row)
+    while waiting:
+        known = {row.name for row in rows}
+        ready = [row for row in waiting if known.issuperset(row.after)]
+        for row in ready:
+            places = [k + 1 for k, other in enumerate(rows) if other.name in row.after]
+            rows.insert(max(places, default=len(rows)), row)
+        waiting = [row for row in waiting if row not in ready]
+        if not ready:
+            for row in waiting:
+                missing = quote(name for name in row.after if name not in known)
+                why = f"comes after {missing}, but passes before it are {quote(sorted(known))}"
+                hub().reject("assembly pass", row.name, why)
+            break
+    return tuple(rows)
+
+
 def optimize(block: Block, disabled: Container[str] = (), names: Names | None = None) -> Block:
-    """``block`` after all ``PASSES`` except those named in ``disabled``.
+    """``block`` after all ``PASSES`` except those named in ``disabled``; the passes of plugins run
+    on whole kernels.
 
     ``names`` makes the names of new variables; without it, they differ from all names in
     ``block``.
@@ -76,14 +113,56 @@ def optimize(block: Block, disabled: Container[str] = (), names: Names | None = 
     return block
 
 
-def optimize_function(function: Function, disabled: Container[str] = ()) -> Function:
-    """``function`` with an optimised body; ``disabled`` as in ``optimize``."""
-    names = Names({param.name for param in function.params} | names_in(function.body))
-    return attrs.evolve(function, body=optimize(function.body, disabled, names))
+def optimize_kernel(
+    kernel: Kernel, disabled: Container[str] = (), *, strict: bool = False
+) -> Kernel:
+    """``kernel`` with body and functions after all passes that are not ``disabled`` and, if
+    ``strict``, do not reassociate. What a plugin's pass returns is verified.
+
+    Raises ``PluginError`` for a plugin's pass that fails or returns illegal assembly.
+    """
+    names = Names(kernel_names(kernel))
+    locals_ = [Names({p.name for p in f.params} | names_in(f.body)) for f in kernel.functions]
+    known = hub().assembly_passes
+    for row in pipeline():
+        if row.name in disabled or (strict and row.reassociates):
+            continue
+        run = _checked(row) if row.name in known else row.run
+        functions = tuple(
+            attrs.evolve(f, body=run(f.body, own))
+            for f, own in zip(kernel.functions, locals_, strict=True)
+        )
+        new = attrs.evolve(kernel, body=run(kernel.body, names), functions=functions)
+        if row.name in known:
+            _verify(row, new)
+        kernel = new
+    return kernel
 
 
-def optimize_kernel(kernel: Kernel, disabled: Container[str] = ()) -> Kernel:
-    """``kernel`` with body and functions optimised; ``disabled`` as in ``optimize``."""
-    body = optimize(kernel.body, disabled, Names(kernel_names(kernel)))
-    functions = tuple(optimize_function(f, disabled) for f in kernel.functions)
-    return attrs.evolve(kernel, body=body, functions=functions)
+def _checked(row: AssemblyPass) -> Pass:
+    """A plugin's pass, whose mistakes name it."""
+
+    def run(block: Block, names: Names) -> Block:
+        try:
+            found = row.run(block, names)
+        except Exception as error:
+            raise _mistake(row, f"failed: {type(error).__name__}: {error}") from error
+        if not isinstance(found, Block):
+            raise _mistake(row, f"returned {found!r}, not a Block")
+        return found
+
+    return run
+
+
+def _verify(row: AssemblyPass, kernel: Kernel) -> None:
+    try:
+        check(kernel)
+    except AssertionError as error:
+        raise _mistake(row, f"made illegal assembly: {error}") from error
+
+
+def _mistake(row: AssemblyPass, what: str) -> PluginError:
+    return PluginError(
+        f"the assembly pass {row.name!r} of {hub().owner('assembly pass', row.name)} {what}",
+        hint=f"kernel(disabled={{{row.name!r}}}) compiles without it",
+    )

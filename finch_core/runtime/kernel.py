@@ -58,7 +58,11 @@ R = TypeVar("R")
 def kernel(function: Callable[P, R], /) -> Kernel[P, R]: ...
 @overload
 def kernel(
-    *, strict: bool = ..., backend: str | None = ..., rules: Iterable[Rule] = ...
+    *,
+    strict: bool = ...,
+    backend: str | None = ...,
+    rules: Iterable[Rule] = ...,
+    disabled: Iterable[str] = ...,
 ) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -67,6 +71,7 @@ def kernel(
     strict: bool = False,
     backend: str | None = None,
     rules: Iterable[Rule] = (),
+    disabled: Iterable[str] = (),
 ) -> Any:
     """Compile a Python function of loops over tensors: a decorator, bare or with options.
 
@@ -79,6 +84,8 @@ def kernel(
     loops bit for bit; otherwise sums may be reassociated. ``backend``: the name of a backend;
     default: the environment variable ``FINCH_BACKEND``, else the best that is available.
     ``rules``: rewrite rules that are added to the simplifier's, for this kernel only.
+    ``disabled``: names of passes, rules and optimisations of the backend to switch off
+    (``docs/performance.md``): to find a mistake, or what an optimisation gains.
 
     A call raises ``KernelSyntaxError`` where the body is not part of the language,
     ``DimensionMismatch`` where dimensions disagree, ``FormatError`` for an argument that the kernel
@@ -86,7 +93,7 @@ def kernel(
     ``BackendError`` without a working backend. Tracebacks end in the line of the kernel at fault;
     ``FINCH_TRACEBACK=1`` keeps the frames of the compiler.
     """
-    options = Options(strict=strict, backend=backend, rules=tuple(rules))
+    options = Options(strict, backend, tuple(rules), frozenset(disabled))
     if function is None:
         return lambda f: Kernel(f, options)
     return Kernel(function, options)

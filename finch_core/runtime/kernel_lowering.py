@@ -14,7 +14,7 @@ from finch_core.ir.typing import typed_kernel
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.passes import Check, Unit
 from finch_core.lower.statements import FinchRules
-from finch_core.optimize import REASSOCIATING, optimize_kernel
+from finch_core.optimize import optimize_kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.parameters import Binding, parameters_of, used_parameters
 
@@ -34,8 +34,7 @@ def lower_kernel(
     params = tuple(parameters_of(arguments))
     body = ctx.finish()
     kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
-    disabled = options.disabled | REASSOCIATING if options.strict else options.disabled
-    kernel = optimize_kernel(typed_kernel(kernel), disabled)
+    kernel = optimize_kernel(typed_kernel(kernel), options.disabled, strict=options.strict)
     return attrs.evolve(kernel, params=tuple(used_parameters(kernel)))
 
 

@@ -13,6 +13,7 @@ pytest.register_assert_rewrite(*(f"{__name__}.{m.name}" for m in pkgutil.iter_mo
 
 from finch_core.interface.wrapper_examples import Example, View
 from finch_core.testing.arrays import DTYPES, KINDS, array, values
+from finch_core.testing.assembly_passes import AssemblyPassSuite
 from finch_core.testing.backends import BackendSuite
 from finch_core.testing.bench import Bench
 from finch_core.testing.file_formats import FileFormatSuite
@@ -32,6 +33,7 @@ from finch_core.testing.running import backend_names, on, using
 from finch_core.testing.wrappers import WrapperSuite, wrapper_names
 
 __all__ = [
+    "AssemblyPassSuite",
     "BackendSuite",
     "Bench",
     "DTYPES",
