@@ -140,9 +140,7 @@ def test_what_is_no_pass_is_refused(wrong: Any, why: str) -> None:
 
 class TestSuite(AssemblyPassSuite):
     name = "marked"
-    blocks = (
-        (Block((Store(Buffer("a", INTP), lift(0), Literal(1, INTP)),)), {Buffer("a", INTP): [0]}),
-    )
+    blocks = ((Block((Store(A, Literal(0, INTP), Literal(1, INTP)),)), {A: [0]}),)
 
     @pytest.fixture(autouse=True)
     def _registered(self) -> Iterator[None]:
