@@ -7,13 +7,14 @@ import builtins
 from typing import Any
 
 from finch_core.frontend.assignments import AssignmentParser, scope_free
-from finch_core.frontend.expressions import literal
+from finch_core.frontend.expressions import literal, negate
 from finch_core.frontend.functions import _ as WHOLE
 from finch_core.frontend.functions import freeze, thaw
 from finch_core.frontend.kernel_calls import inline_kernel, is_kernel
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
-from finch_core.ir.expressions import Index
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Expr, Index, Literal
 from finch_core.ir.program import (
     BREAK,
     CONTINUE,
@@ -120,25 +121,43 @@ class StatementParser(AssignmentParser):
         if isinstance(over, (ast.Name, ast.Attribute)):
             if scope_free(over, scope) and self.context.object_of(over, scope) is WHOLE:
                 return None
-        elif isinstance(over, ast.Call) and self.calls_range(over, scope):
+        elif isinstance(over, ast.Call) and self.calls(over, builtins.range, scope):
             return self.range(over, scope)
+        elif isinstance(over, ast.Call) and self.calls(over, builtins.reversed, scope):
+            return self.reversed(over, scope)
         self.context.refuse(
             over, "a loop runs over '_' or a 'range'", "write 'for i in _:' or 'range(a, b)'"
         )
 
-    def calls_range(self, node: ast.Call, scope: Scope) -> bool:
-        return self.context.object_of(node.func, scope) is builtins.range
+    def calls(self, node: ast.Call, function: Any, scope: Scope) -> bool:
+        return self.context.object_of(node.func, scope) is function
 
     def range(self, node: ast.Call, scope: Scope) -> Extent:
-        if len(node.args) == 3:
+        if node.keywords or not 1 <= len(node.args) <= 3:
+            self.context.refuse(node, "'range' takes a start, a stop and a step, or a stop alone")
+        start, *rest = (self.expressions.parse(arg, scope) for arg in node.args)
+        if not rest:
+            return Extent(literal(0), start)
+        if len(rest) == 1 or rest[1] == literal(1):
+            return Extent(start, rest[0])
+        if rest[1] == literal(0):
+            self.context.refuse(node.args[2], "the step of a range cannot be 0")
+        return Extent(start, *rest)
+
+    def reversed(self, node: ast.Call, scope: Scope) -> Extent:
+        """The range with the same numbers in reverse, as ``range`` itself would give it."""
+        over = node.args[0] if len(node.args) == 1 and not node.keywords else node
+        if not isinstance(over, ast.Call) or not self.calls(over, builtins.range, scope):
             self.context.refuse(
-                node.args[2], "a range has no step",
-                "loop over the number of steps and compute the index: 'A[2 * i]'",
-            )  # fmt: skip
-        if node.keywords or not 1 <= len(node.args) <= 2:
-            self.context.refuse(node, "'range' takes a start and a stop, or a stop alone")
-        bounds = [self.expressions.parse(arg, scope) for arg in node.args]
-        return Extent(bounds[0], bounds[1]) if len(bounds) == 2 else Extent(literal(0), bounds[0])
+                node, "only a range can be reversed", "write 'reversed(range(a, b))'"
+            )
+        forward, one = self.range(over, scope), literal(1)
+        start, stop, step = forward.start, forward.stop, forward.step
+        if step is None:
+            return Extent(minus(stop, one), minus(start, one), literal(-1))
+        turns = Call(prim.floordiv, (minus(minus(stop, start), sign(step)), step))
+        last = Call(prim.add, (start, Call(prim.mul, (turns, step))))
+        return Extent(last, minus(start, step), negate(step))
 
     def branch(self, node: ast.If, scope: Scope) -> list[Stmt]:
         cond = self.expressions.parse(node.test, scope)
@@ -191,6 +210,21 @@ _HANDLERS: dict[type[ast.AST], Any] = {
 def sequence(statements: list[Stmt]) -> Stmt:
     """One statement by itself, or several in order."""
     return statements[0] if len(statements) == 1 else Sequential(tuple(statements))
+
+
+def minus(first: Expr, second: Expr) -> Expr:
+    """The difference of two expressions."""
+    if isinstance(first, Literal) and isinstance(second, Literal):
+        return literal(first.value - second.value)
+    return Call(prim.sub, (first, second))
+
+
+def sign(step: Expr) -> Expr:
+    """1 for a positive step, -1 for a negative one."""
+    if isinstance(step, Literal):
+        return literal(1 if step.value > 0 else -1)
+    positive = Call(prim.gt, (step, literal(0)))
+    return Call(prim.ifelse, (positive, literal(1), literal(-1)))
 
 
 def labelled(label: str, stmt: Stmt) -> Stmt:

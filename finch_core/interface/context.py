@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -88,6 +88,8 @@ class Context(Builder):
         """The tensors in update mode: those declared or thawed, and not frozen since."""
         self.spans: dict[Any, Span | None] = {}
         """Where the program writes a tensor, for messages."""
+        self.strides: Mapping[Index, Any] = {}
+        """The strides of the loops that do not visit every index (``looplets/loop_strides.py``)."""
         self.exits: tuple[Exit, ...] = ()
         """The labelled statements that are being emitted, outermost first."""
         self._simplifier = simplifier

@@ -62,14 +62,19 @@ def operators_in(stmt: Stmt) -> Iterator[Operator]:
 
 @frozen(order=False)
 class Extent(Expr):
-    """EXTENT: the half-open range from ``start`` up to ``stop``."""
+    """EXTENT: the half-open range from ``start`` up to ``stop``.
+
+    ``step``: that of a written range, which may run downwards; the pass ``scopes`` replaces it
+    by the ``step`` of the loop.
+    """
 
     start: Expr
     stop: Expr
+    step: Expr | None = None
 
     @property
     def children(self) -> tuple[Expr, ...]:
-        return (self.start, self.stop)
+        return (self.start, self.stop, *(() if self.step is None else (self.step,)))
 
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
         return Extent(*children)
@@ -110,16 +115,21 @@ class Sequential(Stmt):
 
 @frozen
 class Loop(Stmt):
-    """LOOP: ``for index in extent``; dimensionalization replaces an extent of ``None`` (``_``)."""
+    """LOOP: ``for index in extent``; dimensionalization replaces an extent of ``None`` (``_``).
+
+    ``step``: the distance of successive indices, if it is not 1. If positive, the first index
+    is the extent's first; if negative, it is the extent's last.
+    """
 
     index: Index
     extent: Extent | None
     body: Stmt
+    step: Expr | None = attrs.field(default=None, kw_only=True)
     span: Span | None = _span()
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
-        return () if self.extent is None else (self.extent,)
+        return tuple(expr for expr in (self.extent, self.step) if expr is not None)
 
     @property
     def bodies(self) -> tuple[Stmt, ...]:
@@ -128,7 +138,8 @@ class Loop(Stmt):
     def rebuild(self, exprs: tuple[Expr, ...], bodies: tuple[Stmt, ...]) -> Stmt:
         extent = exprs[0] if exprs else None
         assert extent is None or isinstance(extent, Extent)
-        return Loop(self.index, extent, bodies[0], span=self.span)
+        step = None if self.step is None else exprs[1]
+        return Loop(self.index, extent, bodies[0], step=step, span=self.span)
 
 
 @frozen

@@ -126,6 +126,8 @@ def _loop(node: Loop, fresh: dict[str, Any]) -> Iterator[str]:
         names.append(body.index.name)
         body = body.body
     over = "_" if node.extent is None else expression_text(node.extent)
+    if node.step is not None:
+        over = f"{over[:-1]}, step={expression_text(node.step)})"
     yield f"for {', '.join(names)} in {over}:"
     yield from _below(body, fresh)
 
@@ -261,6 +263,8 @@ def _modified(node: Modified) -> tuple[str, int]:
 
 
 def _extent(node: Extent) -> tuple[str, int]:
+    if node.step is not None:
+        return f"range({', '.join(map(expression_text, node.children))})", _ATOM
     start = "" if node.start == Literal(0, int) else f"{expression_text(node.start)}, "
     return f"range({start}{expression_text(node.stop)})", _ATOM
 

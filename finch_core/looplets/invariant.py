@@ -12,9 +12,10 @@ import attrs
 import numpy as np
 
 from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast
+from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast, lift
 from finch_core.ir.program import Declare, Freeze, Leave, Stmt, Thaw, Update, While, leaves
 from finch_core.looplets.lookup import each_index
+from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot, mentions
 from finch_core.records import frozen
@@ -28,19 +29,23 @@ if TYPE_CHECKING:
 
 def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> None:
     """Emit a region whose only looplets are the accepting runs in the slots ``accepting``."""
-    if mentions(region.body, region.index, beside_slots=True):
+    steps = stride_of(ctx, region)
+    if mentions(region.body, region.index, beside_slots=True) or (steps and region.looplets):
         each_index(ctx, region)
+    elif steps is not None and region.is_point(ctx):
+        ctx.fork(steps.visits(region.start), lambda: _once(ctx, region, region.body))
     elif region.is_point(ctx):
         _once(ctx, region, region.body)
     else:
-        count = region.stop - region.start
+        count = region.stop - region.start if steps is None else steps.within(ctx, region)[1]
         body = _tested(region.body)
         if body is None and is_unordered(region.body, accepting):
             body = repeated(region.body, count, accepting, strict=ctx.strict)
         if body is None:
             each_index(ctx, region)
         else:
-            ctx.fork(region.start < region.stop, lambda: _once(ctx, region, ctx.simplify(body)))
+            some = region.start < region.stop if steps is None else lift(0) < count
+            ctx.fork(some, lambda: _once(ctx, region, ctx.simplify(body)))
 
 
 def is_unordered(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:

@@ -9,8 +9,9 @@ import attrs
 
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, made
-from finch_core.ir.expressions import Expr
+from finch_core.ir.expressions import TRUE, Expr
 from finch_core.ir.rewrite import substitute_index
+from finch_core.looplets.loop_strides import LoopStride, stride_of, strided
 from finch_core.looplets.region import begins
 from finch_core.looplets.short_circuit import end_early
 from finch_core.records import frozen
@@ -38,7 +39,10 @@ class Lookup(Looplet):
 def each_index(ctx: Context, region: Region) -> None:
     """Emit the region one index at a time: the paper's rules *Lookup* and *Loop*."""
     start, stop, name = region.start, region.stop, region.index.name
-    if region.is_point(ctx):
+    steps = stride_of(ctx, region)
+    if steps is not None:
+        _each_visited(ctx, region, steps)
+    elif region.is_point(ctx):
         at_index(ctx, region, ctx.let(name, start))
     elif ctx.prover.le(stop, start + 1):
         ctx.fork(begins(ctx, region), lambda: at_index(ctx, region, ctx.let(name, start)))
@@ -46,6 +50,27 @@ def each_index(ctx: Context, region: Region) -> None:
         with ctx.for_(name, start, stop) as i, ctx.prover.assuming(start <= i, i < stop):
             at_index(ctx, region, i)
             end_early(ctx, region, i + 1)
+
+
+def _each_visited(ctx: Context, region: Region, steps: LoopStride) -> None:
+    """``each_index`` for a strided loop."""
+    start, stop, name = region.start, region.stop, region.index.name
+
+    def visit(index: Expr) -> None:
+        with strided(ctx, region.index, None):
+            at_index(ctx, region, index)
+
+    if ctx.prover.le(stop, start + 1):
+        index = ctx.let(name, start)
+        inside = TRUE if region.is_point(ctx) else begins(ctx, region)
+        ctx.fork(inside.and_(steps.visits(index)), lambda: visit(index))
+        return
+    first, count = steps.within(ctx, region)
+    with ctx.for_(f"{name}_turn", 0, count) as turn:
+        index = ctx.let(name, first + turn * steps.step)
+        with ctx.prover.assuming(start <= index, index < stop):
+            visit(index)
+            end_early(ctx, region, index + 1)
 
 
 def at_index(ctx: Context, region: Region, index: Expr) -> None:

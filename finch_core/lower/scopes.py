@@ -42,9 +42,21 @@ from finch_core.ir.expressions import (
 )
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator, literal_value
-from finch_core.ir.program import Declare, Define, Extent, Freeze, Loop, Stmt, Thaw, Update
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Extent,
+    Freeze,
+    Loop,
+    Sieve,
+    Stmt,
+    Thaw,
+    Update,
+    While,
+)
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit
+from finch_core.lower.strides import ascending
 from finch_core.symbolic.affine import total
 from finch_core.symbolic.outcomes import outcomes
 
@@ -69,12 +81,14 @@ class _Scopes:
             index = Index(self.names.fresh(stmt.index.name))
             if index != stmt.index:
                 self.unit.written[index] = stmt.index.name
+            step: Expr | None = None
             extent: Any = None if stmt.extent is None else self.expr(stmt.extent, scope, stmt.span)
             if extent is not None:
                 extent = sized(extent)
                 self.range(stmt.index.name, extent, stmt.span)
+                extent, step = ascending(extent)
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
-            return Loop(index, extent, body, span=stmt.span)
+            return Loop(index, extent, body, step=step, span=stmt.span)
         if isinstance(stmt, Define):
             value = self.expr(stmt.value, scope, stmt.span)
             name = Name(self.names.fresh(stmt.name.name), self.type_of(value, stmt.span))
@@ -87,17 +101,22 @@ class _Scopes:
         if isinstance(stmt, (Freeze, Thaw)):
             return attrs.evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
         exprs = tuple(sized(self.expr(expr, scope, stmt.span)) for expr in stmt.exprs)
-        for expr in exprs:
-            self.type_of(expr, stmt.span)
+        types = [self.type_of(expr, stmt.span) for expr in exprs]
+        if isinstance(stmt, (Sieve, While)) and is_tuple(types[0]):
+            raise FormatError(
+                "a condition is a number, and this is a tuple", span=stmt.span,
+                hint="test an element of it, as in t[0] > 0",
+            )  # fmt: skip
         return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
 
     def range(self, name: str, extent: Extent, span: Span | None) -> None:
-        """Refuse a range whose ends are not integers."""
-        for end, how in ((extent.start, "starts"), (extent.stop, "ends")):
+        """Refuse a range whose ends and step are not integers."""
+        ways = ("starts at", "ends at", "has the step of")
+        for end, how in zip(extent.children, ways, strict=False):
             type_ = concrete(self.type_of(end, span))
             if type_.kind not in "biu":
                 raise FormatError(
-                    f"the range of {name} {how} at a value of {type_}, not an integer",
+                    f"the range of {name} {how} a value of {type_}, not an integer",
                     span=span,
                     hint="give an integer, or cast it, as in range(int(n))",
                 )

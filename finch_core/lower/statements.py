@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from finch_core.errors import IndexOverflow, Span, placed
+from finch_core.errors import DimensionMismatch, IndexOverflow, Span, placed
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
@@ -19,7 +19,7 @@ from finch_core.interface.tensorlike import BoundTensor, Fiber, TensorLike
 from finch_core.interface.views import InPlace, View
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import TRUE, Access, Dimension, Expr, Literal, Load, Var
+from finch_core.ir.expressions import TRUE, Access, Dimension, Expr, Literal, Load, Var, lift
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -37,12 +37,14 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
 from finch_core.looplets.evaluation import lower_region
+from finch_core.looplets.loop_strides import LoopStride, strided
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, is_unit, within_range
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.scalar_cases import cases_of
+from finch_core.lower.strides import is_positive
 from finch_core.symbolic.guards import as_condition
 from finch_core.symbolic.missing_values import may_be_missing, require_present
 
@@ -121,9 +123,9 @@ def _sieve(ctx: Context, stmt: Sieve) -> None:
 
 
 def _branch(ctx: Context, stmt: Stmt) -> None:
-    thawed = ctx.thawed
+    thawed, updating = ctx.thawed, set(ctx.updating)
     lower(ctx, stmt)
-    ctx.thawed = thawed  # a branch that leaves has frozen what it was updating
+    ctx.thawed, ctx.updating = thawed, updating  # one that leaves has frozen what it updated
 
 
 def _while(ctx: Context, stmt: While) -> None:
@@ -201,6 +203,9 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     """Rule *Unfurl*: every access of the index becomes a slot, and its looplet is lowered."""
     assert stmt.extent is not None
     _repeat(ctx, stmt)
+    if stmt.step is not None and not is_positive(stmt.step):
+        _loop_down(ctx, stmt, stmt.extent, stmt.step)
+        return
     extent = stmt.extent
     start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
     single = is_unit(extent)
@@ -248,7 +253,29 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
     for slot, access in whole.items():
         looplets[slot] = _with_whole_runs(ctx, access, Extent(start, stop), looplets[slot])
-    Region(stmt.index, start, stop, body, looplets).lower(ctx)
+    steps = None if stmt.step is None else LoopStride(start, stmt.step)
+    with strided(ctx, stmt.index, steps):
+        Region(stmt.index, start, stop, body, looplets).lower(ctx)
+
+
+def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None:
+    """A loop whose indices do not increase, as far as is known: each is looked up by itself."""
+    name = stmt.index.name
+    start = ctx.bind(f"{name}_start", evaluate(ctx, extent.start))
+    stop = ctx.bind(f"{name}_stop", evaluate(ctx, extent.stop))
+    step = ctx.bind(f"{name}_step", evaluate(ctx, distance))
+    first, size = stop - 1, lift(0) - step
+    if not isinstance(step, Literal):
+        message = f"the range of {name} has the step 0"
+        hint = "give a step that is not 0"
+        ctx.require(step.ne(0), DimensionMismatch, message, span=stmt.span, hint=hint)
+        first, size = ctx.ifelse(step > 0, start, first), ctx.ifelse(step > 0, step, size)
+    alone = step == lift(-1)
+    count = stop - start if alone else (stop - start + (size - 1)) // size
+    with ctx.for_(f"{name}_turn", 0, count) as turn:
+        index = ctx.let(name, first - turn if alone else first + turn * step)
+        with ctx.prover.assuming(start <= index, index < stop):
+            _loop(ctx, Loop(stmt.index, Extent(index, index + 1), stmt.body, span=stmt.span))
 
 
 def _with_whole_runs(ctx: Context, access: Access, extent: Extent, looplet: Looplet) -> Looplet:

@@ -18,6 +18,7 @@ can resume.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NoReturn
 
 from finch_core.errors import FormatError, Span, quote
 from finch_core.interface.abilities import Order
@@ -26,6 +27,7 @@ from finch_core.ir.expressions import Expr, Index, Literal
 from finch_core.ir.program import Declare, Extent, Loop, Sequential, Stmt, Thaw, Update, While
 from finch_core.lower.bounds import is_unit
 from finch_core.lower.pass_state import Unit
+from finch_core.lower.strides import is_positive
 from finch_core.records import frozen
 
 
@@ -102,13 +104,23 @@ def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
     depth = _sequential_depth(tensor)
     wanted = tuple(index for index in write.update.target.indices[:depth])
     loops = tuple(map(_index, write.loops[:depth]))
+    span = write.update.target.span or write.update.span
     if wanted != loops:
-        span = write.update.target.span or write.update.span
-        _refuse(tensor, depth, span, _written_as(wanted, write.loops, unit), unit)
+        _refuse(tensor, depth, span, _in_order(_written_as(wanted, write.loops, unit)), unit)
+    down = [loop.index for loop in write.loops[:depth] if _goes_down(loop)]  # type: ignore[union-attr]
+    if down:
+        order = f"loop over {unit.name_of(down[0])} upwards, by a constant step"
+        _refuse(tensor, depth, span, order, unit)
 
 
 def _index(loop: Loop | While) -> Index | None:
     return loop.index if isinstance(loop, Loop) else None
+
+
+def _goes_down(loop: Loop | While) -> bool:
+    """Whether the indices of a loop are not known to increase."""
+    step = loop.step if isinstance(loop, Loop) else None
+    return step is not None and not is_positive(step)
 
 
 def _extent(loop: Loop | While) -> Extent | None:
@@ -150,7 +162,7 @@ def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None
     for before, late in pairwise(nests.values()):
         if not resumes or _comes_before(late, before, depth):
             span = late.update.target.span or late.update.span
-            _refuse(tensor, depth, span, (), unit)
+            _refuse(tensor, depth, span, _in_order(()), unit)
     for lvl in levels:
         lvl.resumed = True
 
@@ -177,14 +189,15 @@ def _comes_before(late: _Write, before: _Write, depth: int) -> bool:
     return False
 
 
-def _refuse(
-    tensor: BoundTensor, depth: int, span: Span | None, names: tuple[str, ...], unit: Unit
-) -> None:
-    level = [lvl for lvl in tensor.format.levels() if not lvl.is_leaf][depth - 1]
+def _in_order(names: tuple[str, ...]) -> str:
+    """The remedy for loops in another order than that of the indices ``names``."""
     if names:
-        order = f"the loops around this write must begin with {', '.join(names)}, in that order"
-    else:
-        order = "one nest of loops must write all of it, in the order of its indices"
+        return f"the loops around this write must begin with {', '.join(names)}, in that order"
+    return "one nest of loops must write all of it, in the order of its indices"
+
+
+def _refuse(tensor: BoundTensor, depth: int, span: Span | None, order: str, unit: Unit) -> NoReturn:
+    level = [lvl for lvl in tensor.format.levels() if not lvl.is_leaf][depth - 1]
     free = [n for n, f in sorted(unit.hub.levels.items()) if not f.is_leaf and f.order is Order.ANY]
     raise FormatError(
         f"{tensor} cannot be written here: its {level.name} level takes each fiber once, in order",

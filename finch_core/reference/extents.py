@@ -261,7 +261,10 @@ class Extents:
     def end(self, place: _Place) -> int | None:
         """Up to where a write reaches."""
         loop, shift = self.shifted(place)  # type: ignore[misc]
-        if loop.extent is not None:  # wherever it begins
+        if loop.extent is not None and loop.extent.step is not None:
+            range_ = self.range_of(loop, self.loops)
+            stop = None if range_ is None else range_[1]
+        elif loop.extent is not None:  # wherever it begins
             stop = self.greatest(loop.extent.stop, place.scope)
         else:
             stop = self.loops[id(loop)][1] if id(loop) in self.loops else None
@@ -285,8 +288,15 @@ class Extents:
         """The range of a loop, if it is known before the program runs."""
         if loop.extent is None:
             return loops.get(id(loop))
-        start, stop = self.known(loop.extent.start), self.known(loop.extent.stop)
-        return None if start is None or stop is None else (start, stop)
+        start, stop, *step = map(self.known, loop.extent.children)
+        if start is None or stop is None or None in step:
+            return None
+        if not step:
+            return start, stop
+        size = -(-abs(stop - start) // abs(step[0]))  # type: ignore[arg-type]
+        turns = size if (stop - start) * step[0] > 0 else 0  # type: ignore[operator]
+        last = start + (turns - 1) * step[0]  # type: ignore[operator]
+        return (start, last + 1) if step[0] > 0 else (last, start + 1)  # type: ignore[operator]
 
     def check_write(self, place: _Place) -> None:
         """Refuse a write over a range that goes beyond its dimension."""

@@ -194,12 +194,12 @@ class _Writer:
 
     def loop(self, node: Loop) -> Iterator[str]:
         if node.extent is None:
-            start, stop = map(str, self.extents.loops[id(node)])
+            ends = ", ".join(map(str, self.extents.loops[id(node)]))
         else:
-            start = f"int({self.emitter.emit(node.extent.start).text})"
-            stop = f"int({self.emitter.emit(node.extent.stop).text})"
+            parts = map(self.emitter.emit, node.extent.children)
+            ends = ", ".join(f"int({part.text})" for part in parts)
         self.emitter.types[node.index.name] = Code(f"i_{node.index.name}", int)
-        yield f"for i_{node.index.name} in range({start}, {stop}):"
+        yield f"for i_{node.index.name} in range({ends}):"
         yield from self.below(node.body)
         if isinstance(node.body, Loop) and BREAK in leaves(node.body):
             yield "    if left:"

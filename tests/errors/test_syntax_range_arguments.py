@@ -13,7 +13,7 @@ def test_range_arguments():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'range' takes a start and a stop, or a stop alone
+'range' takes a start, a stop and a step, or a stop alone
   File "FILE", line 9
     for i in range():
              ^^^^^^^"""

@@ -1,0 +1,60 @@
+"""Strides: a range with a step is the least extent that holds its indices, and a step.
+
+    range(a, b, 2)                  extent [a, a + 2 * ((b - a - 1) // 2) + 1), step 2
+    range(n - 1, -1, -1)            extent [0, n), step -1
+
+So dimensions are compared with the indices that are reached, in whichever direction.
+"""
+
+from __future__ import annotations
+
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import INTP, is_weak
+from finch_core.ir.expressions import Expr, Literal, call, cast, lift
+from finch_core.ir.program import Extent
+from finch_core.symbolic.prover import split
+
+
+def ascending(extent: Extent) -> tuple[Extent, Expr | None]:
+    """The extent of a range, from its least index up to its greatest, and its step (None: 1)."""
+    if extent.step is None:
+        return extent, None
+    start, stop, step = map(_wide, (extent.start, extent.stop, extent.step))
+    if isinstance(step, Literal):
+        return (_upwards if step.value > 0 else _downwards)(start, stop, step), step
+    up, down = _upwards(start, stop, step), _downwards(start, stop, step)
+    ends = zip(up.children, down.children, strict=True)
+    return Extent(*(call(prim.ifelse, step > 0, *pair) for pair in ends)), step
+
+
+def is_positive(step: Expr) -> bool:
+    """Whether a step is known to be positive."""
+    return isinstance(step, Literal) and bool(step.value > 0)
+
+
+def _upwards(start: Expr, stop: Expr, step: Expr) -> Extent:
+    return Extent(start, _plus(start + _multiple(stop - start, step), 1))
+
+
+def _downwards(start: Expr, stop: Expr, step: Expr) -> Extent:
+    if step == lift(-1):
+        return Extent(_plus(stop, 1), _plus(start, 1))
+    size = lift(-step.value) if isinstance(step, Literal) else lift(0) - step
+    return Extent(start - _multiple(start - stop, size), _plus(start, 1))
+
+
+def _multiple(length: Expr, size: Expr) -> Expr:
+    """The greatest multiple of ``size`` below ``length``."""
+    return ((length - 1) // size) * size
+
+
+def _plus(expr: Expr, number: int) -> Expr:
+    atom, offset = split(expr)
+    return atom + (offset + number) if offset + number else atom
+
+
+def _wide(expr: Expr) -> Expr:
+    return expr if is_weak(expr.dtype) or expr.dtype == INTP else cast(expr, INTP)
+
+
+__all__ = ["ascending", "is_positive"]

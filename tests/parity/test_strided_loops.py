@@ -1,0 +1,156 @@
+"""Ranges with a step and reversed ranges: compiled code and the interpreter do what Python does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_early_exits import INPUTS
+
+from finch_core import Tensor, kernel
+from finch_levels import Dense, Element, Scalar, SparseList
+
+ZERO = Element(0.0)
+
+
+def upwards(s, y, x, a, b):
+    s[...] = 0
+    for i in range(a, b, 3):
+        y[i] = x[i] * 2 + i
+        s[()] += x[i] + 1
+
+
+def downwards(s, y, x, a, b):
+    s[...] = 0
+    for i in range(b - 1, a - 1, -1):
+        y[i] = x[i] * 2 + s[()]
+        s[()] += x[i] + 1
+
+
+def backwards(s, y, x, a, b):
+    s[...] = 0
+    for i in reversed(range(a, b, 2)):
+        if x[i] == 2:
+            continue
+        if x[i] > 5:
+            break
+        y[i] = x[i] * 2 + s[()]
+        s[()] += x[i] + 1
+
+
+def backwards_of_backwards(s, y, x, a, b):
+    s[...] = 0
+    for i in reversed(range(b - 1, a - 1, -2)):
+        y[i] = x[i] + s[()]
+        s[()] += 1
+
+
+def invariant(s, y, x, a, b):
+    s[...] = 0
+    for i in range(a, b, 2):
+        s[()] += x[i]
+        y[i] += 1
+        for _j in range(b, a, -3):
+            s[()] += 2
+
+
+def stepping(s, y, x, a, b, step):
+    s[...] = 0
+    for i in range(a, b, step):
+        y[i] = x[i] * 2 + s[()]
+        s[()] += x[i] + 1
+
+
+ENDS = ((0, 12), (1, 12), (0, 11), (2, 9), (5, 5), (7, 3), (3, 4), (0, 1))
+PROGRAMS = (upwards, downwards, backwards, backwards_of_backwards, invariant)
+
+
+def agree(function, x, *numbers, backends=("interpreter",)):
+    """Compare with the function itself, run by Python over arrays; the reference, too."""
+    s, y = np.zeros(()), np.zeros(12)
+    function(s, y, np.asarray(x), *numbers)
+    for backend in backends:
+        total, found = np.zeros(()), np.zeros(12)
+        kernel(function, backend=backend)(total, found, x, *numbers)
+        np.testing.assert_array_equal(found, y, err_msg=f"{backend} {numbers}")
+        assert total == s, (backend, numbers)
+
+
+@pytest.mark.parametrize("level", INPUTS, ids=lambda level: level.__name__)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_every_step_of_every_format(program, level):
+    rng = np.random.default_rng(3)
+    data = rng.integers(0, 4, 12) * rng.integers(1, 3, 12) * 1.0
+    x = Tensor(level(ZERO), data)
+    for ends in ENDS:
+        agree(program, x, *ends)
+    agree(program, x, 1, 12, backends=("c",))
+
+
+@pytest.mark.parametrize("ends", [(0, 12, 5), (11, -1, -3), (3, 9, -1), (9, 3, -4), (2, 2, 1)])
+def test_steps_known_at_run_time(ends):
+    data = np.arange(12.0)
+    for x in (data, Tensor(SparseList(ZERO), data * (data % 3 == 0))):
+        agree(stepping, x, *ends, backends=("interpreter", "c"))
+
+
+def ends_of_pairs(y, x, n):
+    y[...] = 0
+    for i in range(0, n, 2):
+        y[i] = x[i + 1] - x[i]
+    return y
+
+
+def test_the_last_index_bounds_what_is_read():
+    x = np.array([1.0, 5.0, 2.0, 9.0])
+    y = kernel(ends_of_pairs)(Tensor(Dense(ZERO)), x, 4)
+    assert y.to_numpy().tolist() == [4.0, 0.0, 7.0]
+    assert kernel(ends_of_pairs).reference(Tensor(Dense(ZERO)), x, 4).tolist() == [4.0, 0.0, 7.0]
+
+
+def appended(y, x, n):
+    y[...] = 0
+    for i in range(1, n, 2):
+        y[i] = x[i]
+    return y
+
+
+def test_a_loop_upwards_appends():
+    x = np.arange(7.0)
+    for out in (SparseList(ZERO), Dense(ZERO)):
+        y = kernel(appended)(Tensor(out), Tensor(SparseList(ZERO), x), 7)
+        assert y.to_numpy().tolist() == [0.0, 1.0, 0.0, 3.0, 0.0, 5.0]
+
+
+def solved(x, U, b, n):
+    for i in range(n - 1, -1, -1):
+        t = b[i]
+        for j in range(i + 1, n):
+            t -= U[i, j] * x[j]
+        x[i] = t / U[i, i]
+
+
+def test_back_substitution():
+    rng = np.random.default_rng(0)
+    upper = np.triu(rng.random((6, 6)) * (rng.random((6, 6)) < 0.5)) + 2 * np.eye(6)
+    b = rng.random(6)
+    for backend in ("interpreter", "c"):
+        x = np.zeros(6)
+        kernel(solved, backend=backend)(x, Tensor(Dense(SparseList(ZERO)), upper), b, 6)
+        np.testing.assert_allclose(upper @ x, b)
+
+
+def first_multiple(s, x, n):
+    s[...] = -1
+    for i in range(n, 0, -1):
+        if x[i - 1] > 2:
+            s[()] = i
+            break
+    return s
+
+
+def test_a_loop_downwards_can_be_left():
+    for data, found in (([1.0, 3.0, 5.0, 0.0], 3), ([0.0, 1.0], -1), ([4.0], 1), ([], -1)):
+        x = np.array(data)
+        for backend in ("interpreter", "c"):
+            s = kernel(first_multiple, backend=backend)(Scalar(-1), x, len(data))
+            assert s.value == found
