@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 
@@ -45,6 +45,7 @@ class CBackend:
     disabled: frozenset[str] = frozenset()
     drafts: bool = False
     name: str = attrs.field(default="c", init=False)
+    optimisations: ClassVar[frozenset[str]] = OPTIMISATIONS
 
     def without(self, names: frozenset[str]) -> CBackend:
         """This backend with the optimisations in ``names`` switched off; ignores other names."""

@@ -176,10 +176,11 @@ class CompleteBackend:
     cache) under short keys, for ``python -m finch_core doctor``; ``clear_cache() -> int``,
     which removes its files on disk and counts them, for ``python -m finch_core cache clear``;
     ``without(names) -> Backend``, the backend without those of its optimisations that the
-    frozenset ``names`` contains; ``draft() -> Backend``, the backend set to compile sooner with
-    less optimisation, for kernels with little work. The kernels of a draft backend have
-    ``is_draft`` set if they can be compiled again with more optimisation. ``checks_looplets: bool``
-    asks that kernels check that the looplets of formats cover their loops.
+    frozenset ``names`` contains, and ``optimisations``, the frozenset of all such names;
+    ``draft() -> Backend``, the backend set to compile sooner with less optimisation, for kernels
+    with little work. The kernels of a draft backend have ``is_draft`` set if they can be compiled
+    again with more optimisation. ``checks_looplets: bool`` asks that kernels check that the
+    looplets of formats cover their loops.
     """
 
     def __init__(self, made: Any) -> None:
@@ -215,6 +216,14 @@ class CompleteBackend:
         """The backend set to compile sooner with less optimisation; itself if it has no such
         mode."""
         return _completed(self._ask("draft", self))
+
+    @property
+    def optimisations(self) -> frozenset[str] | None:
+        """The names that ``without`` takes; none without that method; None if it does not say."""
+        if not hasattr(self.made, "without"):
+            return frozenset()
+        found: frozenset[str] | None = getattr(self.made, "optimisations", None)
+        return found
 
     @property
     def checks_looplets(self) -> bool:

@@ -43,6 +43,12 @@ assert OUT_OF_MEMORY == 0
 """The number of this site, the first of every kernel."""
 
 
+LOWERING_RULES = frozenset(
+    "appending given locals points predicated_merge random_access ranges scratch steady".split()
+)
+"""The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
+
+
 class Context(Builder):
     """The context into which formats, wrappers and looplets emit code.
 
@@ -97,7 +103,7 @@ class Context(Builder):
         self._slots = 0
 
     def allows(self, rule: str) -> bool:
-        """Whether the optimisation ``rule`` is switched on."""
+        """Whether the optimisation ``rule``, one of ``LOWERING_RULES``, is switched on."""
         return rule not in self._disabled
 
     # -- expressions --------------------------------------------------------------------

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import attrs
 
-from finch_core.errors import DimensionMismatch
-from finch_core.interface.context import Context
+from finch_core.errors import BackendError, DimensionMismatch, quote
+from finch_core.interface.abi import CompleteBackend
+from finch_core.interface.context import LOWERING_RULES, Context
 from finch_core.ir import assembly as asm
 from finch_core.ir.expressions import Literal, Var
 from finch_core.ir.program import Stmt, Update
@@ -14,9 +15,24 @@ from finch_core.ir.typing import typed_kernel
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.passes import Check, Unit
 from finch_core.lower.statements import FinchRules
-from finch_core.optimize import optimize_kernel
+from finch_core.optimize import PASSES, optimize_kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.parameters import Binding, parameters_of, used_parameters
+
+
+def check_disabled(options: Options, backend: CompleteBackend) -> None:
+    """Raise ``BackendError`` if ``options`` switch off what neither the compiler nor ``backend``
+    has."""
+    own = backend.optimisations
+    known = LOWERING_RULES | {name for name, _ in PASSES} | (own or frozenset())
+    unknown = options.disabled - known
+    if unknown and own is not None:
+        names = quote(sorted(unknown))
+        raise BackendError(
+            f"disabled names {names}, which is no rule, no pass and no optimisation of the backend "
+            f"{backend.name!r}",
+            hint=f"those are {', '.join(sorted(known))}",
+        )
 
 
 def lower_kernel(

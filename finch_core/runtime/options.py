@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 @frozen
 class Options:
-    """How a kernel is compiled: the options of ``kernel``, and ``disabled``, names of rules, of
-    passes over assembly and of optimisations of the backend to switch off. Disabling changes run
-    times, never results; tests and ``bench/passes.py`` use it."""
+    """How a kernel is compiled: the options of ``kernel``, and ``disabled``, names of rules of
+    lowering, of passes over assembly and of optimisations of the backend to switch off. Disabling
+    changes run times, never results; tests and ``bench/passes.py`` use it. A name that nothing has
+    is refused when the kernel is lowered."""
 
     strict: bool = False
     backend: str | None = None

@@ -96,8 +96,9 @@ class Lowered:
         """The assembly."""
         stmt, unit, arguments = self._normalized
         with self._timed("lower"):
-            from finch_core.runtime.kernel_lowering import lower_kernel
+            from finch_core.runtime.kernel_lowering import check_disabled, lower_kernel
 
+            check_disabled(self.options, self.backend)
             kernel = lower_kernel(stmt, unit, arguments, self.options, self.backend.checks_looplets)
         if unit.costly:
             from finch_core.lower.access_order import noted

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from finch_core.interface.context import LOWERING_RULES
 from finch_core.optimize import PASSES, optimize
 from finch_core.testing.random_assembly import random_block
 
@@ -44,3 +45,13 @@ def test_what_a_pass_keeps_is_tested(name: str) -> None:
     text = path.read_text()
     assert f'"{name}"' in text
     assert "run_block(" in text
+
+
+def test_rules_of_lowering_are_those_that_are_asked_for():
+    """``ctx.allows("name")`` and ``"name" in disabled``, in the core and in the formats."""
+    pattern = re.compile(r'\.allows\(\s*"(\w+)"|"(\w+)" (?:not )?in \S*disabled')
+    asked: set[str] = set()
+    for package in ("finch_core", "finch_levels", "finch_wrappers"):
+        for path in (ROOT / package).rglob("*.py"):
+            asked |= {one or other for one, other in pattern.findall(path.read_text())}
+    assert asked == LOWERING_RULES
