@@ -10,6 +10,7 @@ from finch_levels.short_circuit_scalar import ShortCircuitScalar
 from finch_levels.sparse_band import SparseBand
 from finch_levels.sparse_block_list import SparseBlockList
 from finch_levels.sparse_byte_map import SparseByteMap
+from finch_levels.sparse_coo import SparseCOO
 from finch_levels.sparse_hash import SparseHash
 from finch_levels.sparse_interval import SparseInterval
 from finch_levels.sparse_list import SparseList
@@ -27,6 +28,7 @@ __all__ = [
     "SparseBand",
     "SparseBlockList",
     "SparseByteMap",
+    "SparseCOO",
     "SparseHash",
     "SparseInterval",
     "SparseList",

@@ -7,7 +7,7 @@ Python.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -129,6 +129,10 @@ class Storage:
 
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         """Check the rest, as ``validate``: each buffer is at least as long as ``sizes`` says."""
+
+    def validate_below(self, positions: int, fields: Sequence[Mapping[str, Any]]) -> None:
+        """Check what concerns several levels, as ``validate``: ``fields`` are those of this level
+        and of all below it, each of which is valid by itself."""
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int] | None:
         """The fields of an empty level, as arrays and scalars, and the number of child positions.

@@ -179,12 +179,16 @@ class BoundLevel:
 
 @frozen
 class Fiber(TensorLike):
-    """The fiber at position ``pos`` of a level; ``dirty`` is set when anything in it is written."""
+    """The fiber at position ``pos`` of a level; ``dirty`` is set when anything in it is written.
+
+    One of several positions, such as entries with the same coordinate, ends before ``stop``.
+    """
 
     lvl: BoundLevel
     pos: Expr
     dirty: Var | None = None
     tensor: BoundTensor | None = attrs.field(default=None, eq=False, repr=False)
+    stop: Expr | None = None
 
     def __str__(self) -> str:
         return str(self.tensor)
@@ -213,10 +217,12 @@ class Fiber(TensorLike):
     def level_of(self, dim: int) -> Format | None:
         return self.lvl.format.levels()[dim]
 
-    def subfiber(self, pos: Expr, dirty: Var | None = None) -> Fiber:
-        """The child's fiber at ``pos``; writes to it set ``dirty`` (default: this fiber's own)."""
+    def subfiber(self, pos: Expr, dirty: Var | None = None, stop: Expr | None = None) -> Fiber:
+        """The child's fiber at ``pos``, or at the positions up to ``stop``; writes to it set
+        ``dirty`` (default: this fiber's own)."""
         assert self.lvl.child is not None
-        return Fiber(self.lvl.child, pos, self.dirty if dirty is None else dirty, self.tensor)
+        marked = self.dirty if dirty is None else dirty
+        return Fiber(self.lvl.child, pos, marked, self.tensor, stop)
 
     def filled(self) -> Constant:
         """A subtensor like this fiber's subfibers that consists of fill."""

@@ -20,28 +20,39 @@ when they were checked, and the tensor over these."""
 
 
 def from_scipy(array: Any) -> Any:
-    """A tensor of a SciPy sparse array: over its memory for CSR, and for CSC seen transposed.
+    """A tensor of a SciPy sparse array: over its memory for CSR, for CSC seen transposed, and for
+    coordinates that are sorted by the first dimension, then the next, without duplicates.
 
-    Changes of its values are visible in the tensor. The structure (``indices``, ``indptr``) is
-    checked at the first use, and again if the shape changed or one of the arrays was replaced, as
-    SciPy's methods do. Changing elements of these arrays in place is not noticed: copy the array
-    first. Arrays that are unsorted, have duplicates or another format are converted at each use.
+    Changes of its values are visible in the tensor. The structure (``indices``, ``indptr``,
+    ``coords``) is checked at the first use, and again if the shape changed or one of the arrays was
+    replaced, as SciPy's methods do. Changing elements of these arrays in place is not noticed: copy
+    the array first. Arrays that are unsorted, have duplicates or another format are converted at
+    each use: their entries are sorted, and duplicates added.
 
     Raises ``FormatError`` for a malformed structure, an unknown format or an unsupported dtype.
     """
-    if array.format not in ("csr", "csc") or array.ndim != 2:
+    if array.format not in _OVER or (array.ndim != 2 and array.format != "coo"):
         return _converted(array)
-    parts = (array.shape, *(id(part) for part in (array.data, array.indices, array.indptr)))
+    parts = (array.shape, *(id(getattr(array, name)) for name in _parts(array)))
     known = _seen.get(id(array))
     if known is not None and known[0]() is array and known[1] == parts:
         return known[2]
     try:
-        tensor = _over(array)
+        tensor = _OVER[array.format](array)
     except FormatError as error:
-        return _over(_sorted(array, error))
+        return _converted(array) if array.format == "coo" else _over(_sorted(array, error))
+    if tensor is None:
+        return _converted(array)
     key = id(array)
     _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), parts, tensor)
     return tensor
+
+
+def _parts(array: Any) -> tuple[str, ...]:
+    """The names of the arrays of which an array is made."""
+    if array.format != "coo":
+        return "data", "indices", "indptr"
+    return ("data", "coords") if hasattr(array, "coords") else ("data", "row", "col")
 
 
 def unchanged(array: Any) -> Callable[[], bool] | None:
@@ -50,18 +61,16 @@ def unchanged(array: Any) -> Callable[[], bool] | None:
     from_scipy(array)
     if id(array) not in _seen:
         return None
-    data, indices, indptr, shape = array.data, array.indices, array.indptr, array.shape
+    names, shape = _parts(array), array.shape
+    found = tuple(getattr(array, name) for name in names)
     parts = vars(array)  # SciPy's properties cost as much as a small kernel
-    if parts.get("_shape") != shape:
+    if parts.get("_shape") != shape or any(name not in parts for name in names):
         return None
 
     def holds() -> bool:
-        return (
-            parts["data"] is data
-            and parts["indices"] is indices
-            and parts["indptr"] is indptr
-            and parts["_shape"] == shape
-        )
+        if parts["_shape"] != shape:
+            return False
+        return all(parts[name] is part for name, part in zip(names, found, strict=True))
 
     return holds
 
@@ -84,7 +93,7 @@ def _converted(array: Any) -> Any:
     if array.format not in ("coo", "dok", "lil", "dia", "bsr"):
         raise FormatError(f"SciPy arrays of format {array.format!r} are not supported")
     coo = array.tocoo()
-    coords = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
+    coords = _coords(coo)
     format = csr_format(coo.ndim, coo.dtype)
     if is_hypersparse(coo.shape, len(coo.data)):
         format = coordinate_format(coo.ndim, format.fill_value)
@@ -108,6 +117,39 @@ def _over(array: Any) -> Any:
     buffers = {"1_ptr": array.indptr, "1_idx": array.indices, "2_val": array.data}
     tensor = Tensor.from_buffers(format, shape, buffers)
     return tensor if array.format == "csr" else transpose(tensor)
+
+
+def _coords(array: Any) -> tuple[Any, ...]:
+    """The coordinates of a SciPy array, one NumPy array for each dimension."""
+    return tuple(array.coords) if hasattr(array, "coords") else (array.row, array.col)
+
+
+def _over_coordinates(array: Any) -> Any:
+    """A tensor over the arrays of a COO array; None if no installed format has coordinates, and
+    ``FormatError`` unless the coordinates are sorted and unique."""
+    format = coo_format(array.dtype, [coord.dtype for coord in _coords(array)])
+    if format is None:
+        return None
+    buffers = {f"{k}_idx": coord for k, coord in enumerate(_coords(array))}
+    buffers["0_ptr"] = np.array([0, len(array.data)])
+    return Tensor.from_buffers(format, array.shape, {**buffers, f"{array.ndim}_val": array.data})
+
+
+def coo_format(dtype: Any, index: list[Any]) -> Format | None:
+    """The format of SciPy's coordinates with these dtypes of values and of indices; None if no
+    plugin has it."""
+    found = [f for f in hub().levels.values() if getattr(f, "layout", "") == "coordinates"]
+    if len(found) != 1:
+        return None
+    format: Format = hub().layout("values")(np.zeros((), dtype)[()])
+    for wide in reversed(index):
+        format = found[0](format, index=wide)
+    return format
+
+
+_OVER: dict[str, Callable[[Any], Any]] = {
+    "csr": _over, "csc": _over, "coo": _over_coordinates,
+}  # fmt: skip
 
 
 def transpose(tensor: Tensor) -> Any:
@@ -136,8 +178,9 @@ def csr_format(ndim: int, dtype: Any, index: Any = np.intp, pointer: Any = np.in
 
 def to_scipy(tensor: Tensor) -> Any:
     """A SciPy sparse array of a tensor's values: a ``csr_array`` for a matrix, over the tensor's
-    memory if it is stored as CSR, else a copy; a ``coo_array`` for other tensors and hypersparse
-    matrices. Raises ``FormatError`` if the fill value is not 0."""
+    memory if it is stored as CSR, else a copy; a ``coo_array`` for other tensors, hypersparse
+    matrices and those of coordinates, over the memory of the latter. Raises ``FormatError`` if the
+    fill value is not 0."""
     import scipy.sparse
 
     if tensor.fill_value != 0:
@@ -146,6 +189,10 @@ def to_scipy(tensor: Tensor) -> Any:
             hint="to_numpy() gives a dense array",
         )
     layouts = [getattr(level, "layout", "") for level in tensor.format.levels()]
+    if set(layouts[:-1]) == {"coordinates"} and layouts[-1] == "values":
+        buffers, shape = tensor.buffers, tensor.shape
+        indices = tuple(buffers[f"{k}_idx"] for k in range(tensor.ndim))
+        return scipy.sparse.coo_array((buffers[f"{tensor.ndim}_val"], indices), shape=shape)
     in_rows = layouts == ["dense", "compressed", "values"]
     if tensor.ndim != 2 or (not in_rows and is_hypersparse(tensor.shape, tensor.nstored)):
         shape, coords, values = stored_coordinates(tensor)

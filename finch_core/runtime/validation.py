@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from finch_core.ir.operators import exact_value
 from finch_core.runtime.arguments import UNMASK, is_masked
 
 if TYPE_CHECKING:
+    from finch_core.interface.level import Format
     from finch_core.runtime.storage import TensorStorage
 
 
@@ -79,24 +81,39 @@ def _scalar(key: str, part: Part, value: Any) -> Any:
 
 def validate(tensor: TensorStorage) -> None:
     """Check all buffers of a tensor, level by level from the outermost. Raises ``FormatError``."""
-    positions, dims = 1, iter(tensor.shape)
-    for k, level in enumerate(tensor.format.levels()):
+    levels, counts, dims = tensor.format.levels(), [1], iter(tensor.shape)
+    fields = [tensor._fields(k) for k in range(len(levels))]
+    for k, level in enumerate(levels):
         shape = 0 if level.is_leaf else next(dims)
-        fields = tensor._fields(k)
-        try:
-            level.validate(positions, shape, fields)
-            try:
-                sizes, below = sizes_of(level, positions, shape, fields)
-            except IndexError:
-                names = quote(f.name for f in level.fields if f.is_buffer and not f.scratch)
-                raise FormatError(f"{names}: too short for {positions} fibers") from None
-            _check_lengths(sizes, fields)
-            level.validate_contents(positions, shape, fields)
-        except FormatError as error:
-            error.message = f"level {k} ({level.name}): {error.message}"
-            error.hint = error.hint or "Tensor(fmt, array) makes buffers as the format wants them"
-            raise
-        positions = below
+        with _placed(k, level):
+            counts.append(_validate_alone(level, counts[k], shape, fields[k]))
+    for k, level in enumerate(levels):
+        with _placed(k, level):
+            level.validate_below(counts[k], fields[k:])
+
+
+@contextmanager
+def _placed(k: int, level: Format) -> Iterator[None]:
+    """Name the level in errors."""
+    try:
+        yield
+    except FormatError as error:
+        error.message = f"level {k} ({level.name}): {error.message}"
+        error.hint = error.hint or "Tensor(fmt, array) makes buffers as the format wants them"
+        raise
+
+
+def _validate_alone(level: Format, positions: int, shape: int, fields: Mapping[str, Any]) -> int:
+    """Check the buffers of one level; gives the number of positions of its child."""
+    level.validate(positions, shape, fields)
+    try:
+        sizes, below = sizes_of(level, positions, shape, fields)
+    except IndexError:
+        names = quote(f.name for f in level.fields if f.is_buffer and not f.scratch)
+        raise FormatError(f"{names}: too short for {positions} fibers") from None
+    _check_lengths(sizes, fields)
+    level.validate_contents(positions, shape, fields)
+    return int(below)
 
 
 def is_valid(tensor: Any) -> bool:

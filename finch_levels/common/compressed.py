@@ -35,11 +35,13 @@ def steps(
     base: Expr | None = None,
     past: int = 1,
     anchored: bool = False,
+    bounds: tuple[Expr, Expr] | None = None,
 ) -> Stepper:
     """A step for each that a fiber stores: step ``q`` ends ``past`` the index that ``order`` has at
-    ``q``, counted from ``base``. Without a ``tail`` the last ends with the fiber, of which the
+    ``q``, counted from ``base``. ``bounds`` are the first position and the one after the last, if
+    not those of ``bounds_of``. Without a ``tail`` the last ends with the fiber, of which the
     format makes sure. The rest is as for ``Stepper``, which ``kind`` is one of."""
-    start, stop = bounds_of(ctx, fiber)
+    start, stop = bounds or bounds_of(ctx, fiber)
     q = ctx.var(f"{fiber.lvl.name}_p", start)
 
     def seek(ctx: Context, i: Expr) -> None:

@@ -38,6 +38,7 @@ from finch_levels import (
     SparseBand,
     SparseBlockList,
     SparseByteMap,
+    SparseCOO,
     SparseHash,
     SparseInterval,
     SparseList,
@@ -47,8 +48,8 @@ from finch_levels import (
 
 Array = np.ndarray[Any, Any]
 LEVELS: tuple[Any, ...] = (
-    Dense, RunList, SparseBand, SparseBlockList, SparseByteMap, SparseHash, SparseInterval,
-    SparseList, SparsePinpoint, SparseRunList,
+    Dense, RunList, SparseBand, SparseBlockList, SparseByteMap, SparseCOO, SparseHash,
+    SparseInterval, SparseList, SparsePinpoint, SparseRunList,
 )  # fmt: skip
 MOST_READ = 4096
 """Values of a tensor up to which it is read."""

@@ -24,6 +24,7 @@ from finch_levels import (
     SparseBand,
     SparseBlockList,
     SparseByteMap,
+    SparseCOO,
     SparseHash,
     SparseList,
     SparseRunList,
@@ -31,7 +32,7 @@ from finch_levels import (
 
 LEVELS = (
     Dense, RunList, SparseList, SparseRunList, SparseBlockList, SparseBand, SparseHash,
-    SparseByteMap,
+    SparseByteMap, SparseCOO,
 )  # fmt: skip
 ROW, NEXT, STEP = Index("i"), Index("j"), Index("k")
 SHIFT = Name("r")

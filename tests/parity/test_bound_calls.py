@@ -307,7 +307,7 @@ def test_memory_that_an_output_comes_to_share_is_refused(spmv):
     ("x", "remedy"),
     [
         (np.ones((4, 2))[:, 0], "np.ascontiguousarray"),
-        (sp.coo_array(np.ones(4)), "asarray"),
+        (sp.coo_array((np.ones(4), (np.arange(4)[::-1],)), shape=(4,)), "asarray"),
     ],
     ids=["strided", "coo"],
 )
