@@ -8,6 +8,7 @@ import attrs
 from finch_core.errors import BackendError, DimensionMismatch, quote
 from finch_core.interface.abi import CompleteBackend
 from finch_core.interface.context import LOWERING_RULES, Context
+from finch_core.interface.plugins import hub
 from finch_core.ir import assembly as asm
 from finch_core.ir.expressions import Literal, Var
 from finch_core.ir.program import Stmt, Update
@@ -24,7 +25,8 @@ def check_disabled(options: Options, backend: CompleteBackend) -> None:
     """Raise ``BackendError`` if ``options`` switch off what neither the compiler nor ``backend``
     has."""
     own = backend.optimisations
-    known = LOWERING_RULES | {name for name, _ in PASSES} | (own or frozenset())
+    passes = {name for name, _ in PASSES} | hub().assembly_passes.keys()
+    known = LOWERING_RULES | passes | (own or frozenset())
     unknown = options.disabled - known
     if unknown and own is not None:
         names = quote(sorted(unknown))
