@@ -78,6 +78,12 @@ def even(c, a, b):
     return c
 
 
+def shortest(D):
+    for k, i, j in _:
+        D[i, j] = min(D[i, j], D[i, k] + D[k, j])
+    return D
+
+
 def summed(y, A):
     y[...] = 0
     for i in _:
@@ -244,6 +250,11 @@ def two_lists() -> tuple[Any, ...]:
     return Tensor(kept), *(Tensor(kept, values) for values in lists)
 
 
+def distances() -> tuple[Any, ...]:
+    """The lengths of the edges between 400 vertices."""
+    return (np.random.default_rng(0).random((400, 400)) * 10,)
+
+
 def dense_rows() -> tuple[Any, ...]:
     return Tensor(VECTOR), asarray(np.random.rand(1024, 1024))
 
@@ -319,6 +330,7 @@ CASES = (
     Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
     Case(("predicate_compaction",), "BFS, a pull", pull, pull_arguments),
     Case(("privatization",), "histogram, photograph", source(images.histogram_bytes), photographed),
+    Case(("index_set_splitting",), "Floyd-Warshall, 400", shortest, distances),
     Case(("invariant_stores",), "SDDMM, rank 16", source(tensors.sddmm), sampled_arguments),
     Case(("jump_threading",), "even indices of an intersection", even, two_lists),
     Case(("sinking",), "dense rows summed in a local scalar", summed, dense_rows),

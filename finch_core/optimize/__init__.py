@@ -25,6 +25,7 @@ from finch_core.optimize.dead_code import dead_code
 from finch_core.optimize.dead_fills import dead_fills
 from finch_core.optimize.gather_reductions import gather_reductions
 from finch_core.optimize.growth_hoisting import growth_hoisting
+from finch_core.optimize.index_set_splitting import index_set_splitting
 from finch_core.optimize.invariant_code_motion import invariant_code_motion
 from finch_core.optimize.invariant_stores import invariant_stores
 from finch_core.optimize.jump_threading import jump_threading
@@ -52,6 +53,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("scalar_replacement", scalar_replacement),
     ("store_forwarding", store_forwarding),
     ("invariant_code_motion", invariant_code_motion),
+    ("index_set_splitting", index_set_splitting),
     ("dead_code", dead_code),
     ("unswitching", unswitching),
     ("vector_reductions", vector_reductions),
