@@ -56,6 +56,14 @@ def total(C, A, B):
     return C
 
 
+def dropped(B, A):
+    B[...] = 0
+    for i, j in _:
+        if abs(A[i, j]) > 0.3:
+            B[i, j] = A[i, j]
+    return B
+
+
 def copied(c, a):
     c[...] = 0
     for i in _:
@@ -263,6 +271,10 @@ def sum_arguments() -> tuple[Any, ...]:
     return Tensor(CSR), random_csr(100_000, 10), random_csr(100_000, 10, seed=1)
 
 
+def sampled_entries() -> tuple[Any, ...]:
+    return Tensor(CSR), random_csr(100_000, 10)
+
+
 def source(program: Kernel) -> Callable[..., Any]:
     """The function that a kernel was made of."""
     return program.__wrapped__  # type: ignore[attr-defined,no-any-return]
@@ -309,6 +321,7 @@ CASES = (
         total,
         sum_arguments,
     ),
+    Case(("branchless_appends",), "small entries left out", dropped, sampled_entries),
     Case(("rooms",), "a tenth of a dense vector, appended", copied, dense_vector),
     Case(("prefetch",), "SpMV, CSR, 10 a row", rows, rows_of(10)),
     Case(("prefetch",), "SpMV, CSR, 10 a row, ten million", rows, rows_of(10, 10_000_000)),

@@ -20,6 +20,7 @@ from finch_core.ir.builder import Names
 from finch_core.ir.typing import kernel_names
 from finch_core.ir.verify import check
 from finch_core.optimize.boolean_constants import boolean_constants
+from finch_core.optimize.branchless_appends import branchless_appends
 from finch_core.optimize.copy_propagation import copy_propagation
 from finch_core.optimize.dead_code import dead_code
 from finch_core.optimize.dead_fills import dead_fills
@@ -63,6 +64,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("privatization", privatization),
     ("prefetch", prefetch),
     ("growth_hoisting", growth_hoisting),
+    ("branchless_appends", branchless_appends),
 )
 """The pipeline, in order: the name of each pass and its function."""
 

@@ -113,6 +113,10 @@ def _append(room: If, fill: Fill, rest: tuple[Statement, ...]) -> _Append | None
         if isinstance(statement, Assign) and statement.var == counter:
             one_more = store is not None and statement.value == counter + ONE
             return _Append(fill, store, statement) if one_more else None  # type: ignore[arg-type]
+        if isinstance(statement, If) and not statement.orelse and store is None:
+            append = _append(room, fill, statement.body.statements)
+            if append is not None:
+                return append
         if leaves(statement) or read_names(counter) & changed_names(statement):
             return None
         if isinstance(statement, Store) and statement.buffer == fill.buffer:
