@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.harness import single_thread, table
 
-RACES = ("spmv", "spgemm", "graphs", "images", "tensors")
+RACES = ("spmv", "spgemm", "graphs", "images", "tensors", "programs")
 TABLES = ("compile", "hash", "merge", "workspace", "passes", "growth", "lowering")
 
 

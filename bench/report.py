@@ -31,6 +31,7 @@ TITLES = {
     "graphs": "Graphs",
     "images": "Images",
     "tensors": "Tensors of higher order, and sampled products (not in the paper)",
+    "programs": "Whole programs: solvers, searches, recurrences (not in the paper)",
 }
 
 

@@ -19,10 +19,13 @@ Contenders = dict[str, Callable[[], Any]]
 MODULES = {
     "taco": "taco",
     "hand": "hand_c",
+    "hand programs": "hand_programs",
     "scipy": "scipy_sparse",
     "mkl": "mkl",
     "eigen": "eigen",
     "numba": "numba_loops",
+    "numba programs": "numba_programs",
+    "pyamg": "pyamg_",
     "sparse": "pydata_sparse",
     "finch-tensor": "finch_tensor",
     "graphblas": "graphblas_",

@@ -61,3 +61,8 @@ def degrees(graph: Any) -> Contenders:
 def order(graph: Any) -> Contenders:
     found, _kept = _graph(graph)
     return {"igraph": lambda: found.topological_sorting(mode="out")}
+
+
+def cores(graph: Any) -> Contenders:
+    found, _kept = _graph(graph, directed=False)
+    return {"igraph": lambda: np.array(found.coreness())}

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage
+import scipy.signal
 import scipy.sparse
 import scipy.sparse.csgraph
+import scipy.sparse.linalg
 
 from bench.peers import Contenders
 
@@ -98,3 +100,43 @@ def ttv(coordinates: Any, values: Any, _shape: Any, x: Any) -> Contenders:
 
 def ttm(coordinates: Any, values: Any, shape: Any, X: Any) -> Contenders:
     return ttv(coordinates, values, shape, X)
+
+
+def lower_solve(L: Any, b: Any) -> Contenders:
+    return {"scipy": lambda: scipy.sparse.linalg.spsolve_triangular(L, b)}
+
+
+def upper_solve(U: Any, b: Any) -> Contenders:
+    return {"scipy": lambda: scipy.sparse.linalg.spsolve_triangular(U, b, lower=False)}
+
+
+def conjugate_gradients(A: Any, b: Any, steps: int) -> Contenders:
+    solve = scipy.sparse.linalg.cg
+    return {"scipy": lambda: solve(A, b, rtol=0, atol=0, maxiter=steps)[0]}
+
+
+def scale_rows(A: Any, d: Any) -> Contenders:
+    return {"scipy": lambda: A.multiply(d[:, None]).tocsr().data}
+
+
+def drop_small(A: Any, least: float) -> Contenders:
+    def dropped() -> Any:
+        B = A.copy()
+        B.data[np.abs(B.data) <= least] = 0
+        B.eliminate_zeros()
+        return B.data
+
+    return {"scipy": dropped}
+
+
+def all_pairs_dense(D: Any) -> Contenders:
+    return {"scipy": lambda: scipy.sparse.csgraph.floyd_warshall(D)}
+
+
+def prefix_sums(x: Any) -> Contenders:
+    y = np.empty_like(x)
+    return {"numpy": lambda: np.cumsum(x, out=y)}
+
+
+def second_order(x: Any, b: Any, a: Any) -> Contenders:
+    return {"scipy": lambda: scipy.signal.lfilter(b, a, x)}
