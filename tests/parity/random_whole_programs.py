@@ -18,6 +18,7 @@ import signal
 import sys
 import textwrap
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -27,7 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import FinchError, Tensor, kernel, stored, swap
+from finch_core import FinchError, Tensor, kernel, stored
+from finch_core.errors import PerformanceWarning
 from finch_core.testing import backend_names
 from finch_levels import (
     Dense,
@@ -39,6 +41,7 @@ from finch_levels import (
     SparseList,
 )
 
+SWAPS = False
 CHUNK = 25
 """Programs that are given to a process at a time."""
 PATIENCE = 60
@@ -141,7 +144,7 @@ class Writer:
         kinds += ["leave"] if self.loops else []
         kinds += ["stored", "stored"] if self.places else []
         kinds += ["workspace"] if self.chance(0.3) else []
-        kinds += ["swap"] if self.chance(0.2) else []
+        kinds += ["swap"] if SWAPS and self.chance(0.2) else []
         return getattr(self, f"_{self.random.choice(kinds)}")(depth)
 
     def _name(self, _depth: int) -> list[str]:
@@ -281,12 +284,17 @@ def data(seed: str) -> dict[str, Any]:
     return {"x": full(n), "y": full(n), "A": some(), "S": some(), "p": p, "c": 2, "n": n}
 
 
-def expected(text: str, seed: str) -> dict[str, Any]:
-    """What the undecorated function makes of arrays."""
+def kept(S: Any) -> Any:
+    """Where ``stored(S[i, j])``: a tensor may store zeros."""
+    return np.ones(S.shape, bool) if isinstance(S, np.ndarray) else S.like(1.0).to_numpy() != 0
+
+
+def expected(text: str, seed: str, S: Any) -> dict[str, Any]:
+    """What the undecorated function makes of arrays; ``S`` is the argument of the kernel."""
     args = data(seed)
     text = text.replace("stored(S[", "(kept[")
     names = {"Tensor": lambda _format, shape: np.zeros(shape), "swap": exchanged, "VECTOR": None}
-    _executed(text, f"<plain {seed}>", {**names, "kept": args["S"] != 0})["program"](*args.values())
+    _executed(text, f"<plain {seed}>", {**names, "kept": kept(S)})["program"](*args.values())
     return args
 
 
@@ -313,16 +321,18 @@ def outcome(seed: str, backend: str) -> tuple[str, str]:
     text = Writer(seed).program()
     chosen = random.Random(f"{seed} formats")
     updated, formats = chosen.choice(UPDATED), [chosen.choice(MATRICES) for _name in "AS"]
-    with np.errstate(all="ignore"):
-        found = expected(text, seed)
-    names = {"Tensor": Tensor, "swap": swap, "stored": stored, "VECTOR": VECTOR}
-    made = _executed(
-        text.replace("def ", "@kernel\ndef "), f"<kernel {seed}>",
-        {**names, "kernel": lambda f: kernel(backend=backend)(f)},
-    )  # fmt: skip
     args = data(seed)
     for name, format in zip("xyAS", (updated, updated, *formats), strict=True):
         args[name] = args[name] if format is None else Tensor(format, args[name])
+    with np.errstate(all="ignore"):
+        found = expected(text, seed, args["S"])
+    names = {
+        "Tensor": Tensor,
+        "stored": stored,
+        "VECTOR": VECTOR,
+        "kernel": kernel(backend=backend),
+    }
+    made = _executed(text.replace("def ", "@kernel\ndef "), f"<kernel {seed}>", names)
     try:
         reference = made["program"].reference(*args.values())
         made["program"](*args.values())
@@ -346,6 +356,7 @@ def told(seed: str, why: str) -> str:
 def looked_at(seeds: list[str], backend: str) -> list[tuple[str, str, str]]:
     """The outcome of each program."""
     found = []
+    warnings.simplefilter("ignore", PerformanceWarning)
     for seed in seeds:
         try:
             with patient():
