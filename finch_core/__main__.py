@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from finch_core.errors import FinchError
 
@@ -15,14 +15,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     from finch_core import cli as commands
 
-    run = {
+    known: dict[str, Callable[[], commands.Report]] = {
         "plugins": commands.plugins,
         "doctor": commands.doctor,
         "cache": commands.clear_cache,
-    }[chosen.command]
+        "new-plugin": lambda: commands.new_plugin(chosen.name, chosen.folder),
+    }
     try:
-        report = run()
-    except FinchError as error:
+        report = known[chosen.command]()
+    except (FinchError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     print("\n".join(report.lines))
@@ -38,6 +39,9 @@ def _parser() -> argparse.ArgumentParser:
     found.add_parser("doctor", help="check backends, compiler and cache; run a small kernel")
     cache = found.add_parser("cache", help="manage the compiled kernels on disk")
     cache.add_argument("action", choices=["clear"], help="remove all compiled kernels")
+    new = found.add_parser("new-plugin", help="write a package with a level format to start from")
+    new.add_argument("name", help="the name of the distribution, as in finch-ragged")
+    new.add_argument("folder", nargs="?", default=".", help="where to put it (default: here)")
     return parser
 
 

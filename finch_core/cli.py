@@ -1,4 +1,4 @@
-"""The commands of ``python -m finch_core``: plugins, backends and the state of the cache.
+"""The commands of ``python -m finch_core``: plugins, backends, the cache, and new plugins.
 
 Each command returns a ``Report`` of lines, which ``__main__`` prints.
 """
@@ -9,6 +9,7 @@ import platform
 import time
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -161,8 +162,21 @@ def _clear(found: Backends, name: str) -> Report:
         return Report((f"backend {name!r}: not cleared: {error}",), False)
 
 
+# -- a new plugin -----------------------------------------------------------------------------
+
+
+def new_plugin(name: str, folder: str = ".") -> Report:
+    """Write a package with a level format, which works and can be changed. Raises ``FormatError``
+    for a wrong or taken name."""
+    from finch_core.interface.plugin_template import new_plugin as written
+
+    paths = written(name, Path(folder))
+    again = f'cd {Path(folder) / name} && python -m pip install -e ".[test]" && python -m pytest'
+    return Report((*map(str, paths), "", f"to install and test it: {again}"))
+
+
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-__all__ = ["Report", "clear_cache", "doctor", "plugins"]
+__all__ = ["Report", "clear_cache", "doctor", "new_plugin", "plugins"]

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import wheel
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs/examples/plugins"
@@ -180,3 +181,34 @@ def test_plain_kernels_work_without_the_wrappers(tmp_path: Path) -> None:
     assert "swizzle" in failed
     assert not [name for name in failed if name in ("dense", "sparse_list", "element")]
     assert not loaded
+
+
+def test_a_new_plugin_installs_and_passes_its_tests(tmp_path: Path) -> None:
+    told = run(tmp_path, "-m", "finch_core", "new-plugin", "finch-ragged", str(tmp_path))
+    assert str(tmp_path / "finch-ragged" / "src" / "finch_ragged" / "level.py") in told
+    package, site = tmp_path / "finch-ragged", tmp_path / "site"
+    built = wheel(package, tmp_path)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    command += ["--disable-pip-version-check", "--target", str(site), str(built)]
+    subprocess.run(command, check=True)
+    lines = [line.split() for line in run(site, "-m", "finch_core", "plugins").splitlines()]
+    assert ["finch_ragged", "finch-ragged", "0.1.0", "Ragged"] in lines
+    config = ["-c", str(package / "pyproject.toml"), "-p", "no:cacheprovider", "-q"]
+    quick = {"PYTHONDONTWRITEBYTECODE": "1", "FINCH_CFLAGS": "-O1"}
+    printed = run(site, "-m", "pytest", *config, str(package / "tests"), cwd=tmp_path, **quick)
+    assert int(re.search(r"(\d+) passed", printed)[1]) > 50
+    checks = ["ruff", "check", "--isolated", "--select", "E,F,I,B,UP", "--line-length", "100"]
+    run(site, "-m", *checks, str(package))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("Finch", "is not a name"), ("a/b", "is not a name"), ("there", "exists already")],
+)
+def test_a_new_plugin_needs_a_free_name(tmp_path: Path, name: str, why: str) -> None:
+    (tmp_path / "there").mkdir()
+    command = [sys.executable, "-m", "finch_core", "new-plugin", name, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
