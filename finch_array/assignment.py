@@ -13,7 +13,7 @@ from finch_array.manipulation import permute_dims
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
 from finch_array.run import coordinates, sorted_tensor
-from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.runtime.tensor import Tensor
 
 
@@ -60,6 +60,9 @@ def _into_wrapper(array: Any, index: Any, value: Any) -> None:
 def _assign_dense(array: Any, index: Any, value: Any) -> None:
     try:
         array[index] = value
+    except IndexError as error:
+        parts_of(index, array.shape)
+        raise OutOfBounds(str(error)) from None
     except ValueError as error:
         raise DimensionMismatch(str(error)) from None
 

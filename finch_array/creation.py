@@ -155,7 +155,7 @@ def linspace(
     return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """Coordinate matrices of vectors; those of sparse vectors are runs, not dense."""
     from finch_array.manipulation import broadcast_to, reshape
 
@@ -173,7 +173,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
         reshape(x, tuple(x.size if a == place[k] else 1 for a in range(n)))
         for k, x in enumerate(given)
     ]
-    return [broadcast_to(x, tuple(shape)) if n > 1 else x for x in thin]
+    return tuple(broadcast_to(x, tuple(shape)) if n > 1 else x for x in thin)
 
 
 # -- sparse ones ------------------------------------------------------------------------------

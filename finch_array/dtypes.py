@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,17 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     return bool(np.can_cast(given, to))
 
 
+Limits = namedtuple("Limits", ["bits", "eps", "max", "min", "smallest_normal", "dtype"])
+"""The limits of a float dtype, as plain numbers."""
+
+
 def finfo(type: Any, /) -> Any:
     """The limits of a float dtype, or of that of an array."""
-    return np.finfo(dtype_of(type) if hasattr(type, "dtype") else type)
+    found = np.finfo(dtype_of(type) if hasattr(type, "dtype") else type)
+    return Limits(
+        found.bits, float(found.eps), float(found.max), float(found.min),
+        float(found.smallest_normal), found.dtype,
+    )  # fmt: skip
 
 
 def iinfo(type: Any, /) -> Any:
@@ -85,9 +94,9 @@ class Info:
         """``"cpu"``."""
         return "cpu"
 
-    def devices(self) -> list[str]:
-        """``["cpu"]``."""
-        return ["cpu"]
+    def devices(self) -> tuple[str, ...]:
+        """``("cpu",)``."""
+        return ("cpu",)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of numbers that name none."""

@@ -106,7 +106,7 @@ class Elementwise:
         out = np.empty(values.size, dtype)
         if values.size:
             self._map(place, len(numbers))(out, values, *numbers)
-        other = Tensor._bare(plans.with_leaf(source.format, fill, dtype))
+        other: Tensor = plans.maker(source.format, fill, dtype)()
         arrays = [out if k == part.number else a.copy() for k, a in enumerate(source._arrays)]
         other._take(source._record, arrays)
         return other

@@ -24,7 +24,7 @@ _UFUNCS: dict[str, Any] = {
     "fmod": np.fmod, "greater": np.greater, "greater_equal": np.greater_equal, "hypot": np.hypot,
     "less": np.less, "less_equal": np.less_equal, "log": np.log, "log1p": np.log1p,
     "log2": np.log2, "log10": np.log10, "maximum": np.maximum, "minimum": np.minimum,
-    "multiply": np.multiply, "not_equal": np.not_equal, "pow": np.power,
+    "multiply": np.multiply, "nextafter": np.nextafter, "not_equal": np.not_equal, "pow": np.power,
     "remainder": np.remainder, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
     "subtract": np.subtract, "tan": np.tan, "tanh": np.tanh,
 }  # fmt: skip

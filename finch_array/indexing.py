@@ -121,12 +121,20 @@ def getitem(x: Any, index: Any) -> Any:
     if is_mask(index, array):
         return masked(array, index)
     if is_dense(array):
-        found = array.to_numpy()[_plain(index)]
+        found = _of_dense(array.to_numpy(), index)
         return found if isinstance(found, np.generic) else array_of(np.array(found))
     parts = parts_of(index, array.shape)
     if any(isinstance(item, np.ndarray) for item in parts.items):
         return _advanced(array, parts, index)
     return _basic(array, parts)
+
+
+def _of_dense(array: Any, index: Any) -> Any:
+    try:
+        return array[_plain(index)]
+    except IndexError as error:
+        parts_of(index, array.shape)  # raises the error in our words, where it has them
+        raise OutOfBounds(str(error)) from None
 
 
 def is_mask(index: Any, array: Any) -> bool:
@@ -143,67 +151,53 @@ def _plain(index: Any) -> Any:
 
 
 def _basic(array: Any, parts: Parts) -> Any:
-    """Integers and slices: a kernel through a window, then steps."""
-    shape = array.shape
-    bounds, steps = [], []
-    for item, n in zip(parts.items, shape, strict=True):
-        start, stop, step = (item, item + 1, 1) if isinstance(item, int) else item.indices(n)
-        count = len(range(start, stop, step))
-        low = start if step > 0 else start + (count - 1) * step
-        high = low + (count - 1) * abs(step) + 1 if count else low
-        bounds.append((low, high) if count else (0, 0))
-        steps.append(step)
-    if any(step != 1 for step in steps):
-        return _stepped(array, parts, bounds, steps)
+    """Integers and slices: a kernel through a window, or a stride where there are steps."""
+    slices = [slice(x, x + 1, 1) if isinstance(x, int) else x for x in parts.items]
+    ranges = [range(*x.indices(n)) for x, n in zip(slices, array.shape, strict=True)]
+    seen = _part(array, ranges)
     dropped = [k for k, item in enumerate(parts.items) if isinstance(item, int)]
-    found = windowed(array, bounds, dropped)
+    found = without(seen, dropped)
     return _with_new(found, parts.new) if parts.new else found
 
 
-def windowed(array: Any, bounds: Sequence[tuple[int, int]], dropped: Sequence[int]) -> Any:
-    """A part of an array, without the dimensions ``dropped``, of which it has one index."""
-    from finch_wrappers import window
+def _part(array: Any, ranges: Sequence[range]) -> Any:
+    """A view of the indices in ``ranges``."""
+    from finch_wrappers import stride, window
 
-    whole = all(b == (0, n) for b, n in zip(bounds, array.shape, strict=True))
-    if not whole:
-        found = stored(array)
-        pairs = [bounds[axis] for axis in found.axes]
-        source = found.source
-        given = [None if p == (0, n) else p for p, n in zip(pairs, source.shape, strict=True)]
-        array = as_seen(window(source, *given), found.axes)
+    found = stored(array)
+    wanted = [ranges[axis] for axis in found.axes]
+    sizes = found.source.shape
+    if all(r.step == 1 for r in wanted):
+        pairs = [(r.start, r.stop) if r else (0, 0) for r in wanted]
+        bounds = [None if p == (0, n) else p for p, n in zip(pairs, sizes, strict=True)]
+        source = window(found.source, *bounds) if any(bounds) else found.source
+    else:
+        source = stride(found.source, *map(_slice, wanted))
+    return as_seen(source, found.axes)
+
+
+def _slice(wanted: range) -> slice:
+    if not wanted:
+        return slice(0, 0, wanted.step)
+    stop = wanted[-1] + (1 if wanted.step > 0 else -1)
+    return slice(wanted[0], stop if stop >= 0 else None, wanted.step)
+
+
+def without(array: Any, dropped: Sequence[int]) -> Any:
+    """A copy of a view without the dimensions ``dropped``, of size 1; a NumPy scalar of none."""
     kept = tuple(k for k in range(array.ndim) if k not in dropped)
     if not kept:
         return array.to_numpy().reshape(())[()]
     names = letters(array.ndim)
-    own = tuple("zero" if k in dropped else names[k] for k in range(array.ndim))
-    if not dropped:
-        return run(
-            ("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array]
-        )
-    key = ("part", array.ndim, kept)
     out = tuple(names[k] for k in kept)
-    return run(
-        key, lambda: Request("part", lambda x: x, (own,), out, fixed=frozenset({"zero"})), [array]
-    )
+    inner = stored(array).axes
+    last = max(inner.index(k) for k in kept)
+    fixed = frozenset(names[k] for k in dropped if inner.index(k) < last)
 
+    def request() -> Request:
+        return Request("part", lambda x: x, (names,), out, fixed=fixed)
 
-def _stepped(array: Any, parts: Parts, bounds: Any, steps: Any) -> Any:
-    """Slices with steps, from the coordinates of what is stored within their bounds."""
-    _, coords, values = coordinates(array)
-    inside = np.ones(len(values), bool)
-    for c, (low, high), step in zip(coords, bounds, steps, strict=True):
-        inside &= (c >= low) & (c < high)
-        if abs(step) != 1:
-            inside &= (c - low) % abs(step) == 0
-    kept, shape = [], []
-    for c, (low, high), step, item in zip(coords, bounds, steps, parts.items, strict=True):
-        if not isinstance(item, int):
-            place = (c[inside] - low) // abs(step)
-            n = -(-(high - low) // abs(step))
-            kept.append(place if step > 0 else n - 1 - place)
-            shape.append(n)
-    found = sorted_tensor(tuple(shape), kept, values[inside], array.fill_value)
-    return _with_new(found, parts.new) if parts.new else found
+    return run(("part", array.ndim, kept, fixed), request, [array])
 
 
 def _with_new(array: Any, new: tuple[int, ...]) -> Any:

@@ -134,28 +134,104 @@ def _dense(name: str, x: Any) -> Any:
     return array.to_numpy()
 
 
-def _of_numpy(name: str, *fields: str) -> Any:
-    """NumPy's function of this name, for dense arrays; ``fields`` are those of its results."""
-    result = namedtuple(f"{name.title()}Result", fields) if fields else None
-
-    def function(*args: Any, **options: Any) -> Any:
-        found = getattr(np.linalg, name)(*(_dense(name, x) for x in args), **options)
-        if result is None:
-            return array_of(np.ascontiguousarray(found))
-        return result(*(array_of(np.ascontiguousarray(part)) for part in found))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``numpy.linalg.{name}`` of dense arrays; ``FormatError`` for others."
-    return function
+def _of_numpy(name: str, *args: Any, **options: Any) -> Any:
+    """The result of NumPy's function of this name on dense arrays."""
+    found = _called(name, args, options)
+    return array_of(np.ascontiguousarray(found).reshape(np.shape(found)))
 
 
-cholesky, det, inv, pinv = (_of_numpy(n) for n in ("cholesky", "det", "inv", "pinv"))
-solve, matrix_rank, svdvals = (_of_numpy(n) for n in ("solve", "matrix_rank", "svdvals"))
-eigvalsh, eigvals = _of_numpy("eigvalsh"), _of_numpy("eigvals")
-eig = _of_numpy("eig", "eigenvalues", "eigenvectors")
-eigh = _of_numpy("eigh", "eigenvalues", "eigenvectors")
-qr, svd = _of_numpy("qr", "Q", "R"), _of_numpy("svd", "U", "S", "Vh")
-slogdet = _of_numpy("slogdet", "sign", "logabsdet")
+def _parts_of_numpy(result: Any, name: str, *args: Any, **options: Any) -> Any:
+    """The results of NumPy's function of this name on dense arrays, as a named tuple."""
+    found = _called(name, args, options)
+    return result(*(array_of(np.ascontiguousarray(part).reshape(np.shape(part))) for part in found))
+
+
+def _called(name: str, args: Any, options: Any) -> Any:
+    return getattr(np.linalg, name)(*(_dense(name, x) for x in args), **options)
+
+
+Eigen = namedtuple("Eigen", ["eigenvalues", "eigenvectors"])
+QR = namedtuple("QR", ["Q", "R"])
+SVD = namedtuple("SVD", ["U", "S", "Vh"])
+Determinant = namedtuple("Determinant", ["sign", "logabsdet"])
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    """The Cholesky factor of dense matrices."""
+    return _of_numpy("cholesky", x, upper=upper)
+
+
+def det(x: Any, /) -> Any:
+    """The determinants of dense matrices."""
+    return _of_numpy("det", x)
+
+
+def eig(x: Any, /) -> Any:
+    """The eigenvalues and eigenvectors of dense matrices; complex."""
+    return _parts_of_numpy(Eigen, "eig", _complex(x))
+
+
+def _complex(x: Any) -> Any:
+    found = _dense("eig", x)
+    return found.astype(np.result_type(found.dtype, np.complex64))
+
+
+def eigh(x: Any, /) -> Any:
+    """The eigenvalues and eigenvectors of dense symmetric matrices."""
+    return _parts_of_numpy(Eigen, "eigh", x)
+
+
+def eigvals(x: Any, /) -> Any:
+    """The eigenvalues of dense matrices; complex."""
+    return _of_numpy("eigvals", _complex(x))
+
+
+def eigvalsh(x: Any, /) -> Any:
+    """The eigenvalues of dense symmetric matrices."""
+    return _of_numpy("eigvalsh", x)
+
+
+def inv(x: Any, /) -> Any:
+    """The inverses of dense matrices."""
+    return _of_numpy("inv", x)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    """The ranks of dense matrices."""
+    return _of_numpy("matrix_rank", x, rtol=rtol)
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    """The pseudo-inverses of dense matrices."""
+    return _of_numpy("pinv", x, rtol=rtol)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> Any:
+    """The QR decomposition of dense matrices."""
+    return _parts_of_numpy(QR, "qr", x, mode=mode)
+
+
+def slogdet(x: Any, /) -> Any:
+    """The signs and logarithms of the determinants of dense matrices."""
+    return _parts_of_numpy(Determinant, "slogdet", x)
+
+
+def solve(x1: Any, x2: Any, /) -> Any:
+    """The solutions of ``x1 @ y == x2`` for dense matrices."""
+    a, b = _dense("solve", x1), _dense("solve", x2)
+    found = np.linalg.solve(a, b[:, None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
+    return array_of(np.ascontiguousarray(found))
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
+    """The singular value decomposition of dense matrices."""
+    return _parts_of_numpy(SVD, "svd", x, full_matrices=full_matrices)
+
+
+def svdvals(x: Any, /) -> Any:
+    """The singular values of dense matrices."""
+    return _of_numpy("svdvals", x)
+
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "kron",

@@ -152,11 +152,16 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
     return run(key, request, [array], {n: sizes[n] for n in lacking})
 
 
-def broadcast_arrays(*arrays: Any) -> list[Any]:
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape to which these broadcast. Raises ``DimensionMismatch`` if they do not."""
+    return broadcast_shape(*map(shape_of, shapes))
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     """The arrays, each broadcast to the shape of all."""
     given = [array_of(x) for x in arrays]
     shape = broadcast_shape(*(x.shape for x in given))
-    return [broadcast_to(x, shape) for x in given]
+    return tuple(broadcast_to(x, shape) for x in given)
 
 
 # -- joining ----------------------------------------------------------------------------------
@@ -244,10 +249,8 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
     axes = axes_of(axis, array.ndim)
     if is_dense(array):
         return array_of(np.ascontiguousarray(np.flip(array.to_numpy(), axes)))
-    sizes = array.shape
-    return _moved(
-        array, sizes, lambda cs: [sizes[k] - 1 - c if k in axes else c for k, c in enumerate(cs)]
-    )
+    index = tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))
+    return array[index]
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:

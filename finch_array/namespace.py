@@ -29,8 +29,8 @@ _HOMES = {
     "reductions": "all any count_nonzero max mean min prod std sum var",
     "products": "kron matmul matrix_transpose outer tensordot vecdot",
     "manipulation": (
-        "broadcast_arrays broadcast_to concat expand_dims flip moveaxis permute_dims repeat "
-        "reshape roll squeeze stack tile unstack"
+        "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip moveaxis "
+        "permute_dims repeat reshape roll squeeze stack tile unstack"
     ),
 }  # fmt: skip
 
@@ -39,7 +39,7 @@ _TABLE = (
     "bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor cbrt copysign cos cosh divide "
     "equal exp exp2 expit expm1 floor_divide fmod greater greater_equal hypot less less_equal log "
     "log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor maximum minimum "
-    "multiply not_equal pow remainder signbit sin sinh sqrt square subtract tan tanh"
+    "multiply nextafter not_equal pow remainder signbit sin sinh sqrt square subtract tan tanh"
 ).split()
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

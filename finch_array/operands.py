@@ -10,6 +10,7 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.records import frozen
+from finch_core.runtime.arrays import from_array
 from finch_core.runtime.convert import asarray as tensor_of
 from finch_core.runtime.tensor import Tensor
 
@@ -25,6 +26,8 @@ def operand(value: Any) -> Any:
         return value if value._layout.ndim else np.asarray(value.value, value.dtype)[()]
     if isinstance(value, NUMBERS):
         return value
+    if value.__class__ is np.ndarray and value.ndim and value.flags.c_contiguous:
+        return from_array(value, Tensor)
     found = array_of(value)
     return found if found.ndim else found.to_numpy()[()]
 

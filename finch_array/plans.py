@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -50,14 +50,20 @@ class Plan:
     varies: Any = None
     watched: bool = False
     stored: tuple[str, ...] = ()
+    plain: bool = False
+    collects: bool = False
+    blank: Any = None
 
     def __call__(self, operands: Sequence[Any], sizes: Mapping[str, int]) -> Any:
         """Run the kernel; the operands are those of the signatures it was made for."""
-        arrays = [inner(a) for a in operands]
         if self.watched:
             self.warn(operands, sizes)
-        out = blank(self.format, [sizes[name] for name in self.stored])
-        self.kernel(out, *arrays, *(sizes[name] for name in self.extended))
+        out = self.blank(sizes)
+        if self.plain:
+            self.kernel(out, *operands)
+        else:
+            arrays = [inner(a) for a in operands]
+            self.kernel(out, *arrays, *[sizes[name] for name in self.extended])
         if self.refill is not None:
             out = relabelled(out, self.refill(sizes))
         if self.back is None:
@@ -266,8 +272,12 @@ def _complete(
     plan.stored, plan.extended = own, extended
     plan.back = None if own == request.out else tuple(request.out.index(name) for name in own)
     refill = _Refill(request, known.fill, dtype, own)
-    plan.refill = refill if request.op is not None and full else None
+    settled = isinstance(known.fill, Literal) and alike(known.fill.value, start)
+    plan.refill = refill if request.op is not None and full and not settled else None
     plan.varies = refill if request.op is not None and not full and not at_fill else None
+    plan.blank = _blank(plan.format, own)
+    plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
+    plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
 
 
@@ -345,16 +355,22 @@ class _Refill:
 # -- results ----------------------------------------------------------------------------------
 
 
-def blank(format: Format, shape: Sequence[int]) -> Tensor:
-    """A tensor for a kernel that declares it: memory of this shape for a dense one, else empty."""
+def _blank(format: Format, own: Sequence[str]) -> Callable[[Mapping[str, int]], Tensor]:
+    """A function that makes a tensor for a kernel that declares it, given the sizes of indices:
+    with memory of this shape where it is dense, else empty."""
+    make = Tensor._maker(format)
     levels = format.levels()
     if not all(level.layout == "dense" for level in levels[:-1]):
-        return Tensor._bare(format)
-    tensor = Tensor._bare(format)
-    fields: list[dict[str, Any]] = [{} for _ in levels]
-    fields[-1] = {"val": np.empty(math.prod(shape), format.dtype)}
-    tensor._set_fields(tuple(shape), fields)
-    return tensor
+        return lambda sizes: make()
+    dtype, above = format.dtype, [{} for _ in levels[:-1]]  # type: ignore[var-annotated]
+
+    def dense(sizes: Mapping[str, int]) -> Tensor:
+        tensor: Tensor = make()
+        shape = tuple([sizes[name] for name in own])
+        tensor._set_fields(shape, [*above, {"val": np.empty(math.prod(shape), dtype)}])
+        return tensor
+
+    return dense
 
 
 _leaves: dict[Any, Format] = {}
@@ -376,6 +392,27 @@ def _with_leaf(format: Any, leaf: Format) -> Format:
     return found
 
 
+_makers: dict[Any, Callable[[], Any]] = {}
+
+
+def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
+    """A function that makes tensors of ``format`` with a leaf of this fill and dtype."""
+    key = (id(format), fill.tobytes(), dtype)
+    found = _makers.get(key)
+    if found is None:
+        if len(_makers) >= MOST:
+            _makers.clear()
+            _kept.clear()
+        _kept.append(format)  # so that its id stays its own
+        found = _makers[key] = Tensor._maker(with_leaf(format, fill, dtype))
+    return found
+
+
+_kept: list[Format] = []
+MOST = 4096
+"""The most formats of results of functions of one array that are remembered."""
+
+
 def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     """The same stored values with another fill, over the same memory."""
     if alike(tensor.fill_value, fill):
@@ -385,4 +422,4 @@ def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     return other
 
 
-__all__ = ["Plan", "blank", "inner", "make", "relabelled", "sizes_of", "with_leaf"]
+__all__ = ["Plan", "inner", "make", "relabelled", "sizes_of", "with_leaf"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,26 @@ def sum_of_products(
     name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...]
 ) -> Any:
     """``out[...] += arrays[0][...] * arrays[1][...] * ...`` in the common dtype."""
+    key, request = product(name, arrays, inputs, out)
+    return run(key, request, arrays)
+
+
+def product(
+    name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...]
+) -> tuple[Any, Callable[[], Request]]:
+    """The key and the request of a sum of products of arrays like these."""
     dtype = np.result_type(*(x.dtype for x in arrays))
     times, plus = (prim.and_, prim.or_) if dtype.kind == "b" else (prim.mul, prim.add)
 
     def value(*exprs: Expr) -> Expr:
-        found: Expr = Cast(exprs[0], dtype) if arrays[0].dtype != dtype else exprs[0]
-        for expr, array in zip(exprs[1:], arrays[1:], strict=True):
-            found = Call(times, (found, Cast(expr, dtype) if array.dtype != dtype else expr))
+        found: Expr = Cast(exprs[0], dtype) if dtypes[0] != dtype else exprs[0]
+        for expr, own in zip(exprs[1:], dtypes[1:], strict=True):
+            found = Call(times, (found, Cast(expr, dtype) if own != dtype else expr))
         return found
 
-    key = (name, tuple(inputs), out, dtype, tuple(x.dtype for x in arrays))
-    return run(key, lambda: Request(name, value, tuple(inputs), out, plus), arrays)
+    dtypes = [x.dtype for x in arrays]
+    key = (name, tuple(inputs), out, dtype, *dtypes)
+    return key, lambda: Request(name, value, tuple(inputs), out, plus)
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
@@ -44,14 +53,31 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     inner = a.shape[-1], b.shape[-1 if b.ndim == 1 else -2]
     if inner[0] != inner[1]:
         raise DimensionMismatch(f"matmul of arrays of shapes {a.shape} and {b.shape}")
+    key = (a.signature, b.signature)
+    made = _matmuls.get(key)
+    if made is None:
+        if len(_matmuls) >= MOST:
+            _matmuls.clear()
+        made = _matmuls[key] = _matmul_of(a, b)
+    return made([a, b])
+
+
+_matmuls: dict[Any, Callable[[list[Any]], Any]] = {}
+MOST = 4096
+"""The most pairs of formats whose products are remembered."""
+
+
+def _matmul_of(a: Any, b: Any) -> Callable[[list[Any]], Any]:
+    """The matrix product of arrays like these: by NumPy of dense ones, else by a kernel."""
     if is_dense(a) and is_dense(b):
-        return array_of(np.matmul(a.to_numpy(), b.to_numpy()))
+        return lambda x: array_of(np.asarray(np.matmul(x[0].to_numpy(), x[1].to_numpy())))
     ndim = max(a.ndim, b.ndim, 2)
     stack = letters(ndim - 2)
     left = (*stack[ndim - a.ndim :], "r", "k")[-a.ndim :] if a.ndim > 1 else ("k",)
     right = (*stack[ndim - b.ndim :], "k", "c")[-b.ndim :] if b.ndim > 1 else ("k",)
     out = stack + ("r",) * (a.ndim > 1) + ("c",) * (b.ndim > 1)
-    return sum_of_products("matmul", [a, b], [left, right], out)
+    key, request = product("matmul", [a, b], [left, right], out)
+    return lambda arrays: run(key, request, arrays)
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:

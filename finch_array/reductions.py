@@ -60,10 +60,8 @@ def expanded(array: Any, axes: tuple[int, ...]) -> Any:
     return expand_dims(array, axis=axes) if axes else array
 
 
-def _sum_dtype(x: Any, dtype: Any) -> Any:
-    if dtype is not None:
-        return np.dtype(dtype)
-    kind = fn.dtype_of(operand(x))
+def _sum_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of sums and products: of small integers the widest."""
     if kind.kind in "bi":
         return np.dtype(np.int64)
     return np.dtype(np.uint64) if kind.kind == "u" else kind
@@ -71,19 +69,20 @@ def _sum_dtype(x: Any, dtype: Any) -> Any:
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The sum along ``axis``; of small integers in 64 bits."""
-    return _folded("sum", prim.add, x, axis, keepdims, _sum_dtype(x, dtype))
+    return _folded("sum", prim.add, x, axis, keepdims, dtype)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """The product along ``axis``; of small integers in 64 bits."""
-    return _folded("prod", prim.mul, x, axis, keepdims, _sum_dtype(x, dtype))
+    return _folded("prod", prim.mul, x, axis, keepdims, dtype)
 
 
 def _folded(name: str, op: Operator, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
-    own = fn.dtype_of(operand(x))
-    if own == dtype:
-        return reduce(name, op, x, axis, keepdims)
-    return reduce(name, op, x, axis, keepdims, dtype=dtype, value=lambda e: Cast(e, dtype))
+    array = array_operand(x)
+    wanted = _sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
+    if array.dtype == wanted:
+        return reduce(name, op, array, axis, keepdims)
+    return reduce(name, op, array, axis, keepdims, dtype=wanted, value=lambda e: Cast(e, wanted))
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -38,26 +38,55 @@ def run(
     where shapes disagree, ``TypeError`` where the value is not defined on the dtypes, and
     ``OutOfMemory``.
     """
-    whole = (key, *[signature_of(x) for x in operands])
+    if _generation[0] != hub().generation:
+        _forget()
+    quick: list[Any] = [key]
+    for x in operands:
+        if isinstance(x, NUMBERS):
+            quick.append(type(x))
+        else:
+            quick += (x.signature, x.shape)
+    if given is not None:
+        quick += given.values()
+    found = _quick.get(tuple(quick))
+    if found is not None:
+        plan, sizes, dense = found
+        if dense is None or dense == is_dense_allowed(plan.request, operands, sizes):
+            return plan(operands, sizes)
+    return _found(key, request, operands, given, tuple(quick))
+
+
+def _found(
+    key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, quick: Any
+) -> Any:
+    """The result of a call that has not come with these shapes, by a plan for its signatures."""
     known = _requests.get(key)
     if known is None:
-        if len(_requests) >= MOST:
-            _requests.clear()
-        known = _requests[key] = request()
+        known = _requests[key] = make()
     sizes = plans.sizes_of(known, operands, given)
-    whole += stretched(known, operands, sizes)
     dense = is_dense_allowed(known, operands, sizes)
-    whole = (*whole, dense, hub().generation)
-    plan = _plans.get(whole)
-    if plan is None:
-        plan = _planned(whole, known, operands, sizes, dense)
+    whole = (key, *map(signature_of, operands), stretched(known, operands, sizes), dense)
+    plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
     if plan.copies:
-        return run(key, request, [_copied(plan, k, x) for k, x in enumerate(operands)], given)
+        return run(key, make, [_copied(plan, k, x) for k, x in enumerate(operands)], given)
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
         plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
-    found = plan(operands, sizes)
-    return found if known.format is None else in_format(found, known.format)
+    if len(_quick) >= MOST:
+        _quick.clear()
+    _quick[quick] = plan, sizes, dense if plan.collects else None
+    return plan(operands, sizes)
+
+
+_quick: dict[Any, tuple[plans.Plan, dict[str, int], bool | None]] = {}
+_generation = [-1]
+
+
+def _forget() -> None:
+    """Forget all plans: plugins were added or removed."""
+    for table in (_quick, _plans, _requests):
+        table.clear()
+    _generation[0] = hub().generation
 
 
 _requests: dict[Any, Request] = {}

@@ -305,7 +305,7 @@ def _cumulated(function: Any, start: int, x: Any, axis: Any, dtype: Any, initial
         if array.ndim > 1:
             raise DimensionMismatch(f"an array of {array.ndim} dimensions needs an axis")
         axis = 0
-    wanted = _sum_dtype(array, dtype)
+    wanted = _sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
     plain = array.to_numpy().reshape(array.shape or (1,))
     found = function(plain, axis=axis, dtype=wanted)
     if initial:

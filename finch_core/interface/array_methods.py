@@ -96,7 +96,7 @@ class ArrayMethods:
     __bool__, __int__, __float__ = _method("as_bool"), _method("as_int"), _method("as_float")
     __complex__, __index__ = _method("as_complex"), _method("as_index")
     __array_ufunc__, __array_function__ = _method("array_ufunc"), _method("array_function")
-    __dlpack__, __dlpack_device__ = _method("to_dlpack"), _method("dlpack_device")
+    __dlpack_device__ = _method("dlpack_device")
     __setitem__ = _method("setitem")
 
     ndim: Any
@@ -125,6 +125,24 @@ class ArrayMethods:
         """The namespace with the functions of the array API standard. Raises ``ValueError`` for a
         version of the standard that it does not have."""
         return array_method("array_namespace")(api_version)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The DLPack capsule of a dense tensor. Raises ``BufferError`` for one that is not."""
+        asked = {
+            "stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy
+        }  # fmt: skip
+        return array_method("to_dlpack")(self, **asked)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """This tensor. Raises ``ValueError`` for a device other than ``"cpu"``."""
+        return array_method("to_device")(self, device, stream=stream)
 
     @property
     def size(self) -> int:
@@ -164,7 +182,7 @@ class ArrayMethods:
         """The imaginary parts."""
         return array_method("imag")(self)
 
-    to_device, astype = _method("to_device"), _method("astype")
+    astype = _method("astype")
     with_fill_value, todense = _method("with_fill_value"), _method("to_dense_array")
     reshape, transpose = _method("reshape_method"), _method("transpose_method")
     sum, prod, mean = _method("sum"), _method("prod"), _method("mean")

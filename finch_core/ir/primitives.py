@@ -271,6 +271,7 @@ for _name, _library in _FUNCTIONS.items():
 arctan2 = _ufunc("arctan2", np.arctan2, math.atan2, library="atan2", approximate="fc", costly=True)
 hypot = _ufunc("hypot", np.hypot, math.hypot, library="hypot", approximate="fc", costly=True)
 copysign = _ufunc("copysign", np.copysign, math.copysign, library="copysign", left_annihilator=zero)
+nextafter = _ufunc("nextafter", np.nextafter, math.nextafter, library="nextafter")
 isnan = _ufunc("isnan", np.isnan, math.isnan)
 isinf = _ufunc("isinf", np.isinf, math.isinf)
 isfinite = _ufunc("isfinite", np.isfinite, math.isfinite)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +43,9 @@ class TensorStorage:
     def _setup(self, format: Format) -> None:
         """Initialise: empty buffers and dimensions of 0."""
         made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
+        self._setup_as(format, made)
+
+    def _setup_as(self, format: Format, made: _Unset) -> None:
         self.format, self.signature, self._layout = format, made.signature, made.layout
         self._record = made.record.copy()
         self.address = address_of(self._record)
@@ -55,6 +58,18 @@ class TensorStorage:
         self = cls.__new__(cls)
         self._setup(format)
         return self
+
+    @classmethod
+    def _maker(cls, format: Format) -> Callable[[], Any]:
+        """A function that makes tensors as ``_bare`` does, without looking the format up."""
+        made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
+
+        def make() -> Any:
+            self = cls.__new__(cls)
+            self._setup_as(format, made)
+            return self
+
+        return make
 
     # -- what it is ---------------------------------------------------------------------
 
@@ -266,11 +281,12 @@ class TensorStorage:
         ``keep`` asks to reuse them in the next call."""
         if not self._arrays:  # a view of an array, which kernels do not reallocate
             return
+        words = self._record.tolist()
         for part in self._layout.buffers:
-            address = int(self._record[part.offset])
+            address = words[part.offset]
             if address != address_of(self._arrays[part.number]):
                 dtype = part.field.dtype
-                size = int(self._record[part.offset + 1])
+                size = words[part.offset + 1]
                 memory = kernel.adopt(address, size * dtype.itemsize)
                 self._arrays[part.number] = np.frombuffer(memory, dtype, size)
         if not keep:

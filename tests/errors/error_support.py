@@ -48,6 +48,8 @@ def contents(value):
         return value.shape, {name: array.copy() for name, array in value.buffers.items()}
     if sp.issparse(value):
         return value.shape, value.data.copy(), value.indices.copy(), value.indptr.copy()
+    if hasattr(value, "signature"):
+        return value.to_numpy().copy() if value.has_array else id(value)
     return value.copy() if isinstance(value, np.ndarray) else value
 
 

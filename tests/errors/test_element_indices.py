@@ -1,9 +1,19 @@
+import types
+
 import pytest
 from error_support import MATRIX, sparse
 
 from finch_core import DimensionMismatch
+from finch_core.plugins import hub
 
 
+@pytest.fixture
+def _no_array_functions(monkeypatch):
+    """As if no plugin provided an array namespace."""
+    monkeypatch.setattr(type(hub()), "array_namespaces", types.MappingProxyType({}))
+
+
+@pytest.mark.usefixtures("_no_array_functions")
 def test_element_indices():
     A = sparse(MATRIX)
     expected = """\
