@@ -179,6 +179,13 @@ class Context(Builder):
         atoms = [part for part in pos.walk() if isinstance(part, (Var, Load))]
         return (id(level), pos) if all(map(self.is_constant, atoms)) else None
 
+    def arrive(self, walk: Hashable, index: Expr, *positions: Expr) -> None:
+        """Record that the walk is at the first of ``positions`` at ``index``, at the next of them
+        at the next index, and so on; none of them changes in this block."""
+        if walk is not None and self.unchanging(index):
+            places = ((index + k, position) for k, position in enumerate(positions))
+            self.arrivals[walk] = (*self.arrivals.get(walk, ())[-3:], *places)
+
     def forget_walks(self, levels: Iterable[Any]) -> None:
         """Forget how far steppers have come in levels that are about to change."""
         gone = {id(level) for level in levels}

@@ -12,7 +12,7 @@ from finch_core.interface.run import Part, Run, as_looplet, made
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import TRUE, Expr, Var
-from finch_core.ir.program import leaves
+from finch_core.ir.program import Loop, Stmt, leaves
 from finch_core.looplets.covering import require_covered
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
@@ -151,9 +151,16 @@ class Stepper(Looplet):
         if self.walked is None or not ctx.unchanging(index) or leaves(region.body):
             return
         if ctx.prover.le(region.start, index):
-            now = ctx.let(f"{self.position.name}_at", self.position)
-            before = ctx.arrivals.get(self.walked, ())
-            ctx.arrivals[self.walked] = (*before[-3:], (index, now))
+            ctx.arrive(self.walked, index, ctx.let(f"{self.position.name}_at", self.position))
+
+    def note(self, ctx: Context, body: Stmt, position: Expr, stop: Expr) -> None:
+        """Record, for walks inside the ``body`` of the step at ``position``, that this one and the
+        next are at its last index and at its end."""
+        if self.walked is None or self.following is not None or self.present is not None:
+            return
+        if any(isinstance(part, Loop) for part in body.walk()):
+            now = ctx.let(f"{self.position.name}_at", position)
+            ctx.arrive(self.walked, stop - 1, now, now + 1)
 
     def label(self, name: str) -> str:
         """A name for the end of a step along the index ``name``."""
@@ -273,6 +280,7 @@ def _step(
         body = steps.step(ctx, position)
         if aligned:
             body = from_start(ctx, body, reached)
+        steps.note(ctx, region.body, position, stop)
         region.between(reached, stop).put(slot, body).lower(ctx)
     ctx.assign(reached, stop)
 
@@ -398,6 +406,7 @@ def _cases(ctx: Context, region: Region, steps: list[_Step], certain: bool) -> N
     this, *others = steps
 
     def ends() -> None:
+        this.stepper.note(ctx, region.body, this.stepper.position, this.stop)
         _cases(ctx, region.put(this.slot, this.body), others, certain=False)
         this.stepper.advance(ctx, region.stop)
 

@@ -83,8 +83,9 @@ def find(
             start = position
         elif ctx.prover.le(i, reached):
             stop = position
-    found = search(ctx, order, start, stop, i + (1 - past))
-    return ctx.let(f"{fiber.lvl.name}_p", found)
+    found = ctx.let(f"{fiber.lvl.name}_p", search(ctx, order, start, stop, i + (1 - past)))
+    ctx.arrive(ctx.walk(fiber.lvl, fiber.pos), i, found)
+    return found
 
 
 def unfurled(

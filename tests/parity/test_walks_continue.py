@@ -90,6 +90,39 @@ def left_early(y, A, n):
         y[i] += 100 * A[i, i]
 
 
+def from_the_step(y, A, n):
+    for i in range(n):
+        for j in range(n):
+            if A[i, j] != 0:
+                for k in range(j, n):
+                    y[i] += A[i, k]
+                for k in range(j + 1, n):
+                    y[j] -= 2 * A[i, k]
+                for k in range(j + 3, n):
+                    y[k] += A[i, k] + A[i, j]
+
+
+def from_the_steps(y, A, n):
+    for i in range(1, n):
+        for j in range(n):
+            if A[i, j] != 0 and A[i - 1, j] != 0:
+                for k in range(j + 1, n):
+                    y[i] += A[i, k] * A[i - 1, k]
+            for k in range(j, n):
+                y[k] += A[i, k] * A[i, j]
+
+
+def from_the_search(y, A, n):
+    for i in range(n):
+        for j in range(n):
+            if A[i, j] != 0:
+                y[i] += A[j, i]
+                for k in range(i + 1, n):
+                    y[k] += A[j, k] * A[i, k]
+                for k in range(i):
+                    y[k] -= A[j, k]
+
+
 def changed_between(y, A, n):
     w = Tensor(SparseList(Element(0)), (n,))
     for i in range(2, n):
@@ -114,8 +147,10 @@ def test_a_workspace_that_is_walked_and_written_anew():
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("level", ROWS)
 @pytest.mark.parametrize(
-    "program", [at_the_end, behind, again, left_out, within, two_rows, left_early]
-)
+    "program",
+    [at_the_end, behind, again, left_out, within, two_rows, left_early, from_the_step,
+     from_the_steps, from_the_search],
+)  # fmt: skip
 def test_walks(program, level, backend):
     rng = np.random.default_rng(1)
     run = kernel(backend=backend)(program)
