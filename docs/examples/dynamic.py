@@ -100,7 +100,7 @@ def second_order(y, x, b, a):
     y1 = 0.0
     y2 = 0.0
     for i in _:
-        t = b[0] * x[i] + b[1] * x1 + b[2] * x2 - a[1] * y1 - a[2] * y2
+        t = b[0] * x[i] + b[1] * x1 + b[2] * x2 - a[2] * y2 - a[1] * y1
         x2 = x1
         x1 = x[i]
         y2 = y1

@@ -67,22 +67,16 @@ def _search(parents, A, AT, source, many):
     or pull: from each unvisited vertex to its first neighbour in that level."""
     n = len(parents)
     queue = Tensor(VERTICES, (n,))
-    degree = Tensor(VERTICES, (n,))
     level = Tensor(Dense(Element(False)), (n,))
-    for i, j in _:
-        degree[i] += A[i, j]
     for i in _:
         parents[i] = -1
     parents[source] = source
     queue[0] = source
     first = 0
     last = 1
-    leaving = degree[source]
     while first < last:
         end = last
-        pulls = leaving > many
-        leaving = 0
-        if pulls:
+        if end - first > many:
             level[...] = False
             for q in range(first, end):
                 level[queue[q]] = True
@@ -93,7 +87,6 @@ def _search(parents, A, AT, source, many):
                             parents[j] = i
                             queue[last] = j
                             last += 1
-                            leaving += degree[j]
                             break
         else:
             for q in range(first, end):
@@ -103,7 +96,6 @@ def _search(parents, A, AT, source, many):
                         parents[j] = i
                         queue[last] = j
                         last += 1
-                        leaving += degree[j]
         first = end
 
 
@@ -111,10 +103,10 @@ def breadth_first(A: Tensor, AT: Tensor, source: int, alpha: float = 0.05) -> An
     """A breadth-first tree: each vertex's parent, the source's own being itself; -1 for vertices
     that are not reached.
 
-    A step pulls if more than a fraction ``alpha`` of all edges leave the last level.
+    A step pulls if more than a fraction ``alpha`` of all vertices are in the last level.
     """
     parents = np.empty(A.shape[0], np.int32)
-    _search(parents, A, AT, source, alpha * A.nstored)
+    _search(parents, A, AT, source, alpha * len(parents))
     return parents
 
 
@@ -424,17 +416,19 @@ def _cores(core, A):
         end[core[i]] += 1
     for k in range(n):
         i = order[k]
+        least = core[i]
         for j in _:
-            if A[i, j] and core[j] > core[i]:
+            if A[i, j] and core[j] > least:
                 d = core[j]
                 to = end[d - 1]
+                at = place[j]
                 other = order[to]
-                order[place[j]] = other
-                place[other] = place[j]
+                order[at] = other
+                place[other] = at
                 order[to] = j
                 place[j] = to
-                end[d - 1] += 1
-                core[j] -= 1
+                end[d - 1] = to + 1
+                core[j] = d - 1
 
 
 def cores(A: Tensor) -> Any:
