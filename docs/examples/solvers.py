@@ -34,9 +34,8 @@ def forward(x, L, b):
 @kernel
 def backward(x, U, b):
     """x of U x = b, for an upper triangular U."""
-    n = len(x)
-    for r in range(n):
-        i = n - 1 - r
+    n = U.shape[1]
+    for i in reversed(range(n)):
         t = b[i]
         for j in range(i + 1, n):
             t -= U[i, j] * x[j]
@@ -46,7 +45,7 @@ def backward(x, U, b):
 @kernel
 def gauss_seidel(x, A, b):
     """A sweep: each equation in turn is solved for its own unknown."""
-    n = len(x)
+    n = A.shape[1]
     for i in _:
         t = b[i]
         for j in range(i):
@@ -60,7 +59,7 @@ def gauss_seidel(x, A, b):
 def sor(x, A, b, omega, tolerance, most):
     """Successive over-relaxation, until no unknown changes by more than ``tolerance`` or ``most``
     sweeps are done."""
-    n = len(x)
+    n = A.shape[1]
     change = math.inf
     sweeps = 0
     while change > tolerance and sweeps < most:
@@ -80,7 +79,7 @@ def sor(x, A, b, omega, tolerance, most):
 @kernel
 def ilu0(A):
     """The factors of A without fill, in place: L below the diagonal, whose own is 1, and U."""
-    n = len(A)
+    n = A.shape[1]
     for i in range(n):
         for k in range(i):
             if stored(A[i, k]):
@@ -121,14 +120,13 @@ def product(y, A, x):
 @kernel
 def solve_factors(x, F, b):
     """x of L U x = b, F having both factors as ``ilu0`` leaves them."""
-    n = len(x)
+    n = F.shape[1]
     for i in _:
         t = b[i]
         for j in range(i):
             t -= F[i, j] * x[j]
         x[i] = t
-    for r in range(n):
-        i = n - 1 - r
+    for i in reversed(range(n)):
         t = x[i]
         for j in range(i + 1, n):
             t -= F[i, j] * x[j]
