@@ -349,6 +349,8 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     if result is int and (exact := _exact(op, args)) is not None:
         return Literal(exact, int)
     values = [literal_value(a.value, t) for a, t in zip(args, wanted, strict=True)]
+    if op in prim.COMPARISONS and all(concrete(a.type).kind in "iu" for a in args):
+        values = [int(a.value) for a in args]  # exact, whatever their signs
     value = op.evaluate(*values)
     value = result(value) if isinstance(result, type) else literal_value(value, result)
     return Literal(value, result, _remains_fill(args, value, result))

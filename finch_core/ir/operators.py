@@ -211,9 +211,13 @@ def predicate(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
 def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
     """The typing rule of comparisons: bool from arguments in their promoted type (tuples too).
 
-    A plain integer is compared exactly, not wrapped to the width of the other operand.
+    Integers are compared exactly: a plain one is not wrapped to the width of the other operand,
+    and a signed one and a uint64 keep their types, since no integer dtype holds both.
     """
     common = promote(types)
+    kinds = {concrete(t).kind for t in types}
+    if kinds == {"i", "u"} and any(concrete(t) == np.uint64 for t in types):
+        return types, np.dtype(bool)
     if (
         any(t is int for t in types)
         and concrete(common).kind in "iu"

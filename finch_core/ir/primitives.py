@@ -229,6 +229,7 @@ lt = _compare("lt", py.lt, np.less, "<")
 le = _compare("le", py.le, np.less_equal, "<=")
 gt = _compare("gt", py.gt, np.greater, ">")
 ge = _compare("ge", py.ge, np.greater_equal, ">=")
+COMPARISONS = frozenset({eq, ne, lt, le, gt, ge})
 
 # ``and``, ``or`` and ``ifelse`` evaluate their later arguments only where they are needed.
 and_ = register(

@@ -39,9 +39,22 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import BOOL, INTP, concrete, is_tuple, is_weak, tuple_fields
-from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Invoke, Literal, Load, Var, cast
+from finch_core.ir.expressions import (
+    FALSE,
+    TRUE,
+    Buffer,
+    Call,
+    Cast,
+    Expr,
+    Invoke,
+    Literal,
+    Load,
+    Var,
+    cast,
+)
 
 DType = np.dtype[Any]
+UINT64 = np.dtype(np.uint64)
 _LAZY = (prim.and_, prim.or_, prim.ifelse)
 
 
@@ -174,6 +187,8 @@ class _Typing:
         return converted(value, expr.type)
 
     def _call(self, expr: Call) -> Expr:
+        if _mixes_signs(expr):
+            return self._compared(expr)
         wanted, result = expr.op.typing(tuple(arg.dtype for arg in expr.args))
         args = self._arguments(expr, tuple(map(concrete, wanted)))
         if expr.op.definition is None:
@@ -181,6 +196,25 @@ class _Typing:
             return expr if same else Call(expr.op, args)
         meaning = expr.op.definition(*map(self._once, args))
         return self.value(meaning, concrete(result))
+
+    def _compared(self, expr: Call) -> Expr:
+        """A comparison of a signed integer with a uint64, exact as NumPy's: no integer dtype holds
+        the values of both, and a negative number is less than all of a uint64."""
+        first, second = expr.args
+        is_first = concrete(first.dtype).kind == "i"
+        low, high = (first, second) if is_first else (second, first)
+        holds = expr.op in (_BELOW if is_first else _ABOVE)
+        if isinstance(low, Literal) and low.value < 0:
+            return TRUE if holds else FALSE
+        low = low if isinstance(low, Literal) else self._once(self.expr(low))
+        pair = cast(low, UINT64), self.value(high, UINT64)
+        same = Call(expr.op, pair if is_first else pair[::-1])
+        if isinstance(low, Literal):
+            return same
+        zero = Literal(0, int).cast_to(concrete(low.dtype))
+        if holds:
+            return Call(prim.or_, (Call(prim.lt, (low, zero)), same))
+        return Call(prim.and_, (Call(prim.ge, (low, zero)), same))
 
     def _arguments(self, expr: Call, wanted: tuple[DType, ...]) -> tuple[Expr, ...]:
         """The arguments converted to ``wanted``; no variables are made for those that may be
@@ -202,6 +236,18 @@ class _Typing:
         var = Var(self._names.fresh("t"), arg.dtype)
         self._lets.append(Let(var, arg))
         return var
+
+
+_BELOW = frozenset({prim.lt, prim.le, prim.ne})
+_ABOVE = frozenset({prim.gt, prim.ge, prim.ne})
+"""The comparisons that hold where the first operand is below, and above, the second."""
+
+
+def _mixes_signs(expr: Call) -> bool:
+    """Whether this compares a signed integer with a uint64."""
+    dtypes = [concrete(arg.dtype) for arg in expr.args]
+    signed = sum(dtype.kind == "i" for dtype in dtypes)
+    return expr.op in prim.COMPARISONS and signed == 1 and UINT64 in dtypes
 
 
 def _literal(expr: Literal, dtype: DType) -> Literal:

@@ -26,7 +26,7 @@ from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
-from finch_core.ir.dtypes import concrete, holds, is_tuple
+from finch_core.ir.dtypes import concrete, holds, is_tuple, promote
 from finch_core.ir.expressions import (
     Access,
     Call,
@@ -372,31 +372,30 @@ def _fits(target: Any, source: Any, value: Expr | None) -> bool:
     return holds(target, source)
 
 
-_COMPARISONS = frozenset({prim.eq, prim.ne, prim.lt, prim.le, prim.gt, prim.ge})
+_WIDER = "cast the other operand to a wider dtype, as in np.int64(x)"
+_FLOAT = "write a float, or cast the other operand, np.float64(x)"
 
 
 def _require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> None:
     """Refuse an integer literal that the dtype in which ``op`` computes cannot represent, since
-    it would wrap to another number. Arithmetic wraps negative ones, comparisons do not."""
-    least = 0 if op in _COMPARISONS else -(2**63)
-    if not any(isinstance(arg, Literal) and _is_beyond(arg, least) for arg in args):
+    it would wrap to another number. Comparisons with a negative one are exact in all dtypes."""
+    if not any(isinstance(arg, Literal) and arg.type is int for arg in args):
         return
-    wanted, _ = op.typing(tuple(arg.dtype for arg in args))
+    types = tuple(arg.dtype for arg in args)
+    least, wanted = None, op.typing(types)[0]
+    if op in prim.COMPARISONS:
+        least, wanted = -(2**63), (promote(wanted),) * len(args)
     for arg, type_ in zip(args, wanted, strict=True):
         dtype = concrete(type_)
-        if not isinstance(arg, Literal) or not _is_beyond(arg, least) or dtype.kind not in "iu":
+        if not isinstance(arg, Literal) or arg.type is not int or dtype.kind not in "iu":
             continue
-        if (dtype != np.uint64) if arg.value > 0 else (arg.is_wide or dtype == np.uint64):
+        limits = np.iinfo(dtype)
+        if not (limits.min if least is None else least) <= arg.value <= limits.max:
             raise FormatError(
                 f"{arg.value} does not fit in {dtype}, in which {op.spelling} computes here",
                 span=span,
-                hint="write a float, or cast the other operand, np.float64(x)",
+                hint=_WIDER if dtype.itemsize < 8 else _FLOAT,
             )
-
-
-def _is_beyond(literal: Literal, least: int) -> bool:
-    """Whether this is a plain integer that is less than ``least`` or does not fit an int64."""
-    return literal.is_wide or (literal.type is int and literal.value < least)
 
 
 def _same_value(value: Any, fill: Any, dtype: Any) -> bool:

@@ -157,8 +157,8 @@ def _bounds(call: Call) -> Expr | None:
     op = call.op
     if op in (prim.gt, prim.ge):
         first, second, op = second, first, prim.lt if op is prim.gt else prim.le
-    dtype = concrete(prim.lt.typing((first.dtype, second.dtype))[0][0])
-    if dtype.kind not in "iuf":
+    dtype, other = map(concrete, prim.lt.typing((first.dtype, second.dtype))[0])
+    if dtype.kind not in "iuf" or dtype != other:
         return None
     largest, smallest = prim.minimum_.identity, prim.maximum_.identity
     assert largest is not None

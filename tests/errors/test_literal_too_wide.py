@@ -94,9 +94,31 @@ def equal(y, x):
 
 @pytest.mark.parametrize("program", [above, equal])
 def test_negative_literals_are_compared_exactly(program):
-    message = refusal(FormatError, program, np.zeros(2, bool), np.ones(2, np.uint64))
-    assert message.startswith("-1 does not fit in uint64, in which '")
-    for dtype in (*INTEGERS, "float32"):
+    for dtype in (*INTEGERS, "uint64", "float32"):
         y = np.zeros(2, bool)
         program(y, np.ones(2, dtype))
         assert y.tolist() == [program is above] * 2
+
+
+@kernel
+def narrow(y, x):
+    for i in _:
+        y[i] = x[i] + 300
+
+
+@kernel
+def negative(y, x):
+    for i in _:
+        y[i] += -1
+
+
+def test_a_literal_beside_a_narrow_dtype_does_not_wrap():
+    message = refusal(FormatError, narrow, np.zeros(2, np.int64), np.ones(2, np.int8))
+    assert message.startswith("300 does not fit in int8, in which '+' computes here\n")
+    assert message.endswith("hint: cast the other operand to a wider dtype, as in np.int64(x)")
+    for dtype in ("int8", "uint8"):
+        refusal(FormatError, narrow, np.zeros(2, np.int64), np.ones(2, dtype))
+    narrow(np.zeros(2, np.int64), np.ones(2, np.int16))
+    for dtype in ("uint8", "uint32", "uint64"):
+        message = refusal(FormatError, negative, np.ones(2, dtype), np.ones(2, dtype))
+        assert message.startswith(f"-1 does not fit in {dtype}, in which '+' computes here")
