@@ -179,3 +179,17 @@ def test_a_kernel_of_another_thread_goes_on():
         time.sleep(5)
     worker.join()
     assert found == [run(Scalar(0), 10**8).value]
+
+
+def converging(s, x):
+    s[...] = 0
+    while x[0] >= 0:
+        s[()] += 1
+        if s[()] < 0:
+            break
+
+
+def test_a_while_that_never_ends():
+    run, s = kernel(converging), np.zeros(())
+    assert interrupted(lambda: run(s, np.ones(1)))
+    assert interrupted(lambda: run(s, np.ones(1)))  # the next call works
