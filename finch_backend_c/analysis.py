@@ -49,8 +49,20 @@ class Usage:
 
     @cached_property
     def grown(self) -> frozenset[str]:
-        """Names of buffers that may be reallocated."""
-        return frozenset(s.buffer.name for s in self.statements if isinstance(s, asm.Grow))
+        """Names of buffers that may be reallocated, or exchanged for others."""
+        grown = {s.buffer.name for s in self.statements if isinstance(s, asm.Grow)}
+        return frozenset(grown | self.swapped)
+
+    @cached_property
+    def allocates(self) -> bool:
+        """Whether memory may run out."""
+        return any(isinstance(s, asm.Grow) for s in self.statements)
+
+    @cached_property
+    def swapped(self) -> frozenset[str]:
+        """Names of buffers that are exchanged."""
+        swaps = [s for s in self.statements if isinstance(s, asm.Swap)]
+        return frozenset(b.name for s in swaps for b in (s.first, s.second))
 
     @cached_property
     def stored(self) -> frozenset[str]:

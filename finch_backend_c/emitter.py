@@ -294,6 +294,9 @@ class Emitter:
     def _emit_grow(self, s: asm.Grow) -> tuple[c.Stmt, ...]:
         return (c.Evaluate(c.Call("GROW", (self.buffer(s.buffer), self.node(s.size)))),)
 
+    def _emit_swap(self, s: asm.Swap) -> tuple[c.Stmt, ...]:
+        return (c.Evaluate(c.Call("SWAP", (self.buffer(s.first), self.buffer(s.second)))),)
+
     def _emit_fill(self, s: asm.Fill) -> tuple[c.Stmt, ...]:
         before: list[c.Stmt] = []
         value = self._cast(s.value, s.buffer.dtype).node

@@ -134,7 +134,7 @@ class KernelWriter:
         grown = buffer.name in self.usage.grown
         if buffer.name in self.usage.used:
             type = self._pointer(buffer)
-            shared = buffer.name in self.usage.overlapping
+            shared = buffer.name in self.usage.overlapping | self.usage.swapped
             alone = "" if shared or "restrict" in self.emitter.disabled else "restrict "
             self.buffers[f"{type}{alone}{name}"] = c.Cast(type, _word(record, slot.offset))
         if buffer.name in self.usage.measured:
@@ -195,17 +195,17 @@ class KernelWriter:
         body = self.emitter.block(self.kernel.body).statements
         if self.emitter.cleanup:
             status = c.Declare("int64_t", "status", c.Number("0"))
-            parts = (*prologue, status, *body, *_ending(stores, grown))
+            parts = (*prologue, status, *body, *_ending(stores, grown, self.usage))
         else:
             parts = (*prologue, *body, *stores, c.Return(c.Number("0")))
         return c.Block(parts)
 
 
-def _ending(stores: tuple[c.Stmt, ...], grown: list[str]) -> Iterator[c.Stmt]:
+def _ending(stores: tuple[c.Stmt, ...], grown: list[str], usage: Usage) -> Iterator[c.Stmt]:
     """The exits of the kernel: each updates the records and returns a status."""
     status, moved = c.Name("status"), c.Name("moved")
     told = c.Subscript(c.Name("control"), c.Number("3"))
-    if grown:
+    if usage.allocates:
         yield from (c.Goto("done"), c.Label("out_of_memory"), c.Assign(status, c.Number("2")))
     yield c.Label("done")
     yield from stores
@@ -213,6 +213,8 @@ def _ending(stores: tuple[c.Stmt, ...], grown: list[str]) -> Iterator[c.Stmt]:
         yield from (c.Assign(told, c.Number("0")), c.Return(status))
         return
     own: list[c.Expr] = [c.Name(f"{name}_own") for name in grown]
+    if usage.swapped:
+        own = [c.Name("true")]
     flag = reduce(lambda a, b: c.Binary("||", a, b), own)
     yield c.Declare("const bool", "moved", flag)
     yield from (c.Assign(told, moved), c.Return(c.Ternary(status, status, moved)))
@@ -326,6 +328,19 @@ __attribute__((noinline, cold)) static void *grow(int64_t *control, uint64_t *pl
         }                                                                                   \\
     } while (0)
 """
+_SWAP = """\
+#define SWAP(one, other)                                                                    \\
+    do {                                                                                    \\
+        const int64_t before_ = settle(control), cap_ = one##_cap;                          \\
+        void *const block_ = one;                                                           \\
+        const bool own_ = one##_own;                                                        \\
+        one = other, one##_cap = other##_cap, one##_own = other##_own;                      \\
+        other = block_, other##_cap = cap_, other##_own = own_;                             \\
+        one##_at[0] = (uintptr_t)one, one##_at[1] = (uint64_t)one##_cap;                    \\
+        other##_at[0] = (uintptr_t)other, other##_at[1] = (uint64_t)other##_cap;            \\
+        unsettle(control, before_);                                                         \\
+    } while (0)
+"""
 _ALLOCATORS = """\
 void *malloc(size_t);
 void *realloc(void *, size_t);
@@ -339,6 +354,7 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     definitions = helpers.needed(text)
     whole = "\n".join([*definitions, text])
     grows = re.search(r"\bGROW\(", text) is not None
+    swaps = re.search(r"\bSWAP\(", text) is not None
     called = helpers.called(whole)
     sized = grows or "memmove" in called
     parts = ["#include <stdbool.h>\n#include <stdint.h>\n" + "#include <stddef.h>\n" * sized]
@@ -347,7 +363,9 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     parts += ["".join(prototypes) + (_ALLOCATORS if grows else "")]
     nested = {ctype(s): s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype)}
     parts += [struct(dtype) for dtype in nested.values()]
-    parts += [GUARD + SIGNALS, *[SETTLE] * (grows or "settle(" in text), *[UNSETTLE] * grows]
+    settles = grows or swaps or "settle(" in text
+    parts += [GUARD + SIGNALS, *[SETTLE] * settles, *[UNSETTLE] * (grows or swaps)]
+    parts += [_SWAP] * swaps
     if grows:
         failing = f"static int64_t allocations = {fail_alloc};\n\n" if fail_alloc else ""
         parts.append(failing + _GROW.replace("$fail", " || --allocations == 0" if failing else ""))

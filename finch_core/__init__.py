@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         maxby,
         minby,
         stored,
+        swap,
         thaw,
         walk,
     )
@@ -47,8 +48,8 @@ _HOMES = {
     ),
     "finch_core.io.files": ("read", "write"),
     "finch_core.frontend.functions": (
-        "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "stored", "thaw",
-        "walk",
+        "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "stored", "swap",
+        "thaw", "walk",
     ),
     "finch_core.runtime.kernel": ("kernel",),
     "finch_core.ir.missing": ("coalesce", "missing"),
@@ -80,6 +81,7 @@ __all__ = [
     "missing",
     "read",
     "stored",
+    "swap",
     "thaw",
     "walk",
     "write",

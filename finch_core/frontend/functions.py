@@ -134,6 +134,12 @@ def stored(element: Any) -> bool:
     return True
 
 
+def swap(first: Any, second: Any) -> None:
+    """Exchange the contents of two tensors of one format and shape; inside a kernel, without
+    copying elements. In plain Python, of two arrays of one shape."""
+    first[...], second[...] = second.copy(), first.copy()
+
+
 class Whole:
     """``_`` of ``for i in _``: the extent comes from the tensors' dimensions."""
 
@@ -154,6 +160,6 @@ PROTOCOLS: dict[Any, str] = {follow: "follow", walk: "walk", gallop: "gallop"}
 SYNTAX: dict[str, Any] = {
     "_": _, "missing": missing, "ifelse": ifelse, "coalesce": coalesce, "minby": minby,
     "maxby": maxby, "choose": choose, "follow": follow, "walk": walk, "gallop": gallop,
-    "freeze": freeze, "thaw": thaw, "stored": stored,
+    "freeze": freeze, "thaw": thaw, "swap": swap, "stored": stored,
 }  # fmt: skip
 """Names that kernels may use without importing them."""

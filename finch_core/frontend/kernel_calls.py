@@ -20,16 +20,7 @@ import attrs
 from finch_core.frontend.assignments import AssignmentParser
 from finch_core.frontend.names import Scope
 from finch_core.ir.expressions import Access, Dimension, Expr, Index, Name
-from finch_core.ir.program import (
-    Declare,
-    Define,
-    Freeze,
-    Local,
-    Loop,
-    Program,
-    Stmt,
-    Thaw,
-)
+from finch_core.ir.program import Declare, Define, Freeze, Local, Loop, Program, Stmt, Swap, Thaw
 from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
 
 
@@ -163,6 +154,9 @@ class _Inlined:
             return attrs.evolve(stmt, name=Name(self.names[stmt.name.name], span=stmt.name.span))
         if isinstance(stmt, (Declare, Freeze, Thaw)):
             return attrs.evolve(stmt, tensor=self.names[stmt.tensor])
+        if isinstance(stmt, Swap):
+            names = self.names[stmt.first], self.names[stmt.second]
+            return attrs.evolve(stmt, first=names[0], second=names[1])
         return stmt
 
 
@@ -172,6 +166,8 @@ def _tensors(body: Stmt) -> set[str]:
     for part in body.walk():
         if isinstance(part, (Declare, Freeze, Thaw)):
             found.add(part.tensor)
+        if isinstance(part, Swap):
+            found |= {part.first, part.second}
         nodes = (node for expr in part.exprs for node in expr.walk())
         found |= {node.tensor for node in nodes if isinstance(node, (Access, Dimension))}
     return found

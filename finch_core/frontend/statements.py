@@ -9,7 +9,7 @@ from typing import Any
 from finch_core.frontend.assignments import AssignmentParser, scope_free
 from finch_core.frontend.expressions import literal, negate
 from finch_core.frontend.functions import _ as WHOLE
-from finch_core.frontend.functions import freeze, thaw
+from finch_core.frontend.functions import freeze, swap, thaw
 from finch_core.frontend.kernel_calls import inline_kernel, is_kernel
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
@@ -27,6 +27,7 @@ from finch_core.ir.program import (
     Sequential,
     Sieve,
     Stmt,
+    Swap,
     Thaw,
     While,
     leaves,
@@ -174,11 +175,14 @@ class StatementParser(AssignmentParser):
         )
 
     def expression(self, node: ast.Expr, scope: Scope) -> list[Stmt]:
-        """``freeze(A)``, ``thaw(A)``, the call of a kernel; any other value has no effect."""
+        """``freeze(A)``, ``thaw(A)``, ``swap(A, B)``, the call of a kernel; any other value has no
+        effect."""
         if isinstance(node.value, ast.Call):
             function = self.context.object_of(node.value.func, scope)
             if function is freeze or function is thaw:
                 return [self.lifecycle(node.value, Freeze if function is freeze else Thaw, scope)]
+            if function is swap:
+                return [self.exchange(node.value, scope)]
             if is_kernel(function):
                 return [inline_kernel(self, node.value, function, scope)]
         self.expressions.parse(node.value, scope)
@@ -191,6 +195,14 @@ class StatementParser(AssignmentParser):
             self.context.refuse(node, f"{ast.unparse(node.func)!r} takes one tensor")
         name = self.expressions.tensor_name(node.args[0], scope)
         return kind(name, span=self.context.span(node))
+
+    def exchange(self, node: ast.Call, scope: Scope) -> Stmt:
+        if node.keywords or len(node.args) != 2:
+            self.context.refuse(node, f"{ast.unparse(node.func)!r} takes two tensors")
+        first, second = (self.expressions.tensor_name(arg, scope) for arg in node.args)
+        if first == second:
+            self.context.refuse(node, f"{first!r} is swapped with itself", "name two tensors")
+        return Swap(first, second, span=self.context.span(node))
 
 
 _HANDLERS: dict[type[ast.AST], Any] = {

@@ -206,6 +206,15 @@ class Move(Statement):
 
 
 @frozen
+class Swap(Statement):
+    """Two buffers exchange their contents and capacities, without copying. Their records say at
+    once where each is now; the kernel ends with the status of buffers that moved."""
+
+    first: Buffer
+    second: Buffer
+
+
+@frozen
 class Sort(Statement):
     """Sort ``buffer[start:stop]`` (integers) ascending."""
 

@@ -28,6 +28,7 @@ from finch_core.ir.assembly import (
     Sort,
     Statement,
     Store,
+    Swap,
     While,
 )
 from finch_core.ir.expressions import Buffer, Call, Expr, Invoke, Length, Load, Overlaps, Var
@@ -181,6 +182,8 @@ def own_changes(statement: Statement) -> set[str]:
         return {statement.var.name}
     if isinstance(statement, (Store, Grow, Fill, Sort)):
         return {statement.buffer.name}
+    if isinstance(statement, Swap):
+        return {statement.first.name, statement.second.name}
     return {statement.target.name} if isinstance(statement, Move) else set()
 
 

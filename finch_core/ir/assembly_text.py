@@ -35,6 +35,7 @@ from finch_core.ir.assembly import (
     Sort,
     Statement,
     Store,
+    Swap,
     While,
 )
 from finch_core.ir.dtypes import (
@@ -275,6 +276,11 @@ def _(statement: Fill) -> Iterator[str]:
 def _(statement: Move) -> Iterator[str]:
     target, source = statement.target, statement.source
     return _head("move", target, statement.to, source, statement.begin, statement.count)
+
+
+@_lines.register
+def _(statement: Swap) -> Iterator[str]:
+    return _head("swap", statement.first, statement.second)
 
 
 @_lines.register

@@ -307,6 +307,15 @@ class Thaw(Stmt):
 
 
 @frozen
+class Swap(Stmt):
+    """``swap(first, second)``: two tensors of one format and shape exchange their contents."""
+
+    first: Any
+    second: Any
+    span: Span | None = _span()
+
+
+@frozen
 class Local:
     """A tensor made inside the kernel: ``w = Tensor(fmt)`` or ``t = Scalar(0.0)``; or, without
     a format, a variable: a plain name that is assigned more than once (``ir.variables`` finds

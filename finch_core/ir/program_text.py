@@ -43,6 +43,7 @@ from finch_core.ir.program import (
     Sieve,
     Stmt,
     Stored,
+    Swap,
     Thaw,
     Update,
     While,
@@ -197,6 +198,10 @@ def _thaw(node: Thaw, fresh: dict[str, Any]) -> Iterator[str]:
     yield f"thaw({node.tensor})"
 
 
+def _swap(node: Swap, fresh: dict[str, Any]) -> Iterator[str]:
+    yield f"swap({node.first}, {node.second})"
+
+
 _STATEMENTS: dict[type, Callable[[Any, dict[str, Any]], Iterator[str]]] = {
     Sequential: _sequential,
     Loop: _loop,
@@ -209,6 +214,7 @@ _STATEMENTS: dict[type, Callable[[Any, dict[str, Any]], Iterator[str]]] = {
     Declare: _declare,
     Freeze: _freeze,
     Thaw: _thaw,
+    Swap: _swap,
 }
 
 # -- expressions: text and precedence of each --------------------------------------------------

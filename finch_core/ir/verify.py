@@ -32,6 +32,7 @@ from finch_core.ir.assembly import (
     Sort,
     Statement,
     Store,
+    Swap,
     While,
 )
 from finch_core.ir.assembly_text import block_text, expr_text, type_text
@@ -284,6 +285,14 @@ def _(statement: Move, context: _Context) -> None:
     _declared(statement.source, context)
     _integers(*statement.expressions)
     assert statement.target.dtype == statement.source.dtype, "a move between dtypes"
+
+
+@_check_statement.register
+def _(statement: Swap, context: _Context) -> None:
+    for buffer in (statement.first, statement.second):
+        assert _declared(buffer, context), f"the slot of {buffer.name} is not written back"
+    assert statement.first.dtype == statement.second.dtype, "a swap between dtypes"
+    assert context.returns is None, "a function swaps no buffers"
 
 
 @_check_statement.register

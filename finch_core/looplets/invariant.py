@@ -13,7 +13,7 @@ import numpy as np
 
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Expr, Load, Var, call, cast, lift
-from finch_core.ir.program import Declare, Freeze, Leave, Stmt, Thaw, Update, While, leaves
+from finch_core.ir.program import Declare, Freeze, Leave, Stmt, Swap, Thaw, Update, While, leaves
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.region import Region
@@ -58,6 +58,8 @@ def is_unordered(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:
     read: set[Any] = set()
     for part in stmt.walk():
         exprs = part.exprs
+        if isinstance(part, Swap):
+            return False
         if isinstance(part, Update):
             root, exprs = part.target.tensor.root, (*part.target.indices, part.value)
             op = None if _is_slot(part.target, accepting) else part.op
@@ -96,14 +98,14 @@ def _tested(stmt: Stmt) -> Stmt | None:
     return stmt if leaves(stmt) and not changes else None
 
 
-_CHANGES = (Update, Declare, Freeze, Thaw, While)
+_CHANGES = (Update, Declare, Freeze, Thaw, Swap, While)
 
 
 def repeated(stmt: Stmt, count: Expr, accepting: frozenset[int], *, strict: bool) -> Stmt | None:
     """A statement equivalent to ``count > 0`` repetitions of ``stmt``, or None."""
     if isinstance(stmt, Update):
         return _repeated_update(stmt, count, accepting, strict)
-    if isinstance(stmt, (Declare, Freeze, Thaw, While, Leave)):
+    if isinstance(stmt, (Declare, Freeze, Thaw, Swap, While, Leave)):
         return None
     bodies = []
     for body in stmt.bodies:

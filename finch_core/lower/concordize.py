@@ -44,7 +44,7 @@ from finch_core.ir.program import (
     While,
 )
 from finch_core.lower.access_order import discordance
-from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
+from finch_core.lower.pass_state import Unit, Updated, changes_of_mode, exchanged
 from finch_core.records import define
 from finch_core.symbolic.affine import Scope, is_given
 
@@ -205,6 +205,7 @@ class _Concordizer:
         if isinstance(stmt, Loop):
             inner[stmt.index] = len(inner)
             scope = scope.inside(stmt.index, self.updated[stmt])
+            floors = {**floors, **dict.fromkeys(exchanged(stmt), len(inner) - 1)}
         elif isinstance(stmt, Define):
             scope = scope.binding(stmt.name)
         bodies = tuple(self.stmt(body, inner, floors, scope) for body in stmt.bodies)

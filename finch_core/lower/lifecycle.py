@@ -36,12 +36,13 @@ from finch_core.ir.program import (
     Sequential,
     Sieve,
     Stmt,
+    Swap,
     Thaw,
     Update,
     While,
 )
 from finch_core.lower.boxes import Box, are_apart, boxes_of
-from finch_core.lower.pass_state import Unit, reads_of
+from finch_core.lower.pass_state import Unit, exchanged, reads_of
 from finch_core.records import frozen
 
 
@@ -122,17 +123,32 @@ class _Block:
             yield stmt
         elif isinstance(stmt, (Freeze, Thaw)):
             yield self.written_out(stmt)
+        elif isinstance(stmt, Swap):
+            yield from self.swapped(stmt)
         else:
             uses = _uses(stmt)
             yield from self.changes(uses, stmt)
             _check_operators(stmt)
             yield _inner(stmt, self.fresh(stmt), self.around, self.unit)
 
+    def swapped(self, stmt: Swap) -> Iterator[Stmt]:
+        """A swap, before which both tensors are frozen, here or by a block around this one."""
+        for tensor in (stmt.first, stmt.second):
+            self.written.pop(tensor, None)
+            if self.owns(tensor) and self.mode(tensor) is Mode.UPDATE:
+                yield self.frozen(tensor, stmt)
+        yield stmt
+
     def fresh(self, stmt: Stmt) -> frozenset[BoundTensor]:
         """The tensors of which ``stmt`` writes each element once, first since the declaration."""
         found = set()
+        swapped = exchanged(stmt)
+        for tensor in swapped:
+            self.written.pop(tensor, None)
         for tensor, boxes in boxes_of(stmt, self.written, self.unit.changing).items():
             before = self.written[tensor]
+            if tensor in swapped:
+                continue
             alone = not before and _updates_of(stmt, tensor) == 1
             before.extend(boxes)
             if alone or are_apart(before):
@@ -167,6 +183,8 @@ class _Block:
             if tensor in uses.reads:
                 _check_both(tensor, stmt, uses.reads[tensor] or span)
                 self.unit.read_in_update.add(tensor)
+                if tensor in exchanged(stmt):
+                    _check_swapped(tensor, stmt)
             if self.owns(tensor) and self.mode(tensor) is Mode.READ:
                 _check_thaw(tensor, span)
                 self.modes[tensor] = Mode.UPDATE
@@ -188,6 +206,18 @@ class _Block:
 
     def owns(self, tensor: BoundTensor) -> bool:
         return self.own is None or tensor in self.own
+
+
+def _check_swapped(tensor: BoundTensor, stmt: Stmt) -> None:
+    """Refuse to swap a tensor that is updated around the swap, if updates have a state."""
+    levels = tensor.format.levels()
+    if not all(level.is_leaf or level.stores_fill for level in levels):
+        raise LifecycleError(
+            f"{tensor} is updated and swapped within one loop",
+            span=stmt.span,
+            hint=f"declare it in the block of the swap, {tensor}[...] = fill, or use levels that "
+            "store every element",
+        )
 
 
 def _check_both(tensor: BoundTensor, stmt: Stmt, span: Span | None) -> None:
@@ -418,6 +448,9 @@ def _gather(stmt: Stmt, uses: _Uses, own: frozenset[BoundTensor]) -> None:
         for index in stmt.target.indices:
             _reads(index, uses, own, stmt.span)
         _reads(stmt.value, uses, own, stmt.span)
+    elif isinstance(stmt, Swap):
+        for tensor in {stmt.first, stmt.second} - own:
+            uses.reads.setdefault(tensor, stmt.span)
     elif not isinstance(stmt, (Declare, Freeze, Thaw)):
         for expr in stmt.exprs:
             _reads(expr, uses, own, stmt.span)

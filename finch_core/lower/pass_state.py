@@ -10,7 +10,7 @@ from finch_core.errors import Span
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Access, Expr, Index, Var
-from finch_core.ir.program import Declare, Extent, Freeze, Loop, Program, Stmt, Thaw, Update
+from finch_core.ir.program import Declare, Extent, Freeze, Loop, Program, Stmt, Swap, Thaw, Update
 from finch_core.records import define, frozen
 
 if TYPE_CHECKING:
@@ -106,6 +106,12 @@ def reads_of(stmt: Stmt) -> tuple[Expr, ...]:
     return (*stmt.target.indices, stmt.value) if isinstance(stmt, Update) else stmt.exprs
 
 
+def exchanged(stmt: Stmt) -> set[Any]:
+    """The tensors that a statement swaps."""
+    swaps = (part for part in stmt.walk() if isinstance(part, Swap))
+    return {tensor for part in swaps for tensor in (part.first, part.second)}
+
+
 class Updated:
     """The tensors that each statement of a program updates; found once for all of them."""
 
@@ -118,6 +124,8 @@ class Updated:
 
     def _find(self, stmt: Stmt) -> frozenset[Any]:
         found = frozenset({stmt.target.tensor.root} if isinstance(stmt, Update) else ())
+        if isinstance(stmt, Swap):
+            found = frozenset({stmt.first, stmt.second})
         for body in stmt.bodies:
             found |= self._find(body)
         self._found[id(stmt)] = found
@@ -128,6 +136,8 @@ def changes_of_mode(stmt: Stmt, depth: int = 0) -> dict[Any, int]:
     """For each tensor, the loop depth of the innermost statement that changes its mode."""
     if isinstance(stmt, (Declare, Freeze, Thaw)):
         return {stmt.tensor: depth}
+    if isinstance(stmt, Swap):
+        return {stmt.first: depth, stmt.second: depth}
     found: dict[Any, int] = {}
     for body in stmt.bodies:
         for tensor, inner in changes_of_mode(body, depth + isinstance(stmt, Loop)).items():

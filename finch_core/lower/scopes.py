@@ -50,6 +50,7 @@ from finch_core.ir.program import (
     Loop,
     Sieve,
     Stmt,
+    Swap,
     Thaw,
     Update,
     While,
@@ -100,6 +101,8 @@ class _Scopes:
             return self.declare(stmt, scope)
         if isinstance(stmt, (Freeze, Thaw)):
             return attrs.evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
+        if isinstance(stmt, Swap):
+            return self.swap(stmt)
         exprs = tuple(sized(self.expr(expr, scope, stmt.span)) for expr in stmt.exprs)
         types = [self.type_of(expr, stmt.span) for expr in exprs]
         if isinstance(stmt, (Sieve, While)) and is_tuple(types[0]):
@@ -108,6 +111,25 @@ class _Scopes:
                 hint="test an element of it, as in t[0] > 0",
             )  # fmt: skip
         return stmt.rebuild(exprs, tuple(self.stmt(body, scope) for body in stmt.bodies))
+
+    def swap(self, stmt: Swap) -> Stmt:
+        """Refuse to swap what is not two whole tensors of one format."""
+        first, second = (self.plain(name, stmt.span) for name in (stmt.first, stmt.second))
+        for name, tensor in ((stmt.first, first), (stmt.second, second)):
+            if self.unit.arguments[name] != tensor.fiber:
+                raise FormatError(
+                    f"{name} is a wrapper or a part of a tensor, and cannot be swapped",
+                    span=stmt.span,
+                    hint="swap the tensors themselves, and wrap them afterwards",
+                )
+        if first.format != second.format:
+            raise FormatError(
+                f"{first} and {second} have different formats, and cannot be swapped: "
+                f"{first.format} and {second.format}",
+                span=stmt.span,
+                hint="make both of one format",
+            )
+        return Swap(first, second, span=stmt.span)
 
     def range(self, name: str, extent: Extent, span: Span | None) -> None:
         """Refuse a range whose ends and step are not integers."""

@@ -17,9 +17,21 @@ from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import BoundTensor, Fiber, TensorLike
 from finch_core.interface.views import InPlace, View
+from finch_core.ir.assembly import Let
+from finch_core.ir.assembly import Swap as Exchange
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import TRUE, Access, Dimension, Expr, Literal, Load, Var, lift
+from finch_core.ir.expressions import (
+    TRUE,
+    Access,
+    Buffer,
+    Dimension,
+    Expr,
+    Literal,
+    Load,
+    Var,
+    lift,
+)
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -31,6 +43,7 @@ from finch_core.ir.program import (
     Sequential,
     Sieve,
     Stmt,
+    Swap,
     Thaw,
     Update,
     While,
@@ -199,6 +212,30 @@ def _thaw(ctx: Context, stmt: Thaw) -> None:
     ctx.thawed = (*ctx.thawed, stmt.tensor)
 
 
+def _swap(ctx: Context, stmt: Swap) -> None:
+    """Exchange the buffers and scalars of two tensors; their dimensions must be equal."""
+    levels = stmt.first.level.levels(), stmt.second.level.levels()
+    for depth, (one, other) in enumerate(zip(*levels, strict=True)):
+        if isinstance(one.shape, Var):
+            message = f"dimension {depth} of {stmt.first} is {{0}}, but of {stmt.second} {{1}}"
+            sizes = one.shape, other.shape
+            hint = "tensors that are swapped must have one shape"
+            ctx.require(
+                one.shape.eq(other.shape), DimensionMismatch, message, *sizes, span=stmt.span,
+                hint=hint,
+            )  # fmt: skip
+    for one, other in zip(*levels, strict=True):
+        for field in one.format.fields:
+            first, second = one.parts[field.name], other.parts[field.name]
+            if isinstance(first, Buffer) and isinstance(second, Buffer):
+                ctx.emit(Exchange(first, second))
+            elif isinstance(first, Var) and isinstance(second, Var):
+                held = Var(ctx.names.fresh(f"{first.name}_held"), first.type)
+                ctx.emit(Let(held, first))
+                ctx.assign(first, second)
+                ctx.assign(second, held)
+
+
 def _loop(ctx: Context, stmt: Loop) -> None:
     """Rule *Unfurl*: every access of the index becomes a slot, and its looplet is lowered."""
     assert stmt.extent is not None
@@ -312,6 +349,7 @@ _LOWERING: dict[type, Callable[[Context, Any], None]] = {
     Declare: _declare,
     Freeze: _freeze,
     Thaw: _thaw,
+    Swap: _swap,
     Loop: _loop,
 }
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import attrs
 
-from finch_core.ir.assembly import Assign, Block, Fill, For, Let, Statement
-from finch_core.ir.assembly_rewrite import certain, read_names
+from finch_core.ir.assembly import Assign, Block, Fill, For, Let, Statement, Swap
+from finch_core.ir.assembly_rewrite import certain, own_changes, read_names
 from finch_core.ir.assembly_text import expr_text
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Load, Var
 from finch_core.records import define
@@ -28,8 +28,10 @@ def place_name(place: Load) -> str:
 
 
 def assigned_names(block: Block) -> frozenset[str]:
-    """Names of the variables that ``block`` assigns."""
-    return frozenset(s.var.name for s in block.walk() if isinstance(s, Assign))
+    """Names of the variables that ``block`` assigns, and of the buffers that it exchanges: what is
+    known of their places does not stay true."""
+    found = (s for s in block.walk() if isinstance(s, (Assign, Swap)))
+    return frozenset(name for s in found for name in own_changes(s))
 
 
 @define
@@ -58,10 +60,14 @@ class Places:
 
     def exists(self, place: Load) -> bool:
         """Whether ``place`` is memory that may be read and written at this point."""
+        if place.buffer.name in self.assigned:
+            return False
         return self.is_certain(place) or self._is_grounded(place.index)
 
     def is_certain(self, place: Load) -> bool:
         """Whether ``place`` has certainly been accessed before this point."""
+        if place.buffer.name in self.assigned:
+            return False
         return place in self.known or self._is_filled(place)
 
     def is_loop_variable(self, index: Expr) -> bool:

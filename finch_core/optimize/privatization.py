@@ -31,6 +31,7 @@ from finch_core.ir.assembly import (
     Sort,
     Statement,
     Store,
+    Swap,
 )
 from finch_core.ir.assembly_rewrite import (
     in_terms_of,
@@ -127,3 +128,5 @@ def _whole(statement: Statement) -> Iterator[str]:
         yield statement.buffer.name
     if isinstance(statement, Move):
         yield from (statement.target.name, statement.source.name)
+    if isinstance(statement, Swap):
+        yield from (statement.first.name, statement.second.name)

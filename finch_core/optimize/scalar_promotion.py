@@ -28,6 +28,7 @@ from finch_core.ir.assembly import (
     Sort,
     Statement,
     Store,
+    Swap,
     While,
 )
 from finch_core.ir.assembly_rewrite import (
@@ -130,6 +131,8 @@ def _spoiled(statement: Statement) -> set[str]:
         return {statement.buffer.name}
     if isinstance(statement, Move):
         return {statement.target.name, statement.source.name}
+    if isinstance(statement, Swap):
+        return {statement.first.name, statement.second.name}
     return set()
 
 

@@ -114,7 +114,7 @@ def _write(slot: Slot, record: Array, value: Any) -> int:
         _place(slot, record, concrete(slot.target.dtype))[0] = value
         return 0
     address = value.ctypes.data if len(value) else 0
-    if len(value) == int(record[slot.offset + 1]):
+    if len(value) == int(record[slot.offset + 1]) and address in (0, int(record[slot.offset])):
         return 0
     record[slot.offset : slot.offset + 2] = address, len(value)
     return int(address)

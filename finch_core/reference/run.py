@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from finch_core.errors import DimensionMismatch
 from finch_core.ir.dtypes import Type, type_of
 from finch_core.ir.expressions import Access, lift
 from finch_core.ir.missing import Missing
@@ -29,6 +30,7 @@ from finch_core.ir.program import (
     Sequential,
     Sieve,
     Stmt,
+    Swap,
     Thaw,
     Update,
     While,
@@ -120,6 +122,8 @@ def _tensor_names(program: Program) -> set[str]:
         names |= {part.tensor for part in dimensions(node)}
         if isinstance(node, (Declare, Freeze, Thaw)):
             names.add(str(node.tensor))
+        if isinstance(node, Swap):
+            names |= {str(node.first), str(node.second)}
     return names
 
 
@@ -128,6 +132,8 @@ def _written(program: Program) -> list[str]:
     for node in program.body.walk():
         if isinstance(node, Declare):
             names[str(node.tensor)] = None
+        elif isinstance(node, Swap):
+            names |= dict.fromkeys((str(node.first), str(node.second)))
         elif isinstance(node, Update):
             names[str(node.target.tensor)] = None
     return list(names)
@@ -177,7 +183,7 @@ class _Writer:
         tensors |= variable_types(program, {**known, **tensors})
         tensors |= dict.fromkeys(structures.names.values(), np.dtype(bool))
         emitter = Emitter(types, tensors, structures.names, _safe(program))
-        emitter.constants |= {"_new": _new, "_inside": inside}
+        emitter.constants |= {"_new": _new, "_inside": inside, "_same": _same}
         return cls(emitter, extents, structures)
 
     def lines(self, node: Stmt) -> Iterator[str]:
@@ -274,6 +280,15 @@ class _Writer:
         fill = self.emitter.constant(self.structures.fills[name])
         return f"{stored} = {stored} or bool({element} != {fill})"
 
+    def swap(self, node: Swap) -> Iterator[str]:
+        yield f"_same(t_{node.first}, t_{node.second})"
+        names = self.structures.names
+        pairs = [(node.first, node.second)]
+        if node.first in names:
+            pairs.append((names[node.first], names[node.second]))
+        for first, second in pairs:
+            yield f"t_{first}, t_{second} = t_{second}, t_{first}"
+
     def nothing(self, node: Stmt) -> Iterator[str]:
         return iter(())
 
@@ -290,7 +305,13 @@ _STATEMENTS: dict[type, Any] = {
     Update: _Writer.update,
     Freeze: _Writer.nothing,
     Thaw: _Writer.nothing,
+    Swap: _Writer.swap,
 }
+
+
+def _same(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> None:
+    if first.shape != second.shape:
+        raise DimensionMismatch(f"swap of shapes {first.shape} and {second.shape}")
 
 
 def _new(shape: tuple[int, ...], dtype: np.dtype[Any], init: Any) -> np.ndarray[Any, Any]:

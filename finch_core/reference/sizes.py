@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import attrs
-import numpy as np
 
 from finch_core.ir.expressions import Dimension, Expr, Literal
 from finch_core.ir.program import Declare, Local, Program, Stmt
@@ -22,7 +21,7 @@ def with_sizes(program: Program, values: Mapping[str, Any], fixed: Collection[st
 
     def rule(node: Expr) -> Expr:
         if isinstance(node, Dimension) and node.tensor in steady:
-            return Literal(int(np.shape(values[node.tensor])[node.axis]), int)
+            return Literal(int(values[node.tensor].shape[node.axis]), int)
         shape = shapes.get(node.tensor) if isinstance(node, Dimension) else None
         return node if shape is None else shape[node.axis]  # type: ignore[attr-defined]
 

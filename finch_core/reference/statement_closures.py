@@ -23,6 +23,7 @@ from finch_core.ir.assembly import (
     Sort,
     Statement,
     Store,
+    Swap,
     While,
 )
 from finch_core.ir.assembly_text import block_text
@@ -227,6 +228,16 @@ def _(statement: Move, frames: FrameLayout) -> Code:
         _checked(statement, frame[target], into, into + number)[:] = read
 
     return move
+
+
+@_run.register
+def _(statement: Swap, frames: FrameLayout) -> Code:
+    first, second = frames.place(statement.first), frames.place(statement.second)
+
+    def swap(frame: Frame) -> None:
+        frame[first], frame[second] = frame[second], frame[first]
+
+    return swap
 
 
 def _text(statement: Statement) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from finch_core.interface.plugins import hub
 from finch_core.ir.expressions import Access
-from finch_core.ir.program import Program, Stored
+from finch_core.ir.program import Program, Stored, Swap
 from finch_core.records import frozen
 
 
@@ -36,7 +36,7 @@ class Structures:
     def of(cls, program: Program, values: Mapping[str, Any]) -> Structures:
         """``values``: the program's arguments."""
         taken = {*values, *(local.name for local in program.locals)}
-        names = {name: _unused(f"stored_{name}", taken) for name in sorted(set(_asked(program)))}
+        names = {name: _unused(f"stored_{name}", taken) for name in sorted(_followed(program))}
         given = {name: _as_tensor(values[name]) for name in names if name in values}
         arrays = {names[name]: structure(value) for name, value in given.items()}
         formats = {name: getattr(value, "format", None) for name, value in given.items()}
@@ -65,6 +65,14 @@ def structure(value: Any) -> np.ndarray[Any, Any]:
 def _as_tensor(value: Any) -> Any:
     conversion = None if hasattr(value, "structure") else hub().conversion_of(value)
     return value if conversion is None else conversion.take(value)
+
+
+def _followed(program: Program) -> set[str]:
+    """The tensors that the program asks about, and those that may be exchanged with one."""
+    asked = set(_asked(program))
+    swaps = [part for part in program.body.walk() if isinstance(part, Swap)]
+    exchanged = {str(name) for part in swaps for name in (part.first, part.second)}
+    return asked if asked.isdisjoint(exchanged) else asked | exchanged
 
 
 def _asked(program: Program) -> Iterator[str]:

@@ -130,7 +130,7 @@ class BoundCall:
     def leave(self) -> None:
         """Make the outputs valid after a call that was interrupted."""
         specialized = self._binding.specialized
-        specialized.leave(specialized.compiled, self._binding.values)
+        specialized.leave(specialized.compiled, self._binding.values, self._locals)
         self._attach()
 
     def after(self, code: int) -> Any:

@@ -11,7 +11,7 @@ from finch_core.interface.context import LOWERING_RULES, Context
 from finch_core.interface.plugins import hub
 from finch_core.ir import assembly as asm
 from finch_core.ir.expressions import Literal, Var
-from finch_core.ir.program import Stmt, Update
+from finch_core.ir.program import Stmt, Swap, Update
 from finch_core.ir.typing import typed_kernel
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.passes import Check, Unit
@@ -82,6 +82,8 @@ def _facts(ctx: Context, unit: Unit, stmt: Stmt) -> None:
                 if level.shape not in changing:
                     ctx.constant(level.shape)
     updated = {part.target.tensor.root for part in stmt.walk() if isinstance(part, Update)}
+    swaps = [part for part in stmt.walk() if isinstance(part, Swap)]
+    updated |= {tensor for part in swaps for tensor in (part.first, part.second)}
     ctx.prover.ignore(part for tensor in updated for part in tensor.parts)
     for before in unit.snapshots.values():
         ctx.prover.know_le(Literal(0, int), before)

@@ -9,7 +9,7 @@ import attrs
 from finch_core.interface.layout import layout
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.ir import assembly as asm
-from finch_core.ir.assembly_rewrite import names_in
+from finch_core.ir.assembly_rewrite import names_in, own_changes
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Var
 from finch_core.records import frozen
@@ -51,11 +51,8 @@ def _record(tensor: BoundTensor) -> asm.Record:
 def used_parameters(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
     """The parameters, reduced to the slots that the body uses; slots that it changes are marked."""
     used = names_in(kernel.body)
-    written = {
-        s.var.name if isinstance(s, asm.Assign) else s.buffer.name
-        for s in kernel.body.walk()
-        if isinstance(s, (asm.Assign, asm.Grow))
-    }
+    changing = (s for s in kernel.body.walk() if isinstance(s, (asm.Assign, asm.Grow, asm.Swap)))
+    written = {name for s in changing for name in own_changes(s)}
     for param in kernel.params:
         if isinstance(param, asm.Record):
             slots = tuple(

@@ -25,7 +25,7 @@ from finch_core.interface.layout import local_records
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
-from finch_core.ir.program import Declare, Program, Update
+from finch_core.ir.program import Declare, Program, Swap, Update
 from finch_core.locks import Lock
 from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
 from finch_core.runtime.pipeline import Lowered
@@ -81,6 +81,8 @@ class Specialization:
         self.outputs = tuple(k for k, name in enumerate(names) if name in outputs)
         self.arrays = tuple(k for k in self.outputs if _is_array(lowered.signatures[k]))
         self._declared = _declared(program)
+        self._swaps = swapped(program)
+        self._swapped = tuple(k for k, name in enumerate(names) if name in self._swaps)
         self._names = names
         self._results = _result_plan(program)
         # temporaries are kept for the next call, unless they are returned to the caller
@@ -197,7 +199,7 @@ class Specialization:
             except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
                 raise
             except BaseException:  # signal handlers run, and raise, as the kernel returns
-                self.leave(compiled, values or [as_tensor(value) for value in given])
+                self.leave(compiled, values or [as_tensor(value) for value in given], locals_)
                 raise
             if code != DONE:
                 given_ = values or [as_tensor(value) for value in given]
@@ -249,12 +251,27 @@ class Specialization:
         made = tuple(self._make(loc.format) for loc in self._local_records)
         return made, [tensor.address for tensor in made]
 
-    def leave(self, compiled: CompleteKernel, values: Sequence[Any]) -> None:
+    def leave(
+        self,
+        compiled: CompleteKernel,
+        values: Sequence[Any],
+        locals_: Sequence[TensorStorage] = (),
+    ) -> None:
         """Make the outputs valid after a call that was interrupted."""
+        self._settle(compiled, values, locals_)
         for k in self.outputs:
             values[k]._adopt_moved(compiled)
         self._checked.clear()
         self._reset(values, True)
+
+    def _settle(
+        self, compiled: CompleteKernel, values: Sequence[Any], locals_: Sequence[TensorStorage]
+    ) -> None:
+        """Let tensors that the kernel swapped hold the memory that they have now."""
+        if self._swaps:
+            from finch_core.runtime.exchanged import settle_exchanged
+
+            settle_exchanged([*(values[k] for k in self._swapped), *locals_], compiled)
 
     @property
     def compiled(self) -> CompleteKernel:
@@ -273,11 +290,12 @@ class Specialization:
         error of the site at which it failed, or that of an interrupt. ``block`` is the control
         block that it was called with."""
         if code == INTERRUPTED:
-            self.leave(compiled, values)
+            self.leave(compiled, values, locals_)
             raise compiled.interruption()
         failed = code >= FAILED
         moved = code == MOVED or (failed and int(block[3]) != 0)
         if moved:
+            self._settle(compiled, values, locals_)
             for k in self.outputs:
                 values[k]._adopt_moved(compiled)
             for local in locals_:
@@ -338,7 +356,13 @@ def written(program: Program) -> frozenset[str]:
             found.add(part.target.tensor)
         elif isinstance(part, Declare):
             found.add(part.tensor)
-    return frozenset(found)
+    return frozenset(found) | swapped(program)
+
+
+def swapped(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program swaps."""
+    swaps = [part for part in program.body.walk() if isinstance(part, Swap)]
+    return frozenset(name for part in swaps for name in (part.first, part.second))
 
 
 def _declared(program: Program) -> frozenset[str]:

@@ -17,6 +17,7 @@ from finch_core.ir.program import (
     Sequential,
     Sieve,
     Stmt,
+    Swap,
     Thaw,
     Update,
 )
@@ -39,6 +40,8 @@ def read(stmt: Stmt) -> set[Any]:
     """The tensors whose values a statement reads."""
     found = set()
     for part in stmt.walk():
+        if isinstance(part, Swap):
+            found |= {part.first, part.second}
         taken = (*part.target.indices, part.value) if isinstance(part, Update) else part.exprs
         for expr in taken:
             found |= {node.tensor.root for node in expr.walk() if isinstance(node, Access)}

@@ -110,12 +110,15 @@ class Bench:
         return status
 
     def _collect(self) -> None:
-        """Adopt the buffers that the kernel reallocated."""
+        """Take the buffers that the kernel exchanged, and adopt those that it reallocated."""
+        known = {array.ctypes.data: array for array in self.arrays.values() if array.size}
         for slot in self.slots:
             if isinstance(slot.target, Buffer):
                 address, count = map(int, self.record[slot.offset : slot.offset + 2])
                 array = self.arrays[slot.target.name]
-                if address != array.ctypes.data and count:
+                if address != array.ctypes.data and address in known:
+                    self.arrays[slot.target.name] = known[address]
+                elif address != array.ctypes.data and count:
                     memory = self.compiled.adopt(address, count * array.itemsize)
                     self.arrays[slot.target.name] = np.frombuffer(memory, array.dtype)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from finch_core.interface.abi import DONE, FAILED, MOVED
-from finch_core.ir.assembly import Assign, Fill, For, Grow, Let, Move, Sort, Statement, Store
+from finch_core.ir.assembly import Assign, Fill, For, Grow, Let, Move, Sort, Statement, Store, Swap
 from finch_core.ir.dtypes import BOOL, SUPPORTED
 from finch_core.ir.expressions import Length, Literal, Load, Overlaps, Var
 from finch_core.testing.arrays import Array
@@ -151,6 +151,32 @@ class MemoryTests(Subject):
             wanted[to : to + max(count, 0)] = start[begin : begin + max(count, 0)]
             np.testing.assert_array_equal(bench.arrays[f"data_{k}"], wanted)
         np.testing.assert_array_equal(bench.arrays["other"][1:], bench.arrays["data_0"][:2])
+
+    @pytest.mark.parametrize("times", [1, 2, 3])
+    def test_swapped_buffers_exchange_contents_and_capacity(self, times: int) -> None:
+        bench, i = Bench(self.made()), var("i")
+        first = bench.buffer("first", np.arange(3.0), growable=True)
+        second = bench.buffer("second", np.arange(10.0, 15.0), growable=True)
+        room = bench.variable("room", 0)
+        again = For(i, n(0), n(times), block(Swap(first, second), Assign(room, Length(first))))
+        assert bench.run(again, Store(first, n(0), Load(second, n(1)))) in (DONE, MOVED)
+        parts = [np.arange(3.0), np.arange(10.0, 15.0)][:: -1 if times % 2 else 1]
+        parts[0][0] = parts[1][1]
+        assert bench.value(room) == len(parts[0])
+        np.testing.assert_array_equal(bench.arrays["first"], parts[0])
+        np.testing.assert_array_equal(bench.arrays["second"], parts[1])
+
+    def test_swapped_buffers_grow_where_they_are(self) -> None:
+        bench = Bench(self.made())
+        first = bench.buffer("first", np.arange(3.0), growable=True)
+        second = bench.buffer("second", np.arange(10.0, 15.0), growable=True)
+        filled = Fill(first, n(5), n(100), Literal(np.float64(1), F64))
+        body = Swap(first, second), Grow(first, n(100)), filled, Swap(first, second)
+        assert bench.run(*body, Grow(second, n(1000)), Swap(first, second)) == MOVED
+        assert bench.arrays["second"].tolist() == [0, 1, 2]
+        found = bench.arrays["first"][:100]
+        assert found[:5].tolist() == [10, 11, 12, 13, 14]
+        assert (found[5:] == 1).all()
 
     @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
     def test_integers_are_sorted(self, dtype: np.dtype[Any]) -> None:

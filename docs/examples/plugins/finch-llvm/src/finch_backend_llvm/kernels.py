@@ -18,7 +18,7 @@ from finch_backend_llvm.scope import Memory, Variable
 from finch_backend_llvm.statements import Statements
 from finch_backend_llvm.values import BIT, DOUBLE, INT64, POINTER, Value, value_type
 from finch_core.interface.abi import FAILED
-from finch_core.ir.assembly import Argument, Function, Kernel, Record, Slot
+from finch_core.ir.assembly import Argument, Function, Kernel, Record, Slot, Swap
 from finch_core.ir.dtypes import INTP, Type, concrete
 from finch_core.ir.expressions import Buffer, Var
 
@@ -134,7 +134,8 @@ class _Entry:
 
     def _finish(self, status: Value) -> None:
         """Store back changed slots, and return the status."""
-        b, moved = self.emit_.builder, FALSE
+        exchanged = any(isinstance(s, Swap) for s in self.kernel.body.walk())
+        b, moved = self.emit_.builder, ir.Constant(BIT, int(exchanged))
         for slot, place in self.places:
             if slot.written:
                 moved = b.or_(moved, self._put_back(slot, place))
@@ -184,4 +185,5 @@ def _slot(c: Code, slot: Slot, place: Value, tag: values.Tag) -> Any:
         Variable(c.variable(INT64, capacity)),
         Variable(c.variable(BIT, FALSE)),
         tag,
+        place,
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import attrs
 
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.values import DType, Tag, Value, no_tag
-from finch_core.ir.assembly import Kernel, Record
+from finch_core.ir.assembly import Kernel, Record, Swap
 from finch_core.ir.expressions import Buffer, Expr, Overlaps
 
 
@@ -27,7 +28,8 @@ class Variable:
 class Memory:
     """A buffer: its address and capacity, each a value or, where it grows, a ``Variable``.
 
-    ``owned`` says whether this call allocated it; ``tag`` puts on an access what it cannot alias.
+    ``owned`` says whether this call allocated it; ``tag`` puts on an access what it cannot alias;
+    ``home`` is where the record says where it is.
     """
 
     dtype: DType
@@ -35,6 +37,7 @@ class Memory:
     capacity: Any
     owned: Variable | None = None
     tag: Tag = no_tag
+    home: Any = None
 
     def base(self, c: Code) -> Value:
         return self.address.get(c) if self.owned else self.address
@@ -74,8 +77,10 @@ def _tag(own: Any, others: Any) -> Tag:
 
 
 def _asked(kernel: Kernel) -> set[frozenset[str]]:
-    """Pairs of names of buffers that may overlap."""
-    found: set[frozenset[str]] = set()
+    """Pairs of names of buffers that may overlap, or be exchanged."""
+    swaps = [s for s in kernel.body.walk() if isinstance(s, Swap)]
+    exchanged = {buffer.name for s in swaps for buffer in (s.first, s.second)}
+    found = {frozenset(pair) for pair in combinations(exchanged, 2)}
     seen: set[int] = set()
 
     def visit(exprs: Iterable[Expr]) -> None:

@@ -32,6 +32,7 @@ from finch_core.ir.assembly import (
     Sort,
     Statement,
     Store,
+    Swap,
     While,
 )
 from finch_core.ir.expressions import Call
@@ -202,6 +203,18 @@ class Statements(Expressions):
         into = values.element(b, target.base(c), to, target.dtype)
         out_of = values.element(b, source.base(c), begin, source.dtype)
         b.call(_copier(c, "memmove"), [into, out_of, size, ir.Constant(BIT, 0)])
+
+    @_run.register
+    def _(self, statement: Swap) -> None:
+        b, c = self.builder, self.code
+        pair = self.memory(statement.first), self.memory(statement.second)
+        held = [(m.base(c), m.length(c), m.owned.get(c)) for m in pair if m.owned is not None]
+        for memory, (address, capacity, owned) in zip(pair, reversed(held), strict=True):
+            b.store(address, memory.address.room)
+            b.store(capacity, memory.capacity.room)
+            b.store(owned, memory.owned.room)
+            b.store(address, memory.home, align=8)
+            b.store(capacity, values.at_byte(b, memory.home, 8), align=8)
 
     @_run.register
     def _(self, statement: Sort) -> None:
