@@ -65,13 +65,29 @@ def read_source(function: Any) -> FunctionSource:
         )
     # Indented text is put under an "if" rather than dedented, so that columns are unchanged.
     indented = lines[0][:1].isspace()
-    tree = ast.parse(("if 1:\n" if indented else "") + "".join(lines))
-    body: Any = tree.body[0]
-    node = body.body[0] if indented else body
+    try:
+        tree = ast.parse(("if 1:\n" if indented else "") + "".join(lines))
+    except SyntaxError:  # Python compiled the function, so this is not its text
+        _changed(function)
+    node: Any = next(iter(tree.body), None)
+    node = node.body[0] if indented and isinstance(node, ast.If) else node
+    if code.co_name != "<lambda>" and not _is_of(node, code):
+        _changed(function)
     found = FunctionSource(function, node, source, source.first_line - 1 - indented)
     if not isinstance(node, ast.FunctionDef):
         found.refuse(node, "only a function written with 'def' can be parsed")
     return found
+
+
+def _is_of(node: ast.stmt | None, code: CodeType) -> bool:
+    """Whether a statement defines a function of the name and the parameters that ``code`` has."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    params = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if node.name != code.co_name or len(params) != len(names):
+        return False
+    return all(map(str.endswith, names, params))  # a class puts its name before private ones
 
 
 def _block(function: FunctionType) -> list[str]:
@@ -117,6 +133,15 @@ def _tokenized(lines: list[str]) -> list[str]:
         return inspect.getblock(lines)
     except (IndentationError, tokenize.TokenError, SyntaxError):
         return []
+
+
+def _changed(function: FunctionType) -> NoReturn:
+    raise KernelSyntaxError(
+        f"the source of {function.__name__!r} has changed since Python read it: "
+        f"line {function.__code__.co_firstlineno} of {function.__code__.co_filename} is not its "
+        "definition",
+        hint="import the module again, or start Python again",
+    )
 
 
 def _no_source(function: FunctionType) -> NoReturn:
