@@ -46,7 +46,7 @@ def _reciprocal(x: Any) -> Any:
 def _logaddexp(x: Any, y: Any) -> Any:
     top = np.maximum(x, y)
     low = np.minimum(x, y)
-    return top if top == low or np.isinf(top) else top + np.log1p(np.exp(low - top))
+    return top if np.isinf(top) else top + np.log1p(np.exp(low - top))
 
 
 def _expit(x: Any) -> Any:

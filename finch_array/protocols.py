@@ -184,6 +184,10 @@ def _diagonal(x: Any, offset: int = 0, **options: Any) -> Any:
     return look_up("linalg").diagonal(x, offset=options.get("k", offset))
 
 
+def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
+    return look_up("tensordot")(x, y, axes=axes)
+
+
 def _trace(x: Any, offset: int = 0, **options: Any) -> Any:
     return look_up("linalg").trace(x, offset=offset)
 
@@ -199,7 +203,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     np.hstack: _hstack, np.copy: _copied_array, np.zeros_like: _full_like(0),
     np.ones_like: _full_like(1), np.empty_like: _full_like(0), np.diag: _diagonal,
     np.dot: lambda x, y: look_up("tensordot")(x, y, axes=1), np.diagonal: _diagonal,
-    np.trace: _trace, np.einsum: _passed_on("einsum"), np.result_type: _passed_on("result_type"),
+    np.tensordot: _tensordot, np.trace: _trace, np.einsum: _passed_on("einsum"), np.result_type: _passed_on("result_type"),
     np.iscomplexobj: lambda x: x.dtype.kind == "c", np.where: _passed_on("where"),
     np.linalg.norm: _norm, np.array_repr: repr, np.array_str: str,
     np.moveaxis: _passed_on("moveaxis"),

@@ -175,12 +175,14 @@ def level_for(structure: Structure, offered: Iterable[Format], below: Format) ->
         if _essence(level.structure) == wanted and _is_written_in_order(level):
             made: Format = attrs.evolve(level, lvl=below)  # type: ignore[misc]
             return made
+    if wanted == (Pieces.POINTS, True, False):
+        listed: Format = hub().layout("compressed")(below)
+        return listed
     for kind in hub().levels.values():
         if not kind.is_leaf and _essence(kind.structure) == wanted and _is_written_in_order(kind):
             found: Format = kind(below)
             return found
-    listed: Format = hub().layout("compressed")(below)
-    return listed
+    return level_for(Structure(), (), below)
 
 
 def _essence(structure: Structure) -> tuple[Pieces, bool, bool]:
@@ -188,9 +190,10 @@ def _essence(structure: Structure) -> tuple[Pieces, bool, bool]:
 
 
 def _is_written_in_order(level: Any) -> bool:
-    """Whether a level is made to be written in order. One with gaps that takes writes in any order
-    (a hash table) keeps more than a result needs that is written in order."""
-    return level.order is Order.ONCE or not level.structure.gaps
+    """Whether a level is made to be written in order, by itself. One with gaps that takes writes
+    in any order (a hash table) keeps more than a result needs that is written in order."""
+    kind: Structure = level.structure
+    return (level.order is Order.ONCE or not kind.gaps) and not kind.joined
 
 
 def dense_levels(ndim: int, leaf: Format) -> Format:

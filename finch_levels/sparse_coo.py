@@ -11,7 +11,7 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load, Var
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import Field, Format, Mode, Order, Structure, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.looplets.routines import (
     accumulate_counts,
@@ -55,6 +55,7 @@ class SparseCOO(Format):
 
     name: ClassVar[str] = "SparseCOO"
     layout: ClassVar[str] = "coordinates"
+    structure: ClassVar[Structure] = Structure(joined=True)
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     shares: ClassVar[bool] = False

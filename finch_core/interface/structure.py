@@ -26,13 +26,15 @@ class Structure:
 
     ``gaps``: indices may be absent, and hold the fill value. ``single``: there is at most one
     piece. ``pads``: one piece takes all indices between its first and its last, those that are
-    not written too.
+    not written too. ``joined``: levels of this format below one another share their entries,
+    so that none is chosen for a dimension by itself.
     """
 
     pieces: Pieces = Pieces.POINTS
     gaps: bool = True
     single: bool = False
     pads: bool = False
+    joined: bool = False
 
 
 __all__ = ["Pieces", "Structure"]

@@ -1,0 +1,226 @@
+"""Elementwise functions, reductions, products and `einsum` are NumPy's, on several formats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from array_support import MATRICES, data, fa, held, same, tensor
+
+from finch_core import DimensionMismatch, FormatError, PerformanceWarning, Tensor
+from finch_levels import Dense, Element, RunList, SparseList
+
+NAMES = {
+    "acos": "arccos", "asin": "arcsin", "atan": "arctan", "asinh": "arcsinh", "atanh": "arctanh",
+    "abs": "abs", "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "exp": "exp",
+    "expm1": "expm1", "floor": "floor", "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan",
+    "log1p": "log1p", "logical_not": "logical_not", "negative": "negative", "positive": "positive",
+    "round": "round", "sign": "sign", "signbit": "signbit", "sin": "sin", "sinh": "sinh",
+    "sqrt": "sqrt", "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
+    "log": "log", "log2": "log2", "log10": "log10", "reciprocal": "reciprocal",
+}  # fmt: skip
+BINARY = (
+    "hypot copysign logaddexp maximum minimum nextafter logical_and logical_or logical_xor"
+).split()
+KINDS = ("rows", "runs", "bands", "hashes")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_functions_of_one_array(name):
+    a = data((3, 4)) / 8
+    for kind in ("rows", "runs"):
+        same(getattr(fa, name)(tensor(a, MATRICES[kind])), getattr(np, NAMES[name])(a))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_functions_of_two_arrays(name):
+    a, b = data((3, 4), seed=1), data((3, 4), seed=2)
+    for kind in ("rows", "dense"):
+        A, B = tensor(a, MATRICES[kind]), tensor(b, MATRICES[kind])
+        same(getattr(fa, name)(A, B), getattr(np, name)(a, b))
+
+
+def test_choices_and_bounds():
+    a, b = data((3, 4), seed=1), data((3, 4), seed=2)
+    A, B = tensor(a, MATRICES["rows"]), tensor(b, MATRICES["bands"])
+    same(fa.where(A > 1, A, B), np.where(a > 1, a, b))
+    same(fa.where(A > 1, A, -1.0), np.where(a > 1, a, -1.0))
+    same(fa.clip(A, 1, 2), a.clip(1, 2))
+    same(fa.clip(A, max=2.0), a.clip(max=2.0))
+    same(fa.round(A / 3, 1), np.round(a / 3, 1))
+    assert bool(fa.all(fa.isclose(A, A)))
+
+
+def test_python_functions_of_scalars():
+    def soft(x, t):
+        return np.sign(x) * max(np.absolute(x) - t, 0.0)
+
+    a = data((3, 4))
+    shrink = fa.elementwise_of(soft)
+    same(shrink(tensor(a, MATRICES["rows"]), 1.5), np.sign(a) * np.maximum(abs(a) - 1.5, 0))
+    assert shrink(tensor(a, MATRICES["rows"]), 1.5).fill_value == 0
+
+
+def test_another_number_compiles_nothing():
+    A = tensor(data((3, 4)), MATRICES["rows"])
+    A + 1.5
+    kernels = fa.add._maps
+    before = sum(kernel.stats()["signatures"] for kernel in kernels.values())
+    for k in range(10):
+        assert (A + (k + 0.25)).fill_value == k + 0.25
+    assert sum(kernel.stats()["signatures"] for kernel in kernels.values()) == before
+
+
+REDUCED = ("sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax", "argmin")
+
+
+@pytest.mark.parametrize("name", [*REDUCED, "count_nonzero"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_reductions_over_each_axis(kind, name):
+    a = held(data((4, 5), seed=3), MATRICES[kind])
+    A = tensor(a, MATRICES[kind])
+    for axis in (None, 0, 1, -1):
+        same(getattr(fa, name)(A, axis=axis), getattr(np, name)(a, axis=axis))
+        same(
+            getattr(fa, name)(A, axis=axis, keepdims=True),
+            getattr(np, name)(a, axis=axis, keepdims=True),
+        )
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var"])
+def test_fills_count_in_reductions(name):
+    a = data((4, 5), fill=3)
+    for levels in (("Dense", "SparseList"), ("SparseList", "SparseList")):
+        A = tensor(a, levels, 3)
+        for axis in (None, 0, 1):
+            same(getattr(fa, name)(A, axis=axis), getattr(np, name)(a, axis=axis))
+    assert fa.sum(tensor(a, ("SparseList", "SparseList"), 3), axis=1).fill_value == 15
+
+
+def test_the_dtype_of_sums():
+    for dtype in (bool, np.int8, np.uint8, np.float32):
+        a = data((3, 4), dtype)
+        same(fa.sum(tensor(a, MATRICES["rows"]), axis=0), a.sum(0))
+        same(fa.sum(tensor(a, MATRICES["rows"]), dtype=np.float64), a.sum(dtype=np.float64))
+
+
+def test_reductions_of_nothing():
+    A = Tensor(SparseList(Element(0.0)), (0,))
+    assert float(fa.sum(A)) == 0
+    assert float(fa.prod(A)) == 1
+    assert not bool(fa.any(A))
+    with pytest.raises(ValueError, match="max of no elements"):
+        fa.max(A)
+
+
+def test_long_sparse_dimensions_stay_sparse():
+    rows = fa.from_coo(([5, 10**9], [3, 10**8]), [1.0, 2.0], (2 * 10**9, 10**9))
+    for axis in (0, 1):
+        found = fa.sum(rows, axis=axis)
+        assert found.nstored == 2
+        assert float(fa.sum(found)) == 3
+    assert (rows + rows).nstored == 2
+    assert float(fa.max(fa.sum(rows + 1, axis=1))) == 1e9 + 2
+
+
+# -- products ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("second", ["rows", "dense", "blocks"])
+def test_matrix_products(first, second):
+    a = held(data((4, 5), seed=1), MATRICES[first])
+    b = held(data((5, 3), seed=2), MATRICES[second])
+    A, B = tensor(a, MATRICES[first]), tensor(b, MATRICES[second])
+    same(A @ B, a @ b)
+    same(B.T @ A.T, b.T @ a.T)
+    same(A @ np.arange(5.0), a @ np.arange(5.0))
+    same(np.arange(4.0) @ A, np.arange(4.0) @ a)
+    same(A.T @ np.arange(4.0), a.T @ np.arange(4.0))
+
+
+def test_products_of_stacks_and_vectors():
+    a, b = data((2, 3, 4)), data((4, 5), seed=1)
+    A, B = tensor(a, ("Dense", "SparseList", "SparseList")), tensor(b, MATRICES["rows"])
+    same(A @ B, a @ b)
+    same(fa.tensordot(A, B, axes=1), np.tensordot(a, b, 1))
+    same(fa.tensordot(A, B, axes=([2], [0])), np.tensordot(a, b, ([2], [0])))
+    same(fa.vecdot(A, A), np.vecdot(a, a))
+    same(fa.outer(A[0, 0], B[0]), np.outer(a[0, 0], b[0]))
+    same(fa.kron(B, B), np.kron(b, b))
+    same(fa.linalg.trace(A[0, :3, :3]), np.trace(a[0, :3, :3]))
+    same(fa.linalg.diagonal(B, offset=1), np.diagonal(b, 1))
+    same(fa.norm(B), np.linalg.norm(b))
+    same(fa.linalg.matrix_norm(B, ord=1), np.linalg.norm(b, 1))
+    same(fa.linalg.matrix_power(B[:, :4], 3), np.linalg.matrix_power(b[:, :4], 3))
+
+
+def test_decompositions_refuse_sparse_matrices():
+    A = tensor(np.eye(3), MATRICES["rows"])
+    with pytest.raises(FormatError, match="cholesky is of dense arrays"):
+        fa.linalg.cholesky(A)
+    same(fa.linalg.inv(tensor(np.eye(3) * 2, MATRICES["dense"])), np.eye(3) / 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["ij,kj->ik", "ij,ij->", "ij,ij->ij", "ij,kl->il", "ij,kj", "ij,ij->j"]
+)
+def test_einsum_by_subscripts(text):
+    a, b = data((3, 4), seed=1), data((3, 4), seed=2)
+    A, B = tensor(a, MATRICES["rows"]), tensor(b, MATRICES["runs"])
+    same(fa.einsum(text, A, B), np.einsum(text, a, b))
+    same(np.einsum(text, A, B), np.einsum(text, a, b))
+
+
+def test_einsum_of_one_array_and_of_three():
+    a = data((4, 4))
+    A = tensor(a, MATRICES["rows"])
+    for text in ("ij->ji", "ij->j", "ii->i", "ii", "...j->...", "ij"):
+        same(fa.einsum(text, A), np.einsum(text, a))
+    same(fa.einsum("ij,jk,ki->", A, A, A), np.einsum("ij,jk,ki->", a, a, a))
+
+
+def test_einsum_of_statements():
+    a, b = data((3, 4), seed=1), data((4, 5), seed=2)
+    A, B = tensor(a, MATRICES["rows"]), tensor(b, MATRICES["rows"])
+    far = (a[:, :, None] + b[None]).min(1)
+    same(fa.einsum("C[i,j] min= A[i,k] + B[k,j]", A=A, B=B), far)
+    same(fa.einsum("y[i] += A[i,j] if A[i,j] > s else 0", A=A, s=2), np.where(a > 2, a, 0).sum(1))
+    same(fa.einsum("C[j,i] = -A[i,j] ** 2", A=A), -(a.T**2))
+    same(fa.einsum("s[] max= sqrt(abs(A[i,j]))", A=A), np.sqrt(a).max())
+    same(fa.einsum("y[i] or= 1 < A[i,j] <= 3", A=A), ((a > 1) & (a <= 3)).any(1))
+
+    def double(x):
+        return 2 * x
+
+    twice = fa.einsum("y[i] += f(A[i,j])", A=A, f=double)
+    same(twice, 2 * a.sum(1))
+
+
+@pytest.mark.parametrize(
+    "text", ["C[i,j] = A[i,k]", "C[i] += Z[i]", "C[i] += A[i,j]:", "C[i] nope= A[i,j]", "ij->k"]
+)
+def test_what_is_no_einsum(text):
+    A = tensor(data((3, 4)), MATRICES["rows"])
+    with pytest.raises(SyntaxError):
+        fa.einsum(text, *(() if "=" in text else (A,)), **({"A": A} if "=" in text else {}))
+
+
+def test_sizes_that_disagree():
+    A = tensor(data((3, 4)), MATRICES["rows"])
+    with pytest.raises(DimensionMismatch):
+        fa.einsum("ij,ij->", A, A[:2])
+    with pytest.raises(DimensionMismatch):
+        fa.einsum("C[i] += A[i]", A=A)
+
+
+def test_a_large_dense_result_is_told():
+    A = Tensor(Dense(SparseList(Element(0.0))), (5000, 4000))
+    with pytest.warns(PerformanceWarning, match=r"the result of add is dense: \(5000, 4000\)"):
+        A + np.ones(4000)
+
+
+def test_sums_of_runs_visit_runs():
+    runs = Tensor(RunList(Element(0.0)), np.repeat([1.0, 2.0], 10**6))
+    assert float(fa.sum(runs)) == 3e6
+    assert float(fa.sum(runs * runs + 1)) == 7e6
