@@ -281,8 +281,11 @@ class Context(Builder):
         found.taken += 1
 
     @contextmanager
-    def unless_left(self) -> Iterator[None]:
-        """Emit code that runs only where no enclosing labelled code has been left."""
+    def unless_left(self, needed: bool = True) -> Iterator[None]:
+        """Emit code that runs only where no enclosing labelled code has been left.
+
+        If not ``needed``, the code does no harm there, and no test is emitted for it.
+        """
         exits = self.open_exits()
         if not exits:
             yield
@@ -294,10 +297,12 @@ class Context(Builder):
         if rest:
             frame = self._frame()
             found = with_rest(tuple(frame.statements), flags, tuple(rest))
-            if found is None:
+            if found is not None:
+                frame.statements[:] = found
+            elif needed:
                 self.extend(conditional(any_of(flags).not_(), Block(tuple(rest))))
             else:
-                frame.statements[:] = found
+                self.extend(rest)
         self.reopen(exits | self.open_exits())
 
     def open_exits(self) -> frozenset[Exit]:

@@ -229,7 +229,8 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
             more = more.and_(balanced(steps.stop(steps.position) <= region.stop))
         with ctx.while_(more):
             _step(ctx, region, slot, steps, steps.now(ctx), reached)
-            steps.advance(ctx, reached)
+            with ctx.unless_left(needed=False):
+                steps.advance(ctx, reached)
             early = end_early(ctx, region, reached, {steps.position: steps.position})
     ctx.loop_cursors(region.looplets.values())
     ctx.cursors[steps.position] = None if early else region.stop
@@ -282,7 +283,8 @@ def _step(
             body = from_start(ctx, body, reached)
         steps.note(ctx, region.body, position, stop)
         region.between(reached, stop).put(slot, body).lower(ctx)
-    ctx.assign(reached, stop)
+    with ctx.unless_left(needed=False):
+        ctx.assign(reached, stop)
 
 
 def from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:

@@ -138,3 +138,49 @@ def test_a_condition_reads_an_element(level):
     data = np.array([0.0, 4.0, 0.0, 2.0])
     for k in range(4):
         agree(at_element, Scalar(0.0), Tensor(level(ZERO), data), k)
+
+
+def first_in_row(y, A):
+    for i in _:
+        for j in _:
+            if A[i, j] > 1:
+                y[i] = j
+                break
+
+
+def test_a_loop_over_what_is_stored_has_a_plain_break():
+    A = Tensor(Dense(SparseList(ZERO)), operands(1)[0])
+    lowered = kernel(first_in_row, backend="interpreter").lower(np.zeros(4), A)
+    text = lowered.as_text("assembly")
+    assert "break" in text
+    assert "left" not in text
+    y = np.zeros(4)
+    kernel(first_in_row, backend="interpreter")(y, A)
+    assert y.tolist() == [np.argmax(np.append(row > 1, True)) % 6 for row in A.to_numpy()]
+
+
+@kernel
+def position_of(found, x, value):
+    found[...] = -1
+    for i in range(len(x)):
+        if x[i] == value:
+            found[()] = i
+            break
+
+
+def total_position(s, x, n):
+    s[...] = 0
+    for value in range(n):
+        if value == 1:
+            continue
+        found = Scalar(-1)
+        position_of(found, x, value)
+        if found[()] > 3:
+            break
+        s[()] += found[()]
+    return s
+
+
+def test_a_kernel_with_a_break_in_a_loop_with_one():
+    for data in ([3.0, 0.0, 2.0, 1.0, 4.0], [0.0, 5.0, 3.0, 3.0, 2.0]):
+        agree(total_position, Scalar(0), np.array(data), 5)
