@@ -57,6 +57,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit
+from finch_core.lower.sizes import dimension, sized
 from finch_core.lower.strides import ascending
 from finch_core.symbolic.affine import total
 from finch_core.symbolic.outcomes import outcomes
@@ -245,7 +246,7 @@ class _Scopes:
                 return self.name(node, scope, span)
             if isinstance(node, Access) and isinstance(node.tensor, str):
                 return self.access(node)
-            return self.dimension(node, span) if isinstance(node, Dimension) else node
+            return dimension(self.unit, node, span) if isinstance(node, Dimension) else node
 
         return rewrite_expr(expr, rule)
 
@@ -283,34 +284,6 @@ class _Scopes:
         indices = tuple(map(sized, node.indices))
         return attrs.evolve(node, tensor=tensor, indices=indices)
 
-    def dimension(self, node: Dimension, span: Span | None) -> Expr:
-        """A dimension's size: an expression, if the program does not change it."""
-        where = node.span or span
-        tensor = self.unit.arguments.get(node.tensor)
-        if tensor is None:
-            raise KernelSyntaxError(f"{node.tensor} is a number, and has no shape", span=where)
-        axis = node.axis + tensor.ndim if node.axis < 0 else node.axis
-        if not 0 <= axis < tensor.ndim:
-            raise DimensionMismatch(
-                f"{node.tensor} has {count(tensor.ndim, 'dimension')}, and none of number "
-                f"{node.axis}",
-                span=where,
-                hint="dimensions are counted from 0",
-            )
-        extent, root = tensor.dims[axis], tensor.root
-        if extent is None:
-            raise DimensionMismatch(
-                f"dimension {axis} of {node.tensor} has no size", span=where,
-                hint="take the size of another tensor, or pass it as a number",
-            )  # fmt: skip
-        length = extent.stop - extent.start
-        size: Expr | None = self.unit.present(length)
-        if root is not None and root.local:
-            size = root.shape[axis] if root.shape is not None else None
-        elif root is not None and not root.fixed and size != length:
-            size = None
-        return Dimension(tensor, axis, size, node.span)
-
     def index(self, index: Expr, node: Access) -> None:
         inner = index.index if isinstance(index, Modified) else index
         kind = concrete(self.type_of(inner, node.span)).kind
@@ -346,17 +319,6 @@ class _Scopes:
         types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
         name = node.op.spelling
         return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
-
-
-def sized(expr: Expr) -> Expr:
-    """An expression with sizes that the program does not change as plain dimensions, so that they
-    are compared with others."""
-
-    def rule(node: Expr) -> Expr:
-        known = isinstance(node, Dimension) and node.size is not None
-        return node.size if known else node  # type: ignore[attr-defined]
-
-    return rewrite_expr(expr, rule)
 
 
 def _has_type(expr: Expr) -> bool:

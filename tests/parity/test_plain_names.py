@@ -327,12 +327,22 @@ class _Writer:
 
     def statement(self, known: set[str], indices: tuple[str, ...], depth: int) -> list[str]:
         pick = self.random.random()
-        if depth and pick < 0.25:
+        if depth and pick < 0.22:
             self.loops += 1
             index, ends = f"i{self.loops}", self.random.choice(["n", "2", "1, n"])
             inner = self.block(set(known), (*indices, index), depth - 1)
             return [f"for {index} in range({ends}):", *inner]
-        if depth and pick < 0.4:
+        if depth and pick < 0.3:
+            self.loops += 1
+            count = f"w{self.loops}"
+            inner = self.block(set(known) | {count}, indices, depth - 1)
+            begin = f"while {count} < {self.random.choice(['2', 'n'])}:"
+            self.inside = True
+            return [f"{count} = 0", begin, f"    {count} += 1", *inner]
+        if indices and pick < 0.35:
+            leave = self.random.choice(["break", "continue"])
+            return [f"if {self.value(known, indices, 1)} > 3:", f"    {leave}"]
+        if depth and pick < 0.45:
             cond = f"{self.value(known, indices, 1)} > {self.random.randint(-2, 2)}"
             first, second = set(known), set(known)
             lines = [f"if {cond}:", *self.block(first, indices, depth - 1)]
