@@ -11,8 +11,9 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.interface.tensorlike import Fiber
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import Expr, Literal, Load, Var
+from finch_core.ir.expressions import FALSE, Expr, Literal, Load, Var
 from finch_core.level import (
     Field,
     Format,
@@ -33,6 +34,7 @@ from finch_core.looplets.routines import (
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_levels.common.compressed import bounds_of, find, steps, unfurled
+from finch_levels.common.resuming import copy_last, declare_last, last_of, require_behind
 from finch_levels.common.runs import (
     append_run,
     bind_scratch,
@@ -69,6 +71,7 @@ class RunList(Format):
     structure: ClassVar[Structure] = Structure(Pieces.RUNS, gaps=False)
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
+    resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its runs"
     stores_fill: ClassVar[bool] = True
@@ -125,6 +128,11 @@ class RunList(Format):
         ctx.store(lvl.buffer("ptr"), 0, 0)
         for name in ("stored", "room", "fibers"):
             lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        declare_last(ctx, lvl)
+        if lvl.resumed:
+            for name in ("kept", "kept_to"):
+                lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+            lvl.state["kept_gap"] = ctx.var(f"{lvl.name}_kept_gap", False)
         lvl.child.declare(ctx, init)
         if merges_late(self):
             bind_scratch(lvl).declare(ctx, init)
@@ -214,30 +222,86 @@ class _Writing:
         ctx.assign(self.written, True)
         self.fiber.mark(ctx)
 
+    def is_end(self, ctx: Context, start: Expr, stop: Expr) -> Expr:
+        """Whether the last run, of a leaf, ends with these indices and begins before them."""
+        if last_of(self.lvl) is None or not _target(self.lvl).format.is_leaf:
+            return FALSE
+        stored = self.lvl.state["stored"]
+        left = ctx.ifelse((self.first + 1).eq(stored), 0, self._right(stored - 2))
+        stores = (self.first < stored).and_(self.reached.eq(stop)).and_(self.gapped.not_())
+        return ctx.let(f"{self.lvl.name}_splits", stores.and_(left < start))
+
+    def _right(self, q: Expr) -> Expr:
+        return Load(self.lvl.buffer("right"), q).cast(INTP)
+
+    def is_last(self, ctx: Context, start: Expr, stop: Expr) -> Expr:
+        """Whether the last run has these indices, so that a loop behind it updates it again."""
+        if last_of(self.lvl) is None:
+            return FALSE
+        stored = self.lvl.state["stored"]
+        left = ctx.ifelse((self.first + 1).eq(stored), 0, self._right(stored - 2))
+        stores = (self.first < stored).and_(self.reached.eq(stop)).and_(self.gapped.not_())
+        return ctx.let(f"{self.lvl.name}_again", stores.and_(left.eq(start)))
+
+    def keep(self, ctx: Context) -> None:
+        """Remember what was written, so that a later loop can go on behind it."""
+        last, state = last_of(self.lvl), self.lvl.state
+        if last is not None:
+            ctx.assign(last, self.fiber.pos)
+            ctx.assign(state["kept"], state["stored"])
+            ctx.assign(state["kept_to"], self.reached)
+            ctx.assign(state["kept_gap"], self.gapped)
+
+
+def _begin(ctx: Context, fiber: Fiber) -> _Writing:
+    """Begin to write a fiber, or go on with the last one that was written."""
+    lvl, name, last = fiber.lvl, fiber.lvl.name, last_of(fiber.lvl)
+    stored, fibers = lvl.state["stored"], lvl.state["fibers"]
+    reached, gapped = ctx.var(f"{name}_reached", 0), ctx.var(f"{name}_gapped", False)
+    written = ctx.var(f"{name}_written", False)
+    if last is None:
+        _pass_over(ctx, lvl, fiber.pos)
+        return _Writing(fiber, ctx.let(f"{name}_first", stored), reached, gapped, written)
+    first, ptr, right = ctx.var(f"{name}_first", stored), lvl.buffer("ptr"), lvl.buffer("right")
+    with ctx.if_(last < fiber.pos):
+        _pass_over(ctx, lvl, fiber.pos)
+        ctx.assign(first, stored)
+    with ctx.if_(last.eq(fiber.pos)):
+        ctx.assign(first, Load(ptr, fiber.pos).cast(INTP))
+        ctx.assign(stored, lvl.state["kept"])
+        ctx.assign(reached, lvl.state["kept_to"])
+        ctx.assign(gapped, lvl.state["kept_gap"])
+        ctx.assign(fibers, fiber.pos)
+        ctx.assign(written, True)
+        with ctx.if_(first < stored):  # what was filled behind it may have extended the last run
+            ctx.store(right, stored - 1, reached)
+    return _Writing(fiber, first, reached, gapped, written)
+
 
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Append runs; if nothing was written to the fiber, remove them again."""
     lvl, name = fiber.lvl, fiber.lvl.name
     stored, fibers = lvl.state["stored"], lvl.state["fibers"]
-    _pass_over(ctx, lvl, fiber.pos)
-    writing = _Writing(
-        fiber,
-        ctx.let(f"{name}_first", stored),
-        ctx.var(f"{name}_reached", 0),
-        ctx.var(f"{name}_gapped", False),
-        ctx.var(f"{name}_written", False),
-    )
+    writing = _begin(ctx, fiber)
 
     def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
         writing.fill_to(ctx, start)
         _make_room(ctx, lvl)
+        again, splits = writing.is_last(ctx, start, stop), writing.is_end(ctx, start, stop)
+        copy_last(ctx, _target(lvl), stored, splits)
         dirty = ctx.var(f"{name}_dirty", False)
-        yield Fiber(_target(lvl), stored, dirty, fiber.tensor)
+        yield Fiber(_target(lvl), ctx.ifelse(again, stored - 1, stored), dirty, fiber.tensor)
         with ctx.if_(dirty):
-            writing.commit(ctx, stop)
+            behind = again.or_(splits).or_(writing.reached <= start)
+            require_behind(ctx, fiber, behind, start)
+            ctx.fork(splits, lambda: ctx.store(lvl.buffer("right"), stored - 1, start))
+            ctx.fork(negation(again), lambda: writing.commit(ctx, stop))
+        clean = splits.and_(negation(dirty))
+        ctx.fork(clean, lambda: _target(lvl).assemble(ctx, stored, stored + 1))
 
     yield AcceptRun(lambda ctx, start, stop: Thunk(lambda ctx: over(ctx, start, stop)))
     with ctx.if_(writing.written):
+        writing.keep(ctx)
         writing.fill_to(ctx, lvl.shape)
         ctx.store(lvl.buffer("ptr"), fiber.pos + 1, stored)
         ctx.assign(fibers, fiber.pos + 1)

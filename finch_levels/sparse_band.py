@@ -31,6 +31,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
+from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -58,6 +59,7 @@ class SparseBand(Format):
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False
+    resumes: ClassVar[bool] = True
     pads: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
 
@@ -95,6 +97,7 @@ class SparseBand(Format):
         ctx.store(lvl.buffer("ofs"), 0, 0)
         for name in ("stored", "room"):
             lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        declare_last(ctx, lvl)
         lvl.child.declare(ctx, init)
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
@@ -143,16 +146,25 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     child = lvl.child
     assert child is not None
     stored, room = lvl.state["stored"], lvl.state["room"]
-    first = ctx.let(f"{name}_first", stored)
-    following = ctx.var(f"{name}_next", -1)
+    first, last = ctx.let(f"{name}_first", stored), last_of(lvl)
+    begun, reached = ctx.lift(0), ctx.lift(-1)
+    if last is not None:
+        begun = ctx.let(f"{name}_begun", Load(lvl.buffer("ofs"), fiber.pos + 1), INTP)
+        end = Load(lvl.buffer("idx"), fiber.pos).cast(INTP) + 1
+        reached = ctx.ifelse((begun > 0).and_(last <= fiber.pos), end, -1)
+    following = ctx.var(f"{name}_next", reached)
 
     def at(ctx: Context, i: Expr) -> Iterator[Part]:
-        gap = ctx.ifelse(stored.eq(first), 0, i - following)
-        pos = ctx.let(f"{name}_pos", stored + gap)
+        gap, again = ctx.ifelse(stored.eq(first), 0, i - following), ctx.lift(False)
+        if last is not None:
+            gap = ctx.let(f"{name}_gap", ctx.ifelse(following < 0, 0, (i - following).max(0)))
+            again = following.eq(i + 1)
+        pos = ctx.let(f"{name}_pos", ctx.ifelse(again, stored - 1, stored + gap))
         ensure_position(ctx, lvl, pos, room)
         dirty = ctx.var(f"{name}_dirty", False)
         yield fiber.subfiber(pos, dirty)
         with ctx.if_(dirty):
+            require_behind(ctx, fiber, following <= i + 1, i)
             if not child.format.holds_fill:
                 _require_adjacent(ctx, fiber, gap, i)
             ctx.assign(stored, pos + 1)
@@ -160,9 +172,10 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
             fiber.mark(ctx)
 
     yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
-    ctx.store(lvl.buffer("ofs"), fiber.pos + 1, stored - first)
+    ctx.store(lvl.buffer("ofs"), fiber.pos + 1, begun + (stored - first))
     with ctx.if_(first < stored):
         ctx.store(lvl.buffer("idx"), fiber.pos, following - 1)
+    mark_last(ctx, fiber, first < stored)
 
 
 def _require_adjacent(ctx: Context, fiber: Fiber, gap: Expr, i: Expr) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import Expr, Load, Var
+from finch_core.ir.expressions import FALSE, Expr, Load, Var
 from finch_core.level import (
     Field,
     Format,
@@ -33,6 +34,7 @@ from finch_core.looplets.routines import (
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_levels.common.compressed import bounds_of, find, steps, unfurled
+from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -59,6 +61,7 @@ class SparseBlockList(Format):
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False
+    resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its blocks"
 
@@ -104,6 +107,7 @@ class SparseBlockList(Format):
             ctx.store(lvl.buffer(name), 0, 0)
         for name in ("blocks", "block_room", "stored", "room"):
             lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        declare_last(ctx, lvl)
         lvl.child.declare(ctx, init)
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
@@ -159,24 +163,35 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     as a new block."""
     lvl, name = fiber.lvl, fiber.lvl.name
     stored, room, blocks = (lvl.state[key] for key in ("stored", "room", "blocks"))
-    first = ctx.let(f"{name}_first", blocks)
-    following = ctx.var(f"{name}_next", -1)
+    first, last = ctx.let(f"{name}_first", blocks), last_of(lvl)
+    begun, reached = ctx.lift(0), ctx.lift(-1)
+    if last is not None:
+        begun = ctx.let(f"{name}_begun", Load(lvl.buffer("ptr"), fiber.pos + 1), INTP)
+        end = Load(lvl.buffer("idx"), blocks - 1).cast(INTP) + 1
+        reached = ctx.ifelse((begun > 0).and_(last <= fiber.pos), end, -1)
+    following = ctx.var(f"{name}_next", reached)
+
+    def commit(ctx: Context, i: Expr) -> None:
+        with ctx.if_(following.ne(i)):
+            append_entry(ctx, lvl, blocks, lvl.state["block_room"], idx=0, ofs=1)
+            ctx.assign(blocks, blocks + 1)
+        ctx.assign(stored, stored + 1)
+        ctx.assign(following, i + 1)
+        _end_block(ctx, lvl, blocks, i, stored)
 
     def at(ctx: Context, i: Expr) -> Iterator[Part]:
         append_position(ctx, lvl, stored, room)
+        again: Expr = FALSE if last is None else ctx.let(f"{name}_again", following.eq(i + 1))
         dirty = ctx.var(f"{name}_dirty", False)
-        yield fiber.subfiber(stored, dirty)
+        yield fiber.subfiber(ctx.ifelse(again, stored - 1, stored), dirty)
         with ctx.if_(dirty):
-            with ctx.if_(following.ne(i)):
-                append_entry(ctx, lvl, blocks, lvl.state["block_room"], idx=0, ofs=1)
-                ctx.assign(blocks, blocks + 1)
-            ctx.assign(stored, stored + 1)
-            ctx.assign(following, i + 1)
-            _end_block(ctx, lvl, blocks, i, stored)
+            require_behind(ctx, fiber, following <= i + 1, i)
+            ctx.fork(negation(again), lambda: commit(ctx, i))
             fiber.mark(ctx)
 
     yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
-    ctx.store(lvl.buffer("ptr"), fiber.pos + 1, blocks - first)
+    ctx.store(lvl.buffer("ptr"), fiber.pos + 1, begun + (blocks - first))
+    mark_last(ctx, fiber, first < blocks)
 
 
 def _end_block(ctx: Context, lvl: BoundLevel, blocks: Var, last: Expr, stored: Expr) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first_run
 from finch_core.interface.tensorlike import Fiber
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
 from finch_core.level import (
@@ -43,6 +44,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
+from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 from finch_levels.common.runs import (
     bind_scratch,
     copy_subfiber,
@@ -78,6 +80,7 @@ class SparseInterval(Format):
     structure: ClassVar[Structure] = Structure(Pieces.RUNS, single=True)
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
+    resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     limit: ClassVar[Limit] = staticmethod(only_first_run)
 
@@ -126,6 +129,7 @@ class SparseInterval(Format):
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
         check_index_width(ctx, lvl, self.index)
+        declare_last(ctx, lvl)
         lvl.child.declare(ctx, init)
         if not self.lvl.is_leaf:
             bind_scratch(lvl, self._unsettled).declare(ctx, init)
@@ -175,15 +179,22 @@ def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Write one run. Later writes go to a spare position, where they are compared with the run:
     they must extend it, or write nothing but fill values."""
     lvl, name = fiber.lvl, fiber.lvl.name
-    taken = ctx.var(f"{name}_taken", False)
-    reached = ctx.var(f"{name}_reached", 0)
+    resumed = last_of(lvl) is not None
+    left, right = (Load(lvl.buffer(end), fiber.pos).cast(INTP) for end in ("left", "right"))
+    taken = ctx.var(f"{name}_taken", left < lvl.shape if resumed else False)
+    reached = ctx.var(f"{name}_reached", ctx.ifelse(taken, right + 1, 0) if resumed else 0)
 
     def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
         dirty = ctx.var(f"{name}_dirty", False)
-        subfiber = fiber.subfiber(ctx.let(f"{name}_pos", spare_position(ctx, fiber, taken)), dirty)
+        other: Expr = taken
+        if resumed:
+            same = left.eq(start).and_(reached.eq(stop))
+            other = ctx.let(f"{name}_other", taken.and_(negation(same)))
+        subfiber = fiber.subfiber(ctx.let(f"{name}_pos", spare_position(ctx, fiber, other)), dirty)
         yield subfiber
         with ctx.if_(significant(ctx, subfiber, dirty)):
-            with ctx.if_(taken):
+            require_behind(ctx, fiber, ctx.lift(True), start)
+            with ctx.if_(other):
                 extends = reached.eq(start).and_(_continues(ctx, fiber))
                 require_single(ctx, extends, start, fiber, "run", "SparseRunList")
             with ctx.else_():
@@ -195,6 +206,7 @@ def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     yield AcceptRun(lambda ctx, start, stop: Thunk(lambda ctx: over(ctx, start, stop)))
     with ctx.if_(taken):
         ctx.store(lvl.buffer("right"), fiber.pos, reached - 1)
+    mark_last(ctx, fiber, taken)
 
 
 def _continues(ctx: Context, fiber: Fiber) -> Expr:

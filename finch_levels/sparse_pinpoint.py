@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
 from finch_core.level import Field, Format, Mode, Order, Structure, check_child, integer_dtype
@@ -22,6 +23,7 @@ from finch_core.looplets.routines import (
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
+from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -45,6 +47,7 @@ class SparsePinpoint(Format):
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
     thaws: ClassVar[bool] = False
+    resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     limit: ClassVar[Limit] = staticmethod(only_first)
 
@@ -76,6 +79,7 @@ class SparsePinpoint(Format):
     def declare(self, ctx: Context, lvl: BoundLevel, init: Expr) -> None:
         assert lvl.child is not None
         check_index_width(ctx, lvl, self.index)
+        declare_last(ctx, lvl)
         lvl.child.declare(ctx, init)
 
     def assemble(self, ctx: Context, lvl: BoundLevel, start: Expr, stop: Expr) -> None:
@@ -110,19 +114,25 @@ def _write(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Write at one index. Later writes go to a spare position, where they must write nothing but
     fill values."""
     lvl, name = fiber.lvl, fiber.lvl.name
-    taken = ctx.var(f"{name}_taken", False)
+    resumed, at_now = last_of(lvl) is not None, Load(lvl.buffer("idx"), fiber.pos).cast(INTP)
+    taken = ctx.var(f"{name}_taken", at_now < lvl.shape if resumed else False)
 
     def at(ctx: Context, i: Expr) -> Iterator[Part]:
         dirty = ctx.var(f"{name}_dirty", False)
-        subfiber = fiber.subfiber(ctx.let(f"{name}_pos", spare_position(ctx, fiber, taken)), dirty)
+        other: Expr = taken
+        if resumed:
+            other = ctx.let(f"{name}_other", taken.and_(at_now.ne(i)))
+        subfiber = fiber.subfiber(ctx.let(f"{name}_pos", spare_position(ctx, fiber, other)), dirty)
         yield subfiber
         with ctx.if_(significant(ctx, subfiber, dirty)):
-            require_single(ctx, taken.not_(), i, fiber, "nonzero", "SparseList")
+            require_behind(ctx, fiber, ctx.lift(True), i)
+            require_single(ctx, negation(other), i, fiber, "nonzero", "SparseList")
             ctx.store(lvl.buffer("idx"), fiber.pos, i)
             ctx.assign(taken, True)
             fiber.mark(ctx)
 
     yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+    mark_last(ctx, fiber, taken)
 
 
 @hookimpl

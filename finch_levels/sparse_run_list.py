@@ -10,8 +10,9 @@ import attrs
 import numpy as np
 
 from finch_core.interface.tensorlike import Fiber
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import Expr, Load
+from finch_core.ir.expressions import FALSE, Expr, Load
 from finch_core.level import (
     Field,
     Format,
@@ -42,6 +43,7 @@ from finch_core.looplets.routines import (
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_levels.common.compressed import bounds_of, find, steps, unfurled
+from finch_levels.common.resuming import copy_last, declare_last, last_of, mark_last, require_behind
 from finch_levels.common.runs import (
     append_run,
     bind_scratch,
@@ -77,6 +79,7 @@ class SparseRunList(Format):
     structure: ClassVar[Structure] = Structure(Pieces.RUNS)
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
+    resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its runs"
 
@@ -122,6 +125,7 @@ class SparseRunList(Format):
         ctx.store(lvl.buffer("ptr"), 0, 0)
         for name in ("stored", "room"):
             lvl.state[name] = ctx.var(f"{lvl.name}_{name}", 0)
+        declare_last(ctx, lvl)
         lvl.child.declare(ctx, init)
         if merges_late(self):
             bind_scratch(lvl).declare(ctx, init)
@@ -186,24 +190,50 @@ def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:
 # -- writing --------------------------------------------------------------------------------
 
 
+def _append_run(ctx: Context, lvl: BoundLevel, first: Expr, ends: Mapping[str, Expr]) -> None:
+    append_run(ctx, lvl, first, ends)
+
+
 def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     """Append a run for each range of indices that is written."""
     lvl, name = fiber.lvl, fiber.lvl.name
     target = lvl.scratch or lvl.child
     assert target is not None
     stored, left, right = lvl.state["stored"], lvl.buffer("left"), lvl.buffer("right")
-    first = ctx.let(f"{name}_first", stored)
+    first, begun, last = ctx.let(f"{name}_first", stored), ctx.lift(0), last_of(lvl)
+    begin: Expr = first
+    if last is not None:
+        begun = ctx.let(f"{name}_begun", Load(lvl.buffer("ptr"), fiber.pos + 1), INTP)
+        begin = ctx.let(f"{name}_begin", first - ctx.ifelse(last <= fiber.pos, begun, 0))
 
     def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
         append_position(ctx, lvl, stored, lvl.state["room"], left, right, child=target)
+        again: Expr = FALSE
+        splits: Expr = FALSE
+        reached = ctx.lift(-1)
+        if last is not None:
+            ends = [Load(buffer, stored - 1).cast(INTP) for buffer in (left, right)]
+            reached = ctx.let(f"{name}_end", ctx.ifelse(begin < stored, ends[1], -1))
+            same = (begin < stored).and_(ends[0].eq(start)).and_(reached.eq(stop - 1))
+            again = ctx.let(f"{name}_again", same)
+            if target.format.is_leaf:
+                ends_so = (begin < stored).and_(reached.eq(stop - 1)).and_(ends[0] < start)
+                splits = ctx.let(f"{name}_splits", ends_so)
+        copy_last(ctx, target, stored, splits)
         dirty = ctx.var(f"{name}_dirty", False)
-        yield Fiber(target, stored, dirty, fiber.tensor)
+        yield Fiber(target, ctx.ifelse(again, stored - 1, stored), dirty, fiber.tensor)
         with ctx.if_(dirty):
-            append_run(ctx, lvl, first, {"left": start, "right": stop - 1})
+            require_behind(ctx, fiber, again.or_(splits).or_(reached < start), start)
+            ctx.fork(splits, lambda: ctx.store(right, stored - 1, start - 1))
+            run = {"left": start, "right": stop - 1}
+            ctx.fork(negation(again), lambda: _append_run(ctx, lvl, begin, run))
             fiber.mark(ctx)
+        clean = splits.and_(negation(dirty))
+        ctx.fork(clean, lambda: target.assemble(ctx, stored, stored + 1))
 
     yield AcceptRun(lambda ctx, start, stop: Thunk(lambda ctx: over(ctx, start, stop)))
-    ctx.store(lvl.buffer("ptr"), fiber.pos + 1, stored - first)
+    ctx.store(lvl.buffer("ptr"), fiber.pos + 1, begun + (stored - first))
+    mark_last(ctx, fiber, first < stored)
 
 
 @hookimpl

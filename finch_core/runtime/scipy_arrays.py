@@ -48,11 +48,11 @@ def from_scipy(array: Any) -> Any:
     return tensor
 
 
-def _parts(array: Any) -> tuple[str, ...]:
+def _parts(array: Any) -> tuple[str, str, str]:
     """The names of the arrays of which an array is made."""
     if array.format != "coo":
         return "data", "indices", "indptr"
-    return ("data", "coords") if hasattr(array, "coords") else ("data", "row", "col")
+    return ("data", "coords", "coords") if hasattr(array, "coords") else ("data", "row", "col")
 
 
 def unchanged(array: Any) -> Callable[[], bool] | None:
@@ -62,15 +62,19 @@ def unchanged(array: Any) -> Callable[[], bool] | None:
     if id(array) not in _seen:
         return None
     names, shape = _parts(array), array.shape
-    found = tuple(getattr(array, name) for name in names)
+    one, two, three = names
+    first, second, third = (getattr(array, name) for name in names)
     parts = vars(array)  # SciPy's properties cost as much as a small kernel
-    if parts.get("_shape") != shape or any(name not in parts for name in names):
+    if parts.get("_shape") != shape or not parts.keys() >= set(names):
         return None
 
     def holds() -> bool:
-        if parts["_shape"] != shape:
-            return False
-        return all(parts[name] is part for name, part in zip(names, found, strict=True))
+        return (
+            parts[one] is first
+            and parts[two] is second
+            and parts[three] is third
+            and parts["_shape"] == shape
+        )
 
     return holds
 

@@ -59,6 +59,7 @@ def bind_scratch(lvl: BoundLevel, format: Format | None = None) -> BoundLevel:
     for k, (level, of) in reversed(list(enumerate(zip(like.levels(), formats, strict=True)))):
         parts = {f.name: lvl.parts[_scratch_name(k, f.name)] for f in of.fields}
         bound = BoundLevel(of, f"{level.name}_scratch", level.shape, parts, bound)
+        bound.resumed = level.resumed
     assert bound is not None
     lvl.scratch = bound
     return bound

@@ -6,7 +6,18 @@ import pytest
 
 from finch_core import FormatError, Tensor, kernel
 from finch_core.testing import backend_names
-from finch_levels import Dense, Element, SparseHash, SparseList
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseBand,
+    SparseBlockList,
+    SparseHash,
+    SparseInterval,
+    SparseList,
+    SparsePinpoint,
+    SparseRunList,
+)
 
 BACKENDS = backend_names()
 LIST = SparseList(Element(0.0))
@@ -78,6 +89,102 @@ def test_places_that_are_written_out(format, backend):
     np.testing.assert_array_equal(found.to_numpy(), wanted)
     again = Tensor.from_buffers(format, found.shape, found.buffers)
     np.testing.assert_array_equal(again.to_numpy(), wanted)
+
+
+LEVELS = (SparseList, RunList, SparseRunList, SparseBlockList, SparseBand)
+PAIRS = [(a, b) for k, a in enumerate(LEVELS) for b in (LEVELS[k - 1], LEVELS[k - 2])]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("upper", "lower"), PAIRS, ids=lambda x: x.name)
+def test_every_level_goes_on_behind_what_it_stores(upper, lower, backend):
+    cube, rows = upper(upper(lower(Element(0.0)))), Dense(lower(Element(0.0)))
+    run = kernel(backend=backend)(places)
+    wanted = run.reference(np.zeros((5, 2, 3)), 2.0)
+    for format in (cube, Dense(upper(lower(Element(0.0)))), Dense(rows)):
+        found = run(Tensor(format, (5, 2, 3)), 2.0)
+        np.testing.assert_array_equal(found.to_numpy(), wanted)
+        again = Tensor.from_buffers(format, found.shape, found.buffers)
+        np.testing.assert_array_equal(again.to_numpy(), wanted)
+    for seed in range(3):
+        a, b = np.random.default_rng(seed).integers(0, 3, (2, 3)).astype(float)
+        found = kernel(backend=backend)(joined)(Tensor(lower(Element(0.0)), (8,)), a, b)
+        np.testing.assert_array_equal(found.to_numpy(), [7, *a, *b, 8])
+        Tensor.from_buffers(found.format, found.shape, found.buffers)
+    for function in (beside, below):
+        blocks = kernel(backend=backend)(function)
+        shape = {"beside": (4, 6), "below": (8, 3)}[function.__name__]
+        for format in (rows, upper(lower(Element(0.0)))):
+            A, B = np.random.default_rng(5).integers(0, 2, (2, 4, 3)).astype(float)
+            A[1] = B[2] = 0
+            found = blocks(Tensor(format, shape), *(Tensor(format, x) for x in (A, B)))
+            np.testing.assert_array_equal(found.to_numpy(), blocks.reference(np.zeros(shape), A, B))
+            Tensor.from_buffers(format, found.shape, found.buffers)
+
+
+def single(C, a):
+    C[...] = 0
+    for i in range(2):
+        C[i, 1] = a[i]
+    for i in range(1, 4):
+        C[i, i] += 1
+    C[3, 3] += 1
+    return C
+
+
+def one_run(C, a):
+    C[...] = 0
+    for i in range(2):
+        for j in range(1, 3):
+            C[i, j] = a[i]
+    for i in range(1, 2):
+        for j in range(3, 5):
+            C[i, j] = a[i]
+    for i in range(2, 3):
+        C[i, 0] = 5
+    C[2, 0] += 1
+    return C
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("level", "function"),
+    [(SparsePinpoint, single), (SparseInterval, one_run)],
+    ids=["index", "run"],
+)
+def test_single_pieces(level, function, backend):
+    run = kernel(backend=backend)(function)
+    a = np.array([3.0, 4.0])
+    wanted = run.reference(np.zeros((4, 5)), a)
+    for format in (Dense(level(Element(0.0))), SparseList(level(Element(0.0)))):
+        found = run(Tensor(format, (4, 5)), a)
+        rows, columns = found.shape
+        np.testing.assert_array_equal(found.to_numpy(), wanted[:rows, :columns])
+        assert not wanted[rows:].any()
+        assert not wanted[:, columns:].any()
+        Tensor.from_buffers(format, found.shape, found.buffers)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("level", [*LEVELS, SparseInterval, SparsePinpoint])
+def test_every_level_refuses_what_is_not_behind(level, backend):
+    @kernel(backend=backend)
+    def back(y, a, n):
+        y[...] = 0
+        for k in range(1, 2):
+            for i in range(2, 3):
+                y[k, i] = a[i]
+        for i in range(n, n + 1):
+            y[i, 0] = 1
+        return y
+
+    a = np.arange(4.0)
+    y = Tensor(Dense(level(Element(0.0))), (4, 4))
+    assert back(y, a, 2).to_numpy()[2, 0] == 1
+    for n in (0, 1):
+        with pytest.raises(FormatError):
+            back(y, a, n)
+        assert not y.to_numpy().any()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
