@@ -8,15 +8,15 @@ from finch_levels import Element, SparseList
 @kernel
 def prefix(y, x):
     for i in _:
-        y[i] += x[i] * y[i]
+        y[i] = x[i] + y[i]
 
 
 def test_read_and_updated():
     expected = """\
 y is read and updated within one loop, and a SparseList cannot be read while it is updated
   line 3
-    y[i] += x[i] * y[i]
-                   ^^^^
+    y[i] = x[i] + y[i]
+                  ^^^^
   hint: read a copy, or write to another tensor; 'Dense', 'SparseByteMap' and 'SparseHash' can"""
     y = Tensor(SparseList(Element(0.0)), np.ones(4))
     assert refusal(LifecycleError, prefix, y, VECTOR) == expected

@@ -7,15 +7,15 @@ from finch_core.frontend import parse
 def test_attribute():
     def kernel(y, A):
         for i in _:
-            y[i] = A.shape[0]
+            y[i] = A.size
 
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-the attribute 'shape' is not part of the language
+the attribute 'size' is not part of the language
   File "FILE", line 10
-    y[i] = A.shape[0]
-           ^^^^^^^
+    y[i] = A.size
+           ^^^^^^
   hint: only a module's functions and constants, and '.real' and '.imag' of a number"""
     assert message == expected

@@ -151,14 +151,22 @@ def reversed_vector(y, x, n):
     return y
 
 
+def squares(y, x, n):
+    y[...] = 0
+    for i in range(0, n):
+        y[i] = x[i * i]
+    return y
+
+
 def test_numbers_and_gathers():
     y, at = Tensor(Dense(Element(0.0))), np.zeros(2, int)
     (column,) = warned(third_column, y, Tensor(CSR))
     assert "swizzle(A, (1, 0))" in column
     (gather,) = warned(picked, y, Tensor(CSR), at)
     assert "hint: use a level that finds an index in constant time" in gather
-    (backwards,) = warned(reversed_vector, y, Tensor(SparseList(Element(0.0))), 3)
-    assert "this read of x" in backwards
+    (scattered,) = warned(squares, y, Tensor(SparseList(Element(0.0)), (9,)), 3)
+    assert "this read of x" in scattered
+    assert warned(reversed_vector, y, Tensor(SparseList(Element(0.0)), (3,)), 3) == []
 
 
 def sought(y, A, at):

@@ -22,6 +22,7 @@ class Leaf:
 
     dtype: np.dtype
     ndim: int
+    fill_value: object
 
 
 class Local:
@@ -31,7 +32,10 @@ class Local:
 
     def __init__(self, fill, ndim=0, shape=None):
         self.fill_value = np.asarray(fill)[()]
-        self.format, self.shape = Leaf(self.fill_value.dtype, ndim), shape or (0,) * ndim
+        self.format, self.shape = (
+            Leaf(self.fill_value.dtype, ndim, self.fill_value),
+            shape or (0,) * ndim,
+        )
         self._sizeless = shape is None
 
 

@@ -13,7 +13,7 @@ from finch_levels import Element, SparseList
 @kernel(backend="interpreter")
 def shifted(y):
     for i in _:
-        y[i] = math.sqrt(y[i])
+        y[i] = math.sqrt(y[i]) + 1
 
 
 @kernel(backend="interpreter")
@@ -28,6 +28,9 @@ def unbound(y):
         y[i] = nothing + 1
 
 
+STORED = Tensor(SparseList(Element(0.0)), np.ones(3))
+
+
 def frames_of(error, *args):
     with pytest.raises(FinchError) as found:
         error(*args)
@@ -38,9 +41,9 @@ def frames_of(error, *args):
 @pytest.mark.parametrize(
     ("call", "args", "line"),
     [
-        (shifted, (np.ones(3),), "y[i] = math.sqrt(y[i])"),
+        (shifted, (STORED,), "y[i] = math.sqrt(y[i]) + 1"),
         (unbound, (np.ones(3),), "y[i] = nothing + 1"),
-        (shifted.lower, (np.ones(3),), "y[i] = math.sqrt(y[i])"),
+        (shifted.lower, (STORED,), "y[i] = math.sqrt(y[i]) + 1"),
         (
             appended,
             (Tensor(SparseList(Element(0.0)), np.ones(3)), np.ones(3)),
@@ -60,7 +63,7 @@ def test_a_traceback_ends_in_the_line_of_the_kernel(call, args, line):
 
 
 def test_nothing_else_is_shown():
-    error, _frames = frames_of(shifted, np.ones(3))
+    error, _frames = frames_of(shifted, STORED)
     text = "".join(traceback.format_exception(error))
     assert "During handling" not in text
     assert text.count("File") == 4  # three frames, and the message
@@ -74,7 +77,7 @@ def test_what_has_no_place_ends_in_the_call():
 
 def test_all_of_it_is_kept_on_demand(monkeypatch):
     monkeypatch.setenv("FINCH_TRACEBACK", "1")
-    error, frames = frames_of(shifted, np.ones(3))
+    error, frames = frames_of(shifted, STORED)
     assert isinstance(error, LifecycleError)
     assert len(frames) > 6
     assert frames[-1][0] == "lifecycle.py"
