@@ -26,16 +26,18 @@ from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
-from finch_core.ir.dtypes import concrete, holds, is_tuple, promote
+from finch_core.ir.dtypes import INTP, concrete, holds, is_tuple, promote
 from finch_core.ir.expressions import (
     Access,
     Call,
+    Cast,
     Dimension,
     Expr,
     Index,
     Literal,
     Modified,
     Name,
+    Var,
     alike,
     cast,
     lift,
@@ -56,7 +58,7 @@ from finch_core.ir.program import (
     While,
 )
 from finch_core.ir.rewrite import rewrite_expr
-from finch_core.lower.pass_state import Unit
+from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
 from finch_core.lower.strides import ascending
 from finch_core.symbolic.affine import total
@@ -133,7 +135,8 @@ class _Scopes:
         return Swap(first, second, span=stmt.span)
 
     def range(self, name: str, extent: Extent, span: Span | None) -> None:
-        """Refuse a range whose ends and step are not integers."""
+        """Refuse a range whose ends and step are not integers; note to check that a uint64 among
+        the arguments is an int64."""
         ways = ("starts at", "ends at", "has the step of")
         for end, how in zip(extent.children, ways, strict=False):
             type_ = concrete(self.type_of(end, span))
@@ -143,6 +146,12 @@ class _Scopes:
                     span=span,
                     hint="give an integer, or cast it, as in range(int(n))",
                 )
+            if type_ == np.uint64 and isinstance(end, Var):
+                message = f"the range of {name} {how} {end.name}, which is 2**63 or more"
+                hint = "positions are numbers of int64"
+                bits = Cast(end, INTP)
+                check = Check(Literal(0, int), bits, message, span, relation="<=", hint=hint)
+                self.unit.checks.append(check)
 
     def update(self, stmt: Update, scope: dict[str, Expr]) -> Stmt:
         target: Any = self.expr(stmt.target, scope, stmt.span)
