@@ -181,7 +181,7 @@ class _Block:
         """The freezes and thaws needed before a statement."""
         for tensor, span in uses.updates.items():
             if tensor in uses.reads:
-                _check_both(tensor, stmt, uses.reads[tensor] or span)
+                _check_both(tensor, stmt, uses.reads[tensor] or span, self.unit)
                 self.unit.read_in_update.add(tensor)
                 if tensor in exchanged(stmt):
                     _check_swapped(tensor, stmt)
@@ -220,7 +220,7 @@ def _check_swapped(tensor: BoundTensor, stmt: Stmt) -> None:
         )
 
 
-def _check_both(tensor: BoundTensor, stmt: Stmt, span: Span | None) -> None:
+def _check_both(tensor: BoundTensor, stmt: Stmt, span: Span | None, unit: Unit) -> None:
     """Refuse a statement that reads and updates a tensor whose levels cannot do both at once."""
     where = "loop" if isinstance(stmt, Loop) else "statement"
     message = f"{tensor} is read and updated within one {where}"
@@ -228,6 +228,8 @@ def _check_both(tensor: BoundTensor, stmt: Stmt, span: Span | None) -> None:
         if not level.reads_updates:
             message += f", and a {level.name} cannot be read while it is updated"
             hint = f"read a copy, or write to another tensor; {_readable()} can"
+            if _may_be_in_place(tensor, unit):
+                hint = f"{_stored_alone(tensor, stmt)}; or {hint}"
             raise LifecycleError(message, span=span, hint=hint)
     for access in _reads_of(tensor, stmt):
         for dim in range(access.tensor.ndim):
@@ -237,6 +239,21 @@ def _check_both(tensor: BoundTensor, stmt: Stmt, span: Span | None) -> None:
                 message += f", and {protocol} reads what is stored when the loop begins"
                 hint = f"read it without {protocol}, or by {RANDOM_ACCESS}"
                 raise LifecycleError(message, span=access.span or span, hint=hint)
+
+
+def _may_be_in_place(tensor: BoundTensor, unit: Unit) -> bool:
+    """Whether a tensor may be updated in place (``lower.in_place``)."""
+    changes = (p for p in unit.program.body.walk() if isinstance(p, (Declare, Freeze, Thaw)))
+    declared = any(str(change.tensor) == tensor.name for change in changes)
+    return tensor.format.levels()[-1].holds_fill and not tensor.local and not declared
+
+
+def _stored_alone(tensor: BoundTensor, stmt: Stmt) -> str:
+    """A hint: how to update only what a tensor stores."""
+    updates = [part for part in stmt.walk() if isinstance(part, Update)]
+    target = next(part.target for part in updates if part.target.tensor.root is tensor)
+    written = target.span.code() if target.span is not None else ""
+    return f"update only what it stores, under 'if stored({written or tensor}):'"
 
 
 def _reads_of(tensor: BoundTensor, stmt: Stmt) -> Iterator[Access]:

@@ -17,6 +17,6 @@ y is read and updated within one loop, and a SparseList cannot be read while it 
   line 3
     y[i] = x[i] + y[i]
                   ^^^^
-  hint: read a copy, or write to another tensor; 'Dense', 'SparseByteMap' and 'SparseHash' can"""
+  hint: update only what it stores, under 'if stored(y[i]):'; or read a copy, or write to another tensor; 'Dense', 'SparseByteMap' and 'SparseHash' can"""
     y = Tensor(SparseList(Element(0.0)), np.ones(4))
     assert refusal(LifecycleError, prefix, y, VECTOR) == expected
