@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core import LifecycleError, Tensor, _, stored
+from finch_core import LifecycleError, Tensor, _, stored, swap
 from finch_core.runtime.convert import from_coordinates
 from finch_core.testing import backend_names
 from finch_core.testing.running import on
@@ -306,3 +306,19 @@ def test_each_turn_of_a_loop_updates(backend: str, level: Any) -> None:
     on(backend, repeated)(tensor, s, 3)
     np.testing.assert_allclose(tensor.to_numpy(), expected[0], rtol=1e-12)
     np.testing.assert_allclose(s.value, expected[1], rtol=1e-12)
+
+
+def doubled_in_turn(A: Any, B: Any, n: Any) -> Any:
+    for _t in range(n):
+        for i in _:
+            A[i] *= 2
+        swap(A, B)
+    return A, B
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_swapped_between_updates(backend: str) -> None:
+    tensors = [Tensor(SparseHash(Element(0.0)), np.array(v)) for v in ([1.0, 0, 2], [0, 3.0, 0])]
+    expected = on(backend, doubled_in_turn).reference(*tensors, 3)
+    for found, wanted in zip(on(backend, doubled_in_turn)(*tensors, 3), expected, strict=True):
+        np.testing.assert_array_equal(found.to_numpy(), wanted)
