@@ -182,7 +182,8 @@ class Context(Builder):
     def arrive(self, walk: Hashable, index: Expr, *positions: Expr) -> None:
         """Record that the walk is at the first of ``positions`` at ``index``, at the next of them
         at the next index, and so on; none of them changes in this block."""
-        if walk is not None and self.unchanging(index):
+        ends = index.args if isinstance(index, Call) and index.op is prim.maximum_ else (index,)
+        if walk is not None and all(map(self.unchanging, ends)):
             places = ((index + k, position) for k, position in enumerate(positions))
             self.arrivals[walk] = (*self.arrivals.get(walk, ())[-3:], *places)
 
@@ -248,10 +249,11 @@ class Context(Builder):
             with self.else_(), self.prover.assuming(negation(cond)):
                 no()
             self.reopen(taken | self.open_exits())
-        self.cursors = {
-            var: at if var in after and self._same(after[var], at) else None
-            for var, at in self.cursors.items()
-        }
+        with self.prover.assuming(negation(cond)):
+            self.cursors = {
+                var: after[var] if var in after and self._same(after[var], at) else None
+                for var, at in self.cursors.items()
+            }
 
     def _same(self, a: Expr | None, b: Expr | None) -> bool:
         return a is not None and b is not None and self.prover.equal(a, b)

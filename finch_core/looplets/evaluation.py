@@ -13,6 +13,7 @@ from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, we
 from finch_core.looplets.predicated_merge import lower_predicated
 from finch_core.looplets.region import Region, begins, is_empty
 from finch_core.looplets.slots import slots_in
+from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.stretches import lower_stretches
 
 if TYPE_CHECKING:
@@ -36,7 +37,17 @@ def lower_region(ctx: Context, region: Region) -> None:
     slot = max(region.looplets, key=lambda k: (region.looplets[k].precedence, -k))
     if region.looplets[slot].precedence in _VARYING and _is_at_most_point(ctx, region):
         point = region.between(region.start, region.start + 1)
-        ctx.fork(begins(ctx, region), lambda: point.lower(ctx))
+        walks = [x for x in region.looplets.values() if isinstance(x, Stepper)]
+
+        def at_point() -> None:
+            point.lower(ctx)
+            for walk in walks:
+                walk.has_come_to(ctx, region.stop)
+
+        ctx.fork(begins(ctx, region), at_point)
+        for walk in walks:
+            if walk.has_come_to(ctx, region.stop):
+                walk.arrive(ctx, region)
         return
     if region.looplets[slot].precedence in _BRANCHING and ctx.allows("predicated_merge"):
         _merge(ctx, region, slot)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from finch_core.looplets.region import Region
 
 
+NEAR = 4
+"""The distance of indices up to which steps are passed one by one, without a search."""
+
+
 @frozen
 class Stepper(Looplet):
     """Steps numbered by the mutable variable ``position``, up to the number ``end``.
@@ -70,9 +74,10 @@ class Stepper(Looplet):
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         slots = [k for k, looplet in region.looplets.items() if isinstance(looplet, Stepper)]
         counted = len(slots) == 1 and not region.is_point(ctx) and self.is_counted(ctx, region)
+        begun = self.position in ctx.cursors
         self.synchronize(ctx, region, counted)
         if region.is_point(ctx):
-            region.put(slot, self._at_point(ctx, region)).lower(ctx)
+            region.put(slot, self._at_point(ctx, region, begun)).lower(ctx)
         elif len(slots) == 1:
             lower_lone(ctx, region, slot, self)
         elif not split_tails(ctx, region, slots):
@@ -138,19 +143,30 @@ class Stepper(Looplet):
             self.find(ctx, index)
         elif ctx.prover.equal(at, index):
             return
-        elif ctx.prover.le(index, at + 1):
-            ends = balanced(self.stop(self.position) <= index)
-            with ctx.if_((self.position < self.end).and_(ends)):
+        elif ctx.prover.le(index, at + NEAR):
+            behind = (self.position < self.end).and_(balanced(self.stop(self.position) <= index))
+            once = ctx.prover.le(index, at + 1)
+            with ctx.if_(behind) if once else ctx.while_(behind):
                 ctx.assign(self.position, self.position + 1)
         else:
             self.find(ctx, index)
 
+    def has_come_to(self, ctx: Context, index: Expr) -> bool:
+        """Whether ``position`` is known to be at ``index``; its cursor then says so."""
+        at = ctx.cursors.get(self.position)
+        if at is None or not ctx.prover.equal(at, index):
+            return False
+        ctx.cursors[self.position] = index
+        return True
+
     def arrive(self, ctx: Context, region: Region) -> None:
         """Record that ``position`` is at the first step that ends after the region."""
-        index = ctx.cursors[self.position] = region.stop
-        if self.walked is None or not ctx.unchanging(index) or leaves(region.body):
+        ctx.cursors[self.position] = region.stop
+        ends = (region.start, region.stop)
+        if not all(map(ctx.unchanging, ends)):
             return
-        if ctx.prover.le(region.start, index):
+        index = ctx.cursors[self.position] = ctx.prover.maximum(*ends)
+        if self.walked is not None and not leaves(region.body):
             ctx.arrive(self.walked, index, ctx.let(f"{self.position.name}_at", self.position))
 
     def note(self, ctx: Context, body: Stmt, position: Expr, stop: Expr) -> None:
@@ -191,8 +207,9 @@ class Stepper(Looplet):
 
     # -- rules --------------------------------------------------------------------------
 
-    def _at_point(self, ctx: Context, region: Region) -> Looplet:
-        """In a region of one index, the step either ends with it or goes beyond."""
+    def _at_point(self, ctx: Context, region: Region, begun: bool) -> Looplet:
+        """In a region of one index, the step either ends with it or goes beyond. A walk that has
+        ``begun`` may go on, and advances."""
         body = self.step(ctx, self.position)
         cut = body.truncated()
         inside = self.stop(self.position).eq(region.stop)
@@ -202,8 +219,21 @@ class Stepper(Looplet):
         if cut == body:
             return Switch(left, body, tail)
         if cut == tail:
+            if begun and self.present is None:
+                body, tail = self._gone(body, region, True), self._gone(tail, region, False)
             return Switch(left.and_(inside), body, tail)
         return Switch(left, Switch(inside, body, cut), tail)
+
+    def _gone(self, looplet: Looplet, region: Region, advance: bool) -> Looplet:
+        """``looplet``, after which ``position`` is at the end of the region."""
+
+        def code(ctx: Context) -> Iterator[Part]:
+            yield looplet
+            if advance:
+                self.advance(ctx, region.stop)
+            ctx.cursors[self.position] = region.stop
+
+        return Thunk(code)
 
     def rest(self, ctx: Context) -> Looplet:
         """The part in which no further step ends: the beginning of the next step, or the tail."""

@@ -65,6 +65,8 @@ class Unit:
     """Expensive reads against the order of the storage, for warnings."""
     read_in_update: set[BoundTensor] = attrs.field(factory=set)
     """The tensors that some statement reads while it updates them (set by the lifecycle pass)."""
+    made: list[BoundTensor] = attrs.field(factory=list)
+    """The variables that passes have added."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)
     """Dimensions that the program changes, and the variables that hold their initial values."""
 

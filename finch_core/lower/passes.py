@@ -1,5 +1,6 @@
 """The passes to Finch Normal Form, in order."""
 
+from finch_core.lower.carried_values import carried_values
 from finch_core.lower.concordize import concordize
 from finch_core.lower.dimensionalize import dimensionalize
 from finch_core.lower.early_exits import early_exits
@@ -19,6 +20,7 @@ PASSES = (
     in_place,
     lifecycle,
     early_exits,
+    carried_values,
     concordize,
     index_casts,
     write_order,
@@ -30,6 +32,7 @@ __all__ = [
     "PASSES",
     "Check",
     "Unit",
+    "carried_values",
     "concordize",
     "dimensionalize",
     "in_place",

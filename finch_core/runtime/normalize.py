@@ -29,7 +29,8 @@ def normalize(
     stmt = program.body
     for pass_ in PASSES:
         stmt = pass_(stmt, unit)
-    return unit.simplifier.stmt(stmt), unit, arguments
+    made = tuple(Binding(tensor, in_registers=True) for tensor in unit.made)
+    return unit.simplifier.stmt(stmt), unit, (*arguments, *made)
 
 
 def _bound(

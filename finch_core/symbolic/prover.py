@@ -178,9 +178,12 @@ class Prover:
     def _follows(self, a: Expr, b: Expr, depth: int) -> bool:
         """Whether ``a <= b`` follows from the definitions of their atoms."""
         (left, low), (right, high) = split(a), split(b)
+        known = left
         left, right = self._definitions.get(left, left), self._definitions.get(right, right)
         if _is(left, prim.maximum_):
-            return all(self._le(x + low, b, depth - 1) for x in left.args)  # type: ignore[attr-defined]
+            if all(self._le(x + low, b, depth - 1) for x in left.args):  # type: ignore[attr-defined]
+                return True
+            return known in self._upper and self._reaches(known, right, high - low, depth)
         if _is(right, prim.minimum_):
             return all(self._le(a, x + high, depth - 1) for x in right.args)  # type: ignore[attr-defined]
         if _is(right, prim.maximum_) and any(

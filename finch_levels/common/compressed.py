@@ -76,14 +76,23 @@ def find(
 
     It is searched for between the places to which walks of the fiber have come.
     """
-    for reached, position in ctx.arrivals.get(ctx.walk(fiber.lvl, fiber.pos), ()):
+    name, key = f"{fiber.lvl.name}_p", i + (1 - past)
+    for reached, position in reversed(ctx.arrivals.get(ctx.walk(fiber.lvl, fiber.pos), ())):
         if ctx.prover.equal(reached, i):
             return position
         if ctx.prover.le(reached, i):
+            if ctx.prover.le(i, reached + 1):
+                q = ctx.var(name, position)
+                with ctx.if_((position < stop).and_(Load(order, position).cast(INTP) < key)):
+                    ctx.assign(q, position + 1)
+                found = ctx.let(name, q)
+                ctx.arrive(ctx.walk(fiber.lvl, fiber.pos), i, found)
+                return found
             start = position
-        elif ctx.prover.le(i, reached):
+            break
+        if ctx.prover.le(i, reached):
             stop = position
-    found = ctx.let(f"{fiber.lvl.name}_p", search(ctx, order, start, stop, i + (1 - past)))
+    found = ctx.let(name, search(ctx, order, start, stop, key))
     ctx.arrive(ctx.walk(fiber.lvl, fiber.pos), i, found)
     return found
 

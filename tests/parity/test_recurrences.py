@@ -240,6 +240,75 @@ def test_matrices(function, form, backend):
         agree(function, backend, ((MATRICES, form), (OPERANDS, operand), ()), D, A, n)
 
 
+# -- what the last turn has stored ----------------------------------------------------------------
+
+
+def gauss_seidel(y, A, n):
+    for i in range(n):
+        t = 7
+        for j in range(n):
+            if j != i:
+                t -= A[i, j] * y[j]
+        y[i] = t + A[i, i]
+
+
+def over_again(y, A, n):
+    for i in range(n):
+        t = 0
+        for j in range(i + 1):
+            t += A[i, j] * y[j]
+        for j in range(2, n):
+            t -= A[i, j] * y[j]
+        y[i] += t
+        for j in range(n):
+            t += A[i, j] * y[j]
+        y[0 * i] = t % 5 if n < 0 else y[0]
+
+
+def added(y, A, n):
+    for _k in range(2):
+        for i in range(n):
+            t = 0
+            for j in range(n):
+                t += A[i, j] * y[j]
+                if y[j] > 3:
+                    t += 1
+            y[i] += t % 3
+
+
+def where_needed(y, A, n):
+    for i in range(n):
+        t = 0
+        for j in range(i):
+            t += A[i, j] * y[j]
+        if t > 1:
+            y[i] = t
+
+
+def longest(y, A, n):
+    for i in range(n):
+        m = 0
+        for j in range(i):
+            if A[j, i] > 0:
+                m = max(m, y[j])
+        y[i] = m + 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize("function", [gauss_seidel, over_again, added, where_needed, longest])
+def test_the_element_of_the_last_turn(function, operand, backend):
+    rng = np.random.default_rng(3)
+    for n in (0, 1, 2, 7):
+        A = rng.integers(1, 3, (n, n)) * (rng.random((n, n)) < 0.4)
+        if operand == "band":
+            A = np.triu(np.tril(A, 1), -2)
+        y = rng.integers(0, 4, n)
+        if n == 0 and function is over_again:
+            continue
+        agree(function, backend, ((VECTORS, "array"), (OPERANDS, operand), ()), y, A, n)
+
+
 # -- solves ---------------------------------------------------------------------------------------
 
 
