@@ -44,7 +44,8 @@ assert OUT_OF_MEMORY == 0
 
 
 LOWERING_RULES = frozenset(
-    "appending given locals points predicated_merge random_access ranges scratch steady".split()
+    "appending carried_values given locals points predicated_merge random_access ranges scratch "
+    "steady".split()
 )
 """The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 

@@ -303,6 +303,9 @@ def balanced(cond: Expr) -> Expr:
     (first, low), (second, high) = map(split, cond.args)
     if cond.op is prim.le and low == high + 1 and not isinstance(first, Literal):
         return call(prim.lt, first, second)
+    far = cond.op is prim.le and low > high + 1 and _fits(first.dtype) and _fits(second.dtype)
+    if far and not isinstance(first, Literal) and not isinstance(second, Literal):
+        return call(prim.lt, first, _wide(second) - (low - high - 1))
     shift = min(low, high)
     if shift == 0 or isinstance(first, Literal) or isinstance(second, Literal):
         return cond
