@@ -74,7 +74,7 @@ class Stepper(Looplet):
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         slots = [k for k, looplet in region.looplets.items() if isinstance(looplet, Stepper)]
         counted = len(slots) == 1 and not region.is_point(ctx) and self.is_counted(ctx, region)
-        begun = self.position in ctx.cursors
+        begun = ctx.cursors.get(self.position) is not None
         self.synchronize(ctx, region, counted)
         if region.is_point(ctx):
             region.put(slot, self._at_point(ctx, region, begun)).lower(ctx)
@@ -208,8 +208,8 @@ class Stepper(Looplet):
     # -- rules --------------------------------------------------------------------------
 
     def _at_point(self, ctx: Context, region: Region, begun: bool) -> Looplet:
-        """In a region of one index, the step either ends with it or goes beyond. A walk that has
-        ``begun`` may go on, and advances."""
+        """In a region of one index, the step either ends with it or goes beyond. A walk that is
+        known to have ``begun`` may go on, and advances."""
         body = self.step(ctx, self.position)
         cut = body.truncated()
         inside = self.stop(self.position).eq(region.stop)
