@@ -267,10 +267,24 @@ def _sorted(shape: tuple[int, ...], coords: list[Any], values: Any) -> tuple[lis
     new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
     if not new.all():
         starts = np.flatnonzero(new)
-        ufunc = np.logical_or if values.dtype == bool else np.add
-        values = ufunc.reduceat(values, starts).astype(values.dtype)
+        values = _added(values, starts)
         coords = [c[starts] for c in coords]
     return coords, values
+
+
+def _added(values: Any, starts: Any) -> Any:
+    """Sums of the parts of ``values`` that begin at ``starts``; raises ``FormatError`` where one
+    does not fit in a narrow integer dtype."""
+    ufunc = np.logical_or if values.dtype == bool else np.add
+    sums = ufunc.reduceat(values, starts)
+    found = sums.astype(values.dtype)
+    if values.dtype.kind in "iu" and not np.array_equal(found, sums):
+        raise FormatError(
+            f"entries of the same index add up to {sums[found != sums][0]}, which does not fit in "
+            f"{values.dtype}",
+            hint="pass values of a wider dtype, as in values.astype(np.int64)",
+        )
+    return found
 
 
 def _increases(coords: list[Any]) -> bool:
