@@ -14,7 +14,7 @@ from typing import Any
 from bench.harness import single_thread, table
 
 RACES = ("spmv", "spgemm", "graphs", "images", "tensors", "programs")
-TABLES = ("compile", "hash", "merge", "workspace", "passes", "growth", "lowering")
+TABLES = ("compile", "hash", "merge", "workspace", "passes", "growth", "lowering", "arrays")
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -137,6 +137,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import growth
 
         return [growth.run(growth.SIZES[:-1] if options.quick else growth.SIZES)]
+    if options.command == "arrays":
+        from bench import arrays
+
+        return [arrays.run(options.seconds, arrays.SIZES[:2] if options.quick else arrays.SIZES)]
     if options.command == "lowering":
         from bench import lowering
 
