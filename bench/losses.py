@@ -10,14 +10,8 @@ from bench.races import geometric_means
 WORTH_TELLING = 0.9
 VALUES_ONLY = "fills in values alone; ours builds the structure of the result too"
 UNSORTED = "its rows are unsorted: they need neither be sorted nor scanned"
-QUEUE = (
-    "a queue, one call for the whole search: where levels are many and small, ours pays for each"
-)
+QUEUE = "a search that only pushes: where levels are small, it has no second form to choose from"
 HEAP = "another algorithm: a heap visits each edge once, Bellman-Ford some more often"
-SEARCH = (
-    "all components in one pass; ours searches the largest, and spreads labels in what is left, "
-    "with a call for each round"
-)
 CALL = "a call through bound C pointers, where ours looks its kernel up by the arguments"
 WHY = {
     ("spmv", ""): "the same loop, but for the test whether a row is long enough for lanes, which "
@@ -31,13 +25,16 @@ WHY = {
     ("BFS", "graphblas"): "pulls over bitmaps of vertices",
     ("Bellman-Ford", ""): HEAP,
     ("pagerank", "igraph"): "another algorithm: it solves the system by Gauss-Seidel sweeps",
-    ("components", ""): SEARCH,
     ("triangles", "graphblas"): "looks up in a row that it has spread out; ours merges two lists",
     ("SDDMM", ""): VALUES_ONLY,
     ("SDDMM", "numba"): VALUES_ONLY + "; and multiplies by the sampled value behind the sum",
     ("TTV", ""): VALUES_ONLY,
     ("TTM", ""): VALUES_ONLY,
-    ("order", ""): "a queue, in one call; ours has one for each layer",
+    ("ilu0", ""): "knows where each diagonal is; ours looks for it",
+    ("cores", ""): "does not check indices that come from memory, which ours does",
+    ("matching", ""): "does not check indices that come from memory, which ours does",
+    ("upper solve", ""): "takes the first entry of a row for the diagonal; ours looks for it",
+    ("SDDMM into", "numba"): "one pattern; ours walks that of the result beside the sampled one",
     ("blend", ""): "reads bytes in vectors, where runs are short",
     ("erosion", "numba"): CALL,
     (
