@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import FinchError, Tensor, kernel, stored
+from finch_core import FinchError, Tensor, kernel, stored, swap
 from finch_core.errors import PerformanceWarning
 from finch_core.testing import backend_names
 from finch_levels import (
@@ -41,7 +41,6 @@ from finch_levels import (
     SparseList,
 )
 
-SWAPS = False
 CHUNK = 25
 """Programs that are given to a process at a time."""
 PATIENCE = 60
@@ -144,7 +143,7 @@ class Writer:
         kinds += ["leave"] if self.loops else []
         kinds += ["stored", "stored"] if self.places else []
         kinds += ["workspace"] if self.chance(0.3) else []
-        kinds += ["swap"] if SWAPS and self.chance(0.2) else []
+        kinds += ["swap"] if self.chance(0.2) else []
         return getattr(self, f"_{self.random.choice(kinds)}")(depth)
 
     def _name(self, _depth: int) -> list[str]:
@@ -328,6 +327,7 @@ def outcome(seed: str, backend: str) -> tuple[str, str]:
         found = expected(text, seed, args["S"])
     names = {
         "Tensor": Tensor,
+        "swap": swap,
         "stored": stored,
         "VECTOR": VECTOR,
         "kernel": kernel(backend=backend),
