@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from finch_core.errors import PluginError, quote
 from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.interface.conversions import Conversion
@@ -70,7 +72,10 @@ class PluginTables:
         return self._kind("array namespace")
 
     def conversion_of(self, value: Any) -> Conversion | None:
-        """The conversion that takes ``value``; None where there is none."""
+        """The conversion that takes ``value``; None where there is none, and for arrays and
+        numbers of NumPy, which need none."""
+        if isinstance(value, (np.ndarray, np.generic)):
+            return None
         found = (c for c in self._conversions if c.takes(value))
         return next(found, None)
 

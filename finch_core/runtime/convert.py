@@ -25,9 +25,6 @@ from finch_core.runtime.tensor import Tensor, checked_shape
 SMALL = 4096
 """Tensors of at most this many indices are made empty by the interpreter, without compiling."""
 
-_PLAIN = (np.ndarray, np.generic, list, tuple, bool, int, float, complex)
-"""What NumPy reads itself."""
-
 _templates: dict[Format, Tensor] = {}
 _lock = Lock()
 
@@ -54,7 +51,7 @@ def asarray(data: Any) -> Any:
         return data
     if is_masked(data):
         raise FormatError("this array is masked, and its mask would be lost", hint=UNMASK)
-    if not isinstance(data, _PLAIN) and (conversion := hub().conversion_of(data)) is not None:
+    if (conversion := hub().conversion_of(data)) is not None:
         return conversion.take(data)
     try:
         return from_array(np.asarray(data), Tensor)
