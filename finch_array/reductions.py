@@ -36,7 +36,7 @@ def reduce(
 
     if array.ndim == 0:
         return value_alone(name, array, value, wanted)
-    found = run((name, array.ndim, axes, wanted), request, [array])
+    found = run((name, op, array.ndim, axes, wanted), request, [array])
     return expanded(found, axes) if keepdims else found
 
 

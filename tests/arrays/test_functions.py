@@ -97,6 +97,16 @@ def test_fills_count_in_reductions(name):
     assert fa.sum(tensor(a, ("SparseList", "SparseList"), 3), axis=1).fill_value == 15
 
 
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_the_extremes_of_bools_are_not_those_of_numbers(name):
+    for dtype in (bool, np.int8, np.float64, bool):
+        a = data((3, 4), dtype)
+        for kind in ("rows", "dense"):
+            A = tensor(a, MATRICES[kind])
+            same(getattr(fa, name)(A, axis=0), getattr(a, name)(0))
+            same(getattr(fa, name)(A), getattr(a, name)())
+
+
 def test_the_dtype_of_sums():
     for dtype in (bool, np.int8, np.uint8, np.float32):
         a = data((3, 4), dtype)
