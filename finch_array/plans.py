@@ -260,9 +260,10 @@ def _complete(
     sieved = any(level.structure.gaps for level in plan.format.levels()[:-1])
     rest = [sizes[name] for name in own[in_turn:]]
     extended = tuple(n for n in loops if not any(n in names for names in seen.indices))
+    apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)
     writing = programs.Writing(
         own, in_turn, request.op, start, kept, dtype, sieved,
-        apart=not at_fill and not full, direct=full and request.op is not None,
+        apart=apart, direct=full and request.op is not None,
         extended=frozenset(extended),
         workspace=_workspace(rest, start, dtype) if late else None,
     )  # fmt: skip

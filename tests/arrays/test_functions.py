@@ -107,6 +107,14 @@ def test_the_extremes_of_bools_are_not_those_of_numbers(name):
             same(getattr(fa, name)(A), getattr(a, name)())
 
 
+@pytest.mark.parametrize("levels", [("RunList", "SparseList"), ("RunList", "Dense")])
+def test_reductions_into_runs(levels):
+    a = np.repeat(data((3, 4)), 2, axis=0)
+    A = tensor(a, levels)
+    for name in ("sum", "max", "min", "all", "prod"):
+        same(getattr(fa, name)(A, axis=1), getattr(np, name)(a, axis=1))
+
+
 def test_the_dtype_of_sums():
     for dtype in (bool, np.int8, np.uint8, np.float32):
         a = data((3, 4), dtype)
