@@ -69,7 +69,7 @@ def full(
     value = fill_value.value if hasattr(fill_value, "signature") else fill_value
     if format is None:
         return _given(np.full(shape_of(shape), value, dtype), None, device)
-    from finch_array.plans import with_leaf
+    from finch_array.leaves import with_leaf
 
     wanted = np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
     return Tensor(with_leaf(format, np.asarray(value).astype(wanted)[()], wanted), shape_of(shape))

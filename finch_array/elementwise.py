@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from finch_array import plans
+from finch_array import leaves
 from finch_array.operands import NUMBERS, operand, stored
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
-from finch_array.structures import simplified
+from finch_array.structures import leaf_for, simplified
 from finch_core.frontend.inlining import expression_of
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
@@ -106,7 +106,7 @@ class Elementwise:
         out = np.empty(values.size, dtype)
         if values.size:
             self._map(place, len(numbers))(out, values, *numbers)
-        other: Tensor = plans.maker(source.format, fill, dtype)()
+        other: Tensor = leaves.maker(source.format, fill, dtype)()
         arrays = [out if k == part.number else a.copy() for k, a in enumerate(source._arrays)]
         other._take(source._record, arrays)
         return other
@@ -230,17 +230,13 @@ def scalar_tensor(value: Any, fill: Any = None) -> Tensor:
     """A tensor without dimensions that holds one value."""
     value = np.asarray(value)[()]
     fill = np.zeros((), value.dtype)[()] if fill is None else fill
-    leaf = plans.with_leaf(_LEAF, np.asarray(fill, value.dtype)[()], value.dtype)
+    leaf = leaves.with_leaf(_LEAF, np.asarray(fill, value.dtype)[()], value.dtype)
     tensor = Tensor._bare(leaf)
     tensor._set_fields((), [{"val": np.array([value])}])
     return tensor
 
 
-from finch_array.structures import leaf_for  # noqa: E402
-
 _LEAF = leaf_for(0.0, None)
-
-elementwise: Callable[[Any], Elementwise]
 
 
 def elementwise_of(function: Callable[..., Any]) -> Elementwise:

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from finch_array import orders, programs, structures
+from finch_array.leaves import relabelled
 from finch_array.operands import NUMBERS, Stored, entries, fanouts, is_dense, levels_of, stored
 from finch_array.requests import Request
 from finch_core.errors import DimensionMismatch, PerformanceWarning
@@ -374,53 +375,4 @@ def _blank(format: Format, own: Sequence[str]) -> Callable[[Mapping[str, int]], 
     return dense
 
 
-_leaves: dict[Any, Format] = {}
-
-
-def with_leaf(format: Format, fill: Any, dtype: np.dtype[Any]) -> Format:
-    """``format`` with a leaf of this fill and dtype."""
-    key = (format, fill.tobytes(), dtype)
-    found = _leaves.get(key)
-    if found is None:
-        found = _leaves[key] = _with_leaf(format, structures.leaf_for(fill, dtype))
-    return found
-
-
-def _with_leaf(format: Any, leaf: Format) -> Format:
-    if format.child is None:
-        return leaf
-    found: Format = attrs.evolve(format, lvl=_with_leaf(format.child, leaf))
-    return found
-
-
-_makers: dict[Any, Callable[[], Any]] = {}
-
-
-def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
-    """A function that makes tensors of ``format`` with a leaf of this fill and dtype."""
-    key = (id(format), fill.tobytes(), dtype)
-    found = _makers.get(key)
-    if found is None:
-        if len(_makers) >= MOST:
-            _makers.clear()
-            _kept.clear()
-        _kept.append(format)  # so that its id stays its own
-        found = _makers[key] = Tensor._maker(with_leaf(format, fill, dtype))
-    return found
-
-
-_kept: list[Format] = []
-MOST = 4096
-"""The most formats of results of functions of one array that are remembered."""
-
-
-def relabelled(tensor: Tensor, fill: Any) -> Tensor:
-    """The same stored values with another fill, over the same memory."""
-    if alike(tensor.fill_value, fill):
-        return tensor
-    other = Tensor._bare(with_leaf(tensor.format, fill, tensor.dtype))
-    other._take(tensor._record, tensor._arrays)
-    return other
-
-
-__all__ = ["Plan", "inner", "make", "relabelled", "sizes_of", "with_leaf"]
+__all__ = ["Plan", "inner", "make", "sizes_of"]

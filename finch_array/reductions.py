@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import functions as fn
-from finch_array import plans
+from finch_array import leaves
 from finch_array.axes import axes_of
 from finch_array.elementwise import scalar_tensor
 from finch_array.operands import NUMBERS, operand, stored
@@ -216,7 +216,7 @@ def presence(array: Any) -> Any:
     if source.format.levels()[-1].layout != "values":
         return fn.cast(array, np.float64)
     one = np.dtype(np.float64)
-    made = Tensor._bare(plans.with_leaf(source.format, one.type(0), one))
+    made = Tensor._bare(leaves.with_leaf(source.format, one.type(0), one))
     last = len(source._layout.levels) - 1
     arrays = [
         np.ones(a.size) if part.level == last else a.copy()

@@ -1,0 +1,65 @@
+"""The same levels over another leaf: formats and makers of results that keep a structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_array import structures
+from finch_core.interface.level import Format
+from finch_core.ir.expressions import alike
+from finch_core.runtime.tensor import Tensor
+
+_leaves: dict[Any, Format] = {}
+
+
+def with_leaf(format: Format, fill: Any, dtype: np.dtype[Any]) -> Format:
+    """``format`` with a leaf of this fill and dtype."""
+    key = (format, fill.tobytes(), dtype)
+    found = _leaves.get(key)
+    if found is None:
+        found = _leaves[key] = _with_leaf(format, structures.leaf_for(fill, dtype))
+    return found
+
+
+def _with_leaf(format: Any, leaf: Format) -> Format:
+    if format.child is None:
+        return leaf
+    found: Format = attrs.evolve(format, lvl=_with_leaf(format.child, leaf))
+    return found
+
+
+_makers: dict[Any, Callable[[], Any]] = {}
+
+
+def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
+    """A function that makes tensors of ``format`` with a leaf of this fill and dtype."""
+    key = (id(format), fill.tobytes(), dtype)
+    found = _makers.get(key)
+    if found is None:
+        if len(_makers) >= MOST:
+            _makers.clear()
+            _kept.clear()
+        _kept.append(format)  # so that its id stays its own
+        found = _makers[key] = Tensor._maker(with_leaf(format, fill, dtype))
+    return found
+
+
+_kept: list[Format] = []
+MOST = 4096
+"""The most formats of results of functions of one array that are remembered."""
+
+
+def relabelled(tensor: Tensor, fill: Any) -> Tensor:
+    """The same stored values with another fill, over the same memory."""
+    if alike(tensor.fill_value, fill):
+        return tensor
+    other = Tensor._bare(with_leaf(tensor.format, fill, tensor.dtype))
+    other._take(tensor._record, tensor._arrays)
+    return other
+
+
+__all__ = ["maker", "relabelled", "with_leaf"]
