@@ -37,11 +37,17 @@ if TYPE_CHECKING:
 
 
 def _ufunc(
-    name: str, ufunc: np.ufunc, *python: Any, otherwise: Any = None, **algebra: Any
+    name: str,
+    ufunc: np.ufunc,
+    *python: Any,
+    otherwise: Any = None,
+    typing: Any = None,
+    **algebra: Any,
 ) -> Operator:
     """Register the operator of a ufunc.
 
-    ``otherwise`` gives the value for operands that the ufunc refuses.
+    ``otherwise`` gives the value for operands that the ufunc refuses; ``typing`` is the typing
+    rule, if it is not the ufunc's.
     """
 
     def evaluate(*args: Any) -> Any:
@@ -53,10 +59,20 @@ def _ufunc(
                     raise
                 return otherwise(*args)
 
-    return register(Operator(name, evaluate, by_ufunc(ufunc), python=(ufunc, *python), **algebra))
+    rule = typing or by_ufunc(ufunc)
+    return register(Operator(name, evaluate, rule, python=(ufunc, *python), **algebra))
 
 
 zero, one = constant(0), constant(1)
+
+
+def _neighbours(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """The typing rule of ``nextafter``: that of the ufunc, except for what has half precision,
+    whose neighbours are not those of the precision that is computed in."""
+    wanted, result = by_ufunc(np.nextafter)(types)
+    if concrete(result).itemsize < 4:
+        raise TypeError(f"neighbours of {concrete(result)} are not computed")
+    return wanted, result
 
 
 def _negative_power(base: Any, exponent: Any) -> Any:
@@ -272,7 +288,9 @@ for _name, _library in _FUNCTIONS.items():
 arctan2 = _ufunc("arctan2", np.arctan2, math.atan2, library="atan2", approximate="fc", costly=True)
 hypot = _ufunc("hypot", np.hypot, math.hypot, library="hypot", approximate="fc", costly=True)
 copysign = _ufunc("copysign", np.copysign, math.copysign, library="copysign", left_annihilator=zero)
-nextafter = _ufunc("nextafter", np.nextafter, math.nextafter, library="nextafter")
+nextafter = _ufunc(
+    "nextafter", np.nextafter, math.nextafter, library="nextafter", typing=_neighbours
+)
 isnan = _ufunc("isnan", np.isnan, math.isnan)
 isinf = _ufunc("isinf", np.isinf, math.isinf)
 isfinite = _ufunc("isfinite", np.isfinite, math.isfinite)

@@ -193,8 +193,9 @@ class _Timer:
 def _import_compiler() -> None:
     """Import the modules that lower, under a lock that a fork waits for."""
     with importing:
-        for name in ("normalize", "kernel_lowering"):
-            import_module(f"finch_core.runtime.{name}")
+        # reversed: only wrappers import it, which may be loaded later
+        for name in ("runtime.normalize", "runtime.kernel_lowering", "looplets.reversed"):
+            import_module(f"finch_core.{name}")
 
 
 __all__ = ["STAGES", "Lowered"]
