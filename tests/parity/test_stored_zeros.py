@@ -120,6 +120,7 @@ def test_coordinates_in_order_are_copied(format: Any) -> None:
     values[:], coords[0][:], coords[1][:] = 9.0, 0, 0
     assert found.to_numpy()[ROWS, COLUMNS].tolist() == [1.0, 2.0, 3.0, 4.0]
     array = scipy.sparse.coo_array((VALUES, (ROWS, COLUMNS)), shape=(4, 4))
-    taken = asarray(array)
+    copied, taken = Tensor(format, array), asarray(array)
     array.data[:] = 9.0
-    assert taken.to_numpy()[ROWS, COLUMNS].tolist() == VALUES
+    assert copied.to_numpy()[ROWS, COLUMNS].tolist() == VALUES
+    assert taken.to_numpy()[ROWS, COLUMNS].tolist() == [9.0] * 4  # its own format, over its memory
