@@ -180,7 +180,7 @@ def _replace(path: Path, save: Callable[[Path], None]) -> None:
     """Replace the content of a file atomically: readers see the old content or the new.
 
     ``save`` fills an empty file. Symbolic links are followed, and the mode of an existing file is
-    kept. What is not a regular file, such as a pipe, is written directly.
+    kept. What is not a regular file, such as a pipe, is written, not replaced.
     """
     path = Path(os.path.realpath(path))
     try:
@@ -188,7 +188,7 @@ def _replace(path: Path, save: Callable[[Path], None]) -> None:
     except FileNotFoundError:
         mode = None
     if mode is not None and not stat.S_ISREG(mode):
-        save(path)
+        _write_through(path, save)
         return
     # the ending is kept: a library may choose its layout by it
     aside = path.with_name(f".{secrets.token_hex(16)}.part{''.join(path.suffixes[-2:])}")
@@ -204,6 +204,18 @@ def _replace(path: Path, save: Callable[[Path], None]) -> None:
         with suppress(OSError):
             aside.unlink()
         raise
+
+
+def _write_through(path: Path, save: Callable[[Path], None]) -> None:
+    """Write what ``save`` puts into a file to what is no regular file, such as a pipe: a library
+    may go back in the file that it writes."""
+    import tempfile  # needed here only
+
+    with tempfile.TemporaryDirectory() as folder:
+        aside = Path(folder) / path.name
+        aside.touch()
+        save(aside)
+        path.write_bytes(aside.read_bytes())
 
 
 __all__ = ["parse", "read", "tensor_of", "write"]

@@ -49,7 +49,7 @@ def contents(value):
     if sp.issparse(value):
         return value.shape, value.data.copy(), value.indices.copy(), value.indptr.copy()
     if hasattr(value, "signature"):
-        return value.to_numpy().copy() if value.has_array else id(value)
+        return value.to_numpy().copy() if getattr(value, "has_array", False) else id(value)
     return value.copy() if isinstance(value, np.ndarray) else value
 
 

@@ -114,7 +114,7 @@ def test_a_link_where_write_puts_its_data_is_not_followed(
     if not dangling:
         victim.write_text("precious")
     monkeypatch.setattr(secrets, "token_hex", lambda _: "guessed")
-    (tmp_path / ".guessed.part").symlink_to(victim)
+    (tmp_path / ".guessed.part.npy").symlink_to(victim)
     with pytest.raises(FileExistsError):
         write(tmp_path / "a.npy", np.ones(3))
     assert victim.read_text() == "precious" if not dangling else not victim.exists()
