@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,12 @@ def wheel(package: Path, folder: Path) -> Path:
         for name, text in files.items():
             archive.writestr(name, text)
     return path
+
+
+@pytest.fixture(scope="session")
+def build_wheel() -> Callable[[Path, Path], Path]:
+    """The function that makes the wheel of a package in a folder."""
+    return wheel
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import wheel
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs/examples/plugins"
@@ -183,11 +183,11 @@ def test_plain_kernels_work_without_the_wrappers(tmp_path: Path) -> None:
     assert not loaded
 
 
-def test_a_new_plugin_installs_and_passes_its_tests(tmp_path: Path) -> None:
+def test_a_new_plugin_installs_and_passes_its_tests(tmp_path: Path, build_wheel: Any) -> None:
     told = run(tmp_path, "-m", "finch_core", "new-plugin", "finch-ragged", str(tmp_path))
     assert str(tmp_path / "finch-ragged" / "src" / "finch_ragged" / "level.py") in told
     package, site = tmp_path / "finch-ragged", tmp_path / "site"
-    built = wheel(package, tmp_path)
+    built = build_wheel(package, tmp_path)
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     command += ["--disable-pip-version-check", "--target", str(site), str(built)]
     subprocess.run(command, check=True)
