@@ -3,7 +3,12 @@ file formats use (``docs/write-a-file-format.md``)."""
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from finch_core.interface.file_formats import FileFormat
+    from finch_core.io.file_contents import Coordinates, content_of
 
 __all__ = ["Coordinates", "FileFormat", "content_of"]
 
@@ -17,7 +22,5 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     # loaded at first use: no kernel needs files
     if name in _HOMES:
-        from importlib import import_module
-
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

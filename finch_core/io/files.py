@@ -14,6 +14,7 @@ import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,15 +77,9 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
     from finch_core.runtime.convert import asarray
 
     path = Path(path)
-    found, save = _saver(path, format)
-    given = asarray(tensor)
-    _replace(path, lambda aside: _called(found, "save", save, given, aside))
-
-
-def _saver(path: Path, format: str) -> tuple[FileFormat, Callable[[Any, Path], None]]:
-    found = _chosen(path, format, "save")
+    found, given = _chosen(path, format, "save"), asarray(tensor)
     assert found.save is not None
-    return found, found.save
+    _replace(path, partial(_called, found, "save", found.save, given))
 
 
 def tensor_of(content: Any) -> Tensor:
@@ -179,19 +174,19 @@ def _called(format: FileFormat, method: str, function: Callable[..., Any], *args
 def _replace(path: Path, save: Callable[[Path], None]) -> None:
     """Replace the content of a file atomically: readers see the old content or the new.
 
-    ``save`` fills an empty file. Symbolic links are followed, and the mode of an existing file is
-    kept. What is not a regular file, such as a pipe, is written, not replaced.
+    ``save`` fills an empty file, whose name ends as ``path`` does: a writer may go by that.
+    Symbolic links are followed, and the mode of an existing file is kept. What is not a regular
+    file, such as a pipe, is written, not replaced.
     """
-    path = Path(os.path.realpath(path))
+    ending, path = "".join(path.suffixes[-2:]), Path(os.path.realpath(path))
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         mode = None
     if mode is not None and not stat.S_ISREG(mode):
-        _write_through(path, save)
+        _write_through(path, ending, save)
         return
-    # the ending is kept: a library may choose its layout by it
-    aside = path.with_name(f".{secrets.token_hex(16)}.part{''.join(path.suffixes[-2:])}")
+    aside = path.with_name(f".{secrets.token_hex(16)}.part{ending}")
     # O_EXCL: never write to a file that another process has put there
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     os.close(os.open(aside, flags, 0o666 if mode is None else 0o600))
@@ -206,13 +201,13 @@ def _replace(path: Path, save: Callable[[Path], None]) -> None:
         raise
 
 
-def _write_through(path: Path, save: Callable[[Path], None]) -> None:
+def _write_through(path: Path, ending: str, save: Callable[[Path], None]) -> None:
     """Write what ``save`` puts into a file to what is no regular file, such as a pipe: a library
     may go back in the file that it writes."""
     import tempfile  # needed here only
 
     with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder) / path.name
+        aside = Path(folder) / f"part{ending}"
         aside.touch()
         save(aside)
         path.write_bytes(aside.read_bytes())

@@ -93,7 +93,8 @@ def kernel(
     ``BackendError`` without a working backend. Tracebacks end in the line of the kernel at fault;
     ``FINCH_TRACEBACK=1`` keeps the frames of the compiler.
     """
-    options = Options(strict, backend, tuple(rules), frozenset(disabled))
+    names = {disabled} if isinstance(disabled, str) else disabled
+    options = Options(strict, backend, tuple(rules), frozenset(names))
     if function is None:
         return lambda f: Kernel(f, options)
     return Kernel(function, options)

@@ -128,6 +128,13 @@ def test_a_link_to_a_file_that_is_not_there_makes_it(tmp_path: Path) -> None:
     assert np.array_equal(np.load(tmp_path / "real.npy"), np.ones(3))
 
 
+def test_the_ending_that_the_user_wrote_decides_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.mtx.gz").symlink_to("real")
+    write(tmp_path / "link.mtx.gz", np.eye(2))
+    assert (tmp_path / "real").read_bytes().startswith(b"\x1f\x8b")  # gzip
+    assert np.array_equal(read(tmp_path / "link.mtx.gz").to_numpy(), np.eye(2))
+
+
 def test_what_is_no_regular_file_is_written_in_place(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.npy"
     os.mkfifo(pipe)

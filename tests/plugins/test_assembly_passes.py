@@ -64,6 +64,7 @@ def test_a_pass_of_a_plugin_runs_and_is_switched_off_by_name() -> None:
     with added(AssemblyPass("marked", marked)):
         assert "marked" in text_of()
         assert "marked" not in text_of(disabled={"marked"})
+        assert "marked" not in text_of(disabled="marked")
     assert "marked" not in text_of()
 
 
