@@ -62,6 +62,11 @@ def finch_array_namespace() -> Any:
 
 
 @hookspec
+def finch_display() -> Any:
+    """``Display`` objects: what draws tensors in notebooks, and kernels in pages."""
+
+
+@hookspec
 def finch_assembly_passes() -> Any:
     """``AssemblyPass`` objects: passes over assembly, which run for every backend."""
 

@@ -30,6 +30,7 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
         "finch_file_format": "file format",
         "finch_array_namespace": "array namespace",
         "finch_assembly_passes": "assembly pass",
+        "finch_display": "display",
     }
 )
 """The hooks that return objects, and the kind of object that each returns."""
@@ -55,6 +56,7 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "file format": (("load", "save"),),
         "array namespace": (("load",),),
         "assembly pass": (("run",),),
+        "display": (("load",),),
     }
 )
 """The methods that objects of each kind must have; of each group, at least one.

@@ -71,6 +71,11 @@ class PluginTables:
         """The namespaces of array functions by name, this distribution's first."""
         return self._kind("array namespace")
 
+    @property
+    def displays(self) -> Mapping[str, Any]:
+        """What draws tensors and kernels, by name, this distribution's first."""
+        return self._kind("display")
+
     def conversion_of(self, value: Any) -> Conversion | None:
         """The conversion that takes ``value``; None where there is none, and for arrays and
         numbers of NumPy, which need none."""

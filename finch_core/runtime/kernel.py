@@ -43,6 +43,7 @@ from finch_core.runtime.arguments import TAKEN, are_small, as_argument
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.specialization import Call, Specialization, drafts, written
+from finch_core.runtime.statistics import Statistics
 from finch_core.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -349,21 +350,29 @@ class Kernel(Generic[P, R]):
 
         return reduced(self, self._function, (self._options,), restored)
 
-    def stats(self) -> dict[str, Any]:
-        """Statistics: ``"calls"``, the number of calls; ``"signatures"``, the number of
-        specialisations; ``"from_disk"``, how many of those were loaded from the disk cache; and
-        ``"seconds"``, a dict of the seconds that each stage took."""
+    def explore(self, *args: Any, path: Any = None, **kwargs: Any) -> Any:
+        """Write an HTML page that shows how this kernel becomes code for these arguments, step by
+        step; returns its path (None: ``<name>.html`` here). Raises what ``lower`` raises."""
+        from finch_core.interface.display import explored
+
+        return explored(self, args, kwargs, path)
+
+    def stats(self) -> Statistics:
+        """Statistics, a dict that notebooks show as a table: ``"calls"``, the number of calls;
+        ``"signatures"``, the number of specialisations; ``"from_disk"``, how many of those were
+        loaded from the disk cache; and ``"seconds"``, a dict of the seconds each stage took."""
         specializations = list(self._specializations.values())
         seconds: dict[str, float] = {}
         for specialized in specializations:
             for stage, value in specialized.lowered.seconds.items():
                 seconds[stage] = seconds.get(stage, 0.0) + value
-        return {
-            "calls": sum(specialized.calls for specialized in specializations),
-            "signatures": len(specializations),
-            "from_disk": sum(specialized.lowered.cached for specialized in specializations),
-            "seconds": seconds,
-        }
+        return Statistics(
+            self.name,
+            calls=sum(specialized.calls for specialized in specializations),
+            signatures=len(specializations),
+            from_disk=sum(specialized.lowered.cached for specialized in specializations),
+            seconds=seconds,
+        )
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"

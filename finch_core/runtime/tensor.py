@@ -219,6 +219,13 @@ class Tensor(ArrayMethods, TensorStorage):
 
         return describe(self)
 
+    def _repr_html_(self) -> str | None:
+        """The picture that notebooks show: the levels with their buffers, and where elements are
+        stored. Its size, and the work to draw it, are bounded."""
+        from finch_core.interface.display import drawn
+
+        return drawn("tensor_html", self)
+
 
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
     """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers."""
