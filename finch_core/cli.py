@@ -1,4 +1,4 @@
-"""The commands of ``python -m finch_core``: plugins, backends, the cache, and new plugins.
+"""The commands of ``python -m finch_core``: plugins, backends, the cache, pages about kernels.
 
 Each command returns a ``Report`` of lines, which ``__main__`` prints.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
-from importlib import metadata
+from collections.abc import Iterator, Sequence
+from importlib import import_module, metadata
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
 
-from finch_core.errors import BackendError, FinchError
+from finch_core.errors import BackendError, FinchError, FormatError, quote
 from finch_core.interface.abi import CONTROL_WORDS
 from finch_core.interface.plugin_records import DISTRIBUTION, PluginReport
 from finch_core.interface.plugins import hub
@@ -175,8 +176,53 @@ def new_plugin(name: str, folder: str = ".") -> Report:
     return Report((*map(str, paths), "", f"to install and test it: {again}"))
 
 
+# -- a page about a kernel ----------------------------------------------------------------------
+
+
+def explore(place: str, values: Sequence[str], output: str | None) -> Report:
+    """Run the file (or import the module) of ``place``, ``FILE.py:NAME``, and write the page of
+    the kernel ``NAME``: for ``values``, expressions over the file's names; else for the arguments
+    of the first call that the file made; else for the file's names that are the parameters'.
+
+    Raises ``FormatError`` for what is no kernel, and for arguments that are not there.
+    """
+    from finch_core.interface.display import explored
+
+    file, _, name = place.rpartition(":")
+    if not file:
+        raise FormatError(f"{place!r} names no kernel", hint="FILE.py:NAME, or MODULE:NAME")
+    names = run_path(file, run_name="__main__") if Path(file).exists() else _imported(file)
+    kernel = names.get(name)
+    if not hasattr(kernel, "specialised"):
+        raise FormatError(f"{name!r} is no kernel of {file}")
+    return Report((f"wrote {explored(_lowered(kernel, names, values), output)}",))
+
+
+def _imported(module: str) -> dict[str, Any]:
+    try:
+        return vars(import_module(module))
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise FormatError(f"there is no file and no module {module!r}") from None
+
+
+def _lowered(kernel: Any, names: dict[str, Any], values: Sequence[str]) -> Any:
+    """The kernel, specialised to the arguments that are to be explored."""
+    if not values and (known := kernel.specialised()):
+        return known[0]
+    given = values or kernel.program.params
+    missing = [] if values else [name for name in given if name not in names]
+    if missing:
+        raise FormatError(
+            f"{kernel.name} is not called, and there is no {quote(missing)} to call it with",
+            hint="give the arguments: explore FILE.py:NAME ARGUMENT ...",
+        )
+    return kernel.lower(*(eval(value, names) for value in given))
+
+
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-__all__ = ["Report", "clear_cache", "doctor", "new_plugin", "plugins"]
+__all__ = ["Report", "clear_cache", "doctor", "explore", "new_plugin", "plugins"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_core.errors import FinchError, OutOfMemory, Span
 from finch_core.interface.exits import Exit, any_of, with_breaks, with_rest
+from finch_core.interface.watch import Watch
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Let, Site, Statement
 from finch_core.ir.builder import Builder, Names, conditional, negation
@@ -99,6 +100,8 @@ class Context(Builder):
         """The strides of the loops that do not visit every index (``looplets/loop_strides.py``)."""
         self.exits: tuple[Exit, ...] = ()
         """The labelled statements that are being emitted, outermost first."""
+        self.watch: Watch | None = None
+        """What is told of each step, while a kernel is explored."""
         self._simplifier = simplifier
         self._lowering = lowering
         self._slots = 0

@@ -21,8 +21,8 @@ class Display:
     """What draws: ``load()`` imports and returns it at the first use.
 
     It has ``tensor_html(tensor)`` and ``stats_html(name, stats)``, which return HTML for notebooks,
-    and ``explore(kernel, args, options, path)``, which writes a page about a kernel and returns its
-    path.
+    and ``explore(lowered, path)``, which writes a page about a kernel that ``kernel.lower`` has
+    specialised (``path`` None: to a file with its name) and returns the path.
     """
 
     name: str
@@ -46,7 +46,7 @@ def drawn(method: str, *args: Any) -> str | None:
         return None
 
 
-def explored(*args: Any) -> Any:
+def explored(lowered: Any, path: Any) -> Any:
     """``explore`` of the display. Raises ``PluginError`` if there is no display."""
     found = display()
     if found is None:
@@ -54,7 +54,7 @@ def explored(*args: Any) -> Any:
             "kernels cannot be explored: no plugin provides a display",
             hint="finch_show does; it may be missing, or blocked (python -m finch_core plugins)",
         )
-    return found.explore(*args)
+    return found.explore(lowered, path)
 
 
 __all__ = ["Display", "display", "drawn", "explored"]

@@ -29,12 +29,20 @@ _BRANCHING = (*_VARYING, Precedence.SWITCH)
 def lower_region(ctx: Context, region: Region) -> None:
     """Emit a region: the looplet with the highest precedence first."""
     region = _used(region)
+    if ctx.watch is None:
+        _lower_region(ctx, region)
+        return
+    with ctx.watch.region(ctx, region):
+        _lower_region(ctx, region)
+
+
+def _lower_region(ctx: Context, region: Region) -> None:
     if is_empty(region.body) or ctx.prover.le(region.stop, region.start):
         return
     if not region.looplets:
         lower_invariant(ctx, region, frozenset())
         return
-    slot = max(region.looplets, key=lambda k: (region.looplets[k].precedence, -k))
+    slot = first_slot(region)
     if region.looplets[slot].precedence in _VARYING and _is_at_most_point(ctx, region):
         point = region.between(region.start, region.start + 1)
         walks = [x for x in region.looplets.values() if isinstance(x, Stepper)]
@@ -53,6 +61,11 @@ def lower_region(ctx: Context, region: Region) -> None:
         _merge(ctx, region, slot)
     else:
         region.looplets[slot].lower(ctx, region, slot)
+
+
+def first_slot(region: Region) -> int:
+    """The slot of the looplet that is lowered first: of the highest precedence, the first."""
+    return max(region.looplets, key=lambda k: (region.looplets[k].precedence, -k))
 
 
 def _merge(ctx: Context, region: Region, slot: int) -> None:

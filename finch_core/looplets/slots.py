@@ -28,6 +28,9 @@ class AccessSlot(TensorLike):
     view: type[View] | None = None
     """How this access sees the tensor, if not as its values; a slot may have accesses of each."""
 
+    def __str__(self) -> str:
+        return str(self.tensor)
+
     @property
     def _seen(self) -> TensorLike:
         return self.tensor if self.view is None else self.view(self.tensor)

@@ -67,6 +67,14 @@ if TYPE_CHECKING:
 
 def lower(ctx: Context, stmt: Stmt) -> None:
     """Emit a statement in Finch Normal Form whose enclosing loops have been lowered."""
+    if ctx.watch is None:
+        _lower(ctx, stmt)
+        return
+    with ctx.watch.statement(ctx, stmt):
+        _lower(ctx, stmt)
+
+
+def _lower(ctx: Context, stmt: Stmt) -> None:
     cases = cases_of(ctx, stmt)
     if cases is None:
         _LOWERING[type(stmt)](ctx, stmt)

@@ -14,6 +14,7 @@ import attrs
 from finch_core.errors import PluginError, quote
 from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.interface.plugins import hub
+from finch_core.interface.watch import Watch
 from finch_core.ir.assembly import Block, Kernel
 from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Names
@@ -118,7 +119,11 @@ def optimize(block: Block, disabled: Container[str] = (), names: Names | None = 
 
 
 def optimize_kernel(
-    kernel: Kernel, disabled: Container[str] = (), *, strict: bool = False
+    kernel: Kernel,
+    disabled: Container[str] = (),
+    *,
+    strict: bool = False,
+    watch: Watch | None = None,
 ) -> Kernel:
     """``kernel`` with body and functions after all passes that are not ``disabled`` and, if
     ``strict``, do not reassociate. What a plugin's pass returns is verified.
@@ -139,6 +144,8 @@ def optimize_kernel(
         new = attrs.evolve(kernel, body=run(kernel.body, names), functions=functions)
         if row.name in known:
             _verify(row, new)
+        if watch is not None:
+            watch.optimised(row.name, new)
         kernel = new
     return kernel
 

@@ -350,12 +350,16 @@ class Kernel(Generic[P, R]):
 
         return reduced(self, self._function, (self._options,), restored)
 
+    def specialised(self) -> tuple[Lowered, ...]:
+        """The specialisations that calls have made, in their order."""
+        return tuple(found.lowered for found in self._specializations.values())
+
     def explore(self, *args: Any, path: Any = None, **kwargs: Any) -> Any:
         """Write an HTML page that shows how this kernel becomes code for these arguments, step by
         step; returns its path (None: ``<name>.html`` here). Raises what ``lower`` raises."""
         from finch_core.interface.display import explored
 
-        return explored(self, args, kwargs, path)
+        return explored(self.lower(*args, **kwargs), path)
 
     def stats(self) -> Statistics:
         """Statistics, a dict that notebooks show as a table: ``"calls"``, the number of calls;

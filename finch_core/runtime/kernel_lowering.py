@@ -9,6 +9,7 @@ from finch_core.errors import BackendError, DimensionMismatch, quote
 from finch_core.interface.abi import CompleteBackend
 from finch_core.interface.context import LOWERING_RULES, Context
 from finch_core.interface.plugins import hub
+from finch_core.interface.watch import Watch
 from finch_core.ir import assembly as asm
 from finch_core.ir.expressions import Literal, Var
 from finch_core.ir.program import Stmt, Swap, Update
@@ -38,11 +39,17 @@ def check_disabled(options: Options, backend: CompleteBackend) -> None:
 
 
 def lower_kernel(
-    stmt: Stmt, unit: Unit, arguments: tuple[Binding, ...], options: Options, checked: bool = False
+    stmt: Stmt,
+    unit: Unit,
+    arguments: tuple[Binding, ...],
+    options: Options,
+    checked: bool = False,
+    watch: Watch | None = None,
 ) -> asm.Kernel:
     """The assembly of a normalised program, typed and optimised. If ``checked``, it includes
     assertions that the looplets of each region cover it."""
     ctx = _context(unit, arguments, options, checked)
+    ctx.watch = watch
     _facts(ctx, unit, stmt)
     ctx.constant_dimensions = constant_dimensions(ctx, stmt)
     _prologue(ctx, unit, arguments)
@@ -52,7 +59,10 @@ def lower_kernel(
     params = tuple(parameters_of(arguments))
     body = ctx.finish()
     kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
-    kernel = optimize_kernel(typed_kernel(kernel), options.disabled, strict=options.strict)
+    kernel = typed_kernel(kernel)
+    if watch is not None:
+        watch.optimised("lowering", kernel)
+    kernel = optimize_kernel(kernel, options.disabled, strict=options.strict, watch=watch)
     return attrs.evolve(kernel, params=tuple(used_parameters(kernel)))
 
 

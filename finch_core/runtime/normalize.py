@@ -7,6 +7,7 @@ from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import Signature, bind, tensor_signature
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
+from finch_core.interface.watch import Watch
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Var
 from finch_core.ir.program import Program, Stmt
@@ -19,22 +20,30 @@ from finch_core.symbolic.simplifier import RULES, Simplifier
 
 
 def normalize(
-    program: Program, signatures: tuple[Signature, ...], options: Options
+    program: Program,
+    signatures: tuple[Signature, ...],
+    options: Options,
+    watch: Watch | None = None,
 ) -> tuple[Stmt, Unit, tuple[Binding, ...]]:
     """The body in normal form, what the passes found out, and what the program's names stand for.
 
     Raises the ``FinchError`` of the first pass that refuses the program.
     """
-    unit, arguments = _bound(program, signatures, options)
+    unit, arguments = _bound(program, signatures, options, watch)
     stmt = program.body
     for pass_ in PASSES:
         stmt = pass_(stmt, unit)
+        if watch is not None:
+            watch.normalized(pass_.__name__, stmt)
     made = tuple(Binding(tensor, in_registers=True) for tensor in unit.made)
     return unit.simplifier.stmt(stmt), unit, (*arguments, *made)
 
 
 def _bound(
-    program: Program, signatures: tuple[Signature, ...], options: Options
+    program: Program,
+    signatures: tuple[Signature, ...],
+    options: Options,
+    watch: Watch | None = None,
 ) -> tuple[Unit, tuple[Binding, ...]]:
     """The program's names, bound to variables of the kernel."""
     names = Names(("control",))
@@ -65,7 +74,8 @@ def _bound(
         arguments.append(Binding(tensor, in_registers=not needs_record(local, program)))
     found = hub()
     unit = Unit(program, names, tensors, seen, scalars, options.strict, options.disabled, hub=found)
-    unit.simplifier = Simplifier((*RULES, *checked_rules((*found.rules, *options.rules))))
+    own = checked_rules((*found.rules, *options.rules))
+    unit.simplifier = Simplifier((*RULES, *own), watch)
     return unit, tuple(arguments)
 
 

@@ -24,6 +24,7 @@ from finch_core.records import define
 from finch_core.runtime.options import Options
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
+    from finch_core.interface.watch import Watch
     from finch_core.lower.access_order import Discordance
     from finch_core.lower.passes import Unit
     from finch_core.runtime.parameters import Binding
@@ -106,6 +107,21 @@ class Lowered:
             kernel = attrs.evolve(kernel, notes=noted(unit.costly, self.program.source))
         self._made("assembly", kernel)
         return kernel
+
+    def watched(self, watch: Watch) -> asm.Kernel:
+        """The assembly, made anew while ``watch`` is told of each step."""
+        from finch_core.ir.depth import roomy
+
+        return roomy(self.program.name, lambda: self._watched(watch))
+
+    def _watched(self, watch: Watch) -> asm.Kernel:
+        _import_compiler()
+        from finch_core.runtime.kernel_lowering import lower_kernel
+        from finch_core.runtime.normalize import normalize
+
+        stmt, unit, arguments = normalize(self.program, self.signatures, self.options, watch)
+        checked = self.backend.checks_looplets
+        return lower_kernel(stmt, unit, arguments, self.options, checked, watch)
 
     def compile(self, *, draft: bool = False) -> CompleteKernel:
         """The compiled kernel: loaded from the disk cache or compiled at the first call.

@@ -40,8 +40,9 @@ from finch_core.symbolic.updates import update_dtype
 class Simplifier:
     """Applies rules until none matches. Unchanged nodes stay identical."""
 
-    def __init__(self, rules: Iterable[Rule | PluginRule] = RULES) -> None:
-        self._rules = tuple(rules)
+    def __init__(self, rules: Iterable[Rule | PluginRule] = RULES, watch: Any = None) -> None:
+        self._rules = tuple(rules if watch is None else watch.rules(rules))
+        self._watch = watch
         self._by_op: dict[Operator, tuple[Rule | PluginRule, ...]] = {}
 
     def rules_for(self, op: Operator) -> tuple[Rule | PluginRule, ...]:
@@ -90,6 +91,8 @@ class Simplifier:
         for rule in _BY_STATEMENT.get(type(stmt), ()):
             new: Stmt | None = rule.apply(stmt)
             if new is not None:
+                if self._watch is not None:
+                    self._watch.rewritten(rule, stmt, new)
                 return new
         return stmt
 

@@ -39,8 +39,8 @@ class Words:
         return f"<i>{name} {sorted(stats)[0]}</i>"
 
     @staticmethod
-    def explore(kernel: Any, args: Any, options: Any, path: Any) -> Any:
-        return kernel.name, args, options, path
+    def explore(lowered: Any, path: Any) -> Any:
+        return lowered.program.name, path
 
 
 @pytest.fixture
@@ -65,7 +65,8 @@ def test_a_plugin_draws() -> None:
     assert display() is Words
     assert vector()._repr_html_() == "<i>1</i>"
     assert ones.stats()._repr_html_() == "<i>ones calls</i>"
-    assert ones.explore(1, path="p.html", y=2) == ("ones", (1,), {"y": 2}, "p.html")
+    assert ones.explore(np.zeros(3), path="p.html") == ("ones", "p.html")
+    assert ones.explore(y=np.zeros(3)) == ("ones", None)
 
 
 @pytest.mark.usefixtures("words")
