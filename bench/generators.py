@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,13 @@ def grid(side: int) -> Any:
     path = scipy.sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(side, side))
     one = scipy.sparse.eye_array(side)
     return int32(scipy.sparse.kron(path, one) + scipy.sparse.kron(one, path))
+
+
+def diagonals(size: int, offsets: Iterable[int], seed: int = 0) -> Any:
+    """A matrix with these diagonals, each full."""
+    generator = np.random.default_rng(seed)
+    found = {k: generator.random(size - abs(k)) + 0.5 for k in offsets}
+    return int32(scipy.sparse.diags_array(list(found.values()), offsets=list(found)))
 
 
 def weighted(graph: Any, seed: int = 0) -> Any:

@@ -26,10 +26,12 @@ from finch_levels import (
     SparseBand,
     SparseBlockList,
     SparseByteMap,
+    SparseDiagonals,
     SparseHash,
     SparseList,
     SparsePinpoint,
 )
+from finch_wrappers import swizzle
 
 CSR = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
 VECTOR = Dense(Element(0.0))
@@ -100,6 +102,18 @@ def summed(y, A):
             s[()] += A[i, j]
         y[i] = s[()]
     return y
+
+
+def seven_diagonals() -> tuple[Any, ...]:
+    A = generators.diagonals(100_000, (-100, -10, -1, 0, 1, 10, 100))
+    x = np.random.default_rng(0).random(A.shape[1])
+    return Tensor(VECTOR), Tensor(Dense(SparseDiagonals(Element(0.0))), A), asarray(x)
+
+
+def stored_by_columns() -> tuple[Any, ...]:
+    generator = np.random.default_rng(0)
+    A = swizzle(asarray(generator.random((1024, 1024))), (1, 0))
+    return Tensor(VECTOR), A, asarray(generator.random(1024))
 
 
 def byte_images() -> tuple[Any, ...]:
@@ -344,6 +358,8 @@ CASES = (
     Case(("predicate_compaction",), "BFS, a pull", pull, pull_arguments),
     Case(("privatization",), "histogram, photograph", source(images.histogram_bytes), photographed),
     Case(("index_set_splitting",), "Floyd-Warshall, 400", shortest, distances),
+    Case(("loop_interchange",), "SpMV, seven diagonals", rows, seven_diagonals),
+    Case(("loop_interchange",), "dense rows, stored by columns", rows, stored_by_columns),
     Case(("invariant_stores",), "SDDMM, rank 16", source(tensors.sddmm), sampled_arguments),
     Case(("jump_threading",), "even indices of an intersection", even, two_lists),
     Case(("sinking",), "dense rows summed in a local scalar", summed, dense_rows),

@@ -139,6 +139,9 @@ def _stored(tensor: Tensor) -> list[list[tuple[int, int]]]:
 
 def _stretches(buffers: dict[str, list[int]], row: int, columns: int) -> list[tuple[int, int]]:
     entries = slice(*buffers["ptr"][row : row + 2]) if "ptr" in buffers else slice(row, row + 1)
+    if "num" in buffers:
+        met = (row + offset for offset in buffers["ofs"])
+        return [(i, i + 1) for i in met if 0 <= i < columns]
     if "left" in buffers:
         pairs = zip(buffers["left"][entries], buffers["right"][entries], strict=True)
         return [(left, right + 1) for left, right in pairs if left < columns]

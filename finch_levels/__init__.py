@@ -11,6 +11,7 @@ from finch_levels.sparse_band import SparseBand
 from finch_levels.sparse_block_list import SparseBlockList
 from finch_levels.sparse_byte_map import SparseByteMap
 from finch_levels.sparse_coo import SparseCOO
+from finch_levels.sparse_diagonals import SparseDiagonals
 from finch_levels.sparse_hash import SparseHash
 from finch_levels.sparse_interval import SparseInterval
 from finch_levels.sparse_list import SparseList
@@ -29,6 +30,7 @@ __all__ = [
     "SparseBlockList",
     "SparseByteMap",
     "SparseCOO",
+    "SparseDiagonals",
     "SparseHash",
     "SparseInterval",
     "SparseList",

@@ -27,7 +27,7 @@ class Structure:
     ``gaps``: indices may be absent, and hold the fill value. ``single``: there is at most one
     piece. ``pads``: one piece takes all indices between its first and its last, those that are
     not written too. ``joined``: levels of this format below one another share their entries,
-    so that none is chosen for a dimension by itself.
+    or fibers what they store, so that none is chosen for a dimension by itself.
     """
 
     pieces: Pieces = Pieces.POINTS

@@ -31,6 +31,7 @@ from finch_core.optimize.index_set_splitting import index_set_splitting
 from finch_core.optimize.invariant_code_motion import invariant_code_motion
 from finch_core.optimize.invariant_stores import invariant_stores
 from finch_core.optimize.jump_threading import jump_threading
+from finch_core.optimize.loop_interchange import loop_interchange
 from finch_core.optimize.predicate_compaction import predicate_compaction
 from finch_core.optimize.prefetch import prefetch
 from finch_core.optimize.privatization import privatization
@@ -56,6 +57,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("store_forwarding", store_forwarding),
     ("invariant_code_motion", invariant_code_motion),
     ("index_set_splitting", index_set_splitting),
+    ("loop_interchange", loop_interchange),
     ("dead_code", dead_code),
     ("unswitching", unswitching),
     ("vector_reductions", vector_reductions),

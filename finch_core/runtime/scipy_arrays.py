@@ -20,8 +20,9 @@ when they were checked, and the tensor over these."""
 
 
 def from_scipy(array: Any) -> Any:
-    """A tensor of a SciPy sparse array: over its memory for CSR, for CSC seen transposed, and for
-    coordinates that are sorted by the first dimension, then the next, without duplicates.
+    """A tensor of a SciPy sparse array: over its memory for CSR, for CSC seen transposed, for
+    coordinates that are sorted by the first dimension, then the next, without duplicates, and for
+    diagonals in order, each as long as a row.
 
     Changes of its values are visible in the tensor. The structure (``indices``, ``indptr``,
     ``coords``) is checked at the first use, and again if the shape changed or one of the arrays was
@@ -50,6 +51,8 @@ def from_scipy(array: Any) -> Any:
 
 def _parts(array: Any) -> tuple[str, str, str]:
     """The names of the arrays of which an array is made."""
+    if array.format == "dia":
+        return "data", "offsets", "offsets"
     if array.format != "coo":
         return "data", "indices", "indptr"
     return ("data", "coords", "coords") if hasattr(array, "coords") else ("data", "row", "col")
@@ -93,7 +96,7 @@ def _sorted(array: Any, error: FormatError) -> Any:
 
 
 def _converted(array: Any) -> Any:
-    """A tensor with a copy of an array of another format than CSR and CSC."""
+    """A tensor with a copy of an array that is not read in place."""
     if array.format not in ("coo", "dok", "lil", "dia", "bsr"):
         raise FormatError(f"SciPy arrays of format {array.format!r} are not supported")
     coo = array.tocoo()
@@ -142,17 +145,44 @@ def _over_coordinates(array: Any) -> Any:
 def coo_format(dtype: Any, index: list[Any]) -> Format | None:
     """The format of SciPy's coordinates with these dtypes of values and of indices; None if no
     plugin has it."""
-    found = [f for f in hub().levels.values() if getattr(f, "layout", "") == "coordinates"]
-    if len(found) != 1:
+    level = level_with("coordinates")
+    if level is None:
         return None
     format: Format = hub().layout("values")(np.zeros((), dtype)[()])
     for wide in reversed(index):
-        format = found[0](format, index=wide)
+        format = level(format, index=wide)
     return format
 
 
+def _over_diagonals(array: Any) -> Any:
+    """A tensor of a DIA array, over its values where they are laid out as the level has them; None
+    if no installed format has diagonals."""
+    level, (rows, columns) = level_with("diagonals"), array.shape
+    if level is None:
+        return None
+    offsets, values = array.offsets.astype(np.intp), array.data
+    if (np.diff(offsets) <= 0).any() or (offsets <= -rows).any() or (offsets >= columns).any():
+        kept = np.flatnonzero((offsets > -rows) & (offsets < columns))
+        order = kept[np.argsort(offsets[kept])]
+        offsets, values = offsets[order], values[order]
+    if values.shape[1] != columns:
+        padded = np.zeros((len(offsets), columns), values.dtype)
+        least = min(columns, values.shape[1])
+        padded[:, :least] = values[:, :least]
+        values = padded
+    format = hub().layout("dense")(level(hub().layout("values")(np.zeros((), values.dtype)[()])))
+    buffers = {"1_num": np.array([len(offsets)]), "1_ofs": offsets, "2_val": values.reshape(-1)}
+    return Tensor.from_buffers(format, (rows, columns), buffers)
+
+
+def level_with(layout: str) -> Any:
+    """The installed level with this layout; None if there is none, or several."""
+    found = [f for f in hub().levels.values() if getattr(f, "layout", "") == layout]
+    return found[0] if len(found) == 1 else None
+
+
 _OVER: dict[str, Callable[[Any], Any]] = {
-    "csr": _over, "csc": _over, "coo": _over_coordinates,
+    "csr": _over, "csc": _over, "coo": _over_coordinates, "dia": _over_diagonals,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from finch_backend_c.entry import WORK
 from finch_core import Tensor, kernel
-from finch_levels import Dense, Element, Scalar, SparseBand, SparseList
+from finch_levels import Dense, Element, Scalar, SparseBand, SparseDiagonals, SparseList
 
 Golden = Callable[[str], None]
 CSR = Dense(SparseList(Element(0.0), index=np.int32, pointer=np.int32))
@@ -67,6 +67,11 @@ def test_c_of_spmv_sums_long_rows_in_lanes(golden: Golden) -> None:
 
 def test_c_of_spmv_sums_a_band_in_lanes(golden: Golden) -> None:
     golden(code(rows, Tensor(VECTOR), Tensor(Dense(SparseBand(Element(0.0)))), Tensor(VECTOR)))
+
+
+def test_c_of_spmv_on_diagonals_sums_rows_side_by_side(golden: Golden) -> None:
+    format = Dense(SparseDiagonals(Element(0.0)))
+    golden(code(rows, Tensor(VECTOR), Tensor(format), Tensor(VECTOR)))
 
 
 def test_c_of_an_intersection(golden: Golden) -> None:

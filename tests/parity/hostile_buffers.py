@@ -39,6 +39,7 @@ from finch_levels import (
     SparseBlockList,
     SparseByteMap,
     SparseCOO,
+    SparseDiagonals,
     SparseHash,
     SparseInterval,
     SparseList,
@@ -48,8 +49,8 @@ from finch_levels import (
 
 Array = np.ndarray[Any, Any]
 LEVELS: tuple[Any, ...] = (
-    Dense, RunList, SparseBand, SparseBlockList, SparseByteMap, SparseCOO, SparseHash,
-    SparseInterval, SparseList, SparsePinpoint, SparseRunList,
+    Dense, RunList, SparseBand, SparseBlockList, SparseByteMap, SparseCOO,
+    SparseDiagonals, SparseHash, SparseInterval, SparseList, SparsePinpoint, SparseRunList,
 )  # fmt: skip
 MOST_READ = 4096
 """Values of a tensor up to which it is read."""
@@ -82,7 +83,7 @@ def subjects() -> Iterator[Subject]:
     """Small tensors of every format: each level alone and in narrow dtypes, each over each."""
     for level in LEVELS:
         yield _subject(level(Element(0.0)), (6,))
-        if level not in (Dense, RunList):
+        if level not in (Dense, RunList, SparseDiagonals):
             yield _subject(level(Pattern()), (5,))
         names = {field.name for field in attrs.fields(level)}
         for narrow in (np.int8, np.uint64):
