@@ -15,6 +15,7 @@ from finch_core.looplets.region import Region, begins, is_empty
 from finch_core.looplets.slots import slots_in
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.stretches import lower_stretches
+from finch_core.looplets.tail_duplication import duplicates_much
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -71,6 +72,8 @@ def first_slot(region: Region) -> int:
 def _merge(ctx: Context, region: Region, slot: int) -> None:
     """Emit a region in which ``slot`` is next to double the cases: predicated, if they are too
     many."""
+    if duplicates_much(ctx, region, slot) and lower_predicated(ctx, region, {slot}):
+        return
     many = disordered(ctx, region)
     if slot in many:
         if region.looplets[slot].precedence is Precedence.SEQUENCE and not region.is_point(ctx):

@@ -71,7 +71,7 @@ def _merge(ctx: Context, region: Region, slots: Container[int]) -> _Merge:
         for k, looplet in region.looplets.items()
         if k in slots or (isinstance(looplet, Stepper) and k not in written)
     }
-    fills = {slot.number: _fill_of(slot) for slot in slots_of(region.body)}
+    fills = {slot.number: fill_of(slot) for slot in slots_of(region.body)}
     return _Merge(ctx, region, operands, fills)
 
 
@@ -388,7 +388,7 @@ def _spike(spike: Spike, place: _Place) -> Piece | None:
     return Piece(None, spike, place.is_present(body.body).or_(ends), spike)
 
 
-def _fill_of(slot: AccessSlot) -> Constant | None:
+def fill_of(slot: AccessSlot) -> Constant | None:
     """The value of a slot where nothing is stored; None if it is not a scalar."""
     tensor = slot.tensor
     if tensor.fill_value is None:

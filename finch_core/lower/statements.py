@@ -20,7 +20,6 @@ from finch_core.interface.views import InPlace, View
 from finch_core.ir.assembly import Let
 from finch_core.ir.assembly import Swap as Exchange
 from finch_core.ir.builder import negation
-from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import (
     TRUE,
     Access,
@@ -48,18 +47,19 @@ from finch_core.ir.program import (
     Update,
     While,
 )
-from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
+from finch_core.ir.rewrite import rewrite, rewrite_expr
 from finch_core.looplets.evaluation import lower_region
 from finch_core.looplets.loop_strides import LoopStride, strided
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, is_unit, within_range
+from finch_core.lower.definitions import defined
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive
 from finch_core.symbolic.guards import as_condition
-from finch_core.symbolic.missing_values import may_be_missing, require_present
+from finch_core.symbolic.missing_values import require_present
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -131,10 +131,7 @@ def _update(ctx: Context, stmt: Update) -> None:
 
 def _define(ctx: Context, stmt: Define) -> None:
     """Rule *Define*."""
-    value = within_range(ctx, evaluate(ctx, stmt.value))
-    if not isinstance(value, Literal) and not may_be_missing(value):
-        value = ctx.let(stmt.name.name, value, concrete(stmt.value.dtype))
-    lower(ctx, ctx.simplify(substitute_name(stmt.body, stmt.name, value)))
+    lower(ctx, defined(ctx, stmt, within_range(ctx, evaluate(ctx, stmt.value))))
 
 
 def _sieve(ctx: Context, stmt: Sieve) -> None:

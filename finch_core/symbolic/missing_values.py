@@ -6,14 +6,18 @@ It is resolved during compilation: no generated code tests for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 import numpy as np
 
 from finch_core.errors import FormatError, Span
 from finch_core.ir import primitives as prim
+from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import Type, concrete, is_weak, same
-from finch_core.ir.expressions import Access, Call, Expr, Literal, Name, cast
+from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Literal, Name, cast
 from finch_core.ir.missing import Missing, MissingType, coalesce
+from finch_core.ir.rewrite import rewrite_expr
 
 
 def propagate(call: Call) -> Expr | None:
@@ -91,6 +95,24 @@ def may_be_missing(value: Expr) -> bool:
     return any(isinstance(node, Missing) for node in value.walk())
 
 
+def parted(value: Expr) -> tuple[Expr, Expr]:
+    """When ``value``, a choice, is not missing; and ``value`` with a number for ``missing``."""
+    zero = Literal(0, value.dtype if value.dtype is not MissingType else int)
+    number = rewrite_expr(value, lambda e: zero if isinstance(e, Missing) else e)
+    return presence(value, lambda e: isinstance(e, Missing)), number
+
+
+def presence(value: Expr, is_absent: Callable[[Expr], bool]) -> Expr:
+    """The condition under which a choice does not choose what is absent."""
+    if not (isinstance(value, Call) and value.op is prim.ifelse):
+        return FALSE if is_absent(value) else TRUE
+    cond = value.args[0]
+    yes, no = (presence(arg, is_absent) for arg in value.args[1:])
+    if yes == TRUE:
+        return cond.or_(no)
+    return cond.and_(yes).or_(negation(cond).and_(no))
+
+
 def _deciding(call: Call) -> Expr | None:
     decisive = {prim.and_: False, prim.or_: True}.get(call.op)
     for arg in call.args:
@@ -139,5 +161,6 @@ def _as_type_of(expr: Expr, call: Call) -> Expr:
 
 
 __all__ = [
-    "fill_for_missing", "first_present", "may_be_missing", "propagate", "require_present",
+    "fill_for_missing", "first_present", "may_be_missing", "parted", "presence", "propagate",
+    "require_present",
 ]  # fmt: skip
