@@ -116,7 +116,7 @@ def code_lines(text: str, assembly: Sequence[Line]) -> list[Line]:
     around: list[tuple[int, tuple[int, ...]]] = []
     for one, key in zip(texts, keys, strict=True):
         around = [(d, s) for d, s in around if d < _depth(one)]
-        steps = _steps(key, wanted, count, turn)
+        steps = _steps(key, wanted, count, turn) or _derived(key, wanted)
         if not steps and around and one.strip() not in ("", "}"):
             steps = around[-1][1]
         if steps and _heads(one):
@@ -136,6 +136,20 @@ def _steps(
         return ()
     turn[key] += 1
     return (places[turn[key] - 1],) if count[key] == len(places) else tuple(places)
+
+
+def _derived(key: Key | None, wanted: Mapping[Key, list[int]]) -> tuple[int, ...]:
+    """The lines of assembly about the variable from which a backend derived one of its own: ``i``
+    for ``i_at``, ``s_val`` for ``s_val_lane_2``."""
+    if key is None or key[0] not in ("for", "set", "store"):
+        return ()
+    parts = key[1].split("_")
+    for end in range(len(parts), 0, -1):
+        name = "_".join(parts[:end])
+        found = [k for kind in ("for", "set", "store") for k in wanted.get((kind, name), ())]
+        if found:
+            return tuple(found)
+    return ()
 
 
 def _heads(line: str) -> bool:
