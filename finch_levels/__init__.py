@@ -3,6 +3,7 @@ Finch"). Each is a plugin of its own, found by entry points as any installed plu
 
 from finch_levels.dense import Dense
 from finch_levels.element import Element
+from finch_levels.format_choice import choose_format
 from finch_levels.pattern import Pattern
 from finch_levels.run_list import RunList
 from finch_levels.scalar import Scalar
@@ -37,4 +38,5 @@ __all__ = [
     "SparsePinpoint",
     "SparseRunList",
     "SparseScalar",
+    "choose_format",
 ]

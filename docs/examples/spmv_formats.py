@@ -17,17 +17,16 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
+import finch_levels as levels
 from finch_core import Tensor, _, asarray, kernel
 from finch_levels import (
     Dense,
     Element,
     Pattern,
+    RunList,
     Scalar,
-    SparseBand,
-    SparseBlockList,
-    SparseInterval,
     SparseList,
-    SparsePinpoint,
+    SparseRunList,
 )
 from finch_wrappers import swizzle
 
@@ -69,81 +68,25 @@ def symmetric(y, U, diagonal, x):
 # -- choosing a format ------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Structure:
-    """What there is to know of a CSR matrix: per-row figures, averaged over what is stored."""
-
-    density: float
-    """The part of all elements that is stored."""
-    band_filling: float
-    """The part that is stored of the elements from each row's first to its last stored one."""
-    block_length: float
-    """Stored elements in a stretch of adjacent columns."""
-    most_in_a_row: int
-    most_runs_in_a_row: int
-    """Stretches of adjacent equal elements."""
-    all_ones: bool
-    is_symmetric: bool
-
-
-@attrs.frozen
-class Choice:
-    """A format for the matrix, and why this one."""
-
-    format: Any
-    why: str
-
-
-def measured(matrix: Any) -> Structure:
-    """The structure of a SciPy CSR matrix with sorted rows, in time linear in what it stores."""
-    counts = np.diff(matrix.indptr)
-    stored, filled = matrix.nnz, counts > 0
-    first = matrix.indices[matrix.indptr[:-1][filled]]
-    last = matrix.indices[matrix.indptr[1:][filled] - 1]
-    starts = np.ones(stored, dtype=bool)
-    starts[1:] = np.diff(matrix.indices) != 1
-    starts[matrix.indptr[:-1][filled]] = True
-    run_starts = starts | (np.diff(matrix.data, prepend=0) != 0)
-    runs = np.add.reduceat(run_starts, matrix.indptr[:-1][filled]) if stored else np.zeros(1)
-    return Structure(
-        density=stored / max(1, matrix.shape[0] * matrix.shape[1]),
-        band_filling=stored / max(1, int(np.sum(last.astype(np.int64) - first + 1))),
-        block_length=stored / max(1, int(np.count_nonzero(starts))),
-        most_in_a_row=int(counts.max(initial=0)),
-        most_runs_in_a_row=int(runs.max()),
-        all_ones=bool(np.all(matrix.data == 1)),
-        is_symmetric=matrix.shape[0] == matrix.shape[1] and (matrix != matrix.T).nnz == 0,
-    )
-
-
-def choose_format(matrix: Any) -> Choice:
-    """The row-major format that suits a SciPy CSR matrix with sorted rows."""
-    found = measured(matrix)
-    leaf: Any = Pattern() if found.all_ones else Element(zero(matrix))
-    values = "all values are 1: none is stored" if found.all_ones else "values are stored"
-    level, why = _choose_level(found)
+def choose_format(matrix: Any) -> Any:
+    """The row-major format that suits a SciPy CSR matrix with sorted rows, and why."""
+    ones = bool(np.all(matrix.data == 1))
     # int32 halves the traffic of the coordinates, wherever they fit
     width = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
-    if level is Dense:
-        return Choice(Dense(Dense(Element(zero(matrix)))), why)
-    if level in (SparsePinpoint, SparseInterval):  # they need no pointers
-        return Choice(Dense(level(leaf, index=width)), f"{why}; {values}")
-    return Choice(Dense(level(leaf, index=width, pointer=width)), f"{why}; {values}")
+    leaf: Any = Pattern() if ones else Element(zero(matrix))
+    # the rows of a product are read element by element: runs are for one whole row alone
+    choice = levels.choose_format(matrix, leaf=leaf, index=width)
+    if isinstance(choice.format.lvl, (RunList, SparseRunList)):
+        choice = levels.choose_format(matrix, leaf=leaf, index=width, runs=False)
+    if isinstance(choice.format.lvl, Dense):
+        return attrs.evolve(choice, format=Dense(Dense(Element(zero(matrix)))))
+    kept = "all values are 1: none is stored" if ones else "values are stored"
+    return attrs.evolve(choice, why=f"{choice.why}; {kept}")
 
 
-def _choose_level(found: Structure) -> tuple[Any, str]:
-    if found.most_in_a_row == 1:
-        return SparsePinpoint, "at most one element a row: no loop within it"
-    if found.most_runs_in_a_row == 1:
-        return SparseInterval, "one run of equal elements a row: one value, two ends"
-    if found.density > 0.7:
-        return Dense, f"{found.density:.0%} is stored: coordinates would cost more than zeros"
-    if found.band_filling > 0.8 and found.block_length >= 3:
-        why = f"{found.band_filling:.0%} of each row's stretch is stored: one block a row"
-        return SparseBand, why
-    if found.block_length >= 4:
-        return SparseBlockList, f"{found.block_length:.1f} adjacent elements a block"
-    return SparseList, f"{found.block_length:.1f} adjacent elements a block: a plain list"
+def is_symmetric(matrix: Any) -> bool:
+    """Whether a matrix equals its transpose."""
+    return matrix.shape[0] == matrix.shape[1] and (matrix != matrix.T).nnz == 0
 
 
 # -- all the ways, by name --------------------------------------------------------------------
@@ -169,7 +112,7 @@ def ways(matrix: Any) -> dict[str, Any]:
         "columns": _columns(matrix),
         "chosen": _rows(stored(matrix, choose_format(matrix).format)),
     }
-    if measured(matrix).is_symmetric and matrix.dtype.kind != "c":
+    if is_symmetric(matrix) and matrix.dtype.kind != "c":
         found["symmetric"] = _symmetric(matrix)
     return found
 
