@@ -17,10 +17,11 @@ from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import leaf_for, simplified
 from finch_core.frontend.inlining import expression_of
+from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
 from finch_core.ir.operators import Operator, cast_value, operator_for
-from finch_core.ir.program import Loop, Program, Update
+from finch_core.ir.program import Loop, Program, Stored, Update
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.tensor import Tensor
@@ -92,9 +93,10 @@ class Elementwise:
             return None
         numbers = [x for k, x in enumerate(operands) if k != place]
         fill, dtype = self._fill(source, operands, place, numbers)
-        made = self._map_values(source, numbers, place, fill, dtype)
         if dtype.kind == "b" and source.dtype.kind != "b" and _has_gaps(source):
-            made = pruned(made)
+            made = self._map_stored(source, numbers, place, fill)
+        else:
+            made = self._map_values(source, numbers, place, fill, dtype)
         return made if source is array else as_seen(made, stored(array).axes)
 
     def _map_values(
@@ -110,6 +112,22 @@ class Elementwise:
         arrays = [out if k == part.number else a.copy() for k, a in enumerate(source._arrays)]
         other._take(source._record, arrays)
         return other
+
+    def _map_stored(self, source: Tensor, numbers: Sequence[Any], place: int, fill: Any) -> Any:
+        """The values that differ from their fill: a test of numbers is not true of many."""
+        names = letters(source.ndim)
+
+        def value(x: Expr, *others: Expr) -> Expr:
+            exprs = list(others)
+            exprs.insert(place, x)
+            return Call(prim.ifelse, (Stored(x), self.value(*exprs), Literal(fill, fill.dtype)))
+
+        def request() -> Request:
+            inputs = (names, *[()] * len(numbers))
+            return Request(_identifier(self.__name__), value, inputs, names)
+
+        key = (self, "stored", place, bool(fill), source.ndim)
+        return run(key, request, [source, *numbers])
 
     def _map(self, place: int, count: int) -> Kernel[..., Any]:
         """The kernel ``out[i] = f(a[i], s0, ...)`` over values."""
@@ -218,12 +236,6 @@ def check_range(dtype: np.dtype[Any], numbers: Sequence[Any]) -> None:
 
 def _has_gaps(tensor: Tensor) -> bool:
     return any(level.structure.gaps for level in tensor._layout.levels[:-1])
-
-
-def pruned(array: Any) -> Any:
-    """A copy that stores no fill values, where its format has gaps."""
-    names = letters(array.ndim)
-    return run(("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array])
 
 
 def scalar_tensor(value: Any, fill: Any = None) -> Tensor:

@@ -82,7 +82,7 @@ def _logical_xor(x: Expr, y: Expr) -> Expr:
 
 
 _DEFINED: dict[str, Callable[..., Any]] = {
-    "square": _square, "logaddexp": _logaddexp, "expit": _expit, "signbit": _signbit,
+    "square": _square, "expit": _expit, "signbit": _signbit,
 }  # fmt: skip
 
 
@@ -205,7 +205,8 @@ def real(x: Any, /) -> Any:
 
 def imag(x: Any, /) -> Any:
     """The imaginary parts."""
-    return _imag(x) if dtype_of(operand(x)).kind == "c" else multiply(x, 0)
+    dtype = dtype_of(operand(x))
+    return _imag(x) if dtype.kind == "c" else multiply(x, dtype.type(0))
 
 
 def reciprocal(x: Any, /) -> Any:
@@ -268,6 +269,29 @@ def isclose(
     if dtype_of(operand(y)).kind in "biu":
         y = cast(y, np.float64)
     return _close[equal_nan](x, y, float(rtol), float(atol))
+
+
+class _OfFloats(Elementwise):
+    """An elementwise function that takes integers in the float dtype of the result."""
+
+    def __call__(self, *args: Any, dtype: Any = None) -> Any:
+        found = [operand(arg) for arg in args]
+        found = [float(x) if isinstance(x, int) else x for x in found]  # weak, as they were
+        kinds = [dtype_of(x) for x in found if not isinstance(x, float)]
+        if any(kind.kind not in "fc" for kind in kinds):
+            wanted = np.result_type(*(_float_for(kind) for kind in kinds))
+            found = [x if isinstance(x, float) else cast(x, wanted) for x in found]
+        return super().__call__(*found, dtype=dtype)
+
+
+def _float_for(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The float dtype in which NumPy computes functions of floats on this dtype."""
+    if dtype.kind in "fc":
+        return dtype
+    return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
+
+
+FUNCTIONS["logaddexp"] = _OfFloats("logaddexp", _logaddexp)
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from finch_array import functions as fn
 from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
+from finch_array.leaves import relabelled
 from finch_array.operands import array_of, is_dense, stored
 from finch_array.requests import Request, letters
-from finch_array.run import as_seen, coordinates, run, sorted_tensor
+from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.tensor import Tensor
 
@@ -193,7 +195,8 @@ def _check_joined(given: list[Any], place: int) -> None:
 def _joined(given: list[Any], place: int, dtype: Any) -> Any:
     fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value).astype(dtype)[()]
     parts, values, start = [], [], 0
-    for array in given:
+    for x in given:
+        array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
         _, coords, found = coordinates(with_fill(array, fill))
         parts.append([c + start if k == place else c for k, c in enumerate(coords)])
         values.append(found.astype(dtype))
@@ -206,16 +209,23 @@ def _joined(given: list[Any], place: int, dtype: Any) -> Any:
 
 def with_fill(array: Any, fill: Any) -> Any:
     """``array`` with the same values and another fill: a sparse one stores its former fill."""
-    if (
-        is_dense(array)
-        or bool(array.fill_value == fill)
-        or (fill != fill and array.fill_value != array.fill_value)
-    ):
+    if _alike(array.fill_value, fill):
         return array
+    if is_dense(array):
+        found = stored(array)
+        own = np.asarray(fill).astype(array.dtype)[()]
+        if not _alike(own, fill):
+            return array
+        source = found.source if isinstance(found.source, Tensor) else materialised(found.source)
+        return as_seen(relabelled(source, own), found.axes)
     from finch_core.runtime.convert import coordinate_format
 
     dtype = np.result_type(array.dtype, np.asarray(fill).dtype)
     return Tensor(coordinate_format(array.ndim, fill, dtype), array)
+
+
+def _alike(fill: Any, other: Any) -> bool:
+    return bool(fill == other) or bool(fill != fill and other != other)
 
 
 def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:

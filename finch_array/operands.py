@@ -36,10 +36,11 @@ def array_of(value: Any) -> Any:
     """``value`` as a tensor or wrapper: NumPy's arrays over their memory, also transposed ones,
     SciPy's, nested lists, and objects with ``__dlpack__`` or ``__array__``.
 
-    Raises ``TypeError`` for what is no array.
+    Raises ``TypeError`` for what is no array, and ``FormatError`` for a wrapper whose indices do
+    not begin at 0.
     """
     if hasattr(value, "signature"):
-        return value
+        return value if value.__class__ is Tensor else _indexed_from_zero(value)
     if isinstance(value, np.ndarray):
         return _over_numpy(value)
     if isinstance(value, (*NUMBERS, list, tuple)):
@@ -48,6 +49,18 @@ def array_of(value: Any) -> Any:
         return tensor_of(value)
     except FormatError as error:
         raise TypeError(f"{type(value).__name__} is no array: {error.message}") from error
+
+
+def _indexed_from_zero(wrapper: Any) -> Any:
+    inner = wrapper
+    while inner.__class__ is not Tensor and hasattr(inner, "tensor"):
+        if not getattr(inner, "has_array", False):
+            raise FormatError(
+                f"the result of {inner.name} is no array: its indices do not begin at 0",
+                hint="read it in a kernel, into a tensor of its own",
+            )
+        inner = inner.tensor
+    return wrapper
 
 
 def _plain(value: Any) -> Any:

@@ -17,9 +17,10 @@ from finch_array.requests import Request
 from finch_core.errors import DimensionMismatch, PerformanceWarning
 from finch_core.interface.level import Format
 from finch_core.interface.structure import Structure
-from finch_core.ir.dtypes import Type, concrete, type_of
-from finch_core.ir.expressions import Access, Cast, Expr, Literal, Name, Var, alike
+from finch_core.ir.dtypes import BOOL, Type, concrete, type_of
+from finch_core.ir.expressions import FALSE, Access, Cast, Expr, Literal, Name, Var, alike
 from finch_core.ir.operators import cast_value
+from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, frozen
 from finch_core.runtime.kernel import Kernel
@@ -55,29 +56,20 @@ class Plan:
     collects: bool = False
     blank: Any = None
 
-    def __call__(self, operands: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-        """Run the kernel; the operands are those of the signatures it was made for."""
-        if self.watched:
-            self.warn(operands, sizes)
-        out = self.blank(sizes)
-        if self.plain:
-            self.kernel(out, *operands)
-        else:
-            arrays = [inner(a) for a in operands]
-            self.kernel(out, *arrays, *[sizes[name] for name in self.extended])
-        if self.refill is not None:
-            out = relabelled(out, self.refill(sizes))
-        if self.back is None:
-            return out
-        from finch_wrappers import swizzle
-
-        return swizzle(out, self.back)
+    def ready(self, sizes: Mapping[str, int]) -> Ready:
+        """This plan for operands of known sizes."""
+        shape = tuple([sizes[name] for name in self.stored])
+        cells = math.prod(shape)
+        return Ready(
+            self, sizes, self.kernel, shape, cells, self.blank(shape),
+            None if self.plain else tuple([sizes[name] for name in self.extended]),
+            None if self.refill is None else self.refill(sizes), self.back,
+            self.watched and cells > LARGE,
+        )  # fmt: skip
 
     def warn(self, operands: Sequence[Any], sizes: Mapping[str, int]) -> None:
         """Warn where a large result is dense although the operands store little."""
         cells = math.prod(sizes[name] for name in self.stored)
-        if cells <= LARGE:
-            return
         there = sum(entries(a) for a in operands if not isinstance(a, NUMBERS))
         if cells > SPARE * there:
             shape = tuple(sizes[name] for name in self.request.out)
@@ -88,6 +80,45 @@ class Plan:
                 PerformanceWarning,
                 stacklevel=6,
             )
+
+
+@define(eq=False)
+class Ready:
+    """A plan with all that depends on the sizes of its operands alone: what is left of a call is to
+    make the result and run the kernel.
+
+    ``sizes`` of indices, ``shape`` of the result as it is stored and the number of its ``cells``,
+    ``blank()`` makes it; ``extended`` are the sizes that the kernel is passed (None: it is passed
+    the operands as they are).
+    """
+
+    plan: Plan
+    sizes: Mapping[str, int]
+    kernel: Any
+    shape: tuple[int, ...]
+    cells: int
+    blank: Callable[[], Tensor]
+    extended: tuple[int, ...] | None
+    refill: Any
+    back: tuple[int, ...] | None
+    watched: bool
+
+    def __call__(self, operands: Sequence[Any]) -> Any:
+        """Run the kernel; the operands have the signatures and shapes that this was made for."""
+        if self.watched:
+            self.plan.warn(operands, self.sizes)
+        out = self.blank()
+        if self.extended is None:
+            self.kernel(out, *operands)
+        else:
+            self.kernel(out, *[inner(a) for a in operands], *self.extended)
+        if self.refill is not None:
+            out = relabelled(out, self.refill)
+        if self.back is None:
+            return out
+        from finch_wrappers import swizzle
+
+        return swizzle(out, self.back)
 
 
 def inner(array: Any) -> Any:
@@ -108,9 +139,10 @@ def sizes_of(
                 if name in request.fixed:
                     continue
                 known = sizes.get(name, 1)
-                if known == 1:
+                exact = name in request.exact and known != n and name in sizes
+                if known == 1 and not exact:
                     sizes[name] = n
-                elif n not in (1, known):
+                elif exact or n not in (1, known):
                     shapes = ", ".join(str(a.shape) for a in operands if not isinstance(a, NUMBERS))
                     raise DimensionMismatch(f"{request.name} of arrays of shapes {shapes}")
     return sizes
@@ -204,6 +236,8 @@ def _decides(value: Expr, name: str, seen: _Operands, fill: Expr) -> bool:
         return False
 
     def known(expr: Expr) -> Expr:
+        if isinstance(expr, IsStored):  # whose access is not an access any more
+            return FALSE if isinstance(expr.access, Literal) else Var("stored", BOOL)
         if isinstance(expr, Access):
             leaf = seen.leaves[expr.tensor]
             if expr.tensor == name:
@@ -277,7 +311,7 @@ def _complete(
     settled = isinstance(known.fill, Literal) and alike(known.fill.value, start)
     plan.refill = refill if request.op is not None and full and not settled else None
     plan.varies = refill if request.op is not None and not full and not at_fill else None
-    plan.blank = _blank(plan.format, own)
+    plan.blank = _blank(plan.format)
     plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
     plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
@@ -357,22 +391,26 @@ class _Refill:
 # -- results ----------------------------------------------------------------------------------
 
 
-def _blank(format: Format, own: Sequence[str]) -> Callable[[Mapping[str, int]], Tensor]:
-    """A function that makes a tensor for a kernel that declares it, given the sizes of indices:
-    with memory of this shape where it is dense, else empty."""
+def _blank(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
+    """For a shape, a function that makes a tensor for a kernel that declares it: with memory of
+    this shape where it is dense, else empty."""
     make = Tensor._maker(format)
     levels = format.levels()
     if not all(level.layout == "dense" for level in levels[:-1]):
-        return lambda sizes: make()
+        return lambda shape: make
     dtype, above = format.dtype, [{} for _ in levels[:-1]]  # type: ignore[var-annotated]
 
-    def dense(sizes: Mapping[str, int]) -> Tensor:
-        tensor: Tensor = make()
-        shape = tuple([sizes[name] for name in own])
-        tensor._set_fields(shape, [*above, {"val": np.empty(math.prod(shape), dtype)}])
-        return tensor
+    def of_shape(shape: tuple[int, ...]) -> Callable[[], Tensor]:
+        cells = math.prod(shape)
 
-    return dense
+        def dense() -> Tensor:
+            tensor: Tensor = make()
+            tensor._set_fields(shape, [*above, {"val": np.empty(cells, dtype)}])
+            return tensor
+
+        return dense
+
+    return of_shape
 
 
-__all__ = ["Plan", "inner", "make", "sizes_of"]
+__all__ = ["Plan", "Ready", "inner", "make", "sizes_of"]

@@ -27,9 +27,11 @@ def sum_of_products(
 
 
 def product(
-    name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...]
-) -> tuple[Any, Callable[[], Request]]:
-    """The key and the request of a sum of products of arrays like these."""
+    name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...],
+    exact: frozenset[str] = frozenset(),
+) -> tuple[Any, Callable[[], Request]]:  # fmt: skip
+    """The key and the request of a sum of products of arrays like these (``exact``: see
+    ``Request``)."""
     dtype = np.result_type(*(x.dtype for x in arrays))
     times, plus = (prim.and_, prim.or_) if dtype.kind == "b" else (prim.mul, prim.add)
 
@@ -41,7 +43,7 @@ def product(
 
     dtypes = [x.dtype for x in arrays]
     key = (name, tuple(inputs), out, dtype, *dtypes)
-    return key, lambda: Request(name, value, tuple(inputs), out, plus)
+    return key, lambda: Request(name, value, tuple(inputs), out, plus, exact=exact)
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
@@ -50,9 +52,6 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     a, b = operand(x1), operand(x2)
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
         raise DimensionMismatch("matmul of a number, or an array without dimensions", hint="x * y")
-    inner = a.shape[-1], b.shape[-1 if b.ndim == 1 else -2]
-    if inner[0] != inner[1]:
-        raise DimensionMismatch(f"matmul of arrays of shapes {a.shape} and {b.shape}")
     key = (a.signature, b.signature)
     made = _matmuls.get(key)
     if made is None:
@@ -70,14 +69,21 @@ MOST = 4096
 def _matmul_of(a: Any, b: Any) -> Callable[[list[Any]], Any]:
     """The matrix product of arrays like these: by NumPy of dense ones, else by a kernel."""
     if is_dense(a) and is_dense(b):
-        return lambda x: array_of(np.asarray(np.matmul(x[0].to_numpy(), x[1].to_numpy())))
+        return _dense_matmul
     ndim = max(a.ndim, b.ndim, 2)
     stack = letters(ndim - 2)
     left = (*stack[ndim - a.ndim :], "r", "k")[-a.ndim :] if a.ndim > 1 else ("k",)
     right = (*stack[ndim - b.ndim :], "k", "c")[-b.ndim :] if b.ndim > 1 else ("k",)
     out = stack + ("r",) * (a.ndim > 1) + ("c",) * (b.ndim > 1)
-    key, request = product("matmul", [a, b], [left, right], out)
+    key, request = product("matmul", [a, b], [left, right], out, frozenset({"k"}))
     return lambda arrays: run(key, request, arrays)
+
+
+def _dense_matmul(arrays: list[Any]) -> Any:
+    a, b = arrays
+    if a.shape[-1] != b.shape[-1 if b.ndim == 1 else -2]:
+        raise DimensionMismatch(f"matmul of arrays of shapes {a.shape} and {b.shape}")
+    return array_of(np.asarray(np.matmul(a.to_numpy(), b.to_numpy())))
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:

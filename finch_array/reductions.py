@@ -165,7 +165,7 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     """The variance along ``axis``, divided by the number of elements less ``correction``."""
     array = _float_of(x)
     if array.ndim == 0:
-        return divided(fn.multiply(array, 0), 1 - correction)
+        return divided(fn.multiply(_squared(array), 0), 1 - correction)
     count, axes = _count(array, axis), axes_of(axis, array.ndim)
     middle = mean(array, axis=axis, keepdims=True)
     total = _stored_squares(array, middle, axes)

@@ -26,7 +26,8 @@ class Request:
     ``inputs`` has the index names of each operand, ``()`` for a number; a dimension of size 1 may
     stand for a longer one of the same name. Without ``op`` the values are the result's. ``dtype``
     is that of the result, by default the value's. ``sizes`` are the sizes of indices that no
-    operand has; those in ``fixed`` are 0, of dimensions of size 1.
+    operand has; those in ``fixed`` are 0, of dimensions of size 1. Those in ``exact`` have one size
+    in all operands: a dimension of 1 does not stand for a longer one.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Request:
     format: Format | None = None
     sizes: dict[str, int] = attrs.field(factory=dict)
     fixed: frozenset[str] = frozenset()
+    exact: frozenset[str] = frozenset()
 
 
 def letters(ndim: int, last: int | None = None) -> Indices:

@@ -7,7 +7,7 @@ dimensions of size 1 are stretched; the plan's kernel by its own table. Nothing 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,18 +42,21 @@ def run(
         _forget()
     quick: list[Any] = [key]
     for x in operands:
-        if isinstance(x, NUMBERS):
+        if x.__class__ is Tensor:
+            quick += (x.signature, x.shape)
+        elif isinstance(x, NUMBERS):
             quick.append(type(x))
         else:
             quick += (x.signature, x.shape)
     if given is not None:
         quick += given.values()
-    found = _quick.get(tuple(quick))
+    whole = tuple(quick)
+    found = _quick.get(whole)
     if found is not None:
-        plan, sizes, dense = found
-        if dense is None or dense == is_dense_allowed(plan.request, operands, sizes):
-            return plan(operands, sizes)
-    return _found(key, request, operands, given, tuple(quick))
+        ready, dense = found
+        if dense is None or dense == is_dense_allowed(ready.plan.request, operands, ready.sizes):
+            return ready(operands)
+    return _found(key, request, operands, given, whole)
 
 
 def _found(
@@ -74,11 +77,12 @@ def _found(
         plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
     if len(_quick) >= MOST:
         _quick.clear()
-    _quick[quick] = plan, sizes, dense if plan.collects else None
-    return plan(operands, sizes)
+    ready = plan.ready(sizes)
+    _quick[quick] = ready, dense if plan.collects and ready.cells > plans.DENSE_LEAST else None
+    return ready(operands)
 
 
-_quick: dict[Any, tuple[plans.Plan, dict[str, int], bool | None]] = {}
+_quick: dict[Any, tuple[plans.Ready, bool | None]] = {}
 _generation = [-1]
 
 
@@ -120,7 +124,7 @@ def stretched(
     return tuple(found)
 
 
-def is_dense_allowed(request: Request, operands: Sequence[Any], sizes: dict[str, int]) -> bool:
+def is_dense_allowed(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> bool:
     """Whether a reduction that is written in no order may have a dense result."""
     if request.op is None:
         return False

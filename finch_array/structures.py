@@ -19,8 +19,9 @@ from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces, Structure
-from finch_core.ir.dtypes import Type
-from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, Name, Var, alike
+from finch_core.ir.dtypes import BOOL, Type
+from finch_core.ir.expressions import FALSE, Access, Call, Cast, Expr, Literal, Name, Var, alike
+from finch_core.ir.program import Stored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import frozen
 from finch_core.symbolic.simplifier import Simplifier
@@ -68,6 +69,9 @@ def analyse(
         leaf = leaves[expr.tensor]
         known = Literal(leaf.fill, leaf.dtype, structural=True)
         return Analysis(known, leaf.dtype, tuple(leaf.structures.get(i, CONSTANT) for i in loops))
+    if isinstance(expr, Stored):
+        leaf = leaves[str(getattr(expr.access, "tensor", ""))]
+        return Analysis(FALSE, BOOL, tuple(leaf.structures.get(i, CONSTANT) for i in loops))
     if isinstance(expr, Name):
         return Analysis(Var(expr.name, numbers[expr.name]), numbers[expr.name], None)
     parts = [analyse(child, leaves, numbers, loops) for child in expr.children]

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 import finch_array as fa
+import finch_array.elementwise
+import finch_array.plans
 from finch_core import Tensor
+from finch_core.optimize import PASSES
+from finch_core.runtime.options import Options
 from finch_core.testing.formats import admit
 from finch_levels import (
     Dense,
@@ -70,4 +74,11 @@ def same(found: Any, wanted: Any, rtol: float = 1e-12) -> None:
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=rtol, atol=1e-12, equal_nan=True)
 
 
-__all__ = ["LEVELS", "MATRICES", "data", "fa", "held", "same", "tensor"]
+def without_passes() -> None:
+    """Kernels of array functions are run as they are lowered, which takes half of the time."""
+    plain = Options(disabled=frozenset(name for name, _ in PASSES))
+    for module in (finch_array.plans, finch_array.elementwise):
+        module.Options = lambda: plain  # type: ignore[attr-defined]
+
+
+__all__ = ["LEVELS", "MATRICES", "data", "fa", "held", "same", "tensor", "without_passes"]
