@@ -15,6 +15,7 @@ from finch_backend_c.banks import in_banks, place
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.lanes import Lanes, Reductions, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
+from finch_backend_c.parallel import Part
 from finch_backend_c.rooms import has_room, parted
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, suffix
@@ -51,11 +52,14 @@ class Emitter:
         self.disabled = disabled
         self.dtypes: set[np.dtype[Any]] = set()
         self.cleanup = False
+        self.outlined: list[str] = []
+        """The texts of structs and functions that parallel loops need."""
         self._loop_names: dict[str, str] = {}
         self._replaced: Mapping[str, c.Expr] = {}
         self.kept: dict[Reductions, Lanes] = {}
         self._banks: Mapping[str, c.Name] = {}
         self._turns: list[str] = []
+        self._parallels = 0
         self._typings: dict[tuple[Operator, tuple[Type, ...]], Typed] = {}
 
     # -- expressions --------------------------------------------------------------------------
@@ -112,6 +116,18 @@ class Emitter:
         before, self._banks = self._banks, {**self._banks, **arrays}
         yield
         self._banks = before
+
+    @contextmanager
+    def outlining(self) -> Iterator[None]:
+        """A context in which the statements of another function are emitted."""
+        state = self.cleanup, self._replaced, self.kept, self._banks, self._turns
+        self.cleanup, self._replaced, self.kept, self._banks, self._turns = True, {}, {}, {}, []
+        yield
+        self.cleanup, self._replaced, self.kept, self._banks, self._turns = state
+
+    def _emit_parallel(self, s: asm.Parallel) -> tuple[c.Stmt, ...]:
+        self._parallels += 1
+        return Part(self, s, self._parallels).statements()
 
     def _value_load(self, e: ir.Load) -> Value:
         return Value(self.element(e.buffer, e.index), e.buffer.dtype)

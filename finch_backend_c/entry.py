@@ -23,6 +23,7 @@ from finch_backend_c.emitter import Emitter
 from finch_backend_c.guards import GUARD, SETTLE, SIGNALS, UNSETTLE
 from finch_backend_c.loader import SYMBOL
 from finch_backend_c.operators import Value, cast
+from finch_backend_c.parallel import RUNTIME
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs
@@ -188,7 +189,8 @@ class KernelWriter:
     def body(self) -> c.Block:
         """Prologue, body and epilogue."""
         stores, grown = tuple(self.stores()), self.grown()
-        leaves = bool(grown) or any(isinstance(s, asm.Fail) for s in self.usage.statements)
+        leaving = (asm.Fail, asm.Parallel)
+        leaves = bool(grown) or any(isinstance(s, leaving) for s in self.usage.statements)
         self.emitter.cleanup = leaves and bool(stores or grown)
         stores = (_settling(), *stores) if stores else ()
         prologue = tuple(self.prologue())
@@ -355,6 +357,7 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     whole = "\n".join([*definitions, text])
     grows = re.search(r"\bGROW\(", text) is not None
     swaps = re.search(r"\bSWAP\(", text) is not None
+    shares = "parallel_run(" in text
     called = helpers.called(whole)
     sized = grows or "memmove" in called
     parts = ["#include <stdbool.h>\n#include <stdint.h>\n" + "#include <stddef.h>\n" * sized]
@@ -363,9 +366,9 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     parts += ["".join(prototypes) + (_ALLOCATORS if grows else "")]
     nested = {ctype(s): s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype)}
     parts += [struct(dtype) for dtype in nested.values()]
-    settles = grows or swaps or "settle(" in text
-    parts += [GUARD + SIGNALS, *[SETTLE] * settles, *[UNSETTLE] * (grows or swaps)]
-    parts += [_SWAP] * swaps
+    settles = grows or swaps or shares or "settle(" in text
+    parts += [GUARD + SIGNALS, *[SETTLE] * settles, *[UNSETTLE] * (grows or swaps or shares)]
+    parts += [_SWAP] * swaps + [RUNTIME] * shares
     if grows:
         failing = f"static int64_t allocations = {fail_alloc};\n\n" if fail_alloc else ""
         parts.append(failing + _GROW.replace("$fail", " || --allocations == 0" if failing else ""))
@@ -386,7 +389,8 @@ def translate(
     work, usage = scope.fresh("work"), Usage(kernel.body)
     emitter = Emitter(Scope(scope), functions, usage, disabled)
     entry = KernelWriter(kernel, emitter, usage).functions(work)
-    texts = [*(print_function(f) for f, _ in emitted), *map(print_function, entry)]
+    functions_ = (print_function(f) for f, _ in emitted)
+    texts = [*functions_, *emitter.outlined, *map(print_function, entry)]
     dtypes = emitter.dtypes.union(*(e.dtypes for _, e in emitted))
     text = "\n".join(texts)
     return _preamble(text, dtypes, fail_alloc) + "\n" + text

@@ -8,6 +8,8 @@ struct guard {
     void *volatile state;
     volatile int64_t armed;
     void (*arm)(void);
+    volatile int64_t pending;  // a tick found a loop of several threads, which asks when it can
+    int (*ask)(void);
 };
 """
 """The state shared by kernels and the library that interrupts them."""

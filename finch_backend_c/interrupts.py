@@ -76,6 +76,8 @@ static void tick(int number, siginfo_t *info, void *context)
     }
     if (guard.runs == 0 && ++idle >= IDLE)
         set(0);
+    if (guard.runs == 2)
+        guard.pending = 1;
     if (guard.runs != 1)
         return;
     const int error = errno;
@@ -100,6 +102,7 @@ struct guard *finch_guard(int (*asks)(void))
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
     raised = asks;
     guard.arm = arm;
+    guard.ask = asks;
     return sigaction(SIGNAL, &action, &before) ? (struct guard *)0 : &guard;
 }
 

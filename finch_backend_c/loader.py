@@ -75,6 +75,14 @@ class CKernel:
 
         return interrupts.guard()
 
+    def pool(self) -> int:
+        """The threads for parallel loops (see ``interface.abi``); 0 if the kernel has none."""
+        if "parallel_run(" not in self.source:
+            return 0
+        from finch_backend_c import threads
+
+        return threads.pool()
+
     def interruption(self) -> BaseException:
         """The exception that ended a call with the status ``INTERRUPTED``."""
         from finch_backend_c import interrupts

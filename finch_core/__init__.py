@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         LifecycleError,
         PerformanceWarning,
         PluginError,
+        RaceError,
     )
     from finch_core.frontend.functions import (
         _,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         ifelse,
         maxby,
         minby,
+        parallel,
         stored,
         swap,
         thaw,
@@ -39,21 +41,23 @@ if TYPE_CHECKING:
     from finch_core.runtime.convert import asarray
     from finch_core.runtime.kernel import kernel
     from finch_core.runtime.tensor import Tensor
+    from finch_core.runtime.threads import set_threads
 
 _HOMES = {
     "finch_core.runtime.convert": ("asarray",),
     "finch_core.errors": (
         "BackendError", "DimensionMismatch", "FinchError", "FormatError", "KernelSyntaxError",
-        "LifecycleError", "PerformanceWarning", "PluginError",
+        "LifecycleError", "PerformanceWarning", "PluginError", "RaceError",
     ),
     "finch_core.io.files": ("read", "write"),
     "finch_core.frontend.functions": (
-        "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "stored", "swap",
-        "thaw", "walk",
+        "_", "choose", "follow", "freeze", "gallop", "ifelse", "maxby", "minby", "parallel",
+        "stored", "swap", "thaw", "walk",
     ),
     "finch_core.runtime.kernel": ("kernel",),
     "finch_core.ir.missing": ("coalesce", "missing"),
     "finch_core.runtime.tensor": ("Tensor",),
+    "finch_core.runtime.threads": ("set_threads",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -66,6 +70,7 @@ __all__ = [
     "LifecycleError",
     "PerformanceWarning",
     "PluginError",
+    "RaceError",
     "Tensor",
     "_",
     "asarray",
@@ -79,7 +84,9 @@ __all__ = [
     "maxby",
     "minby",
     "missing",
+    "parallel",
     "read",
+    "set_threads",
     "stored",
     "swap",
     "thaw",

@@ -107,6 +107,30 @@ class IndexOverflow(FinchError, OverflowError):
     """A count or an index that the format's index or pointer dtype cannot hold."""
 
 
+class RaceError(FinchError, RuntimeError):
+    """A parallel loop whose turns may not run at the same time: what one does depends on another.
+
+    ``other`` is the place of the second access, where there is one.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        span: Span | None = None,
+        other: Span | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, span=span, hint=hint)
+        self.other = other
+
+    def __str__(self) -> str:
+        if self.other is None or self.span is None:
+            return super().__str__()
+        shown = f"{self.span.show()}\n{self.other.show()}"
+        return explained(f"{self.message}\n{shown}", None, self.hint)
+
+
 class BackendError(FinchError, RuntimeError):
     """No such backend, no compiler, or a compiler that fails."""
 

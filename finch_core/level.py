@@ -1,6 +1,6 @@
 """What authors of level formats import (public; see ``docs/public-modules.md``)."""
 
-from finch_core.interface.abilities import RANDOM_ACCESS, Order
+from finch_core.interface.abilities import RANDOM_ACCESS, Order, Sharing
 from finch_core.interface.level import Format, Mode, check_child
 from finch_core.interface.storage import Field, integer_dtype, leaf_dtype
 from finch_core.interface.structure import Pieces, Structure
@@ -12,6 +12,7 @@ __all__ = [
     "Mode",
     "Order",
     "Pieces",
+    "Sharing",
     "Structure",
     "check_child",
     "integer_dtype",

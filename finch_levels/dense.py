@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from finch_core.errors import FormatError
-from finch_core.level import Format, Mode, Order, Pieces, Structure, check_child
+from finch_core.level import Format, Mode, Order, Pieces, Sharing, Structure, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.looplets.routines import positions_below
 from finch_core.plugins import hookimpl
@@ -40,6 +40,7 @@ class Dense(Format):
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     stores_fill: ClassVar[bool] = True
     pads: ClassVar[bool] = True
+    parallel: ClassVar[frozenset[Sharing]] = frozenset(Sharing)
 
     def __attrs_post_init__(self) -> None:
         if not self.lvl.holds_fill:
@@ -81,8 +82,23 @@ class Dense(Format):
         lvl.child.thaw(ctx, stop * lvl.shape)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
-        base = fiber.pos * fiber.lvl.shape
+        base = fiber.pos * fiber.lvl.shape - fiber.lvl.first
         return Lookup(lambda ctx, i: fiber.subfiber(base + i))
+
+    def join(
+        self, ctx: Context, lvl: BoundLevel, part: BoundLevel, start: Expr, count: Expr
+    ) -> None:
+        assert lvl.child is not None
+        assert part.child is not None
+        child, shape = lvl.child, lvl.shape
+        child.format.join(ctx, child, part.child, start * shape, count * shape)
+
+    def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr:
+        return fiber.pos * fiber.lvl.shape + index
+
+    def stored_before(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr | None:
+        assert lvl.child is not None
+        return lvl.child.format.stored_before(ctx, lvl.child, stop * lvl.shape)
 
 
 @hookimpl

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from finch_core.ir.expressions import Expr, Literal, Load, call
-from finch_core.level import Field, Format, Mode
+from finch_core.level import Field, Format, Mode, Sharing
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_levels.common.value_leaf import ValueLeaf
@@ -31,6 +31,7 @@ class Element(ValueLeaf):
 
     name: ClassVar[str] = "Element"
     layout: ClassVar[str] = "values"
+    parallel: ClassVar[frozenset[Sharing]] = frozenset(Sharing) - {Sharing.ROWS}
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -57,6 +58,12 @@ class Element(ValueLeaf):
             ctx.store(lvl.buffer("val"), start, Literal(self.fill, self.type))
         else:
             ctx.fill(lvl.buffer("val"), start, stop, Literal(self.fill, self.type))
+
+    def join(
+        self, ctx: Context, lvl: BoundLevel, part: BoundLevel, start: Expr, count: Expr
+    ) -> None:
+        ctx.grow(lvl.buffer("val"), start + count)
+        ctx.move(lvl.buffer("val"), start, part.buffer("val"), 0, count)
 
     def unwrap(
         self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None

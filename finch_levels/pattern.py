@@ -13,7 +13,7 @@ from finch_core.errors import FormatError
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import BOOL
 from finch_core.ir.expressions import TRUE, Expr
-from finch_core.level import Field, Format, Mode, Order
+from finch_core.level import Field, Format, Mode, Order, Sharing
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 
@@ -41,6 +41,7 @@ class Pattern(Format):
     order: ClassVar[Order] = Order.ANY
     is_leaf: ClassVar[bool] = True
     holds_fill: ClassVar[bool] = False
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.JOINED})
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -79,6 +80,11 @@ class Pattern(Format):
         pass
 
     def thaw(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:
+        pass
+
+    def join(
+        self, ctx: Context, lvl: BoundLevel, part: BoundLevel, start: Expr, count: Expr
+    ) -> None:
         pass
 
     def unwrap(

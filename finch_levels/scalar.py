@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.ir.expressions import Expr, call
-from finch_core.level import Field, Format, Mode
+from finch_core.level import Field, Format, Mode, Sharing
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor
@@ -23,6 +23,7 @@ class ScalarLeaf(ValueLeaf):
     """A leaf with one value, kept in the tensor's record."""
 
     name: ClassVar[str] = "Scalar"
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.COPIED})
 
     @property
     def fields(self) -> tuple[Field, ...]:

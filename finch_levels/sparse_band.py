@@ -18,6 +18,7 @@ from finch_core.level import (
     Mode,
     Order,
     Pieces,
+    Sharing,
     Structure,
     check_child,
     integer_dtype,
@@ -58,6 +59,7 @@ class SparseBand(Format):
     structure: ClassVar[Structure] = Structure(Pieces.BLOCKS, single=True, pads=True)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     pads: ClassVar[bool] = True

@@ -18,6 +18,7 @@ from finch_core.level import (
     Mode,
     Order,
     Pieces,
+    Sharing,
     Structure,
     check_child,
     integer_dtype,
@@ -60,6 +61,7 @@ class SparseBlockList(Format):
     structure: ClassVar[Structure] = Structure(Pieces.BLOCKS)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})

@@ -16,7 +16,7 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.ir.dtypes import BOOL, INTP
 from finch_core.ir.expressions import Expr, Literal, Load, Var
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.looplets.routines import positions_below, require_width
 from finch_core.plugins import hookimpl
@@ -56,6 +56,7 @@ class SparseByteMap(Format):
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True
     shares: ClassVar[bool] = False
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property

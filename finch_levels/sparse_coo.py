@@ -11,7 +11,16 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load, Var
-from finch_core.level import Field, Format, Mode, Order, Structure, check_child, integer_dtype
+from finch_core.level import (
+    Field,
+    Format,
+    Mode,
+    Order,
+    Sharing,
+    Structure,
+    check_child,
+    integer_dtype,
+)
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.looplets.routines import (
     accumulate_counts,
@@ -59,6 +68,7 @@ class SparseCOO(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     shares: ClassVar[bool] = False
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its entries"
 

@@ -12,7 +12,7 @@ import numpy as np
 from finch_core.errors import FormatError, IndexOverflow
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Literal, Load
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, integer_dtype
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.looplets.routines import append_position, check_index_width, require_width
 from finch_core.plugins import hookimpl
@@ -44,6 +44,7 @@ class SparseHash(Format):
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True
     shares: ClassVar[bool] = False
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @property

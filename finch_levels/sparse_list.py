@@ -13,7 +13,7 @@ from finch_core.errors import FormatError
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import TRUE, Expr, Load, Var
-from finch_core.level import Field, Format, Mode, Order, check_child, integer_dtype
+from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, integer_dtype
 from finch_core.looplets import (
     Lookup,
     Looplet,
@@ -29,6 +29,7 @@ from finch_core.looplets.routines import (
     append_position,
     check_index_width,
     counts_of,
+    search,
 )
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
@@ -60,6 +61,7 @@ class SparseList(Format):
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its stored indices"
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -116,6 +118,28 @@ class SparseList(Format):
         lvl.state["room"] = ctx.var(f"{lvl.name}_room", stored)
         lvl.state["last"] = counts_of(ctx, ptr, stop)
         lvl.child.thaw(ctx, stored)
+
+    def join(
+        self, ctx: Context, lvl: BoundLevel, part: BoundLevel, start: Expr, count: Expr
+    ) -> None:
+        assert lvl.child is not None
+        assert part.child is not None
+        stored, more = lvl.state["stored"], part.state["stored"]
+        ctx.move(lvl.buffer("ptr"), start + 1, part.buffer("ptr"), 1, count)
+        ctx.grow(lvl.buffer("idx"), stored + more)
+        ctx.move(lvl.buffer("idx"), stored, part.buffer("idx"), 0, more)
+        lvl.child.format.join(ctx, lvl.child, part.child, stored, more)
+        ctx.assign(stored, stored + more)
+        ctx.assign(lvl.state["room"], stored)
+
+    def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr:
+        start, stop = bounds_of(ctx, fiber)
+        return search(ctx, fiber.lvl.buffer("idx"), start, stop, index)
+
+    def stored_before(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr | None:
+        assert lvl.child is not None
+        below = Load(lvl.buffer("ptr"), stop).cast(INTP)
+        return lvl.child.format.stored_before(ctx, lvl.child, below)
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
         return unfurled(fiber, mode, protocol, update=_append, follow=_follow, walk=_walk)

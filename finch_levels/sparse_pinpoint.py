@@ -13,7 +13,16 @@ from finch_core.interface.capacity import Limit, only_first
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
-from finch_core.level import Field, Format, Mode, Order, Structure, check_child, integer_dtype
+from finch_core.level import (
+    Field,
+    Format,
+    Mode,
+    Order,
+    Sharing,
+    Structure,
+    check_child,
+    integer_dtype,
+)
 from finch_core.looplets import Lookup, Looplet, Part, Phase, Run, Sequence, Switch, Thunk
 from finch_core.looplets.routines import (
     check_index_width,
@@ -46,6 +55,7 @@ class SparsePinpoint(Format):
     structure: ClassVar[Structure] = Structure(single=True)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})

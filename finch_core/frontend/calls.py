@@ -12,7 +12,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from finch_core.frontend.expressions import ExpressionParser, fold_left
-from finch_core.frontend.functions import PROTOCOLS, freeze, ifelse, stored, swap, thaw
+from finch_core.frontend.functions import (
+    PROTOCOLS,
+    freeze,
+    ifelse,
+    parallel,
+    stored,
+    swap,
+    thaw,
+)
 from finch_core.frontend.names import Scope
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
@@ -34,6 +42,7 @@ REFUSED: dict[Any, tuple[str, str]] = {
     builtins.sum: ("'sum' is not part of the language", "write the loop: 's[()] += A[i]'"),
     builtins.print: ("'print' is not part of the language", "print results after the call"),
     builtins.range: ("'range' is only the extent of a loop", "write 'for i in range(a, b):'"),
+    parallel: ("'parallel' is only for loops", "write 'for i in parallel(_):'"),
     freeze: ("'freeze' is a statement, not a value", "write 'freeze(A)' on a line of its own"),
     swap: ("'swap' is a statement, not a value", "write 'swap(A, B)' on a line of its own"),
     thaw: ("'thaw' is a statement, not a value", "write 'thaw(A)' on a line of its own"),

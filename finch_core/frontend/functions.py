@@ -2,14 +2,14 @@
 
 Each is callable in plain Python with the same meaning, so that a kernel's body reads as Python.
 Operators (``choose(z)``, ``coalesce``, ``minby``, ``maxby``) are ``Operator`` objects;
-``follow``, ``walk``, ``gallop``, ``freeze``, ``thaw`` and ``_`` are syntax that the parser
-recognises by identity.
+``follow``, ``walk``, ``gallop``, ``freeze``, ``thaw``, ``parallel`` and ``_`` are syntax that the
+parser recognises by identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from finch_core.ir.dtypes import Type, is_tuple, tuple_dtype, tuple_fields, type
 from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.missing import coalesce, missing
 from finch_core.ir.operators import Operator, by_promotion, cast_value, operator, register
+
+T = TypeVar("T")
 
 # -- reductions -----------------------------------------------------------------------------
 
@@ -140,6 +142,12 @@ def swap(first: Any, second: Any) -> None:
     first[...], second[...] = second.copy(), first.copy()
 
 
+def parallel(extent: Iterable[T]) -> Iterator[T]:
+    """Inside a kernel, ``for i in parallel(_)``: the turns of a loop that may run at the same time,
+    which the compiler proves to change nothing, or refuses. In plain Python: ``extent`` itself."""
+    return iter(extent)
+
+
 class Whole:
     """``_`` of ``for i in _``: the extent comes from the tensors' dimensions."""
 
@@ -160,6 +168,6 @@ PROTOCOLS: dict[Any, str] = {follow: "follow", walk: "walk", gallop: "gallop"}
 SYNTAX: dict[str, Any] = {
     "_": _, "missing": missing, "ifelse": ifelse, "coalesce": coalesce, "minby": minby,
     "maxby": maxby, "choose": choose, "follow": follow, "walk": walk, "gallop": gallop,
-    "freeze": freeze, "thaw": thaw, "swap": swap, "stored": stored,
+    "freeze": freeze, "thaw": thaw, "swap": swap, "stored": stored, "parallel": parallel,
 }  # fmt: skip
 """Names that kernels may use without importing them."""

@@ -9,7 +9,7 @@ from typing import Any
 from finch_core.frontend.assignments import AssignmentParser, scope_free
 from finch_core.frontend.expressions import literal, negate
 from finch_core.frontend.functions import _ as WHOLE
-from finch_core.frontend.functions import freeze, swap, thaw
+from finch_core.frontend.functions import freeze, parallel, swap, thaw
 from finch_core.frontend.kernel_calls import inline_kernel, is_kernel
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
@@ -70,7 +70,13 @@ class StatementParser(AssignmentParser):
     def loop(self, node: ast.For, scope: Scope) -> list[Stmt]:
         self.refuse_else(node)
         targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-        extent = self.extent(node, scope)
+        over, is_parallel = self.parallel(node.iter, scope)
+        extent = self.extent(over, scope)
+        if is_parallel and extent is not None and extent.step is not None:
+            self.context.refuse(
+                over, "the range of a parallel loop has the step 1",
+                "compute the index from another: 'k = a + s * i'",
+            )  # fmt: skip
         if extent is not None and len(targets) > 1:
             self.context.refuse(
                 node.iter, "a range has one index", "nest the loops: one 'for' for each index"
@@ -79,7 +85,8 @@ class StatementParser(AssignmentParser):
         indices = [self.new_index(target, inner) for target in targets]
         body = self.turn(node.body, inner)
         for index, target in reversed(list(zip(indices, targets, strict=True))):
-            body = Loop(index, extent, body, span=self.context.span(target))
+            first = is_parallel and index is indices[0]
+            body = Loop(index, extent, body, parallel=first, span=self.context.span(target))
         return [labelled(BREAK, body)]
 
     def while_(self, node: ast.While, scope: Scope) -> list[Stmt]:
@@ -114,9 +121,16 @@ class StatementParser(AssignmentParser):
         self.context.bind(node, scope, node.id, Binding("index", self.context.span(node), index))
         return index
 
-    def extent(self, node: ast.For, scope: Scope) -> Extent | None:
+    def parallel(self, over: ast.expr, scope: Scope) -> tuple[ast.expr, bool]:
+        """What a loop runs over, without ``parallel(...)`` around it, and whether that is there."""
+        if not isinstance(over, ast.Call) or not self.calls(over, parallel, scope):
+            return over, False
+        if over.keywords or len(over.args) != 1:
+            self.context.refuse(over, "'parallel' takes '_' or a 'range'", "write 'parallel(_)'")
+        return over.args[0], True
+
+    def extent(self, over: ast.expr, scope: Scope) -> Extent | None:
         """``_`` (``None``) or ``range(a, b)``."""
-        over = node.iter
         if isinstance(over, ast.Name) and over.id == "_":
             return None
         if isinstance(over, (ast.Name, ast.Attribute)):

@@ -14,7 +14,8 @@ It returns 0 on success if no buffer moved, 1 on success if some buffer of a rec
 reallocated (its words then hold the new address and capacity), and ``2 + site`` if it failed at
 ``site``; ``control[0:3]`` then hold the values of ``Fail``, and ``control[3]`` is 1 if a buffer
 moved. It returns -1 if a signal handler ended it; records then describe the present buffers.
-``control[4]`` is the result of ``guard()`` of the compiled kernel, or 0 if it has none. Memory
+``control[4]`` and ``control[5]`` are the results of ``guard()`` and ``pool()`` of the compiled
+kernel, or 0 if it has none. Memory
 that a kernel allocates comes from the backend's allocator, which also frees it, through the
 compiled kernel's ``adopt``. A kernel never frees or reallocates memory that it did not allocate
 during the same call.
@@ -38,9 +39,9 @@ _ffi = FFI()
 DONE, MOVED, FAILED, INTERRUPTED = 0, 1, 2, -1
 ELSEWHERE, CHANGED = -2, -3
 """What a bound kernel gives besides, without running (``CompleteKernel.bound``)."""
-CONTROL_WORDS = 5
-GUARD = 4
-"""The word of the control block by which signals reach a kernel."""
+CONTROL_WORDS = 6
+GUARD, POOL = 4, 5
+"""The words of the control block by which signals reach a kernel, and it reaches threads."""
 MOST_INDICES = 1 << 62
 """The greatest length of a dimension. One more than any index or length, and the sum of two
 indices, fit an int64, so no such sum in a kernel or format overflows."""
@@ -76,7 +77,8 @@ class CompleteKernel:
     A backend may omit: ``is_draft``, whether the backend can compile the kernel with more
     optimisation (False); ``notes``, ``Kernel.notes`` of the compiled kernel, stored on disk
     with it (None); ``guard()``, the word of the calling thread's control blocks by which
-    signals reach it (0); ``interruption()``, the exception for the status ``INTERRUPTED``;
+    signals reach it (0); ``pool()``, the word by which it reaches the threads on which its parallel
+    loops run (0); ``interruption()``, the exception for the status ``INTERRUPTED``;
     ``function``, the fastest callable that runs it (itself); ``bound(args, places)``, itself bound
     to its arguments, the control block's address first: a callable without arguments that runs it
     and gives the status. Nothing runs, and the status is ``CHANGED - k``, where the word of memory
@@ -93,6 +95,7 @@ class CompleteKernel:
         "interruption",
         "is_draft",
         "notes",
+        "pool",
         "source",
     )
 
@@ -109,6 +112,7 @@ class CompleteKernel:
         self.is_draft: bool = getattr(made, "is_draft", False)
         self.notes: str | None = getattr(made, "notes", None)
         self.guard: Callable[[], int] = getattr(made, "guard", int)
+        self.pool: Callable[[], int] = getattr(made, "pool", int)
         self.bound: Callable[[Sequence[Any], Sequence[int]], Callable[[], int]] = getattr(
             made, "bound", partial(bound_here, self.function)
         )

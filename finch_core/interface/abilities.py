@@ -29,6 +29,25 @@ class Order(enum.Enum):
     ANY = "in any order"
 
 
+class Sharing(enum.Enum):
+    """What the turns of a parallel loop may do to one level at the same time.
+
+    ``DISJOINT``: update elements at different indices of its dimension: they share no memory, and
+    updates change nothing else. ``IN_PLACE``: update different elements that are stored, in place.
+    ``COPIED``: each part of the loop reduces into a copy: subfiber ``i`` of fiber ``p`` is at
+    position ``p * shape + i``, and a leaf stores one value at each position, or one in all.
+    ``ROWS``: each part writes the subfibers of indices of its own, ``p * shape + i``, in a level
+    that begins at the first of them (``BoundLevel.first``). ``JOINED``: each part appends to a
+    level of its own, and ``Format.join`` appends these one after another.
+    """
+
+    DISJOINT = "disjoint"
+    IN_PLACE = "in place"
+    COPIED = "copied"
+    ROWS = "rows"
+    JOINED = "joined"
+
+
 class Abilities:
     """The abilities of a level. Subclasses override the attributes."""
 
@@ -55,6 +74,10 @@ class Abilities:
     """What a fiber can hold, if that is not everything (see ``capacity``). Writes beyond it fail
     at run time. The test suites write no more."""
 
+    parallel: ClassVar[frozenset[Sharing]] = frozenset()
+    """What the turns of a parallel loop may do to it. Without any, an update of a tensor from
+    outside of the loop is refused; it may be read, and be declared by each turn."""
+
     @property
     def resets(self) -> bool:
         """Whether ``declare`` keeps what is assembled, and ``reset`` empties a part of it.
@@ -78,4 +101,4 @@ class Abilities:
     binary search of its runs``. Warnings of reads against the storage order quote it."""
 
 
-__all__ = ["PROTOCOLS", "RANDOM_ACCESS", "Abilities", "Order"]
+__all__ = ["PROTOCOLS", "RANDOM_ACCESS", "Abilities", "Order", "Sharing"]

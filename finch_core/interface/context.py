@@ -87,6 +87,10 @@ class Context(Builder):
         self.arrivals: dict[Hashable, tuple[tuple[Expr, Expr], ...]] = {}
         """For each fiber that steppers walk (``walk``), the indices to which they have come, each
         with the position there; those of this block and the blocks around it."""
+        self.least_work = 1
+        """The least work of a part of a parallel loop (``lower/work.py``)."""
+        self.parallel: Mapping[Index, Any] = {}
+        """How the parallel loops over these indices treat what they write (``lower/races.py``)."""
         self.merging: dict[Hashable, int] = {}
         """The operands for which enclosing loops have cases, and how many
         (``looplets/merge_cost.py``)."""

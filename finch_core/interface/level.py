@@ -109,6 +109,26 @@ class Format(Storage, Abilities):
         """
         raise NotImplementedError
 
+    def join(
+        self, ctx: Context, lvl: BoundLevel, part: BoundLevel, start: Expr, count: Expr
+    ) -> None:
+        """Emit code that appends the first ``count`` fibers of ``part``, at positions from
+        ``start`` on. Both are in update mode.
+
+        Called only on levels with ``Sharing.JOINED``.
+        """
+        raise NotImplementedError
+
+    def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr | None:
+        """The position of the first subfiber whose index is ``index`` or more, to divide the work
+        of a parallel loop by what is stored; None: it is not known."""
+        return None
+
+    def stored_before(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr | None:
+        """How many leaf values the fibers at positions below ``stop`` store, to divide work; None:
+        it is not known."""
+        return stop if self.is_leaf else None
+
     def is_stored(self, ctx: Context, fiber: Fiber) -> Expr:
         """Whether a leaf stores its value (see ``TensorLike.is_stored``); its parents do."""
         return TRUE

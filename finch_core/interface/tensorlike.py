@@ -60,6 +60,11 @@ class TensorLike:
         raise NotImplementedError
 
     @property
+    def keeps_apart(self) -> bool:
+        """Whether different indices are of different elements; parallel loops write no other."""
+        return False
+
+    @property
     def root(self) -> BoundTensor | None:
         """The argument or local that is finally read or written; None for a mask."""
         return None
@@ -138,6 +143,8 @@ class BoundLevel:
     state: dict[str, Var] = attrs.field(factory=dict)
     scratch: BoundLevel | None = None
     """A level like the child that holds updates until they are final."""
+    first: Expr = ZERO
+    """The index of the first subfiber, of a level of ``Sharing.ROWS`` that has some of them."""
     resumed: bool = False
     """Whether several loops write to it before it is frozen (``lower/write_order.py``).
 
@@ -209,6 +216,10 @@ class Fiber(TensorLike):
     def dims(self) -> tuple[Extent | None, ...]:
         levels = self.lvl.levels()
         return tuple(Extent(ZERO, lvl.shape) for lvl in levels if not lvl.format.is_leaf)
+
+    @property
+    def keeps_apart(self) -> bool:
+        return True
 
     @property
     def root(self) -> BoundTensor | None:

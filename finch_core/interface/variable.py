@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from finch_core.interface.abilities import Sharing
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.storage import Field
 from finch_core.ir.expressions import call
@@ -33,6 +34,7 @@ class Variable(Format):
     name: ClassVar[str] = "Variable"
     is_leaf: ClassVar[bool] = True
     reads_updates: ClassVar[bool] = True
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.COPIED})
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FinchError, Span
-from finch_core.ir.expressions import Buffer, Expr, Var
+from finch_core.ir.expressions import Buffer, Expr, Literal, Var
 from finch_core.records import frozen
 
 
@@ -112,6 +112,55 @@ class For(Statement):
     @property
     def expressions(self) -> tuple[Expr, ...]:
         return (self.start, self.stop)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body,)
+
+
+@frozen
+class Private:
+    """A variable or buffer of which each thread has its own in a parallel loop.
+
+    A variable has the value ``init`` at first, a buffer no room. Threads keep both from part to
+    part: a part finds them as some part before it, or none, has left them.
+    """
+
+    target: Var | Buffer
+    init: Literal | None = None
+
+
+@frozen
+class Parallel(Statement):
+    """``body`` for each part ``var`` in range(0, count): parts may run at the same time.
+
+    ``private`` are the variables and buffers that each thread has for itself. Of others, which are
+    declared outside, a part assigns no variable and grows no buffer, but in a ``Merge`` at the end
+    of ``body``; ``shared`` are the buffers to which it stores, each part to elements of its own.
+    ``count``, and what each part does, depend on the data alone, so that results do not depend on
+    the number of threads.
+    """
+
+    var: Var
+    count: Expr
+    body: Block
+    private: tuple[Private, ...] = ()
+    shared: tuple[Buffer, ...] = ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        return (self.count,)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body,)
+
+
+@frozen
+class Merge(Statement):
+    """The end of a part: ``body``, which runs for one part after another, in their order."""
+
+    body: Block
 
     @property
     def blocks(self) -> tuple[Block, ...]:

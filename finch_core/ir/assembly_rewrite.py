@@ -22,7 +22,9 @@ from finch_core.ir.assembly import (
     Grow,
     If,
     Let,
+    Merge,
     Move,
+    Parallel,
     Prefetch,
     Return,
     Sort,
@@ -38,6 +40,7 @@ _EXPRESSIONS: dict[type[Statement], tuple[str, ...]] = {
     Assign: ("value",),
     Store: ("index", "value"),
     For: ("start", "stop"),
+    Parallel: ("count",),
     While: ("cond",),
     If: ("cond",),
     Grow: ("size",),
@@ -49,6 +52,8 @@ _EXPRESSIONS: dict[type[Statement], tuple[str, ...]] = {
 }
 _BLOCKS: dict[type[Statement], tuple[str, ...]] = {
     For: ("body",),
+    Parallel: ("body",),
+    Merge: ("body",),
     While: ("body",),
     If: ("body", "orelse"),
 }
@@ -130,6 +135,48 @@ def in_terms_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
     return whole(expr)
 
 
+def renamed(block: Block, new: Mapping[str, Var | Buffer]) -> Block:
+    """``block`` with other variables and buffers in place of those of these names."""
+    return _Renaming(new).block(block) if new else block
+
+
+class _Renaming(Substitution):
+    def __init__(self, new: Mapping[str, Any]) -> None:
+        super().__init__(self._renamed)
+        self._new = new
+
+    def _renamed(self, expr: Expr) -> Expr | None:
+        if isinstance(expr, Var):
+            return self._new.get(expr.name)
+        if isinstance(expr, Load) and expr.buffer.name in self._new:
+            return Load(self._new[expr.buffer.name], self(expr.index))
+        if isinstance(expr, (Length, Overlaps, Invoke)):
+            return self._with_buffers(expr)
+        return None
+
+    def _with_buffers(self, expr: Length | Overlaps | Invoke) -> Expr:
+        if isinstance(expr, Length):
+            return attrs.evolve(expr, buffer=self.target(expr.buffer))
+        if isinstance(expr, Overlaps):
+            return Overlaps(self.target(expr.first), self.target(expr.second))
+        args = (self.target(a) if isinstance(a, Buffer) else self(a) for a in expr.args)
+        return attrs.evolve(expr, args=tuple(args))
+
+    def target(self, target: Any) -> Any:
+        return self._new.get(target.name, target)
+
+    def statement(self, statement: Statement) -> Statement:
+        statement = super().statement(statement)
+        names = [name for name in _TARGETS if hasattr(statement, name)]
+        return attrs.evolve(  # type: ignore[misc]
+            statement, **{name: self.target(getattr(statement, name)) for name in names}
+        )
+
+
+_TARGETS = ("var", "buffer", "target", "source", "first", "second")
+"""The fields of statements that hold a variable or buffer."""
+
+
 # -- definitions and uses: names of variables and buffers, which are distinct ---------------------
 
 
@@ -180,6 +227,8 @@ def own_changes(statement: Statement) -> set[str]:
     """Names that ``statement`` itself changes, without its blocks and the functions it calls."""
     if isinstance(statement, (Let, Assign, For)):
         return {statement.var.name}
+    if isinstance(statement, Parallel):
+        return {statement.var.name, *(p.target.name for p in statement.private)}
     if isinstance(statement, (Store, Grow, Fill, Sort)):
         return {statement.buffer.name}
     if isinstance(statement, Swap):
@@ -202,7 +251,7 @@ def names_in(block: Block) -> set[str]:
 
 def redeclared_names(block: Block) -> frozenset[str]:
     """Names that more than one scope in ``block`` declares."""
-    counts = Counter(s.var.name for s in block.walk() if isinstance(s, (Let, For)))
+    counts = Counter(s.var.name for s in block.walk() if isinstance(s, (Let, For, Parallel)))
     return frozenset(name for name, count in counts.items() if count > 1)
 
 
@@ -211,7 +260,7 @@ def redeclared_names(block: Block) -> frozenset[str]:
 
 def leaves(statement: Statement) -> bool:
     """Whether ``statement`` may leave the block that contains it."""
-    if isinstance(statement, (For, While)):
+    if isinstance(statement, (For, While, Parallel)):
         return any(isinstance(inner, (Fail, Return)) for inner in statement.walk())
     return isinstance(statement, (Break, Fail, Return)) or any(
         leaves(inner) for block in statement.blocks for inner in block.statements

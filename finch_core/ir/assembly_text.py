@@ -26,8 +26,11 @@ from finch_core.ir.assembly import (
     If,
     Kernel,
     Let,
+    Merge,
     Move,
+    Parallel,
     Prefetch,
+    Private,
     Record,
     Return,
     Site,
@@ -235,6 +238,26 @@ def _(statement: For) -> Iterator[str]:
     for buffer, count in statement.banks:
         note += f"  # banks: {buffer.name}[0:{count}]"
     yield from _nested(f"for {statement.var.name} in range({bounds}):{note}", statement.body)
+
+
+@_lines.register
+def _(statement: Parallel) -> Iterator[str]:
+    private = ", ".join(map(_private_text, statement.private))
+    shared = ", ".join(buffer.name for buffer in statement.shared)
+    notes = [f"private: {private}"] * bool(private) + [f"shared: {shared}"] * bool(shared)
+    note = f"  # {'; '.join(notes)}" if notes else ""
+    head = f"for {statement.var.name} in parallel(range({expr_text(statement.count)})):{note}"
+    yield from _nested(head, statement.body)
+
+
+def _private_text(private: Private) -> str:
+    init = "" if private.init is None else f" = {expr_text(private.init)}"
+    return f"{_typed_name(private.target)}{init}"
+
+
+@_lines.register
+def _(statement: Merge) -> Iterator[str]:
+    yield from _nested("in order:", statement.body)
 
 
 @_lines.register

@@ -119,12 +119,15 @@ class Loop(Stmt):
 
     ``step``: the distance of successive indices, if it is not 1. If positive, the first index
     is the extent's first; if negative, it is the extent's last.
+
+    ``parallel``: its turns may run at the same time, which ``lower/races.py`` proves.
     """
 
     index: Index
     extent: Extent | None
     body: Stmt
     step: Expr | None = attrs.field(default=None, kw_only=True)
+    parallel: bool = attrs.field(default=False, kw_only=True)
     span: Span | None = _span()
 
     @property
@@ -139,7 +142,7 @@ class Loop(Stmt):
         extent = exprs[0] if exprs else None
         assert extent is None or isinstance(extent, Extent)
         step = None if self.step is None else exprs[1]
-        return Loop(self.index, extent, bodies[0], step=step, span=self.span)
+        return attrs.evolve(self, extent=extent, body=bodies[0], step=step)
 
 
 @frozen

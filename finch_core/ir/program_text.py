@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import attrs
 import numpy as np
@@ -123,14 +123,21 @@ def _sequential(node: Sequential, fresh: dict[str, Any]) -> Iterator[str]:
 
 def _loop(node: Loop, fresh: dict[str, Any]) -> Iterator[str]:
     names, body = [node.index.name], node.body
-    while node.extent is None and isinstance(body, Loop) and body.extent is None:
+    while node.extent is None and _continues(body):
         names.append(body.index.name)
         body = body.body
     over = "_" if node.extent is None else expression_text(node.extent)
     if node.step is not None:
         over = f"{over[:-1]}, step={expression_text(node.step)})"
+    if node.parallel:
+        over = f"parallel({over})"
     yield f"for {', '.join(names)} in {over}:"
     yield from _below(body, fresh)
+
+
+def _continues(body: Stmt) -> TypeGuard[Loop]:
+    """Whether a loop is written as another index of the one around it."""
+    return isinstance(body, Loop) and body.extent is None and not body.parallel
 
 
 def _update(node: Update, fresh: dict[str, Any]) -> Iterator[str]:

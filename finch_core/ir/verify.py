@@ -25,7 +25,9 @@ from finch_core.ir.assembly import (
     If,
     Kernel,
     Let,
+    Merge,
     Move,
+    Parallel,
     Prefetch,
     Record,
     Return,
@@ -64,10 +66,30 @@ class _Context:
     sites: int
     loop: bool = False
     returns: Type | None = None
+    frozen: frozenset[str] = frozenset()
+    """Names of a parallel loop's surroundings, which a part does not change."""
+    unshared: frozenset[str] = frozenset()
+    """Those of buffers to which it does not store."""
 
     def inside(self, loop: bool = False) -> _Context:
         """The context of a nested block: its declarations end with it."""
         return attrs.evolve(self, declared=dict(self.declared), loop=self.loop or loop)
+
+    def part(self, shared: tuple[Buffer, ...]) -> _Context:
+        """The context of a part of a parallel loop."""
+        around = frozenset(self.declared)
+        return attrs.evolve(
+            self, declared=dict(self.declared), loop=False, frozen=around,
+            unshared=around - {buffer.name for buffer in shared},
+        )  # fmt: skip
+
+    def changes(self, target: Var | Buffer) -> None:
+        """Refuse a change of a variable, or of a buffer's place, by a part."""
+        assert target.name not in self.frozen, f"a part changes {target.name}, which others use"
+
+    def stores(self, buffer: Buffer) -> None:
+        """Refuse a store by a part to a buffer that it does not share."""
+        assert buffer.name not in self.unshared, f"a part stores to {buffer.name}, which others use"
 
     def declare(self, target: Var | Buffer, mutable: bool) -> None:
         assert target.name not in self.declared, f"{target.name} is declared twice"
@@ -249,12 +271,14 @@ def _(statement: Let, context: _Context) -> None:
 @_check_statement.register
 def _(statement: Assign, context: _Context) -> None:
     assert _declared(statement.var, context), f"{statement.var.name} is immutable"
+    context.changes(statement.var)
     _require_type(statement.value, statement.var.dtype, "the value")
 
 
 @_check_statement.register
 def _(statement: Store, context: _Context) -> None:
     _declared(statement.buffer, context)
+    context.stores(statement.buffer)
     _integers(statement.index)
     _require_type(statement.value, statement.buffer.dtype, "the value")
 
@@ -262,6 +286,7 @@ def _(statement: Store, context: _Context) -> None:
 @_check_statement.register
 def _(statement: Fill, context: _Context) -> None:
     _declared(statement.buffer, context)
+    context.stores(statement.buffer)
     _integers(statement.start, statement.stop)
     _require_type(statement.value, statement.buffer.dtype, "the value")
 
@@ -269,6 +294,7 @@ def _(statement: Fill, context: _Context) -> None:
 @_check_statement.register
 def _(statement: Sort, context: _Context) -> None:
     _declared(statement.buffer, context)
+    context.stores(statement.buffer)
     _integers(statement.start, statement.stop)
     assert statement.buffer.dtype.kind in "iu", "only integers are sorted"
 
@@ -283,6 +309,7 @@ def _(statement: Prefetch, context: _Context) -> None:
 def _(statement: Move, context: _Context) -> None:
     _declared(statement.target, context)
     _declared(statement.source, context)
+    context.stores(statement.target)
     _integers(*statement.expressions)
     assert statement.target.dtype == statement.source.dtype, "a move between dtypes"
 
@@ -291,6 +318,7 @@ def _(statement: Move, context: _Context) -> None:
 def _(statement: Swap, context: _Context) -> None:
     for buffer in (statement.first, statement.second):
         assert _declared(buffer, context), f"the slot of {buffer.name} is not written back"
+        context.changes(buffer)
     assert statement.first.dtype == statement.second.dtype, "a swap between dtypes"
     assert context.returns is None, "a function swaps no buffers"
 
@@ -301,6 +329,7 @@ def _(statement: Grow, context: _Context) -> None:
     assert _declared(buffer, context), f"the slot of {buffer.name} is not written back"
     assert buffer.growable, f"{buffer.name} is not growable"
     assert context.returns is None, "a function grows no buffer"
+    context.changes(buffer)
     _integers(statement.size)
 
 
@@ -314,6 +343,30 @@ def _(statement: For, context: _Context) -> None:
     for buffer, _count in statement.banks:
         _declared(buffer, context)
     _check_block(statement.body, inner)
+
+
+@_check_statement.register
+def _(statement: Parallel, context: _Context) -> None:
+    assert context.returns is None, "a function has no parallel loop"
+    assert not context.frozen, "a parallel loop in another"
+    _integers(statement.var, statement.count)
+    inner = context.part(statement.shared)
+    inner.declare(statement.var, mutable=False)
+    for private in statement.private:
+        assert isinstance(private.target, Buffer) == (private.init is None)
+        if private.init is not None:
+            _require_type(private.init, private.target.dtype, "the value")
+        inner.declare(private.target, mutable=True)
+    _check_block(statement.body, inner)
+    merges = [s for s in statement.body.walk() if isinstance(s, Merge)]
+    assert merges in ([], [statement.body.statements[-1]]), "a merge is the end of a part"
+
+
+@_check_statement.register
+def _(statement: Merge, context: _Context) -> None:
+    assert context.frozen, "a merge outside of a parallel loop"
+    free = attrs.evolve(context.inside(), frozen=frozenset(), unshared=frozenset())
+    _check_block(statement.body, free)
 
 
 @_check_statement.register

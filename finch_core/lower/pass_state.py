@@ -65,6 +65,8 @@ class Unit:
     """Expensive reads against the order of the storage, for warnings."""
     read_in_update: set[BoundTensor] = attrs.field(factory=set)
     """The tensors that some statement reads while it updates them (set by the lifecycle pass)."""
+    parallel: dict[Index, Any] = attrs.field(factory=dict)
+    """How the parallel loops over these indices treat what they write (``lower.races``)."""
     made: list[BoundTensor] = attrs.field(factory=list)
     """The variables that passes have added."""
     snapshots: dict[Var, Var] = attrs.field(factory=dict)

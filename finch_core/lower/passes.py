@@ -8,6 +8,7 @@ from finch_core.lower.in_place import in_place
 from finch_core.lower.index_casts import index_casts
 from finch_core.lower.lifecycle import lifecycle
 from finch_core.lower.pass_state import Check, Unit
+from finch_core.lower.races import races, stays_in_place
 from finch_core.lower.scopes import scopes
 from finch_core.lower.scratch import scratch
 from finch_core.lower.wrapperize import wrapperize
@@ -15,9 +16,11 @@ from finch_core.lower.write_order import write_order
 
 PASSES = (
     scopes,
+    races,
     wrapperize,
     dimensionalize,
     in_place,
+    stays_in_place,
     lifecycle,
     early_exits,
     carried_values,
@@ -39,8 +42,10 @@ __all__ = [
     "early_exits",
     "index_casts",
     "lifecycle",
+    "races",
     "scopes",
     "scratch",
+    "stays_in_place",
     "wrapperize",
     "write_order",
 ]

@@ -92,7 +92,7 @@ class _Scopes:
                 self.range(stmt.index.name, extent, stmt.span)
                 extent, step = ascending(extent)
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
-            return Loop(index, extent, body, step=step, span=stmt.span)
+            return attrs.evolve(stmt, index=index, extent=extent, body=body, step=step)
         if isinstance(stmt, Define):
             value = self.expr(stmt.value, scope, stmt.span)
             name = Name(self.names.fresh(stmt.name.name), self.type_of(value, stmt.span))

@@ -27,7 +27,7 @@ def scratch(stmt: Stmt, unit: Unit) -> Stmt:
     """Mark the declarations of ``stmt`` whose tensors are scratch."""
     declared = {part.tensor for part in stmt.walk() if isinstance(part, Declare)}
     private = {t for t in declared if t.local and t.name not in unit.program.results}
-    private -= _read_elsewhere(stmt, frozenset())
+    private -= used_undeclared(stmt)
     if not private or "scratch" in unit.disabled:
         return stmt
 
@@ -39,13 +39,13 @@ def scratch(stmt: Stmt, unit: Unit) -> Stmt:
     return rewrite_statements(stmt, mark)
 
 
-def _read_elsewhere(stmt: Stmt, mine: _Tensors) -> set[BoundTensor]:
+def used_undeclared(stmt: Stmt, mine: _Tensors = frozenset()) -> set[BoundTensor]:
     """The tensors that are used where no enclosing block has declared them; ``mine`` are
     declared."""
     if isinstance(stmt, Sequential):
         found: set[BoundTensor] = set()
         for part in stmt.statements:
-            found |= _read_elsewhere(part, mine)
+            found |= used_undeclared(part, mine)
             if isinstance(part, Declare):
                 mine |= {part.tensor}
         return found
@@ -53,7 +53,7 @@ def _read_elsewhere(stmt: Stmt, mine: _Tensors) -> set[BoundTensor]:
     if isinstance(stmt, (Freeze, Thaw)):
         used |= {stmt.tensor} - mine
     for body in stmt.bodies:
-        used |= _read_elsewhere(body, mine)
+        used |= used_undeclared(body, mine)
     return used
 
 
@@ -64,3 +64,6 @@ def _roots(stmt: Stmt) -> set[BoundTensor | None]:
         for node in expr.walk()
         if isinstance(node, Access)
     }  # fmt: skip
+
+
+__all__ = ["scratch", "used_undeclared"]

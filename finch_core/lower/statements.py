@@ -6,6 +6,7 @@ Paper, Figures "Basic evaluation semantics" and "Looplet evaluation semantics".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -56,6 +57,7 @@ from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, is_unit, within_range
 from finch_core.lower.definitions import defined
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
+from finch_core.lower.parallel import lower_parallel
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive
 from finch_core.symbolic.guards import as_condition
@@ -241,8 +243,10 @@ def _swap(ctx: Context, stmt: Swap) -> None:
                 ctx.assign(second, held)
 
 
-def _loop(ctx: Context, stmt: Loop) -> None:
-    """Rule *Unfurl*: every access of the index becomes a slot, and its looplet is lowered."""
+def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
+    """Rule *Unfurl*: every access of the index becomes a slot, and its looplet is lowered.
+
+    If ``is_part``, the loop is a part of one whose bounds were checked."""
     assert stmt.extent is not None
     _repeat(ctx, stmt)
     if stmt.step is not None and not is_positive(stmt.step):
@@ -254,6 +258,11 @@ def _loop(ctx: Context, stmt: Loop) -> None:
     stop = start + 1
     if not single:
         stop = ctx.bind(f"{stmt.index.name}_stop", evaluate(ctx, extent.stop))
+    if not is_part:
+        check_bounds(ctx, stmt, start, stop)
+    if stmt.parallel:
+        lower_parallel(ctx, stmt, start, stop, partial(_loop, is_part=True))
+        return
     certain = read_for_sure(stmt.body)
     looplets: dict[int, Looplet] = {}
     slots: dict[Any, AccessSlot] = {}
@@ -291,7 +300,6 @@ def _loop(ctx: Context, stmt: Loop) -> None:
 
         return rule
 
-    check_bounds(ctx, stmt, start, stop)
     body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
     for slot, access in whole.items():
         looplets[slot] = _with_whole_runs(ctx, access, Extent(start, stop), looplets[slot])

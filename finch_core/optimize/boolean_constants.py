@@ -19,6 +19,8 @@ from finch_core.ir.assembly import (
     For,
     If,
     Let,
+    Merge,
+    Parallel,
     Return,
     Statement,
     While,
@@ -66,8 +68,11 @@ class _Flags:
     ) -> tuple[tuple[Statement, ...], Known | None]:
         if isinstance(statement, If):
             return self._if(statement, known)
-        if isinstance(statement, (For, While)):
+        if isinstance(statement, (For, While, Parallel)):
             return self._loop(statement, known)
+        if isinstance(statement, Merge):
+            body, _ = self.block(statement.body, known)
+            return (with_blocks(statement, (body,)),), known
         values = tuple(evaluated(expr, known) for expr in statement.expressions)
         new = with_expressions(statement, values)
         if isinstance(new, (Break, Fail, Return)):
@@ -90,12 +95,14 @@ class _Flags:
             return conditional(new.cond, new.body, new.orelse), _meet(first, second)
         return (new,), _meet(first, second)
 
-    def _loop(self, loop: For | While, known: Known) -> tuple[tuple[Statement, ...], Known | None]:
+    def _loop(
+        self, loop: For | While | Parallel, known: Known
+    ) -> tuple[tuple[Statement, ...], Known | None]:
         if isinstance(loop, While) and evaluated(loop.cond, known) == FALSE:
             return (), known
         changed = changed_names(loop)
         steady = {name: value for name, value in known.items() if name not in changed}
-        before = known if isinstance(loop, For) else steady  # a ``for`` evaluates its bounds once
+        before = steady if isinstance(loop, While) else known  # a ``for`` evaluates its bounds once
         expressions = tuple(evaluated(expr, before) for expr in loop.expressions)
         inside = dict(steady)
         if isinstance(loop, While):

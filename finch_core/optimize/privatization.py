@@ -27,6 +27,7 @@ from finch_core.ir.assembly import (
     If,
     Let,
     Move,
+    Parallel,
     Return,
     Sort,
     Statement,
@@ -76,7 +77,7 @@ def _scattered(loop: For) -> dict[Buffer, int]:
     """The buffers to which ``loop`` only adds integers at loaded indices, with their number of
     elements."""
     inside = list(loop.walk())
-    if any(isinstance(s, (Fail, Return)) for s in inside) or loop.banks:
+    if any(isinstance(s, (Fail, Return, Parallel)) for s in inside) or loop.banks:
         return {}
     stores = [s for s in inside if isinstance(s, Store)]
     twice = redeclared_names(loop.body)

@@ -17,7 +17,9 @@ from finch_core.ir.assembly import (
     Grow,
     If,
     Let,
+    Merge,
     Move,
+    Parallel,
     Prefetch,
     Return,
     Sort,
@@ -39,6 +41,7 @@ from finch_core.reference.closures import (
     Routine,
     out_of_bounds,
 )
+from finch_core.reference.parallel_closures import parallel_code
 
 BREAKING, RETURNING = "break", "return"
 
@@ -112,6 +115,16 @@ def _(statement: For, frames: FrameLayout) -> Code:
         return None
 
     return loop
+
+
+@_run.register
+def _(statement: Parallel, frames: FrameLayout) -> Code:
+    return parallel_code(statement, frames, block_code)
+
+
+@_run.register
+def _(statement: Merge, frames: FrameLayout) -> Code:
+    return block_code(statement.body, frames)
 
 
 @_run.register

@@ -51,6 +51,7 @@ def lower_kernel(
     ctx = _context(unit, arguments, options, checked)
     ctx.watch = watch
     _facts(ctx, unit, stmt)
+    ctx.parallel, ctx.least_work = unit.parallel, options.least_work
     ctx.constant_dimensions = constant_dimensions(ctx, stmt)
     _prologue(ctx, unit, arguments)
     if ctx.allows("locals"):

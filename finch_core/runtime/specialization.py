@@ -19,6 +19,7 @@ from finch_core.interface.abi import (
     GUARD,
     INTERRUPTED,
     MOVED,
+    POOL,
     CompleteKernel,
 )
 from finch_core.interface.layout import local_records
@@ -226,6 +227,7 @@ class Specialization:
         """A control block for calls of this thread (see ``interface.abi``)."""
         block = np.zeros(CONTROL_WORDS, np.int64)
         block[GUARD] = self._compiled.guard()
+        block[POOL] = self._compiled.pool()
         return block
 
     # -- memory -------------------------------------------------------------------------

@@ -81,4 +81,8 @@ def text(error, call):
     where = f'File "{error.span.source.filename}", line {error.span.line}'
     assert where in message
     start = call.__wrapped__.__code__.co_firstlineno
+    other = getattr(error, "other", None)
+    if other is not None:
+        there = f'File "{other.source.filename}", line {other.line}'
+        message = message.replace(there, f"line {other.line - start}")
     return message.replace(where, f"line {error.span.line - start}")

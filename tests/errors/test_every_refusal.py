@@ -61,6 +61,11 @@ REFUSALS: dict[str, tuple[str, type[Exception], str]] = {
     "a malformed file": (
         "FormatError", TypeError, "file_malformed file_out_of_range"
     ),
+    "turns that may not run at the same time": (
+        "RaceError", RuntimeError,
+        "race_read race_write race_operators race_variable race_ended race_private_used "
+        "race_declared_argument race_strict race_structure race_format",
+    ),
     "memory runs out": ("OutOfMemory", MemoryError, "out_of_memory"),
     "unknown backend": ("BackendError", RuntimeError, "backend_unknown"),
     "no compiler": ("BackendError", RuntimeError, "backend_no_compiler"),

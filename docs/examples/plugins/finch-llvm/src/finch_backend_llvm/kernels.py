@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from finch_backend_llvm import scope, values
 from finch_backend_llvm.casts import cast
-from finch_backend_llvm.code import FALSE, Code, integer
+from finch_backend_llvm.code import FALSE, TRUE, Code, integer
 from finch_backend_llvm.complexes import pair
 from finch_backend_llvm.expressions import function_name
 from finch_backend_llvm.machine import ENTRY
@@ -18,7 +18,7 @@ from finch_backend_llvm.scope import Memory, Variable
 from finch_backend_llvm.statements import Statements
 from finch_backend_llvm.values import BIT, DOUBLE, INT64, POINTER, Value, value_type
 from finch_core.interface.abi import FAILED
-from finch_core.ir.assembly import Argument, Function, Kernel, Record, Slot, Swap
+from finch_core.ir.assembly import Argument, Function, Kernel, Parallel, Record, Slot, Swap
 from finch_core.ir.dtypes import INTP, Type, concrete
 from finch_core.ir.expressions import Buffer, Var
 
@@ -85,6 +85,7 @@ class _Entry:
     module: Any
     kernel: Kernel
     emit_: Statements = attrs.field(init=False)
+    own: list[Memory] = attrs.field(factory=list, init=False)
     places: list[tuple[Slot, Value]] = attrs.field(factory=list, init=False)
     """Each slot with the address where its record has it."""
 
@@ -120,7 +121,19 @@ class _Entry:
                 tag = tags.get(slot.target.name, values.no_tag)
                 self.emit_.names[slot.target.name] = _slot(c, slot, place, tag)
 
+    def _own(self) -> None:
+        """Bind the buffers that parallel loops have for themselves."""
+        c = self.emit_.code
+        loops = [s for s in self.kernel.body.walk() if isinstance(s, Parallel)]
+        for target in (item.target for loop in loops for item in loop.private):
+            if isinstance(target, Buffer):
+                address = c.variable(POINTER, ir.Constant(POINTER, None))
+                rooms = address, c.variable(INT64, integer(0)), c.variable(BIT, TRUE)
+                self.emit_.names[target.name] = Memory(target.dtype, *map(Variable, rooms))
+                self.own.append(self.emit_.names[target.name])
+
     def _body(self) -> None:
+        self._own()
         b, emit = self.emit_.builder, self.emit_
         emit.block(self.kernel.body)
         if not b.block.is_terminated:
@@ -134,6 +147,8 @@ class _Entry:
 
     def _finish(self, status: Value) -> None:
         """Store back changed slots, and return the status."""
+        for memory in self.own:
+            self.emit_.empty(memory)
         exchanged = any(isinstance(s, Swap) for s in self.kernel.body.walk())
         b, moved = self.emit_.builder, ir.Constant(BIT, int(exchanged))
         for slot, place in self.places:

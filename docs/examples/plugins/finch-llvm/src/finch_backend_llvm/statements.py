@@ -26,7 +26,9 @@ from finch_core.ir.assembly import (
     Grow,
     If,
     Let,
+    Merge,
     Move,
+    Parallel,
     Prefetch,
     Return,
     Sort,
@@ -35,7 +37,8 @@ from finch_core.ir.assembly import (
     Swap,
     While,
 )
-from finch_core.ir.expressions import Call
+from finch_core.ir.dtypes import INTP
+from finch_core.ir.expressions import Call, Literal
 
 LARGEST = 2**63 - 1
 
@@ -140,6 +143,29 @@ class Statements(Expressions):
             at.add_incoming(b.add(at, integer(1), flags=("nsw",)), b.block)
             b.branch(head)
         b.position_at_end(done)
+
+    @_run.register
+    def _(self, statement: Parallel) -> None:
+        """One part after another, by the one thread of this backend."""
+        for item in statement.private:
+            if item.init is None:
+                self.empty(self.memory(item.target))
+            else:
+                value = self.value(item.init)
+                room = self.code.variable(value.type, value, item.target.name)
+                self.names[item.target.name] = Variable(room)
+        self._run(For(statement.var, Literal(0, INTP), statement.count, statement.body))
+
+    @_run.register
+    def _(self, statement: Merge) -> None:
+        self.block(statement.body)
+
+    def empty(self, memory: Any) -> None:
+        """Free what a buffer of the kernel's own holds."""
+        c, null = self.code, ir.Constant(POINTER, None)
+        self.builder.call(c.declared("free", ir.VoidType(), [POINTER]), [memory.base(c)])
+        self.builder.store(null, memory.address.room)
+        self.builder.store(integer(0), memory.capacity.room)
 
     def _turn(self, statement: For, at: Value, done: Any) -> None:
         lanes, names = self._lanes, self.names

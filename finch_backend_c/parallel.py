@@ -1,0 +1,419 @@
+"""Parallel loops in C: the part as a function of its own, which the threads of a pool call.
+
+    struct loop_1 { struct parallel_loop loop; ... what a part uses ... };
+    static int64_t part_1(int64_t *control, int64_t part, ...)     // one part, then its merge
+    static int64_t call_1(struct parallel_loop *, ...)             // passes what is in the struct
+
+A part gets buffers as parameters, since compilers honour ``restrict`` only there. What a thread has
+for itself is in a block of words of its own, its *lane*. Merges read and write the kernel's own
+variables, by their addresses: one part at a time does, in the order of the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from finch_backend_c import ctree as c
+from finch_backend_c.analysis import Usage
+from finch_backend_c.printer import function as print_function
+from finch_backend_c.spelling import ctype
+from finch_core.interface.abi import words
+from finch_core.ir import assembly as asm
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Buffer, Expr, Invoke, Var
+
+if TYPE_CHECKING:
+    from finch_backend_c.emitter import Emitter
+
+LANES = 64
+"""The largest number of threads of a loop (``runtime.threads.MOST``)."""
+
+RUNTIME = """\
+// A loop in parts, shared by the threads that run it: the next part to begin, the part whose turn
+// it is to merge, the first that failed, and how. Threads take parts in order.
+struct parallel_loop {
+    int64_t (*call)(struct parallel_loop *, int64_t *control, int64_t part, uint64_t *lane);
+    int64_t count, next, turn, failed, status, values[3], locked, words;
+    int64_t *control;
+    uint64_t *lanes;
+    bool shared;
+};
+
+// The threads of the process.
+struct parallel_pool {
+    const int64_t *threads;
+    void (*run)(void (*work)(void *, int64_t), void *, int64_t lanes);
+};
+int sched_yield(void);
+
+static void parallel_failed(struct parallel_loop *loop, const int64_t *control, int64_t part,
+                            int64_t status)
+{
+    while (__atomic_exchange_n(&loop->locked, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+    if (part < loop->failed) {
+        loop->status = status;
+        for (int k = 0; k < 3; k++)
+            loop->values[k] = control[k];
+        __atomic_store_n(&loop->failed, part, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&loop->locked, 0, __ATOMIC_RELEASE);
+}
+
+// Wait until all parts before this one have merged; false if one of them failed.
+static inline bool parallel_awaits(struct parallel_loop *loop, int64_t part)
+{
+    for (int tries = 0; __atomic_load_n(&loop->turn, __ATOMIC_ACQUIRE) != part; tries++) {
+        if (__atomic_load_n(&loop->failed, __ATOMIC_ACQUIRE) < part)
+            return false;
+        if (tries > 200)
+            sched_yield();
+    }
+    return true;
+}
+
+static inline void parallel_passes(struct parallel_loop *loop, int64_t part)
+{
+    __atomic_store_n(&loop->turn, part + 1, __ATOMIC_RELEASE);
+}
+
+static void parallel_work(void *given, int64_t number)
+{
+    struct parallel_loop *const loop = given;
+    int64_t control[6] = {0};
+    control[4] = number ? 0 : loop->control[4];
+    struct guard *const guard = (struct guard *)(uintptr_t)control[4];
+    uint64_t *const lane = loop->lanes + number * loop->words;
+    int64_t part;
+    while ((part = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED)) < loop->count) {
+        if (__atomic_load_n(&loop->failed, __ATOMIC_ACQUIRE) < part)
+            return;
+        const int64_t status = loop->call(loop, control, part, lane);
+        if (status)
+            parallel_failed(loop, control, part, status);
+        if (guard && loop->shared && guard->pending) {
+            guard->pending = 0;
+            if (guard->ask())
+                parallel_failed(loop, control, -1, -1);
+        }
+    }
+}
+
+// Run all parts; gives the status of the first that failed, or 0.
+static int64_t parallel_run(int64_t *control, struct parallel_loop *loop)
+{
+    const struct parallel_pool *const pool = (struct parallel_pool *)(uintptr_t)control[5];
+    int64_t lanes = pool ? *pool->threads : 1;
+    lanes = lanes < loop->count ? lanes : loop->count;
+    loop->failed = loop->count, loop->control = control, loop->shared = lanes > 1;
+    if (lanes > 1) {
+        const int64_t before = settle(control);
+        pool->run(parallel_work, loop, lanes);
+        unsettle(control, before);
+    } else {
+        parallel_work(loop, 0);
+    }
+    for (int k = 0; k < 3 && loop->status; k++)
+        control[k] = loop->values[k];
+    return loop->status;
+}
+"""
+"""What kernels with a parallel loop have in front."""
+
+
+class Part:
+    """The translation of one parallel loop."""
+
+    def __init__(self, emitter: Emitter, loop: asm.Parallel, number: int) -> None:
+        self.emitter, self.loop, self.number = emitter, loop, number
+        self.words = 0
+
+    def statements(self) -> tuple[c.Stmt, ...]:
+        """The statements that run the loop; the functions are added to the emitter's."""
+        self._analyse()
+        body = self._body()
+        name = f"part_{self.number}"
+        result = "static __attribute__((noinline)) int64_t"
+        function = c.Function(result, name, self._parameters(), body)
+        texts = [self._struct(), print_function(function), self._call()]
+        self.emitter.outlined += texts
+        return tuple(self._run())
+
+    # -- what a part uses -----------------------------------------------------------------------
+
+    def _analyse(self) -> None:
+        last = self.loop.body.statements[-1] if self.loop.body else None
+        merge = last.body if isinstance(last, asm.Merge) else asm.Block()
+        before = self.loop.body.statements[:-1] if merge else self.loop.body.statements
+        self.before, self.merge = asm.Block(before), merge
+        private = {item.target.name for item in self.loop.private}
+        inside = [s.var.name for s in self.loop.body.walk() if isinstance(s, asm.Let | asm.For)]
+        own = private.union(inside) | {self.loop.var.name}
+        found = {item.name: item for item in mentioned(self.loop.body) if item.name not in own}
+        usage, late = Usage(self.loop.body), Usage(merge)
+        self.usage = usage
+        moved = late.grown | late.assigned
+        self.held = [item for item in found.values() if item.name not in moved]
+        self.changed = [item for item in found.values() if item.name in moved]
+
+    def _name(self, item: Var | Buffer) -> str:
+        if isinstance(item, Buffer):
+            return self.emitter.buffer(item).text
+        return self.emitter.scope.variable(item.name)
+
+    def _type(self, item: Var | Buffer) -> str:
+        if isinstance(item, Buffer):
+            written = self.usage.stored | self.usage.grown
+            const = "" if item.name in written or self._kernel_writes(item) else "const "
+            return f"{const}{ctype(item.dtype)} *"
+        return f"{ctype(concrete(item.type))} "
+
+    def _kernel_writes(self, item: Buffer) -> bool:
+        """Whether the address of a buffer is that of a variable of a type without ``const``."""
+        usage = self.emitter.usage
+        return any(b is item for b in self.changed) and item.name in usage.stored | usage.grown
+
+    def _measured(self, item: Var | Buffer) -> bool:
+        return isinstance(item, Buffer) and item.name in self.usage.measured
+
+    def _fields(self) -> Iterator[tuple[str, str, str]]:
+        """Type, name and value of what a part gets from the kernel."""
+        for item in self.held:
+            name = self._name(item)
+            yield self._type(item), name, name
+            if self._measured(item):
+                yield "int64_t ", f"{name}_cap", f"{name}_cap"
+        for item in self.changed:
+            name = self._name(item)
+            yield f"{self._type(item)}*", f"{name}_of", f"&{name}"
+            if isinstance(item, Buffer) and item.name in self.emitter.usage.grown:
+                yield "int64_t *", f"{name}_cap_of", f"&{name}_cap"
+                yield "bool *", f"{name}_own_of", f"&{name}_own"
+                yield "uint64_t *", f"{name}_at", f"{name}_at"
+
+    def _lanes(self) -> Iterator[tuple[asm.Private, int]]:
+        """What a thread has for itself, and its place in the lane."""
+        offset = 0
+        for item in self.loop.private:
+            yield item, offset
+            is_buffer = isinstance(item.target, Buffer)
+            offset += 2 if is_buffer else words(concrete(item.target.dtype))
+        self.words = offset
+
+    # -- the functions --------------------------------------------------------------------------
+
+    def _struct(self) -> str:
+        fields = "".join(f"    {type}{name};\n" for type, name, _ in self._fields())
+        head = f"struct loop_{self.number} {{\n    struct parallel_loop loop;\n"
+        return f"{head}{fields}}};\n"
+
+    def _parameters(self) -> tuple[str, ...]:
+        params = ["int64_t *control", f"int64_t {self._name(self.loop.var)}", "uint64_t *lane_",
+                  "struct parallel_loop *loop_"]  # fmt: skip
+        for item in self.held:
+            alone = "restrict " if isinstance(item, Buffer) and self._alone(item) else ""
+            params.append(f"{self._type(item)}{alone}{self._name(item)}")
+            if self._measured(item):
+                params.append(f"int64_t {self._name(item)}_cap")
+        names = {self._name(item) for item in self.held}
+        names |= {f"{name}_cap" for name in names}
+        params += [f"{type}{name}" for type, name, _ in self._fields() if name not in names]
+        for own in self.loop.private:
+            if isinstance(own.target, Buffer):
+                target = own.target
+                params.append(f"{ctype(target.dtype)} *restrict {self._name(target)}")
+        return tuple(params)
+
+    def _alone(self, item: Buffer) -> bool:
+        usage = self.emitter.usage
+        shared = item.name in usage.overlapping | usage.swapped
+        return not shared and "restrict" not in self.emitter.disabled
+
+    def _call(self) -> str:
+        """The function that passes what is in the struct."""
+        held = {self._name(item) for item in self.held}
+        held |= {f"{name}_cap" for name in held}
+        fields = [name for _, name, _ in self._fields()]
+        args = [f"s->{name}" for name in fields if name in held]
+        args += [f"s->{name}" for name in fields if name not in held]
+        for item, offset in self._lanes():
+            if isinstance(item.target, Buffer):
+                args.append(f"({ctype(item.target.dtype)} *)(uintptr_t)lane[{offset}]")
+        passed = ", ".join(["control", "part", "lane", "loop", *args])
+        number = self.number
+        return (
+            f"static int64_t call_{number}(struct parallel_loop *loop, int64_t *control,\n"
+            f"                      int64_t part, uint64_t *lane)\n{{\n"
+            f"    struct loop_{number} *const s = (struct loop_{number} *)loop;\n"
+            f"    (void)s;\n"
+            f"    return part_{number}({passed});\n}}\n"
+        )
+
+    def _body(self) -> c.Block:
+        statements: list[c.Stmt] = [c.Declare("int64_t", "status", c.Number("0"))]
+        statements += self._prologue()
+        with self.emitter.outlining():
+            statements += self.emitter.block(self.before).statements
+            if self.merge:
+                statements += self._merged()
+        statements.append(c.Goto("done"))
+        if self.usage.allocates:
+            statements += [c.Label("out_of_memory"), c.Assign(c.Name("status"), c.Number("2"))]
+        statements += [c.Label("done"), *self._epilogue(), c.Return(c.Name("status"))]
+        return c.Block(tuple(statements))
+
+    def _prologue(self) -> Iterator[c.Stmt]:
+        for own, offset in self._lanes():
+            name, place = self._name(own.target), _lane(offset)
+            if isinstance(own.target, Buffer):
+                capacity = c.Subscript(c.Name("lane_"), c.Number(str(offset + 1)))
+                yield c.Declare("int64_t", f"{name}_cap", c.Cast("int64_t", capacity))
+                yield c.Declare("bool", f"{name}_own", c.Name("true"))
+                yield c.Declare("uint64_t *const", f"{name}_at", place)
+            else:
+                yield c.Declare(ctype(concrete(own.target.dtype)), name)
+                yield _copy(c.Unary("&", c.Name(name)), place, name)
+        if not self.merge:
+            return
+        yield c.Declare("bool", "merging_", c.Name("false"))
+        for item in self.changed:
+            name = self._name(item)
+            yield c.Declare(self._type(item).rstrip(), name)
+            if isinstance(item, Buffer) and item.name in self.emitter.usage.grown:
+                yield c.Declare("int64_t", f"{name}_cap")
+                yield c.Declare("bool", f"{name}_own")
+
+    def _merged(self) -> Iterator[c.Stmt]:
+        """The merge, between what is read of the kernel's variables and the next part's turn."""
+        part = c.Name(self._name(self.loop.var))
+        awaits = c.Call("parallel_awaits", (c.Name("loop_"), part))
+        yield c.If(c.Unary("!", awaits), c.Block((c.Goto("done"),)))
+        yield from (c.Assign(c.Name(own), c.Unary("*", c.Name(of))) for own, of in self._pairs())
+        yield c.Assign(c.Name("merging_"), c.Name("true"))
+        yield from self.emitter.block(self.merge).statements
+
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        """The variables of a merge, and the addresses of the kernel's."""
+        for item in self.changed:
+            name = self._name(item)
+            yield name, f"{name}_of"
+            if isinstance(item, Buffer) and item.name in self.emitter.usage.grown:
+                yield f"{name}_cap", f"{name}_cap_of"
+                yield f"{name}_own", f"{name}_own_of"
+
+    def _epilogue(self) -> Iterator[c.Stmt]:
+        for item, offset in self._lanes():
+            if not isinstance(item.target, Buffer):
+                name = self._name(item.target)
+                yield _copy(_lane(offset), c.Unary("&", c.Name(name)), name)
+        if self.merge:
+            back: list[c.Stmt] = [
+                c.Assign(c.Unary("*", c.Name(of)), c.Name(own)) for own, of in self._pairs()
+            ]
+            passes = c.Call("parallel_passes", (c.Name("loop_"), c.Name(self._name(self.loop.var))))
+            ended = c.Unary("!", c.Name("status"))
+            back.append(c.If(ended, c.Block((c.Evaluate(passes),))))
+            yield c.If(c.Name("merging_"), c.Block(tuple(back)))
+
+    # -- the kernel -----------------------------------------------------------------------------
+
+    def _run(self) -> Iterator[c.Stmt]:
+        """The statements of the kernel: a block, so that its names are its own."""
+        number, emitter = self.number, self.emitter
+        shared, lanes, ended = (emitter.scope.fresh(n) for n in ("shared", "lanes", "ended"))
+        head = [
+            f".loop.call = call_{number}",
+            f".loop.count = {_text(emitter.node(self.loop.count))}",
+        ]
+        private = list(self._lanes())
+        yield c.Declare(f"struct loop_{number}", shared, c.Initializer(tuple(map(c.Name, [
+            *head, *(f".{name} = {value}" for _, name, value in self._fields())]))))  # fmt: skip
+        loop = c.Member(c.Name(shared), "loop")
+        if private:
+            size = self.words * LANES
+            yield c.Declare("uint64_t", f"{lanes}[{size}]", c.Initializer((c.Number("0"),)))
+            yield from self._begun(lanes, private)
+            yield c.Assign(c.Member(loop, "lanes"), c.Name(lanes))
+            yield c.Assign(c.Member(loop, "words"), c.Number(str(self.words)))
+        run = c.Call("parallel_run", (c.Name("control"), c.Unary("&", loop)))
+        yield c.Declare("const int64_t", ended, run)
+        yield from self._released(lanes, private)
+        yield c.If(c.Name(ended), c.Block(tuple(self._leaving(ended))))
+
+    def _begun(self, lanes: str, private: list[tuple[asm.Private, int]]) -> Iterator[c.Stmt]:
+        """The first values of variables that are not all zeros."""
+        for item, offset in private:
+            if item.init is None or not _is_not_zero(item.init.value):
+                continue
+            emitter = self.emitter
+            held = emitter.scope.fresh("first")
+            dtype = concrete(item.target.dtype)
+            yield c.Declare(f"const {ctype(dtype)}", held, emitter.node(item.init))
+            place = c.Binary("+", c.Name(lanes), c.Binary("+", c.Binary(
+                "*", c.Name("k"), c.Number(str(self.words))), c.Number(str(offset))))  # fmt: skip
+            copied = _copy(place, c.Unary("&", c.Name(held)), held)
+            yield c.For("int64_t", "k", c.Number("0"), c.Number(str(LANES)), c.Block((copied,)))
+
+    def _released(self, lanes: str, private: list[tuple[asm.Private, int]]) -> Iterator[c.Stmt]:
+        places = [offset for item, offset in private if isinstance(item.target, Buffer)]
+        if not places:
+            return
+        freed: list[c.Stmt] = []
+        for offset in places:
+            at = c.Binary("+", c.Binary("*", c.Name("k"), c.Number(str(self.words))),
+                          c.Number(str(offset)))  # fmt: skip
+            word = c.Subscript(c.Name(lanes), at)
+            block = c.Cast("void *", c.Cast("uintptr_t", word))
+            freed.append(c.Evaluate(c.Call("free", (block,))))
+        body = c.Block(tuple(freed))
+        yield c.For("int64_t", "k", c.Number("0"), c.Number(str(LANES)), body)
+
+    def _leaving(self, ended: str) -> Iterator[c.Stmt]:
+        if self.emitter.cleanup:
+            yield from (c.Assign(c.Name("status"), c.Name(ended)), c.Goto("done"))
+            return
+        yield c.Assign(c.Subscript(c.Name("control"), c.Number("3")), c.Number("0"))
+        yield c.Return(c.Name(ended))
+
+
+def mentioned(block: asm.Block) -> Iterator[Var | Buffer]:
+    """The variables and buffers in a block."""
+    for statement in block.walk():
+        for name in ("var", "buffer", "target", "source", "first", "second"):
+            item: Any = getattr(statement, name, None)
+            if isinstance(item, Var | Buffer):
+                yield item
+        for expr in statement.expressions:
+            yield from _in(expr)
+
+
+def _in(expr: Expr) -> Iterator[Var | Buffer]:
+    for node in expr.walk():
+        if isinstance(node, Var):
+            yield node
+        for name in ("buffer", "first", "second"):
+            item = getattr(node, name, None)
+            if isinstance(item, Buffer):
+                yield item
+        if isinstance(node, Invoke):
+            yield from (arg for arg in node.args if isinstance(arg, Buffer))
+
+
+def _lane(offset: int) -> c.Expr:
+    return c.Binary("+", c.Name("lane_"), c.Number(str(offset)))
+
+
+def _copy(to: c.Expr, source: c.Expr, sized: str) -> c.Stmt:
+    """Copy the bytes of a variable between it and a lane."""
+    return c.Evaluate(c.Call("__builtin_memcpy", (to, source, c.Call("sizeof", (c.Name(sized),)))))
+
+
+def _is_not_zero(value: Any) -> bool:
+    return bool(value != 0) or str(value).startswith("-")
+
+
+def _text(node: c.Expr) -> str:
+    from finch_backend_c.printer import expression
+
+    return expression(node)

@@ -1,0 +1,139 @@
+"""The threads on which parallel loops run: one pool for all kernels of a process.
+
+The threads sleep until a loop wakes them, and take what parts are left when they come. A loop does
+not wait for threads that have not begun. While one loop runs, loops of other callers run on their
+own thread alone, so that callers do not multiply threads. A child process begins with none.
+``docs/decisions/102-threads-of-our-own.md`` has the reasons.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from finch_backend_c import loader, support
+from finch_core.errors import BackendError
+from finch_core.locks import Lock
+from finch_core.runtime import threads
+
+_TEXT = """\
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+
+struct parallel_pool {
+    const int64_t *threads;
+    void (*run)(void (*work)(void *, int64_t), void *, int64_t lanes);
+};
+
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+static void (*task)(void *, int64_t);
+static void *argument;
+static int64_t made, open, first, active;
+
+// A thread: takes lanes of the present loop while it is open.
+static void *serve(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!open)
+            pthread_cond_wait(&wake, &lock);
+        const int64_t lane = first + --open;
+        active++;
+        pthread_mutex_unlock(&lock);
+        task(argument, lane);
+        pthread_mutex_lock(&lock);
+        if (!--active)
+            pthread_cond_signal(&done);
+    }
+    return 0;
+}
+
+static void begin(int64_t wanted)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the threads of Python
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    for (pthread_t thread; made < wanted; made++)
+        if (pthread_create(&thread, &detached, serve, 0))
+            break;
+    pthread_attr_destroy(&detached);
+    pthread_sigmask(SIG_SETMASK, &before, 0);
+}
+
+static void run(void (*work)(void *, int64_t), void *given, int64_t lanes)
+{
+    if (pthread_mutex_trylock(&busy)) {
+        work(given, 0);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (made < lanes - 1)
+        begin(lanes - 1);
+    task = work, argument = given, first = 1;
+    open = made < lanes - 1 ? made : lanes - 1;
+    if (open == 1)
+        pthread_cond_signal(&wake);
+    else
+        pthread_cond_broadcast(&wake);
+    pthread_mutex_unlock(&lock);
+    work(given, 0);
+    pthread_mutex_lock(&lock);
+    open = 0;
+    while (active)
+        pthread_cond_wait(&done, &lock);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&busy);
+}
+
+static struct parallel_pool pool = {0, run};
+
+// A child process has none of the threads, and locks that are free.
+static void forked(void)
+{
+    pthread_mutex_init(&busy, 0);
+    pthread_mutex_init(&lock, 0);
+    pthread_cond_init(&wake, 0);
+    pthread_cond_init(&done, 0);
+    made = open = active = 0;
+}
+
+struct parallel_pool *finch_pool(const int64_t *threads)
+{
+    if (!pool.threads)
+        pthread_atfork(0, 0, forked);
+    pool.threads = threads;
+    return &pool;
+}
+"""
+
+_lock = Lock()
+_made: _Pool | None = None
+
+
+class _Pool:
+    """The library of the pool, which stays open, and the address of the pool."""
+
+    def __init__(self, path: str) -> None:
+        ffi = loader.ffi()
+        self.library: Any = loader.open_library(path)
+        begin = self.library.load_function(ffi.typeof("uintptr_t(*)(uintptr_t)"), "finch_pool")
+        self.address = int(begin(threads.address()))
+
+
+def pool() -> int:
+    """The address of the pool; 0 on systems without such threads, where loops run on one."""
+    global _made
+    with _lock:
+        if _made is None:
+            try:
+                _made = support.library("threads", _TEXT, _Pool)
+            except (BackendError, OSError, AttributeError, NotImplementedError):
+                return 0
+        return _made.address

@@ -1,0 +1,133 @@
+"""Injective indices: accesses of different turns of a loop that share no element.
+
+y[i], A[i, j], x[2 * i + 1]               the index of a dimension is a multiple of i
+x[3 * i] = ...; x[3 * i + 2] = ...        the rests differ by less than the factor
+for k in range(0, 4): x[4 * i + k] = ...
+for j in range(0, n): x[i * n + j] = ...  the rest is below the factor, whatever that is
+"""
+
+from __future__ import annotations
+
+from finch_core.interface.tensorlike import BoundTensor
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Modified, Name
+from finch_core.ir.program import Define, Extent, Loop
+from finch_core.records import frozen
+from finch_core.symbolic.affine import linear
+
+
+class Turns:
+    """What is known of the turns of a loop: the ranges of the loops inside, and what changes."""
+
+    def __init__(self, loop: Loop, written: frozenset[BoundTensor]) -> None:
+        self.index, self.written = loop.index, written
+        parts = tuple(loop.body.walk())
+        self.inner = {p.index: p for p in parts if isinstance(p, Loop)}
+        self._lets = {part.name for part in parts if isinstance(part, Define)}
+
+    def is_fixed(self, expr: Expr) -> bool:
+        """Whether an expression has one value in all turns."""
+        return all(map(self._is_fixed, expr.walk()))
+
+    def _is_fixed(self, node: Expr) -> bool:
+        if isinstance(node, Index):
+            return node != self.index and node not in self.inner
+        if isinstance(node, Name):
+            return node not in self._lets
+        return not (isinstance(node, Access) and node.tensor.root in self.written)
+
+
+@frozen
+class _Place:
+    """An index as ``factor * i + same + rest``, with ``rest`` in ``range(low, high + 1)``.
+
+    A ``factor`` that is no constant is above every rest, where the rest takes any value."""
+
+    factor: Expr | int
+    same: frozenset[tuple[int, Expr]]
+    low: int
+    high: int
+
+
+def are_apart(accesses: list[Access], turns: Turns) -> bool:
+    """Whether these accesses of a tensor are of different elements in different turns."""
+    first = accesses[0].tensor
+    if not first.keeps_apart or any(access.tensor != first for access in accesses):
+        return False
+    return any(
+        _differ([_place(access.indices[k], turns) for access in accesses])
+        for k in range(len(accesses[0].indices))
+    )
+
+
+def _differ(places: list[_Place | None]) -> bool:
+    """Whether these places never meet in different turns."""
+    known = [place for place in places if place is not None]
+    if len(known) < len(places) or len({(p.factor, p.same) for p in known}) != 1:
+        return False
+    factor = known[0].factor
+    if not isinstance(factor, int):
+        return True
+    return max(p.high for p in known) - min(p.low for p in known) < abs(factor)
+
+
+def _place(index: Expr, turns: Turns) -> _Place | None:
+    while isinstance(index, Modified):
+        index = index.index
+    factor, low, high = 0, 0, 0
+    same: set[tuple[int, Expr]] = set()
+    others: list[tuple[int, Expr]] = []
+    for by, term in linear(index):
+        if term == turns.index:
+            factor += by
+        elif isinstance(term, Literal):
+            low, high = low + by * int(term.value), high + by * int(term.value)
+        elif turns.is_fixed(term):
+            same.add((by, term))
+        else:
+            others.append((by, term))
+    if not factor:
+        return _row_major(others, turns) if not same and low == high == 0 else None
+    for by, term in others:
+        range_ = _range(term, turns)
+        if range_ is None:
+            return None
+        ends = by * range_[0], by * range_[1]
+        low, high = low + min(ends), high + max(ends)
+    return _Place(factor, frozenset(same), low, high)
+
+
+def _range(term: Expr, turns: Turns) -> tuple[int, int] | None:
+    """The least and the greatest value of the index of an inner loop, if they are constants."""
+    loop = turns.inner.get(term) if isinstance(term, Index) else None
+    if loop is None or loop.extent is None:
+        return None
+    start, stop = loop.extent.start, loop.extent.stop
+    if not (isinstance(start, Literal) and isinstance(stop, Literal)):
+        return None
+    return int(start.value), max(int(stop.value) - 1, int(start.value))
+
+
+def _row_major(terms: list[tuple[int, Expr]], turns: Turns) -> _Place | None:
+    """``i * n + j`` with ``j`` in ``range(0, n)``."""
+    products = [term for by, term in terms if by == 1 and isinstance(term, Call)]
+    rests = [term for by, term in terms if by == 1 and isinstance(term, Index)]
+    if len(terms) != 2 or len(products) != 1 or len(rests) != 1:
+        return None
+    (product,), (rest,) = products, rests
+    if product.op is not prim.mul or turns.index not in product.args:
+        return None
+    size = product.args[1] if product.args[0] == turns.index else product.args[0]
+    loop = turns.inner.get(rest)
+    if loop is None or not turns.is_fixed(size) or loop.extent is None or loop.step is not None:
+        return None
+    within = Extent(Literal(0, int), _plain(size))
+    found = Extent(loop.extent.start, _plain(loop.extent.stop))
+    return _Place(_plain(size), frozenset(), 0, 0) if found == within else None
+
+
+def _plain(expr: Expr) -> Expr:
+    return _plain(expr.value) if isinstance(expr, Cast) else expr
+
+
+__all__ = ["Turns", "are_apart"]

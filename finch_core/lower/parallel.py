@@ -1,0 +1,260 @@
+"""Lowering of parallel loops: a loop over parts, each of which runs the turns of a range.
+
+    for i in parallel(_):                  for part in parallel(range(parts)):
+        for j in _:                            # from the first row of this part to that of the next
+            y[i] += A[i, j] * x[j]     ->      for i in range(begin, end):
+                                                   for j in _: y[i] += A[i, j] * x[j]
+
+The number of parts and where they begin depend on the work alone (``work``), not on the number of
+threads. What the turns reduce into, each part reduces into a copy of its own; what they append, it
+appends to a tensor of its own. At its end, parts merge these in their order (``lower.races`` has
+found which tensors those are).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from finch_core.interface.level import Mode
+from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
+from finch_core.ir.assembly import Block, Let, Merge, Parallel, Private
+from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
+from finch_core.ir.dtypes import INTP, concrete
+from finch_core.ir.expressions import Buffer, Expr, Literal, Var
+from finch_core.ir.program import Extent, Loop
+from finch_core.lower.races import Reduction, Roles
+from finch_core.lower.work import Work
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+
+LowerLoop = Callable[[Any, Loop], None]
+
+
+def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: LowerLoop) -> None:
+    """Emit a loop from ``start`` up to ``stop``, which is within what its index accesses; ``lower``
+    emits the loop of one part."""
+    roles: Roles = ctx.parallel[stmt.index]
+    name = stmt.index.name
+    copies = [_Copy.of(ctx, tensor, found) for tensor, found in roles.reduced.items()]
+    joined = [_Rows.of(ctx, tensor) for tensor in sorted(roles.joined, key=str)]
+    work = Work(ctx, stmt, start, stop, set(roles.written))
+    for copy in copies:
+        copy.prepare(ctx)
+    parts = ctx.let(f"{name}_parts", work.parts([copy.size for copy in copies]))
+    part = Var(ctx.names.fresh(f"{name}_part"), INTP)
+    ctx.constant(part)
+    before, ctx.thawed = ctx.thawed, ()
+    own: list[_Copy | _Rows] = [*copies, *joined]
+    with ctx.block() as body:
+        begin, end = work.bounds(part, parts)
+        with ctx.prover.assuming(start <= begin, begin <= end, end <= stop):
+            for made in own:
+                made.begin(ctx, begin, end)
+            with _standing_in([made.pair for made in own]):
+                extent = Extent(begin, end)
+                lower(ctx, attrs.evolve(stmt, extent=extent, parallel=False))
+            with ctx.block() as merge:
+                for made in own:
+                    made.merge(ctx, begin, end)
+    ctx.thawed = before
+    if merge:
+        body.append(Merge(Block(tuple(merge))))
+    block, private = _private(ctx, Block(tuple(body)), roles)
+    made_buffers = [b for made in own for b in made.buffers]
+    private += [Private(buffer) for buffer in made_buffers]
+    used = names_in(block)
+    private = [item for item in private if item.target.name in used]
+    stored = changed_names(*block.statements)
+    shared = tuple(buffer for buffer in _shared(roles) if buffer.name in stored)
+    if block:
+        ctx.emit(Parallel(part, parts, block, tuple(private), shared))
+
+
+def _shared(roles: Roles) -> Iterator[Buffer]:
+    """The buffers to which several parts store."""
+    for tensor in sorted(roles.disjoint | roles.in_place - roles.joined, key=str):
+        yield from (part for part in tensor.parts if isinstance(part, Buffer))
+
+
+# -- tensors of each turn -------------------------------------------------------------------------
+
+
+def _private(ctx: Context, block: Block, roles: Roles) -> tuple[Block, list[Private]]:
+    """``block`` with new names for what private tensors consist of, and these."""
+    changed, used = changed_names(*block.statements), names_in(block)
+    found: list[Private] = []
+    new: dict[str, Var | Buffer] = {}
+    lets: list[Let] = []
+    for tensor in sorted(roles.private, key=str):
+        for target, init in _fields(tensor):
+            is_buffer = isinstance(target, Buffer)
+            if target.name not in (used if is_buffer else changed):
+                continue
+            own: Any = attrs.evolve(target, name=ctx.names.fresh(target.name))
+            new[target.name] = own
+            if tensor.format.ndim:
+                found.append(Private(own, init))
+            else:  # declared in each turn, before it is read
+                lets.append(Let(own, init, mutable=True))
+    block = renamed(block, new)
+    return Block((*lets, *block.statements)) if lets else block, found
+
+
+def _fields(tensor: BoundTensor) -> Iterator[tuple[Any, Any]]:
+    """The variables and buffers of a tensor, with the first value of each variable."""
+    for level in tensor.level.levels():
+        if isinstance(level.shape, Var):
+            yield level.shape, Literal(0, INTP)
+        for field in level.format.fields:
+            target = level.parts[field.name]
+            init = None if field.is_buffer else Literal(field.init, concrete(field.dtype))
+            yield target, init
+
+
+# -- tensors of each part -------------------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class _Copy:
+    """The copies of a tensor that is reduced into."""
+
+    tensor: BoundTensor
+    reduction: Reduction
+    own: BoundLevel
+    size: Expr
+    before: Expr | None = None
+
+    @classmethod
+    def of(cls, ctx: Context, tensor: BoundTensor, reduction: Reduction) -> _Copy:
+        levels = tensor.level.levels()
+        sizes = [level.shape for level in levels if not level.format.is_leaf]
+        size = reduce(lambda a, b: a * b, sizes, ctx.lift(1))
+        if sizes:
+            size = ctx.let(f"{tensor}_size", size)
+        return cls(tensor, reduction, _own_level(ctx, tensor.level), size)
+
+    @property
+    def pair(self) -> tuple[BoundLevel, BoundLevel]:
+        return self.tensor.level, self.own
+
+    @property
+    def leaf(self) -> BoundLevel:
+        return self.own.levels()[-1]
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        return [part for part in self.leaf.parts.values() if isinstance(part, Buffer)]
+
+    def prepare(self, ctx: Context) -> None:
+        """What copies begin with, if the operator has no identity: updates repeat it."""
+        if self.reduction.merge.identity is None:
+            self.before = ctx.let(f"{self.tensor}_before", self.tensor.fiber.read(ctx))
+
+    def begin(self, ctx: Context, begin: Expr, end: Expr) -> None:
+        dtype = concrete(self.tensor.format.dtype)
+        merge = self.reduction.merge
+        value = self.before
+        if value is None:
+            assert merge.identity is not None
+            value = Literal(merge.identity(dtype), dtype)
+        for field in self.leaf.format.fields:
+            target = self.leaf.parts[field.name]
+            if isinstance(target, Var):
+                ctx.emit(Let(target, Literal(field.init, concrete(field.dtype)), mutable=True))
+        self.leaf.format.assemble(ctx, self.leaf, ZERO, self.size)
+        fill = self.tensor.format.fill_value
+        if self.buffers and isinstance(value, Literal) and value == Literal(fill, dtype):
+            return
+        with self._positions(ctx) as pos:
+            self.leaf.format.unwrap(ctx, self._at(self.leaf, pos), Mode.UPDATE, None, value)
+
+    def merge(self, ctx: Context, begin: Expr, end: Expr) -> None:
+        whole = self.tensor.level.levels()[-1]
+        with self._positions(ctx) as pos:
+            value = self.leaf.format.unwrap(ctx, self._at(self.leaf, pos), Mode.READ, None, None)
+            target = self._at(whole, pos)
+            whole.format.unwrap(ctx, target, Mode.UPDATE, self.reduction.merge, value)
+
+    def _at(self, leaf: BoundLevel, pos: Expr) -> Fiber:
+        return Fiber(leaf, pos, None, self.tensor)
+
+    @contextmanager
+    def _positions(self, ctx: Context) -> Iterator[Expr]:
+        """A loop over the values of a copy."""
+        if self.buffers:
+            with ctx.for_("p", 0, self.size) as pos:
+                yield pos
+        else:
+            yield ZERO
+
+
+@attrs.define(eq=False)
+class _Rows:
+    """The rows of a tensor that each part appends by itself."""
+
+    tensor: BoundTensor
+    own: BoundLevel
+
+    @classmethod
+    def of(cls, ctx: Context, tensor: BoundTensor) -> _Rows:
+        return cls(tensor, _own_level(ctx, tensor.level))
+
+    @property
+    def pair(self) -> tuple[BoundLevel, BoundLevel]:
+        return self.tensor.level, self.own
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        parts = (part for level in self.own.levels() for part in level.parts.values())
+        return [part for part in parts if isinstance(part, Buffer)]
+
+    def begin(self, ctx: Context, begin: Expr, end: Expr) -> None:
+        self.own.first = begin
+        fill = self.tensor.format.fill_value
+        init = Literal(fill, self.tensor.format.dtype, structural=True)
+        self.own.declare(ctx, init)
+        assert self.own.child is not None
+        self.own.child.assemble(ctx, ZERO, end - begin)
+
+    def merge(self, ctx: Context, begin: Expr, end: Expr) -> None:
+        whole, own = self.tensor.level.child, self.own.child
+        assert whole is not None
+        assert own is not None
+        whole.format.join(ctx, whole, own, begin, end - begin)
+
+
+def _own_level(ctx: Context, level: BoundLevel) -> BoundLevel:
+    """A level like ``level``, and those below, of its dimensions, with other buffers."""
+    child = None if level.child is None else _own_level(ctx, level.child)
+    parts: dict[str, Var | Buffer] = {
+        name: attrs.evolve(part, name=ctx.names.fresh(f"{part.name}_part"))
+        for name, part in level.parts.items()
+    }
+    return BoundLevel(level.format, f"{level.name}_part", level.shape, parts, child)
+
+
+@contextmanager
+def _standing_in(pairs: list[tuple[BoundLevel, BoundLevel]]) -> Iterator[None]:
+    """A context in which levels have the parts and the state of others."""
+    both = [
+        (whole, own)
+        for pair in pairs
+        for whole, own in zip(pair[0].levels(), pair[1].levels(), strict=True)
+    ]
+    held = [(whole.parts, whole.state, whole.first) for whole, _ in both]
+    for whole, own in both:
+        whole.parts, whole.state, whole.first = own.parts, own.state, own.first
+    try:
+        yield
+    finally:
+        for (whole, _), (parts, state, first) in zip(both, held, strict=True):
+            whole.parts, whole.state, whole.first = parts, state, first
+
+
+__all__ = ["lower_parallel"]

@@ -1,0 +1,301 @@
+"""Parallel loops: the same bits on any number of threads, in C and in the interpreter, which runs
+parts out of order; and those of the sequential loop, where its order does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from finch_core import Tensor, _, maxby, parallel, set_threads
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.options import Options
+from finch_core.runtime.validation import validate
+from finch_core.testing import backend_names
+from finch_levels import (
+    Dense,
+    Element,
+    Pattern,
+    RunList,
+    Scalar,
+    SparseBand,
+    SparseByteMap,
+    SparseCOO,
+    SparseHash,
+    SparseList,
+)
+
+BACKENDS = backend_names()
+THREADS = (1, 2, 3, 7)
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    yield
+    set_threads(None)
+
+
+def spmv(y, A, x):
+    y[...] = 0
+    for i in parallel(_):
+        for j in _:
+            y[i] += A[i, j] * x[j]
+
+
+def shifted(y, x):
+    for i in parallel(range(1, len(x) - 1)):
+        y[i - 1] = x[i - 1] + x[i] + x[i + 1]
+
+
+def blocks(y, x):
+    for i in parallel(range(len(x))):
+        for k in range(3):
+            y[3 * i + k] = x[i] + k
+
+
+def flattened(y, A, n):
+    for i in parallel(_):
+        for j in range(n):
+            y[i * n + j] = A[i, j]
+
+
+def doubled(A):
+    for i in parallel(_):
+        for j in _:
+            A[i, j] *= 2
+
+
+def total(s, A):
+    s[...] = 0
+    for i in parallel(_):
+        for j in _:
+            s[()] += A[i, j]
+
+
+def less(s, A):
+    for i in parallel(_):
+        for j in _:
+            s[()] -= A[i, j]
+
+
+def largest(s, x):
+    for i in parallel(_):
+        s[()] = max(s[()], x[i])
+
+
+def where_largest(m, x):
+    for i in parallel(_):
+        m[()] = maxby(m[()], (x[i], i))
+
+
+def names(s, A):
+    n = 0
+    for i in parallel(_):
+        t = 0
+        for j in _:
+            t += A[i, j]
+        if t > 2:
+            n += 1
+            continue
+        n += t
+    s[()] = n
+
+
+def histogram(h, x):
+    for i in parallel(_):
+        h[x[i] % 8] += 1
+
+
+def transposed_sums(C, A):
+    C[...] = 0
+    for i in parallel(_):
+        for j in _:
+            C[j, i % 2] += A[i, j]
+
+
+def spgemm(C, A, B):
+    w = Tensor(SparseByteMap(Element(0)))
+    C[...] = 0
+    for i in parallel(_):
+        w[...] = 0
+        for k, j in _:
+            w[j] += A[i, k] * B[k, j]
+        for j in _:
+            C[i, j] = w[j]
+
+
+def filtered(C, A):
+    C[...] = 0
+    for i in parallel(_):
+        for j in _:
+            if A[i, j] > 2:
+                C[i, j] = A[i, j]
+
+
+def inside(s, A, x):
+    s[...] = 0
+    for t in range(3):
+        for i in parallel(_):
+            for j in _:
+                s[t] += A[i, j] * x[j]
+
+
+def both(y, s, h, A):
+    y[...] = 0
+    for i in parallel(_):
+        for j in _:
+            y[i] += A[i, j]
+            s[()] += A[i, j]
+            h[j] += 1
+
+
+RNG = np.random.default_rng(5)
+N = 23
+DATA = RNG.integers(1, 9, (N, N)) * (RNG.random((N, N)) < 0.3)
+X = RNG.integers(0, 100, N)
+POWER = DATA * (RNG.random((N, 1)) < 0.2) + (np.arange(N) == 4)[:, None]
+
+
+def of(data: Any, *levels: Any, leaf: Any = None) -> Tensor:
+    data = np.asarray(data)
+    format = Element(data.dtype.type(0)) if leaf is None else leaf
+    for level in reversed(levels):
+        format = level(format)
+    return Tensor(format, data)
+
+
+def csr(data: Any = DATA) -> Tensor:
+    return of(data, Dense, SparseList)
+
+
+Case = tuple[Callable[..., None], Callable[[], tuple[Any, ...]]]
+FORMATS: dict[str, Callable[[], Any]] = {
+    "csr": csr,
+    "scipy": lambda: sp.csr_array(DATA),
+    "dcsr": lambda: of(DATA, SparseList, SparseList),
+    "array": DATA.copy,
+    "hash": lambda: of(DATA, Dense, SparseHash),
+    "runs": lambda: of(DATA, Dense, RunList),
+    "bands": lambda: of(DATA, Dense, SparseBand),
+    "coo": lambda: Tensor(SparseCOO(SparseCOO(Element(0))), DATA),
+    "empty": lambda: csr(np.zeros((0, N), int)),
+    "one": lambda: csr(np.ones((1, N), int)),
+    "power": lambda: csr(POWER),
+}
+CASES: dict[str, Case] = {
+    "shifted": (shifted, lambda: (np.zeros(N, int), X)),
+    "blocks": (blocks, lambda: (np.zeros(3 * N, int), X)),
+    "flattened": (flattened, lambda: (np.zeros(N * N, int), DATA, N)),
+    "doubled array": (doubled, lambda: (DATA.copy(),)),
+    "doubled csr": (doubled, lambda: (csr(),)),
+    "doubled hash": (doubled, lambda: (of(DATA, Dense, SparseHash),)),
+    "largest": (largest, lambda: (Scalar(-1), X)),
+    "where largest": (where_largest, lambda: (Scalar((-1, -1)), X % 7)),
+    "names": (names, lambda: (np.zeros((), int), csr())),
+    "histogram": (histogram, lambda: (np.zeros(8, int), X)),
+    "sums": (transposed_sums, lambda: (np.zeros((N, 2), int), csr())),
+    "spgemm": (spgemm, lambda: (csr(np.zeros((N, N), int)), csr(), csr(DATA.T.copy()))),
+    "filtered": (filtered, lambda: (csr(np.zeros((N, N), int)), csr())),
+    "both": (
+        both, lambda: (np.zeros(N, int), Scalar(0), np.zeros(N, int), csr()),
+    ),
+}  # fmt: skip
+for form, make in FORMATS.items():
+    CASES[f"spmv {form}"] = spmv, lambda make=make: (
+        np.zeros(make().shape[0], int), make(), np.arange(N)
+    )  # fmt: skip
+    CASES[f"total {form}"] = total, lambda make=make: (Scalar(0), make())
+    CASES[f"less {form}"] = less, lambda make=make: (Scalar(0), make())
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        validate(value)
+        parts = {name: array.tobytes() for name, array in value.buffers.items()}
+        return value.to_numpy().tobytes(), value.nstored, parts
+    return value.tobytes() if isinstance(value, np.ndarray) else None
+
+
+def dense(value: Any) -> Any:
+    return value.toarray() if sp.issparse(value) else np.asarray(value)
+
+
+def outcome(function: Any, make: Any, backend: str, threads: int = 1, work: int = 16) -> Any:
+    """The arguments after a call, and again after a second one."""
+    set_threads(threads)
+    kernel = Kernel(function, Options(backend=backend, least_work=work))
+    args = make()
+    kernel(*args)
+    first = [plain(arg) for arg in args]
+    kernel(*args)
+    return first, [plain(arg) for arg in args], [dense(arg) for arg in args]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bits_do_not_depend_on_threads(name: str) -> None:
+    function, make = CASES[name]
+    expected = outcome(function, make, "interpreter")
+    for threads in THREADS:
+        found = outcome(function, make, BACKENDS[-1], threads)
+        assert found[:2] == expected[:2], threads
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_results_are_those_of_the_plain_loops(name: str, backend: str) -> None:
+    function, make = CASES[name]
+    args = make()
+    wanted = Kernel(function, Options()).reference(*args)
+    kernel = Kernel(function, Options(backend=backend, least_work=16))
+    set_threads(3)
+    kernel(*args)
+    names_ = function.__code__.co_varnames
+    for parameter, arg in zip(names_, args, strict=False):
+        if parameter in wanted:
+            np.testing.assert_array_equal(dense(arg), wanted[parameter], err_msg=parameter)
+
+
+def test_floats_are_the_same_bits_on_any_number_of_threads() -> None:
+    data = RNG.random((200, 200)) - 0.5
+    make = lambda: (Scalar(0.0), data)  # noqa: E731
+    found = {outcome(total, make, BACKENDS[-1], n)[0][0][0] for n in THREADS for _again in range(5)}
+    assert len(found) == 1
+
+
+def pattern(P, A):
+    P[...] = False
+    for i in parallel(_):
+        for j in _:
+            P[i, j] = A[i, j] > 2
+
+
+def test_rows_of_a_pattern_are_joined() -> None:
+    make = lambda: (Tensor(Dense(SparseList(Pattern())), DATA > 0), csr())  # noqa: E731
+    expected = outcome(pattern, make, "interpreter")
+    for threads in THREADS:
+        assert outcome(pattern, make, BACKENDS[-1], threads)[:2] == expected[:2]
+    assert np.array_equal(expected[2][0], DATA > 2)
+
+
+def test_parallel_is_an_iterator_in_plain_python() -> None:
+    assert list(parallel(range(2, 5))) == [2, 3, 4]
+    y, x = np.zeros(4, int), np.arange(6)
+    shifted(y, x)
+    assert y.tolist() == [3, 6, 9, 12]
+
+
+def test_a_parallel_loop_in_another_runs_in_order() -> None:
+    def rows(C, A):
+        for i in parallel(_):
+            for j in parallel(_):
+                C[i, j] = A[i, j] + 1
+
+    kernel = Kernel(rows, Options(least_work=1))
+    C = np.zeros((4, 5))
+    kernel(C, np.ones((4, 5)))
+    assert (C == 2).all()
+    text = kernel.lower(C, C.copy()).as_text("assembly")
+    assert text.count("in parallel(") == 1
