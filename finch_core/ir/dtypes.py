@@ -30,7 +30,7 @@ SUPPORTED: tuple[np.dtype[Any], ...] = tuple(
     np.dtype(name)
     for name in (
         "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
-        "float32 float64 complex64 complex128"
+        "float16 float32 float64 complex64 complex128"
     ).split()
 )
 

@@ -102,7 +102,8 @@ def _as_number(value: Any, name: str, written: bool, program: Program) -> Number
         raise FormatError(
             f"{name} is a {type(value).__name__}, which a kernel does not take",
             span=program.spans.get(name),
-            hint="pass a bool, an integer, or a number in single or double precision, float(x)",
+            hint="pass a bool, an integer, or a number in half, single or double precision, "
+            "float(x)",
         )
     if written:
         raise KernelSyntaxError(

@@ -17,7 +17,7 @@ from finch_core.ir.expressions import Call
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.subject import Subject
 
-SCALARS = [True, -5, -(2**15), 7, -(2**63), 255, 2**16 - 1, 2**32 - 1, 2**64 - 1, 0.1, -0.1,
+SCALARS = [True, -5, -(2**15), 7, -(2**63), 255, 2**16 - 1, 2**32 - 1, 2**64 - 1, 2.5, 0.1, -0.1,
            1.5 - 2j, -0.1 + 3j]  # fmt: skip
 """A value of each dtype."""
 

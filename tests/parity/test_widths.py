@@ -75,7 +75,7 @@ def widths_agree(program: Callable[..., Any], x: np.ndarray[Any, Any], wide: Any
 
 
 @pytest.mark.parametrize("program", FLOATS, ids=lambda program: program.__name__)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_a_float_keeps_its_width_beside_an_index(program: Callable[..., Any], dtype: Any) -> None:
     """The output is wide, so that a product in the wrong width would be seen."""
     widths_agree(program, np.array([0.1, 0.7, 0.0, 1e-3, 0.3], dtype), 0.0)

@@ -6,7 +6,16 @@ from llvmlite import ir
 
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.complexes import pair, parts
-from finch_backend_llvm.values import INT32, INT64, DType, Value, real_dtype, value_type
+from finch_backend_llvm.values import (
+    DOUBLE,
+    FLOAT,
+    INT32,
+    INT64,
+    DType,
+    Value,
+    real_dtype,
+    value_type,
+)
 from finch_core.ir.dtypes import is_tuple, tuple_fields
 
 
@@ -71,6 +80,8 @@ def _from_integer(c: Code, value: Value, source: DType, target: DType) -> Value:
 def _from_float(c: Code, value: Value, source: DType, target: DType) -> Value:
     b, kind = c.builder, value_type(target)
     if target.kind == "f":
+        if target.itemsize == 2 and source.itemsize == 8:
+            return b.fptrunc(_to_odd_float(c, value), kind)
         return (b.fptrunc if target.itemsize < source.itemsize else b.fpext)(value, kind)
     if kind == INT64:
         return _to_uint64(c, value) if target.kind == "u" else _to_signed(c, value, INT64)
@@ -78,6 +89,19 @@ def _from_float(c: Code, value: Value, source: DType, target: DType) -> Value:
     wide = INT64 if target.kind == "u" and kind == INT32 else INT32
     whole = _to_signed(c, value, wide)
     return whole if whole.type == kind else b.trunc(whole, kind)
+
+
+def _to_odd_float(c: Code, value: Value) -> Value:
+    """A double as a float that is rounded to odd, so that rounding it again, to half precision,
+    is exact. (A direct conversion is a function of the compiler's library, which is not there.)"""
+    b = c.builder
+    near = b.fptrunc(value, FLOAT)
+    wide, bits = b.fpext(near, DOUBLE), b.bitcast(near, INT32)
+    grown = b.fcmp_ordered(">", c.intrinsic("fabs", wide), c.intrinsic("fabs", value))
+    below = b.sub(bits, b.zext(grown, INT32))
+    odd = b.or_(below, ir.Constant(INT32, 1))
+    exact = b.fcmp_unordered("==", wide, value)
+    return b.bitcast(b.select(exact, bits, odd), FLOAT)
 
 
 def _to_signed(c: Code, value: Value, kind: ir.IntType) -> Value:
