@@ -36,6 +36,11 @@ def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
     Raises ``OutOfBounds`` for an index that there is not or one too many, and ``FormatError`` for
     what is no index.
     """
+    return _placed(_expanded(index, shape), shape)
+
+
+def _expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The items of an index, with slices in the place of ``...`` and at the end."""
     given = list(index) if isinstance(index, tuple) else [index]
     given = [_item(x) for x in given]
     used = sum(_width(x) for x in given)
@@ -47,7 +52,7 @@ def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
         given.append(Ellipsis)
     at = next(k for k, x in enumerate(given) if x is Ellipsis)
     given[at : at + 1] = [slice(None)] * (len(shape) - used)
-    return _placed(given, shape)
+    return given
 
 
 def _item(x: Any) -> Any:
@@ -210,24 +215,64 @@ def _with_new(array: Any, new: tuple[int, ...]) -> Any:
 
 
 def _advanced(array: Any, parts: Parts, index: Any) -> Any:
-    """Integer arrays: the coordinates of the result's elements, gathered by a kernel."""
+    """Integer arrays: stored elements are chosen by their coordinates; where every element is
+    stored, those at the coordinates of the result are gathered."""
+    if any(level_has_gaps(array)):
+        return _chosen(array, parts, index)
     grids, shape = positions(parts.items, array.shape)
     found = gathered(array, [g.reshape(-1) for g in grids]).reshape(shape)
-    result: Any = array_of(found)
     order = _numpy_order(index, array.shape)
-    if order != shape:
-        result = array_of(np.ascontiguousarray(found.reshape(order)))
-    if any(level_has_gaps(array)):
-        names = math.prod(order)
-        flat = np.asarray(result.to_numpy()).reshape(-1)
-        there = np.flatnonzero(~_same(flat, array.fill_value)) if names else np.zeros(0, np.intp)
-        coords = np.unravel_index(there, order) if order else ()
-        return sorted_tensor(order, coords, flat[there], array.fill_value) if order else result
-    return result
+    return array_of(np.ascontiguousarray(found.reshape(order)) if order != shape else found)
 
 
-def _same(values: Any, fill: Any) -> Any:
-    return values == fill if fill == fill else np.isnan(values)
+def _chosen(array: Any, parts: Parts, index: Any) -> Any:
+    """The stored elements at integer arrays and slices, in time proportional to what is stored and
+    to the lengths of the integer arrays."""
+    slices = tuple(x if isinstance(x, slice) else slice(None) for x in parts.items)
+    cut = array if all(x == slice(None) for x in slices) else getitem(array, slices)
+    shape, coords, values = coordinates(cut)
+    arrays = [k for k, x in enumerate(parts.items) if not isinstance(x, slice)]
+    joint = np.broadcast_shapes(*(np.shape(parts.items[k]) for k in arrays))
+    sizes = tuple(shape[k] for k in arrays)
+    sought = [np.broadcast_to(parts.items[k], joint).reshape(-1) for k in arrays]
+    entry, place = _matches(keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought))
+    zeros = np.zeros(len(entry), np.intp)
+    result: list[tuple[int, Any]] = []
+    for item in _result_dimensions(_expanded(index, array.shape)):
+        if item == "joint":
+            result += zip(joint, np.unravel_index(place, joint), strict=True) if joint else ()
+        else:
+            result.append((1, zeros) if item is None else (shape[item], coords[item][entry]))
+    return sorted_tensor(
+        tuple(n for n, _ in result), [c for _, c in result], values[entry], array.fill_value
+    )
+
+
+def _result_dimensions(given: Sequence[Any]) -> list[Any]:
+    """The dimensions of the result of an index with integer arrays, in NumPy's order: the numbers
+    of those that are sliced, None for new ones, and once ``"joint"`` for all of the arrays."""
+    found: list[Any] = []
+    dimension = 0
+    for x in given:
+        is_array = not (x is None or isinstance(x, slice))
+        found.append("joint" if is_array else None if x is None else dimension)
+        dimension += _width(x)
+    first = found.index("joint")
+    rest = [x for x in found if x != "joint"]
+    together = found[first : first + len(found) - len(rest)].count("joint") == found.count("joint")
+    at = first if together else 0
+    return [*rest[:at], "joint", *rest[at:]]
+
+
+def _matches(own: Any, sought: Any) -> tuple[Any, Any]:
+    """All pairs of equal elements: their positions in ``own`` and in ``sought``."""
+    order = np.argsort(sought, kind="stable")
+    ranked = sought[order]
+    first = np.searchsorted(ranked, own, "left")
+    count = np.searchsorted(ranked, own, "right") - first
+    entry = np.repeat(np.arange(len(own)), count)
+    rank = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count)
+    return entry, order[first[entry] + rank]
 
 
 def level_has_gaps(array: Any) -> list[bool]:

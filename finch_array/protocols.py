@@ -95,7 +95,7 @@ def _given(out: Any, found: Any) -> Any:
 def array_function(_: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """A function of NumPy on tensors; ``NotImplemented``, NumPy's ``TypeError``, for those that
     this package does not have."""
-    found = _SPECIAL.get(function)
+    found = _SPECIAL.get(function) or _more().get(function)
     if found is not None:
         return found(*args, **kwargs)
     if function.__module__ not in ("numpy", "numpy.linalg"):
@@ -110,6 +110,14 @@ def array_function(_: Any, function: Any, types: Any, args: Any, kwargs: Any) ->
     kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}
     made = own(*_positional(own, args, kwargs), **kwargs)
     return made if out is None else _given(out, made)
+
+
+@cache
+def _more() -> dict[Any, Callable[..., Any]]:
+    """The functions of NumPy that the standard does not have."""
+    from finch_array.numpy_functions import FUNCTIONS
+
+    return FUNCTIONS
 
 
 def _positional(function: Any, args: Any, kwargs: Any) -> Any:
@@ -148,23 +156,12 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
     return bool(look_up("all")(same))
 
 
-def _ravel(x: Any, order: str = "C") -> Any:
-    return look_up("reshape")(x, (-1,))
-
-
 def _joined(axis: int) -> Callable[..., Any]:
     return lambda arrays, **options: look_up("concat")([array_of(x) for x in arrays], axis=axis)
 
 
 def _copied_array(x: Any, **options: Any) -> Any:
     return look_up("asarray")(x, copy=True)
-
-
-def _full_like(value: float) -> Callable[..., Any]:
-    def made(x: Any, dtype: Any = None, **options: Any) -> Any:
-        return look_up("full_like")(x, value, dtype=dtype)
-
-    return made
 
 
 def _size(x: Any, axis: int | None = None) -> int:
@@ -178,10 +175,6 @@ def _norm(x: Any, order: Any = None, **options: Any) -> Any:
 
 def _hstack(arrays: Any, **options: Any) -> Any:
     return _joined(int(arrays[0].ndim > 1))(arrays)
-
-
-def _diagonal(x: Any, offset: int = 0, **options: Any) -> Any:
-    return look_up("linalg").diagonal(x, offset=options.get("k", offset))
 
 
 def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
@@ -199,10 +192,9 @@ def _passed_on(name: str) -> Callable[..., Any]:
 
 _SPECIAL: dict[Any, Callable[..., Any]] = {
     np.allclose: allclose, np.array_equal: array_equal, np.shape: lambda x: tuple(x.shape),
-    np.ndim: lambda x: x.ndim, np.size: _size, np.ravel: _ravel, np.vstack: _joined(0),
-    np.hstack: _hstack, np.copy: _copied_array, np.zeros_like: _full_like(0),
-    np.ones_like: _full_like(1), np.empty_like: _full_like(0), np.diag: _diagonal,
-    np.dot: lambda x, y: look_up("tensordot")(x, y, axes=1), np.diagonal: _diagonal,
+    np.ndim: lambda x: x.ndim, np.size: _size, np.vstack: _joined(0),
+    np.hstack: _hstack, np.copy: _copied_array,
+    np.dot: lambda x, y: look_up("tensordot")(x, y, axes=1),
     np.tensordot: _tensordot, np.trace: _trace, np.einsum: _passed_on("einsum"),
     np.result_type: _passed_on("result_type"),
     np.iscomplexobj: lambda x: x.dtype.kind == "c", np.where: _passed_on("where"),

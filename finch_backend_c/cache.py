@@ -10,12 +10,15 @@ exceeds ``MOST_BYTES``, the least recently used files are removed.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from finch_core.locks import on_fork
 from finch_core.records import frozen
 
 FORMAT = "3"
@@ -25,6 +28,10 @@ MOST_BYTES = 1 << 29
 """A cache larger than this is trimmed to half of it."""
 _STORES_A_CHECK = 32
 """One of this many stores, at random, checks the size of the cache: most processes store few."""
+
+
+PATIENCE = 120.0
+"""Seconds that a process waits for another that compiles the same kernel."""
 
 
 @frozen
@@ -212,6 +219,73 @@ def _write(path: str, data: bytes) -> None:
         raise
 
 
+# -- one compiler at a time --------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def compiling(entry: str) -> Iterator[None]:
+    """Held while the kernel of this name is compiled, so that no other process or thread compiles
+    it at the same time; for ``PATIENCE`` seconds at most. Nothing is held without a usable cache.
+
+    The lock is that of a file, which the system releases when its holder dies.
+    """
+    path = directory()
+    held = None if path is None else _locked(_file(path, entry, ".lock"))
+    try:
+        yield
+    finally:
+        if held is not None:
+            _release(*held)
+
+
+def _locked(file: str) -> tuple[int, str] | None:
+    """The descriptor of a file that is locked, and its path; None if there is no such lock."""
+    end, pause = time.monotonic() + PATIENCE, 0.002
+    while time.monotonic() < end:
+        try:
+            opened = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return None
+        _opened.add(opened)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(opened).st_ino == os.stat(file).st_ino:  # not one that is removed by now
+                return opened, file
+        except (BlockingIOError, FileNotFoundError):
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        except OSError:  # a file system without locks
+            _close(opened)
+            return None
+        except BaseException:
+            _close(opened)
+            raise
+        _close(opened)
+    return None
+
+
+def _release(opened: int, file: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(file)
+    _close(opened)
+
+
+def _close(opened: int) -> None:
+    _opened.discard(opened)
+    with contextlib.suppress(OSError):
+        os.close(opened)
+
+
+_opened: set[int] = set()
+
+
+@on_fork
+def _forget_locks() -> None:
+    """A child has the descriptors of its parent's locks, and would hold them on."""
+    for opened in list(_opened):
+        _close(opened)
+
+
 # -- upkeep -----------------------------------------------------------------------------------
 
 
@@ -226,7 +300,7 @@ def _files() -> list[_File]:
     path = directory()
     found = []
     for name in () if path is None else os.listdir(path):
-        if name.endswith((".so", ".txt")) or name.startswith(".writing-"):
+        if name.endswith((".so", ".txt", ".lock")) or name.startswith(".writing-"):
             file = os.path.join(path or "", name)
             with contextlib.suppress(FileNotFoundError):  # another process removed it
                 status = os.stat(file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
@@ -82,13 +82,27 @@ class CBackend:
         letters = signature(kernel)
         compiler = toolchain.find()
         is_draft = self.drafts and len(source) <= LARGE
-        library = self._build(compiler, source)
 
         def use(path: str) -> loader.CKernel:
             return loader.load(path, source, letters, is_draft, kernel.notes)
 
-        entry = self._entry(compiler, key, is_draft) if key else ""
-        kept = cache.store(entry, library, source, letters, kernel.notes) if key else None
+        if not key:
+            return self._used(compiler, "", self._build(compiler, source), None, use)
+        entry = self._entry(compiler, key, is_draft)
+        with cache.compiling(entry):
+            found = self._loaded(key, len(letters), is_draft)  # another process was first
+            if found is not None:
+                return found
+            library = self._build(compiler, source)
+            kept = cache.store(entry, library, source, letters, kernel.notes)
+        return self._used(compiler, entry, library, kept, use)
+
+    def _used(
+        self, compiler: toolchain.Compiler, entry: str, library: bytes,
+        kept: cache.CachedKernel | None, use: Callable[[str], loader.CKernel],
+    ) -> loader.CKernel:  # fmt: skip
+        """A library, loaded from where the cache keeps it. Raises ``BackendError`` if it cannot be
+        used."""
         try:
             if kept is None:
                 return loader.aside(library, use)

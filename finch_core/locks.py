@@ -44,9 +44,10 @@ _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 _then: list[Callable[[], None]] = []
 
 
-def on_fork(action: Callable[[], None]) -> None:
+def on_fork(action: Callable[[], None]) -> Callable[[], None]:
     """Have ``action`` run in every child process, before it goes on."""
     _then.append(action)
+    return action
 
 
 importing = Lock()

@@ -102,6 +102,7 @@ class ArrayMethods:
     ndim: Any
     shape: Any
     dtype: Any
+    tensor: Any
 
     def __getitem__(self, index: Any) -> Any:
         """Elements by integers, slices, ``None``, ``...``, boolean masks and integer arrays, as of
@@ -173,6 +174,23 @@ class ArrayMethods:
         return int(array_method("stored_count")(self))
 
     @property
+    def itemsize(self) -> int:
+        """The number of bytes of one value."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of the buffers: of what is stored, not of all elements."""
+        own = getattr(self, "_arrays", None)
+        return sum(a.nbytes for a in own) if own is not None else int(self.tensor.nbytes)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes
+
+    def __dask_tokenize__(self) -> Any:
+        return array_method("token")(self)
+
+    @property
     def real(self) -> Any:
         """The real parts."""
         return array_method("real")(self)
@@ -192,7 +210,10 @@ class ArrayMethods:
     argmin, argmax = _method("argmin"), _method("argmax")
     dot, conj, round = _method("dot"), _method("conj"), _method("round")
     diagonal, trace = _method("linalg_diagonal"), _method("linalg_trace")
-    nonzero = _method("nonzero")
+    nonzero, clip = _method("nonzero"), _method("clip")
+    squeeze, ravel, flatten = _method("squeeze"), _method("ravel"), _method("ravel")
+    swapaxes, take, repeat = _method("swapaxes"), _method("take_method"), _method("repeat")
+    cumsum, cumprod = _method("cumulative_sum"), _method("cumulative_prod")
 
 
 __all__ = ["ArrayMethods", "array_namespace"]

@@ -117,6 +117,15 @@ class TensorStorage:
                 result[f"{k}_{name}"] = self._arrays[part.number][:size]
         return result
 
+    def _arrays_in_use(self) -> list[np.ndarray[Any, Any]]:
+        """Views of the arrays of all levels, without spare capacity; scratch ones are empty."""
+        result = [array[:0] for array in self._arrays]
+        for k, (_, _, sizes, _) in enumerate(self._levels()):
+            for name, size in sizes.items():
+                number = self._layout.part(k, name).number
+                result[number] = self._arrays[number][:size]
+        return result
+
     def _levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
         """Each level with its number of positions, its buffers' sizes and its child's positions."""
         positions, dims = 1, iter(self.shape)

@@ -1,0 +1,272 @@
+"""Functions of NumPy that the array API standard does not have, on tensors: by ``np.f(A)``, and
+what libraries call on chunks of arrays (``docs/neighbours.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from finch_array import functions as fn
+from finch_array import reductions as red
+from finch_array import searching
+from finch_array.axes import axis_of, shape_of
+from finch_array.creation import asarray, full, tril, triu
+from finch_array.indexing import take_along_axis
+from finch_array.linalg import diagonal as last_diagonal
+from finch_array.manipulation import atleast_nd, moveaxis, permute_dims, reshape
+from finch_array.operands import array_of, is_dense
+from finch_array.run import coordinates, sorted_tensor
+from finch_core.runtime.tensor import Tensor
+
+# -- creation ---------------------------------------------------------------------------------
+
+
+def like_array(x: Any, dtype: Any = None, *, copy: Any = None, ndmin: int = 0, **_: Any) -> Any:
+    """``np.array(x, like=A)``: a tensor."""
+    found = asarray(x, dtype=dtype, copy=copy or None)
+    return atleast_nd(found, ndmin) if found.ndim < ndmin else found
+
+
+def filled_like(
+    x: Any, value: Any, dtype: Any = None, order: Any = None, subok: Any = True, shape: Any = None,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """``np.full_like``: of the levels of ``x`` where the shape has as many dimensions, else by its
+    coordinates; dense if ``x`` is. Raises ``TypeError`` for a dtype that tensors do not have."""
+    array = array_of(x)
+    wanted = _dtype(array.dtype if dtype is None else dtype)
+    sizes = array.shape if shape is None else shape_of(shape)
+    if is_dense(array):
+        return full(sizes, value, dtype=wanted)
+    if array.__class__ is Tensor and len(sizes) == array.ndim:
+        return full(sizes, value, dtype=wanted, format=array.format)
+    from finch_core.runtime.convert import coordinate_format
+
+    fill = np.asarray(value).astype(wanted)[()]
+    return Tensor(coordinate_format(len(sizes), fill, wanted), sizes)
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    found: np.dtype[Any] = np.dtype(dtype)
+    if found.kind not in "biufc":
+        raise TypeError(f"{found} is no dtype of tensors")
+    return found
+
+
+def _constant(value: Any) -> Callable[..., Any]:
+    def made(x: Any, dtype: Any = None, *rest: Any, **options: Any) -> Any:
+        return filled_like(x, value, dtype, *rest, **options)
+
+    return made
+
+
+def _sized(value: float) -> Callable[..., Any]:
+    def made(shape: Any, dtype: Any = None, order: Any = "C", **_: Any) -> Any:
+        return full(shape, value, dtype=np.float64 if dtype is None else dtype)
+
+    return made
+
+
+def diag(x: Any, k: int = 0) -> Any:
+    """A diagonal of a matrix, or the matrix with a vector on diagonal ``k``, which stores what the
+    vector stores."""
+    array = array_of(x)
+    if array.ndim != 1:
+        return last_diagonal(array, offset=k)
+    (n,), (place,), values = coordinates(array)
+    fill = array.dtype.type(0)
+    if array.fill_value != 0:
+        place, values = np.arange(n), array.to_numpy()
+    size = n + abs(k)
+    return sorted_tensor((size, size), [place + max(-k, 0), place + max(k, 0)], values, fill)
+
+
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Diagonal ``offset`` of the dimensions ``axis1`` and ``axis2``, as the last one."""
+    array = array_of(x)
+    return last_diagonal(moveaxis(array, (axis1, axis2), (-2, -1)), offset=offset)
+
+
+# -- shapes -----------------------------------------------------------------------------------
+
+
+def ravel(x: Any, order: str = "C") -> Any:
+    """``x`` with one dimension, in row-major order."""
+    return reshape(x, (-1,))
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    """``x`` with two dimensions exchanged, without a copy."""
+    array = array_of(x)
+    order = list(range(array.ndim))
+    a, b = axis_of(axis1, array.ndim), axis_of(axis2, array.ndim)
+    order[a], order[b] = b, a
+    return permute_dims(array, order)
+
+
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise", **_: Any) -> Any:
+    """The subarrays at ``indices`` along ``axis``, of any shape of indices."""
+    array = ravel(x) if axis is None else array_of(x)
+    place = axis_of(axis or 0, array.ndim)
+    return array[(slice(None),) * place + (indices,)]
+
+
+take_method = take
+
+
+def along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
+    """``np.take_along_axis``."""
+    return take_along_axis(x, indices, axis=axis)
+
+
+def atleast(ndim: int) -> Callable[..., Any]:
+    """``np.atleast_1d`` and ``np.atleast_2d`` of one array."""
+    return lambda x: atleast_nd(x, ndim) if x.ndim < ndim else x
+
+
+# -- elementwise functions of NumPy -------------------------------------------------------------
+
+
+def mapped(x: Any, function: Callable[[Any], Any]) -> Any:
+    """``function``, of NumPy arrays element by element, of what is stored and of the fill."""
+    array = array_of(x)
+    if is_dense(array):
+        return array_of(np.asarray(function(array.to_numpy())))
+    shape, coords, values = coordinates(array)
+    found = function(values)
+    fill = np.asarray(function(np.asarray([array.fill_value], array.dtype))).astype(found.dtype)[0]
+    return sorted_tensor(shape, coords, found, fill)
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """The number of the bin of each element."""
+    edges = np.asarray(bins)
+    return mapped(x, lambda values: np.digitize(values, edges, right))
+
+
+def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = False, **_: Any) -> Any:
+    """Whether each element of ``x`` is one of ``elements``."""
+    return searching.isin(x, elements, invert=invert)
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """``x`` with finite numbers in the place of NaN and infinities."""
+    return mapped(x, lambda values: np.nan_to_num(values, True, nan, posinf, neginf))
+
+
+def histogram(
+    x: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """The numbers of elements by bins, as of ``np.histogram``, from what is stored."""
+    if weights is not None:
+        return NotImplemented
+    values, counts = (part.to_numpy() for part in searching.unique_counts(x))
+    found, edges = np.histogram(values, bins, range, weights=counts, density=density)
+    return found if density else found.astype(np.intp), edges
+
+
+# -- order ------------------------------------------------------------------------------------
+
+
+def partition(x: Any, kth: Any, axis: int | None = -1, **_: Any) -> Any:
+    """``x`` sorted along ``axis``, which is one of its partitions."""
+    return searching.sort(ravel(x) if axis is None else x, axis=-1 if axis is None else axis)
+
+
+def argpartition(x: Any, kth: Any, axis: int | None = -1, **_: Any) -> Any:
+    """The indices that sort ``x`` along ``axis``."""
+    return searching.argsort(ravel(x) if axis is None else x, axis=-1 if axis is None else axis)
+
+
+def unique(x: Any, return_index: bool = False, return_inverse: bool = False,
+           return_counts: bool = False, axis: Any = None, **options: Any) -> Any:  # fmt: skip
+    """The distinct elements, sorted, NaN once, as NumPy arrays."""
+    array, plainly = array_of(x), cast(Any, np.unique)
+    if axis is not None or return_index or return_inverse:
+        asked = return_index, return_inverse, return_counts, axis
+        return plainly(array.to_numpy(), *asked, **options)
+    found, counts = (part.to_numpy() for part in searching.unique_counts(array))
+    values, back = plainly(found, return_inverse=True, **options)
+    if not return_counts:
+        return values
+    return values, np.bincount(back, counts, len(values)).astype(np.intp)
+
+
+# -- reductions without NaN ---------------------------------------------------------------------
+
+
+def _without_nan(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    def reduced(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = None,
+                **_: Any) -> Any:  # fmt: skip
+        options = {"axis": axis, "keepdims": keepdims is True}
+        if dtype is not None:
+            options["dtype"] = dtype
+        array = array_of(x)
+        kept = _replaced(array, instead) if array.dtype.kind in "fc" else array
+        return reduction(kept, **options)
+
+    return reduced
+
+
+def _replaced(array: Any, value: Any) -> Any:
+    return fn.where(fn.isnan(array), array.dtype.type(value), array)
+
+
+def _counted(array: Any, axis: Any) -> Any:
+    """The number of elements along ``axis`` that are not NaN."""
+    return red.sum(fn.FUNCTIONS["logical_not"](fn.isnan(array)), axis=axis, keepdims=True)
+
+
+def nanmean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+            **_: Any) -> Any:  # fmt: skip
+    """The mean of the elements along ``axis`` that are not NaN."""
+    array = array_of(x)
+    total = nansum(array, axis=axis, keepdims=True)
+    return _kept(fn.FUNCTIONS["divide"](total, _counted(array, axis)), axis, keepdims)
+
+
+def _kept(array: Any, axis: Any, keepdims: Any) -> Any:
+    from finch_array.axes import axes_of
+    from finch_array.manipulation import squeeze
+
+    return array if keepdims is True else squeeze(array, axis=axes_of(axis, array.ndim))
+
+
+def _extreme_without_nan(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    kept = _without_nan(reduction, instead)
+
+    def reduced(x: Any, axis: Any = None, out: Any = None, keepdims: Any = None, **_: Any) -> Any:
+        array = array_of(x)
+        found = kept(array, axis=axis, keepdims=True)
+        if array.dtype.kind == "f":  # NaN where there is nothing else
+            there = _counted(array, axis)
+            found = fn.where(fn.FUNCTIONS["equal"](there, 0), array.dtype.type(np.nan), found)
+        return _kept(found, axis, keepdims)
+
+    return reduced
+
+
+nansum, nanprod = _without_nan(red.sum, 0), _without_nan(red.prod, 1)
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.array: like_array, np.asarray: like_array, np.asanyarray: like_array,
+    np.full_like: filled_like, np.zeros_like: _constant(0), np.ones_like: _constant(1),
+    np.empty_like: _constant(0), np.zeros: _sized(0), np.ones: _sized(1), np.empty: _sized(0),
+    np.diag: diag, np.diagonal: diagonal, np.ravel: ravel, np.swapaxes: swapaxes, np.take: take,
+    np.atleast_1d: atleast(1), np.atleast_2d: atleast(2), np.digitize: digitize, np.isin: isin,
+    np.take_along_axis: along_axis, np.nan_to_num: nan_to_num, np.histogram: histogram,
+    np.partition: partition,
+    np.argpartition: argpartition, np.unique: unique, np.nansum: nansum, np.nanprod: nanprod,
+    np.nanmax: _extreme_without_nan(red.max, -np.inf),
+    np.nanmin: _extreme_without_nan(red.min, np.inf),
+    np.nanmean: nanmean,
+    np.tril: lambda x, k=0: tril(x, k=k), np.triu: lambda x, k=0: triu(x, k=k),
+}  # fmt: skip
+"""The function of this package for each of NumPy's."""
+
+__all__ = ["FUNCTIONS"]
