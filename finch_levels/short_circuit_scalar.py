@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from finch_core.ir.builder import negation
 from finch_core.ir.expressions import Expr
-from finch_core.level import Format
-from finch_core.looplets.short_circuit import fixed_point
+from finch_core.level import Format, Mode
+from finch_core.looplets.short_circuit import fixed_point, inexact_fixed_point
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor
@@ -27,6 +28,20 @@ class ShortCircuitScalarLeaf(ScalarLeaf):
     can still change."""
 
     name: ClassVar[str] = "ShortCircuitScalar"
+    settles: ClassVar[bool] = True
+
+    def unwrap(
+        self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
+    ) -> Expr | None:
+        """As in a ``Scalar``, but a product of floats that is zero stays zero."""
+        val = fiber.lvl.scalar("val")
+        kept = None
+        if mode is Mode.UPDATE and op is not None and value is not None and not ctx.strict:
+            kept = inexact_fixed_point(op, val, value)
+        if kept is None:
+            return super().unwrap(ctx, fiber, mode, op, value)
+        with ctx.if_(negation(kept)):
+            return super().unwrap(ctx, fiber, mode, op, value)
 
     def settled(
         self, ctx: Context, fiber: Fiber, op: Operator, dtype: np.dtype[Any]
@@ -39,7 +54,7 @@ def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N
 
     A loop that reduces into it ends early when the value is the operator's annihilator (for
     ``choose(z)``: any value but ``z``); other statements of the loop run to its end. A product of
-    floats ends at zero, even if NaN or infinity would follow, except in a ``strict`` kernel.
+    floats that is zero stays zero, even if NaN or infinity follow, except in a ``strict`` kernel.
     ``dtype`` defaults to the dtype of ``fill``.
     """
     return Tensor(ShortCircuitScalarLeaf(fill, dtype=dtype))

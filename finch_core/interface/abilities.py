@@ -70,6 +70,10 @@ class Abilities:
     shares: ClassVar[bool] = True
     """Whether several indices may share a subfiber, as in a run. Updates in place then change a
     run as a whole, or are refused; where each index has its own, they change any."""
+    settles: ClassVar[bool] = False
+    """Whether a leaf keeps a value that annihilates the operator of its updates, whatever follows:
+    a product of floats that is zero stays zero, though zero times NaN is NaN. Not in ``strict``
+    kernels. ``inexact_fixed_point`` (``looplets.short_circuit``) gives the condition."""
     limit: ClassVar[Limit | None] = None
     """What a fiber can hold, if that is not everything (see ``capacity``). Writes beyond it fail
     at run time. The test suites write no more."""

@@ -122,3 +122,12 @@ def fixed_point(
         return None
     found = op.annihilator(dtype)
     return None if found is None else value.eq(Literal(found, dtype))
+
+
+def inexact_fixed_point(op: Operator, held: Expr, value: Expr) -> Expr | None:
+    """The condition under which ``held`` counts as final, though ``op`` with ``value`` might change
+    it: a product of floats is zero. None if there is none."""
+    dtype = update_dtype(op, concrete(held.dtype), value)
+    if dtype is None or fixed_point(op, held, dtype, exact=True) is not None:
+        return None
+    return fixed_point(op, held, dtype)

@@ -15,9 +15,9 @@ import numpy as np
 
 from finch_core.errors import DimensionMismatch
 from finch_core.ir.dtypes import Type, type_of
-from finch_core.ir.expressions import Access, lift
+from finch_core.ir.expressions import Access, Var, lift
 from finch_core.ir.missing import Missing
-from finch_core.ir.operators import cast_value
+from finch_core.ir.operators import Operator, cast_value
 from finch_core.ir.program import (
     BREAK,
     Declare,
@@ -38,6 +38,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permissive, strip
 from finch_core.ir.variables import variable_types
+from finch_core.looplets.short_circuit import inexact_fixed_point
 from finch_core.records import frozen
 from finch_core.reference.extents import Extents, accesses
 from finch_core.reference.sizes import dimensions, with_sizes
@@ -73,7 +74,8 @@ def run(
     extents = _extents(program, arrays, scalars, values, fixed)
     structures = Structures.of(program, values)
     arrays |= structures.arrays
-    writer = _Writer.of(program, arrays, scalars, extents, structures)
+    settling = _settling(program, values)
+    writer = _Writer.of(program, arrays, scalars, extents, structures, settling)
     lines = [f"    {line}" for line in writer.lines(program.body)]
     written = [name for name in _written(program) if name in arrays or name in program.results]
     results = ", ".join(f"{name!r}: t_{name}" for name in written)
@@ -165,6 +167,8 @@ class _Writer:
     emitter: Emitter
     extents: Extents
     structures: Structures
+    settling: frozenset[str] = frozenset()
+    """The tensors whose value an operator's annihilator settles (``Format.settles``)."""
 
     @classmethod
     def of(
@@ -174,6 +178,7 @@ class _Writer:
         scalars: Mapping[str, Any],
         extents: Extents,
         structures: Structures,
+        settling: frozenset[str],
     ) -> _Writer:
         types = {name: Code(f"x_{name}", type_of(value)) for name, value in scalars.items()}
         tensors = {name: array.dtype for name, array in arrays.items()}
@@ -184,7 +189,7 @@ class _Writer:
         tensors |= dict.fromkeys(structures.names.values(), np.dtype(bool))
         emitter = Emitter(types, tensors, structures.names, _safe(program))
         emitter.constants |= {"_new": _new, "_inside": inside, "_same": _same}
-        return cls(emitter, extents, structures)
+        return cls(emitter, extents, structures, settling)
 
     def lines(self, node: Stmt) -> Iterator[str]:
         yield from _STATEMENTS[type(node)](self, node)
@@ -254,7 +259,7 @@ class _Writer:
     def update(self, node: Update) -> Iterator[str]:
         target, emitter = node.target, self.emitter
         dtype = emitter.tensors[str(target.tensor)]
-        value = emitter.emit(node.value)
+        value = given = emitter.emit(node.value)
         if value.maybe:
             value = attrs.evolve(value, text=f"_present({value.text})", maybe=False)
         element = emitter.element(Access(target.tensor, tuple(map(strip, target.indices))))
@@ -263,6 +268,8 @@ class _Writer:
             types = node.op.typing((dtype, value.type))
             value = emitter.operation(node.op, args, *types)
         line = f"{element} = {emitter.cast(value, dtype).text}"
+        if target.tensor in self.settling and node.op is not None:
+            line = f"{line} if {self.unsettled(element, dtype, node.op, given.type)} else {element}"
         if target.tensor in self.structures.names:
             line += f"; {self.inserted(target, element)}"
         if any(map(is_permissive, target.indices)):
@@ -271,6 +278,15 @@ class _Writer:
             yield f"if _inside(t_{target.tensor}, ({listed}), {modes}):"
             line = f"    {line}"
         yield line
+
+    def unsettled(self, element: str, dtype: Any, op: Operator, type_: Type) -> str:
+        """The condition under which an update by ``op`` may change a tensor that settles."""
+        held = Var("the value held", dtype)
+        settled = inexact_fixed_point(op, held, Var("the value given", type_))
+        if settled is None:
+            return "True"
+        self.emitter.types[held.name] = Code(element, dtype)
+        return f"not {self.emitter.emit(settled).text}"
 
     def inserted(self, target: Access, element: str) -> str:
         """The statement by which an element that is no fill value is stored from now on."""
@@ -318,6 +334,14 @@ def _new(shape: tuple[int, ...], dtype: np.dtype[Any], init: Any) -> np.ndarray[
     array = np.empty(shape, dtype)
     array[...] = cast_value(init, dtype)
     return array
+
+
+def _settling(program: Program, values: Mapping[str, Any]) -> frozenset[str]:
+    """The tensors that settle; none in a ``strict`` kernel."""
+    formats = {name: getattr(value, "format", None) for name, value in values.items()}
+    formats |= {local.name: local.format for local in program.locals}
+    settle = (name for name, format in formats.items() if getattr(format, "settles", False))
+    return frozenset() if program.strict else frozenset(settle)
 
 
 def _safe(program: Program) -> frozenset[tuple[str, str]]:

@@ -333,7 +333,8 @@ class Kernel(Generic[P, R]):
         from finch_core.reference.run import run
 
         self._notice()
-        program = self.program
+        strict = self.program.strict or self._options.strict
+        program = attrs.evolve(self.program, strict=strict)
         given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))
         found = roomy(program.name, lambda: run(program, given, free, resize=False))

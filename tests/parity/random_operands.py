@@ -6,12 +6,14 @@ The data are small whole numbers, so that a sum is the same in any order.
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from random_forms import FORMS, SPARSE
 from random_tree import MASKS, Lit, Op, Operand, Read, Ref, Wrap, moved_by
 
+from finch_core import FormatError
 from finch_core.level import Order
 from finch_core.plugins import hub
 from finch_core.testing import KINDS, admit, array, leaf, level_names, nest
@@ -107,7 +109,8 @@ class Operands:
         levels = [self.level_of(common if self.chance(0.4) else names) for _ in range(rank)]
         boolean = np.dtype(dtype).kind == "b" and not fill and rank
         if boolean and not levels[-1](below).stores_fill and self.chance(0.4):
-            below = hub().level("Pattern")()
+            with suppress(FormatError):  # a level that stores more than what is True takes none
+                return nest(levels, hub().level("Pattern")())
         return nest(levels, below)
 
     def level_of(self, names: list[str]) -> Any:

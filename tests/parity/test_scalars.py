@@ -1,6 +1,8 @@
 """SparseScalar and ShortCircuitScalar: readers are specialised, loops end early; the interpreter, C
 and the reference agree."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,10 @@ from finch_levels import (
     Dense,
     Element,
     Pattern,
+    RunList,
     Scalar,
     ShortCircuitScalar,
+    SparseBand,
     SparseByteMap,
     SparseHash,
     SparseList,
@@ -214,6 +218,39 @@ def test_a_product_of_floats_ends_at_zero(backend, dtype):
     strict = kernel(backend=backend, strict=True)(run.__wrapped__)
     assert "break" not in strict.lower(ShortCircuitScalar(1, dtype), A).as_text("assembly")
     assert np.isnan(strict(ShortCircuitScalar(1, dtype), A).value)
+
+
+FLOATS = Element(0.0)
+ANY_FORM = [
+    level(FLOATS) for level in (Dense, SparseList, SparseByteMap, SparseHash, RunList, SparseBand)
+]
+
+
+@pytest.mark.parametrize("form", ANY_FORM, ids=str)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_product_that_is_zero_stays_zero(backend, form):
+    """Wherever the zero comes from, and in a loop that goes on for another statement, too."""
+
+    def beside(p, s, A):
+        p[...] = 1
+        for i in _:
+            p[()] *= A[i]
+            s[()] += 1
+        p[()] *= math.nan
+
+    for data in ([2, 0, math.nan], [0, 0, math.inf], [2, math.nan, 0], [2, 3, 4]):
+        A = Tensor(form, np.array(data))
+        for function in (_product, beside):
+            for strict in (False, True):
+                settled = not strict and data[1] == 0
+                plain = math.nan if function is beside else data[0] * data[1] * data[2]
+                wanted = 0 if settled else plain
+                run, p = kernel(backend=backend, strict=strict)(function), ShortCircuitScalar(1.0)
+                args = (p, A) if function is _product else (p, Scalar(0), A)
+                found = run.reference(*args)
+                found = found if function is _product else found["p"]
+                run(*args)
+                np.testing.assert_equal((p.value, float(found)), (wanted, wanted))
 
 
 def _pull(new, F, AT, V, P):
