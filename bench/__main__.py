@@ -14,7 +14,17 @@ from typing import Any
 from bench.harness import single_thread, table
 
 RACES = ("spmv", "spgemm", "graphs", "images", "tensors", "programs")
-TABLES = ("compile", "hash", "merge", "workspace", "passes", "growth", "lowering", "arrays")
+TABLES = (
+    "compile",
+    "hash",
+    "merge",
+    "workspace",
+    "passes",
+    "growth",
+    "lowering",
+    "arrays",
+    "files",
+)
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -141,6 +151,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import arrays
 
         return [arrays.run(options.seconds, arrays.SIZES[:2] if options.quick else arrays.SIZES)]
+    if options.command == "files":
+        from bench import files
+
+        return [[row] for row in files.run(500_000 if options.quick else 5_000_000)]
     if options.command == "lowering":
         from bench import lowering
 

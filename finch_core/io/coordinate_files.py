@@ -74,4 +74,4 @@ def write_frostt(tensor: Any, path: Path) -> None:
         )
     if content.values.dtype.kind == "c":
         raise FormatError("a .tns file holds real values, the tensor has complex ones")
-    put(numbers_text([index + 1 for index in content.coords], content.values), path)
+    put(numbers_text(content.coords, content.values), path)

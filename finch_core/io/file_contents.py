@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,20 @@ from finch_core.records import frozen
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST_DIMENSIONS = 32
+
+LINES = 1 << 14
+"""Lines that are written at once."""
+
+SMALL = 1 << 16
+"""Up to so many lines are written by Python; more by a compiled kernel, where kernels are
+compiled."""
+
+COMPRESSION = 6
+"""The level of compression of gzip's own command: a higher one takes several times as long, for
+files that are hardly smaller."""
+
+THREADS = 2
+"""Blocks of lines that are written in parallel."""
 
 
 @frozen(eq=False)
@@ -75,9 +91,16 @@ def check_plain(content: Content) -> None:
         )
 
 
-def put(text: bytes, path: Path) -> None:
-    """Write ``text`` to a file, gzipped if the path ends in ``.gz``."""
-    path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+def put(texts: Iterable[bytes], path: Path) -> None:
+    """Write texts to a file, one after the other, gzipped if the path ends in ``.gz``."""
+    with path.open("wb") as file:
+        if path.suffix != ".gz":
+            file.writelines(texts)
+            return
+        # without the name and the time: the same tensor gives the same file
+        with gzip.GzipFile("", "wb", COMPRESSION, file, mtime=0) as packed:
+            for text in texts:
+                packed.write(text)
 
 
 def check_dimensions(shape: Sequence[int]) -> None:
@@ -91,9 +114,37 @@ def check_dimensions(shape: Sequence[int]) -> None:
             raise FormatError(f"the dimension {n} is too long", hint=f"up to {MOST_INDICES}")
 
 
-def numbers_text(columns: list[Array], values: Array) -> bytes:
-    """A line for each value: its entries in the columns, and the value."""
-    texts: list[Iterator[str]] = [map(str, column.tolist()) for column in columns]
+def numbers_text(coords: Sequence[Array], values: Array) -> Iterator[bytes]:
+    """Texts with a line for each value: its coordinates, counted from 1, and the value."""
+    if len(values) <= LINES:
+        yield _lines(coords, values)
+        return
+    lines = _writer(len(values))
+    ahead: deque[Future[bytes]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
+        for start in range(0, len(values), LINES):
+            part = slice(start, start + LINES)
+            ahead.append(pool.submit(lines, [index[part] for index in coords], values[part]))
+            if len(ahead) > THREADS:
+                yield ahead.popleft().result()
+        for text in ahead:
+            yield text.result()
+
+
+def _writer(count: int) -> Callable[[Sequence[Array], Array], bytes]:
+    """The function that makes the text of a part of so many lines."""
+    if count > SMALL:
+        from finch_core.io import row_writer
+        from finch_core.runtime.backends import compiles
+
+        if compiles():
+            return lambda coords, values: row_writer.lines(coords, values) or _lines(coords, values)
+    return _lines
+
+
+def _lines(coords: Sequence[Array], values: Array) -> bytes:
+    """``numbers_text`` of a part, by Python."""
+    texts: list[Iterator[str]] = [map(str, (index + 1).tolist()) for index in coords]
     if values.dtype.kind == "c":
         texts += [map(repr, values.real.tolist()), map(repr, values.imag.tolist())]
     elif values.dtype.kind == "f":

@@ -25,6 +25,7 @@ from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.plugin_checks import describe
 from finch_core.interface.plugins import hub
 from finch_core.io.file_contents import Coordinates
+from finch_core.io.progress import asked
 
 if TYPE_CHECKING:
     from finch_core.runtime.tensor import Tensor
@@ -38,19 +39,22 @@ ROWS_PER_VALUE = 16
 """A larger matrix is read with a sparse outer level if it has more rows per value than this."""
 
 
-def read(path: PathLike, format: str = "") -> Tensor:
+def read(path: PathLike, format: str = "", *, progress: bool = False) -> Tensor:
     """Read a tensor from a file.
 
     ``format`` names a file format (``python -m finch_core plugins`` lists them); without it, the
     ending of ``path`` does, or else the first bytes of the file. Built in are ``.mtx``, ``.ttx``,
     ``.tns`` (also with ``.gz``), ``.npy`` and ``.npz``. Shape and dtype are the file's; values of
     text files are float64, int64 or complex128, by the header (``.tns``: float64). Indices are
-    counted from 0.
+    counted from 0. ``progress``: on a terminal, a bar shows how much of a text file has been read,
+    if that takes more than two seconds (tqdm draws it, an extra: ``finch-python[progress]``).
 
     Raises ``FormatError``, with the line at fault, for a malformed file or an unknown ending,
     ``OSError`` if the file cannot be opened, and ``PluginError`` for a plugin that fails.
     """
-    return tensor_of(parse(path, format))
+    with asked(progress):
+        content = parse(path, format)
+    return tensor_of(content)
 
 
 def parse(path: PathLike, format: str = "") -> Any:

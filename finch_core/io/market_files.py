@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -206,17 +207,18 @@ def write_tensor(tensor: Any, path: Path) -> None:
     put(market_text(content, "tensor"), path)
 
 
-def market_text(content: Content, kind: str) -> bytes:
-    """The text of a Matrix Market file; ``kind`` is ``"matrix"`` or ``"tensor"``."""
+def market_text(content: Content, kind: str) -> Iterator[bytes]:
+    """The texts of a Matrix Market file; ``kind`` is ``"matrix"`` or ``"tensor"``."""
     if isinstance(content, Coordinates):
-        sizes = " ".join(map(str, (*content.shape, len(content.values))))
-        body = numbers_text([index + 1 for index in content.coords], content.values)
-        layout, values = "coordinate", content.values
+        sizes, layout, values = [*content.shape, len(content.values)], "coordinate", content.values
     else:
-        sizes = " ".join(map(str, content.shape))
-        body = numbers_text([], content.ravel(order="F"))
-        layout, values = "array", content
-    return f"%%MatrixMarket {kind} {layout} {_field(values)} general\n{sizes}\n".encode() + body
+        sizes, layout, values = list(content.shape), "array", content
+    banner = f"%%MatrixMarket {kind} {layout} {_field(values)} general"
+    yield f"{banner}\n{' '.join(map(str, sizes))}\n".encode()
+    if isinstance(content, Coordinates):
+        yield from numbers_text(content.coords, content.values)
+    else:
+        yield from numbers_text([], content.ravel(order="F"))
 
 
 def _field(values: Array) -> str:

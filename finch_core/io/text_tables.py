@@ -8,26 +8,39 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import os
 import re
+import stat
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.errors import count as count_of
 from finch_core.io.number_text import MARGIN, Array, NotANumber, Words
+from finch_core.io.progress import advancing
 from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    from finch_core.io.row_reader import Room, RowReader
 
 BLOCK = 1 << 18
 """Bytes that are parsed at once: the temporary arrays fit in a cache."""
 
 LONGEST_LINE = 1 << 20
 """The most bytes of a line; a file without line ends is refused before it is all in memory."""
+
+SMALL = 1 << 23
+"""Bytes after which the rest of a file is parsed by a compiled kernel: to compile one takes as long
+as to parse some megabytes without."""
+
+SHORTEST_NUMBER = 2
+"""The fewest bytes of a number and the blank after it."""
 
 THREADS = 2
 """Blocks that are parsed in parallel."""
@@ -42,8 +55,12 @@ class TextFile:
         self.line = 0
         "How many lines were read."
         # closed when the block ends that uses this object
-        opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115
+        self._raw = path.open("rb")
+        self._packed = path.suffix == ".gz"
+        opened = gzip.GzipFile(fileobj=self._raw) if self._packed else self._raw
         self._file = cast(BinaryIO, opened)
+        found = os.fstat(self._raw.fileno())
+        self._size = found.st_size if stat.S_ISREG(found.st_mode) else 0
         self._comment = re.compile(rb"^[ \t]*[" + re.escape(comments) + rb"][^\n]*", re.MULTILINE)
 
     def __enter__(self) -> TextFile:
@@ -51,11 +68,16 @@ class TextFile:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        self._raw.close()
 
     def error(self, message: str, line: int | None = None, hint: str = "") -> FormatError:
         """A ``FormatError`` about a line; default: the last one that was read."""
         number = self.line if line is None else line
         return FormatError(f"{self.name}, line {number}: {message}", hint=hint)
+
+    def most_numbers(self) -> int:
+        """No less than the numbers in the file, by its size; 0 where that is not known."""
+        return 0 if self._packed or not self._size else self._size // SHORTEST_NUMBER + 1
 
     def next_line(self) -> bytes:
         """The next line; empty at the end of the file."""
@@ -76,13 +98,20 @@ class TextFile:
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         """The rest of the file in blocks of whole lines, with comments replaced by blanks, each
         with the number of its first line."""
+        before = 0
+        with advancing(self.name, self._size) as advance:
+            for first, block in self._blocks():
+                yield first, block
+                place = self._raw.tell() if self._size else before + len(block)
+                advance(place - before)
+                before = place
+
+    def _blocks(self) -> Iterator[tuple[int, bytes]]:
         while block := self._take(self._file.read, BLOCK):
             first = self.line + 1
+            self.line += line_ends(block)
             if not block.endswith(b"\n"):
-                self.line += block.count(b"\n")
                 block += self.next_line()
-            else:
-                self.line += block.count(b"\n")
             if not block.isspace():
                 yield first, self._without_comments(block)
 
@@ -96,6 +125,11 @@ class TextFile:
             return function(size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(f"{self.name}: not a whole gzip file: {error}") from error
+
+
+def line_ends(block: bytes) -> int:
+    """The number of line ends in a block."""
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
 
 
 def _each(marks: bytes) -> list[bytes]:
@@ -124,7 +158,8 @@ def read_table(
     Raises ``FormatError`` for a line that does not fit ``columns``, and if there are more or fewer
     than ``count`` lines, where that is given.
     """
-    parts = [Growing(column.dtype, count) for column in columns]
+    room = file.most_numbers() // len(columns)
+    parts = [Growing(column.dtype, count, room) for column in columns]
     for first, block, found in _parsed(file, columns):
         if count is not None and parts[0].length + len(found[0]) > count:
             row = count - parts[0].length
@@ -138,26 +173,60 @@ def read_table(
 
 
 def _parsed(file: TextFile, columns: Columns) -> Iterator[tuple[int, bytes, list[Array]]]:
-    """The blocks of a file and their columns, in order; later blocks are parsed in parallel."""
+    """The blocks of a file and their columns, in order; later blocks are parsed in parallel, and
+    those of a large file by a compiled kernel. The columns are valid until the next block."""
     blocks = file.blocks()
     for first, block in itertools.islice(blocks, 1):  # many files have one block only
         yield first, block, _parse(file, columns, first, block)
-    ahead: deque[tuple[int, bytes, Future[list[Array]]]] = deque()
+    ahead: deque[tuple[int, bytes, Future[tuple[list[Array], Room | None]]]] = deque()
+    reader, size, most = None, 0, THREADS
     with ThreadPoolExecutor(THREADS) as pool:
         try:
-            for first, block in blocks:
-                ahead.append((first, block, pool.submit(_parse, file, columns, first, block)))
-                if len(ahead) > THREADS:
-                    first, block, found = ahead.popleft()
-                    yield first, block, found.result()
-            for first, block, found in ahead:
-                yield first, block, found.result()
+            while True:
+                for first, block in itertools.islice(blocks, 1):
+                    if size <= SMALL < (size := size + len(block)):
+                        reader = _reader(columns)
+                    work = pool.submit(_read, file, columns, first, block, reader)
+                    ahead.append((first, block, work))
+                    break
+                else:
+                    most = 0  # the file ends: wait for all
+                if len(ahead) > most:
+                    first, block, parsed = ahead.popleft()
+                    found, room = parsed.result()
+                    yield first, block, found
+                    if reader is not None and room is not None:
+                        reader.release(room)
+                elif not most:
+                    return
         finally:
             pool.shutdown(cancel_futures=True)
 
 
+def _reader(columns: Columns) -> RowReader | None:
+    """A reader of blocks that is compiled; None where nothing is."""
+    from finch_core.io.row_reader import RowReader
+    from finch_core.runtime.backends import compiles
+
+    order = sum(column.least is not None for column in columns)
+    return RowReader(tuple(column.dtype for column in columns), order) if compiles() else None
+
+
+def _read(
+    file: TextFile, columns: Columns, first: int, block: bytes, reader: RowReader | None
+) -> tuple[list[Array], Room | None]:
+    """The columns of a block, and the room of the reader where they are, if it has read them.
+    Raises ``FormatError`` for the first line at fault."""
+    if reader is not None:
+        found, room = reader.columns(block)
+        if found is not None and all(map(_is_in_range, columns, found)):
+            return found, room
+        reader.release(room)
+    return _parse(file, columns, first, block), None
+
+
 def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[Array]:
-    """The columns of a block."""
+    """The columns of a block. Raises ``FormatError`` for the first line at fault."""
     words, step = Words.of(block), len(columns)
     _check_lines(file, first, words, step)
     result = []
@@ -168,12 +237,10 @@ def _parse(file: TextFile, columns: Columns, first: int, block: bytes) -> list[A
         except NotANumber as error:
             line = first + _lines_before(block, words, error.position * step)
             raise file.error(f"{shown(error.word)} is no {column.what}", line) from None
-        if column.least is not None and len(values):
-            amiss = _out_of_range(column, values)
-            if amiss is not None:
-                row, why = amiss
-                line = first + _lines_before(block, words, row * step)
-                raise file.error(f"the {column.what} {values[row]} is {why}", line)
+        if not _is_in_range(column, values):
+            row, why = _out_of_range(column, values)
+            line = first + _lines_before(block, words, row * step)
+            raise file.error(f"the {column.what} {values[row]} is {why}", line)
         result.append(values)
     return result
 
@@ -183,12 +250,16 @@ def shown(word: bytes) -> str:
     return repr(word if len(word) < 40 else word[:36] + b"...")[1:]
 
 
-def _out_of_range(column: Column, values: Array) -> tuple[int, str] | None:
-    """The first row whose value is not in a column's range, and why; None if there is none."""
+def _is_in_range(column: Column, values: Array) -> bool:
     least, most = column.least, column.most
-    assert least is not None
-    if values.min() >= least and (most is None or values.max() <= most):
-        return None
+    if least is None or not len(values):
+        return True
+    return bool(values.min() >= least and (most is None or values.max() <= most))
+
+
+def _out_of_range(column: Column, values: Array) -> tuple[int, str]:
+    """The first row whose value is not in a column's range, and why."""
+    least, most = column.least, column.most
     outside = values < least if most is None else (values < least) | (values > most)
     why = f"less than {least}" if most is None else f"not from {least} to {most}"
     return int(np.flatnonzero(outside)[0]), why
@@ -218,12 +289,14 @@ def _check_lines(file: TextFile, first: int, words: Words, step: int) -> None:
 
 
 class Growing:
-    """An array that grows as it is appended to, by a quarter; trimmed at the end."""
+    """An array that is appended to, of at most ``most`` elements. It has room for ``room`` of them,
+    if that is known (memory that is not written to takes none), else it grows by a quarter; it is
+    trimmed at the end."""
 
-    def __init__(self, dtype: np.dtype[Any], most: int | None) -> None:
+    def __init__(self, dtype: np.dtype[Any], most: int | None, room: int) -> None:
         self.length = 0
         self._most = most
-        self._array = np.empty(0, dtype)
+        self._array = np.empty(room if most is None else min(room, most), dtype)
 
     def extend(self, values: Array) -> None:
         stop = self.length + len(values)

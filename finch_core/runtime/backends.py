@@ -179,6 +179,15 @@ def backend(name: str | None = None) -> CompleteBackend:
     return backends().choose(name).backend
 
 
+def compiles() -> bool:
+    """Whether kernels are compiled here, and not interpreted: where they are not, NumPy is the
+    faster way for work of our own."""
+    try:
+        return backend().name != LAST
+    except BackendError:
+        return False
+
+
 def explain(name: str | None = None) -> str:
     """The backend that ``backend(name)`` chooses and why: one line, and one for each better backend
     that is not available. Raises as ``backend`` does."""

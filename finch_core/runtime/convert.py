@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.options import Options
+from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
 
 SMALL = 4096
@@ -117,6 +119,14 @@ def cached_kernel(program: Program, options: Options) -> Any:
     return kernel
 
 
+@cache
+def _kernel_of(function: Any) -> Any:
+    """The kernel of a function of this package."""
+    from finch_core.runtime.kernel import Kernel
+
+    return Kernel(function, Options())
+
+
 def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
     """``out[...] = fill; for i, j in _: if data[i, j] != fill: out[i, j] = data[i, j]``."""
     indices = tuple(Index(f"i{k}") for k in range(ndim))
@@ -157,7 +167,7 @@ def _in_order(source: Any) -> Any:
     wrapper whose dimensions do not begin at 0."""
     if hasattr(source, "coordinates"):
         shape, coords, values = to_coordinates(source)
-        return from_sorted(shape, *_sorted(shape, coords, values), source.fill_value)
+        return from_sorted(shape, *sorted_coordinates(shape, coords, values), source.fill_value)
     inner = source
     while not isinstance(inner, Tensor):
         if not getattr(inner, "has_array", False):
@@ -228,91 +238,28 @@ def from_coordinates(
     ``OutOfMemory``.
     """
     shape = checked_shape(shape, format.ndim)
-    arrays = [np.asarray(c, np.intp) for c in coords]
+    arrays = [np.asarray(c) for c in coords]
+    arrays = [a if a.dtype.kind == "i" else a.astype(np.intp) for a in arrays]
     for k, (array, n) in enumerate(zip(arrays, shape, strict=True)):
         if array.size and not (array.min() >= 0 and array.max() < n):
             bad = int(np.flatnonzero((array < 0) | (array >= n))[0])
             raise FormatError(
                 f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
             )
+    if owned:
+        coords.clear()
     values = np.asarray(values)
-    taken = _sorted(shape, arrays, values)
-    if taken[1] is values and not owned:
-        taken = [array.copy() for array in arrays], values.copy()
     try:
-        if (rows := _rows_of_sorted(format, shape, *taken)) is not None:
-            return rows
+        buffers = csr_buffers(format, shape, arrays, values, owned, _kernel_of)
+        if buffers is not None:
+            return Tensor.from_buffers(format, shape, buffers)
     except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
         raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
+    taken = sorted_coordinates(shape, arrays, values)
+    if taken[1] is values and not owned:
+        taken = [array.copy() for array in arrays], values.copy()
     source = from_sorted(shape, *taken, format.fill_value)
     return source if source.format == format else Tensor(format, source)
-
-
-def _sorted(shape: tuple[int, ...], coords: list[Any], values: Any) -> tuple[list[Any], Any]:
-    """Sorted coordinates and their values; duplicates are added."""
-    if not coords or _increases(coords):
-        return coords, values
-    if math.prod(shape) <= np.iinfo(np.intp).max:
-        place = coords[0]
-        for coord, n in zip(coords[1:], shape[1:], strict=True):
-            place = place * n + coord
-        order = np.argsort(place, kind="stable")
-    else:
-        order = np.lexsort(coords[::-1])
-    coords, values = [c[order] for c in coords], values[order]
-    new = np.ones(len(values), bool)
-    new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
-    if not new.all():
-        starts = np.flatnonzero(new)
-        values = _added(values, starts)
-        coords = [c[starts] for c in coords]
-    return coords, values
-
-
-def _added(values: Any, starts: Any) -> Any:
-    """Sums of the parts of ``values`` that begin at ``starts``; raises ``FormatError`` where one
-    does not fit in a narrow integer dtype."""
-    ufunc = np.logical_or if values.dtype == bool else np.add
-    sums = ufunc.reduceat(values, starts)
-    found = sums.astype(values.dtype)
-    if values.dtype.kind in "iu" and not np.array_equal(found, sums):
-        raise FormatError(
-            f"entries of the same index add up to {sums[found != sums][0]}, which does not fit in "
-            f"{values.dtype}",
-            hint="pass values of a wider dtype, as in values.astype(np.int64)",
-        )
-    return found
-
-
-def _increases(coords: list[Any]) -> bool:
-    """Whether coordinates are sorted and unique."""
-    if not len(coords[0]):
-        return True
-    less = np.zeros(len(coords[0]) - 1, bool)
-    same = ~less
-    for coord in coords:
-        less |= same & (coord[1:] > coord[:-1])
-        same &= coord[1:] == coord[:-1]
-    return bool(less.all())
-
-
-def _rows_of_sorted(
-    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any
-) -> Tensor | None:
-    """A CSR matrix from sorted, unique coordinates; None if ``format`` is not CSR or its integers
-    are too narrow."""
-    levels = list(format.levels())
-    if [level.layout for level in levels] != ["dense", "compressed", "values"]:
-        return None
-    dtypes = {field.name: field.dtype for field in levels[1].fields}
-    room = np.iinfo(dtypes["idx"]).max, np.iinfo(dtypes["ptr"]).max
-    if shape[1] > room[0] or len(values) > room[1] or values.dtype != format.dtype:
-        return None
-    pointers = np.zeros(shape[0] + 1, dtypes["ptr"])
-    np.cumsum(np.bincount(coords[0], minlength=shape[0]), out=pointers[1:])
-    indices = np.ascontiguousarray(coords[1], dtypes["idx"])
-    buffers = {"1_ptr": pointers, "1_idx": indices, "2_val": np.ascontiguousarray(values)}
-    return Tensor.from_buffers(format, shape, buffers)
 
 
 def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:

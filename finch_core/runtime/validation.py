@@ -156,15 +156,22 @@ def check_indices(
     if len(indices) < stored:
         raise FormatError(f"{name} has {len(indices)} elements, and needs {stored}")
     used = indices[:stored]
-    outside = np.flatnonzero((used < 0) | (used >= shape))
-    if outside.size:
-        k = int(outside[0])
+    if stored and (used.min() < 0 or used.max() >= shape):
+        k = int(np.flatnonzero((used < 0) | (used >= shape))[0])
         raise FormatError(f"{name}[{k}] is {used[k]}, and not within the dimension, {shape}")
-    flat = np.flatnonzero(used[1:] <= used[:-1]) + 1
-    wrong = flat[~np.isin(flat, pointers)]
+    wrong = _not_increasing(used, pointers)
     if wrong.size:
         k = int(wrong[0])
         raise FormatError(f"{name}[{k}] is {used[k]}, not more than {name}[{k - 1}], {used[k - 1]}")
+
+
+def _not_increasing(used: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any]) -> Any:
+    """The positions, those where a fiber begins left out, whose index does not exceed the one
+    before."""
+    wrong = used[1:] <= used[:-1]
+    begins = pointers[(pointers > 0) & (pointers < len(used))]
+    wrong[begins - 1] = False
+    return np.flatnonzero(wrong) + 1
 
 
 def check_block_starts(
@@ -261,8 +268,7 @@ def check_cover(right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], sha
     if outside.size:
         k = int(outside[0])
         raise FormatError(f"right[{k}] is {used[k]}, and not from 1 to the dimension, {shape}")
-    flat = np.flatnonzero(used[1:] <= used[:-1]) + 1
-    wrong = flat[~np.isin(flat, pointers)]
+    wrong = _not_increasing(used, pointers)
     if wrong.size:
         k = int(wrong[0])
         raise FormatError(f"right[{k}] is {used[k]}, not more than right[{k - 1}], {used[k - 1]}")

@@ -1,0 +1,112 @@
+"""Coordinates of a matrix sorted by counting, in time that is linear in their number and in the
+dimensions: functions that kernels are made of, and what runs these."""
+
+# the parameters of kernels are of any dtype
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from finch_core.frontend.functions import _
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Rows = tuple[Array, Array, Array]
+
+
+def _count(ends, keys):
+    for p in _:
+        ends[keys[p] + 1] += 1
+
+
+def _by_columns(places, rows, columns, values, rows_out, values_out):
+    """Entries in the order of their columns; ``places`` are where the next of each column goes."""
+    for p in _:
+        q = places[columns[p]]
+        rows_out[q] = rows[p]
+        values_out[q] = values[p]
+        places[columns[p]] = q + 1
+
+
+def _by_rows(places, starts, rows, values, columns_out, values_out):
+    """Entries in the order of their rows, from those in the order of their columns."""
+    for j in range(len(starts) - 1):
+        for p in range(starts[j], starts[j + 1]):
+            q = places[rows[p]]
+            columns_out[q] = j
+            values_out[q] = values[p]
+            places[rows[p]] = q + 1
+
+
+def _count_repeated(found, starts, columns):
+    """The number of entries that have the column of the one before them in their row."""
+    found[()] = 0
+    for i in range(len(starts) - 1):
+        for p in range(starts[i] + 1, starts[i + 1]):
+            found[()] += columns[p] == columns[p - 1]
+
+
+def _merge(pointers, columns, values):
+    """Add each entry that has the column of the one before it to that, in place."""
+    q = 0
+    start = pointers[0]
+    for i in range(len(pointers) - 1):
+        first = q
+        for p in range(start, pointers[i + 1]):
+            same = False
+            if q > first:
+                same = columns[q - 1] == columns[p]
+            if same:
+                values[q - 1] += values[p]
+            else:
+                columns[q] = columns[p]
+                values[q] = values[p]
+                q += 1
+        start = pointers[i + 1]
+        pointers[i + 1] = q
+
+
+Compiled = Callable[[Any], Any]
+"""Gives the kernel of a function."""
+
+
+def _starts(compiled: Compiled, keys: Array, count: int) -> Array:
+    """Where the entries of each key start when they are sorted, and where the last ones end."""
+    ends = np.zeros(count + 1, np.intp)
+    compiled(_count)(ends, keys)
+    return np.cumsum(ends, out=ends)
+
+
+def sorted_rows(
+    shape: tuple[int, ...], parts: list[Array], add: Callable[..., Rows], compiled: Compiled
+) -> Rows:
+    """The entries of a matrix sorted by rows, then columns, with duplicates added: the position
+    where each row begins, the columns and the values.
+
+    ``parts`` are the rows, the columns and the values; the list is emptied, so that their memory
+    can be used again. ``add`` takes the result where integers have duplicates, and adds them, with
+    a check; ``compiled`` gives the kernel of a function of this module.
+    """
+    rows, columns, values = parts
+    parts.clear()
+    pointers = _starts(compiled, rows, shape[0])
+    starts = _starts(compiled, columns, shape[1])
+    narrow = np.int32 if shape[0] <= np.iinfo(np.int32).max else np.intp
+    rows_out, between = np.empty(len(rows), narrow), np.empty_like(values)
+    places = starts[:-1].copy()
+    compiled(_by_columns)(places, rows, columns, values, rows_out, between)
+    del rows, columns, values
+    columns_out, values_out = np.empty(len(rows_out), np.intp), np.empty_like(between)
+    places = pointers[:-1].copy()
+    compiled(_by_rows)(places, starts, rows_out, between, columns_out, values_out)
+    repeated = np.zeros((), np.int64)
+    compiled(_count_repeated)(repeated, pointers, columns_out)
+    if not repeated:
+        return pointers, columns_out, values_out
+    if values_out.dtype.kind not in "fc":
+        return add(pointers, columns_out, values_out)
+    compiled(_merge)(pointers, columns_out, values_out)
+    return pointers, columns_out[: pointers[-1]], values_out[: pointers[-1]]

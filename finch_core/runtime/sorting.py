@@ -1,0 +1,148 @@
+"""Coordinates in the order of their indices, and matrices in rows made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from finch_core.errors import FormatError
+from finch_core.interface.level import Format
+from finch_core.runtime.backends import compiles
+
+if TYPE_CHECKING:
+    from finch_core.runtime.counting_sort import Compiled
+
+FEW = 1 << 18
+"""Up to so many coordinates are sorted without compiling a kernel for it."""
+
+PART = 1 << 16
+"""Coordinates that are compared at once: the temporary arrays fit in a cache."""
+
+
+def sorted_coordinates(
+    shape: tuple[int, ...], coords: list[Any], values: Any
+) -> tuple[list[Any], Any]:
+    """Sorted coordinates and their values; duplicates are added."""
+    if not coords or _increases(coords):
+        return coords, values
+    if math.prod(shape) <= np.iinfo(np.intp).max:
+        place = coords[0].astype(np.intp)
+        for coord, n in zip(coords[1:], shape[1:], strict=True):
+            place *= n
+            place += coord
+        order = np.argsort(place, kind="stable")
+    else:
+        order = np.lexsort(coords[::-1])
+    coords, values = [c[order] for c in coords], values[order]
+    new = np.ones(len(values), bool)
+    new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
+    return _without_duplicates(coords, values, new)
+
+
+def _without_duplicates(coords: list[Any], values: Any, new: Any) -> tuple[list[Any], Any]:
+    """Sorted coordinates where ``new`` says that one differs from that before it."""
+    if not new.all():
+        starts = np.flatnonzero(new)
+        values = _added(values, starts)
+        coords = [c[starts] for c in coords]
+    return coords, values
+
+
+def _added(values: Any, starts: Any) -> Any:
+    """Sums of the parts of ``values`` that begin at ``starts``; raises ``FormatError`` where one
+    does not fit in a narrow integer dtype."""
+    ufunc = np.logical_or if values.dtype == bool else np.add
+    sums = ufunc.reduceat(values, starts)
+    found = sums.astype(values.dtype)
+    if values.dtype.kind in "iu" and not np.array_equal(found, sums):
+        raise FormatError(
+            f"entries of the same index add up to {sums[found != sums][0]}, which does not fit in "
+            f"{values.dtype}",
+            hint="pass values of a wider dtype, as in values.astype(np.int64)",
+        )
+    return found
+
+
+def _increases(coords: list[Any]) -> bool:
+    """Whether coordinates are sorted and unique."""
+    return all(
+        _part_increases([coord[start : start + PART + 1] for coord in coords])
+        for start in range(0, len(coords[0]), PART)
+    )
+
+
+def _part_increases(coords: list[Any]) -> bool:
+    less = np.zeros(len(coords[0]) - 1, bool)
+    same = ~less
+    for coord in coords:
+        less |= same & (coord[1:] > coord[:-1])
+        same &= coord[1:] == coord[:-1]
+    return bool(less.all())
+
+
+def csr_buffers(
+    format: Format,
+    shape: tuple[int, ...],
+    coords: list[Any],
+    values: Any,
+    owned: bool,
+    compiled: Compiled,
+) -> dict[str, Any] | None:
+    """The buffers of a CSR matrix of coordinates, duplicates added; None if ``format`` is not CSR
+    or its integers are too narrow. ``coords`` is emptied where they are ``owned``: their memory is
+    used again. ``compiled`` gives the kernel of a function."""
+    levels = list(format.levels())
+    if [level.layout for level in levels] != ["dense", "compressed", "values"]:
+        return None
+    dtypes = {field.name: field.dtype for field in levels[1].fields}
+    room = np.iinfo(dtypes["idx"]).max, np.iinfo(dtypes["ptr"]).max
+    if shape[1] > room[0] or len(values) > room[1] or values.dtype != format.dtype:
+        return None
+    parts = [*coords, values]
+    if owned:
+        coords.clear()
+    few = len(values) < max(FEW, max(shape) // 4)
+    counts = not (few or _increases(parts[:2])) and compiles()
+    rows = _counted(shape, parts, compiled) if counts else _compared(shape, parts, owned)
+    return {
+        "1_ptr": rows[0].astype(dtypes["ptr"], copy=False),
+        "1_idx": np.ascontiguousarray(rows[1], dtypes["idx"]),
+        "2_val": np.ascontiguousarray(rows[2]),
+    }
+
+
+Rows = tuple[Any, Any, Any]
+"""The position at which each row begins, the columns and the values."""
+
+
+def _compared(shape: tuple[int, ...], parts: list[Any], owned: bool) -> Rows:
+    """Entries in rows, by comparing their coordinates."""
+    coords, values = sorted_coordinates(shape, parts[:2], parts[2])
+    if values is parts[2] and not owned:
+        coords, values = [coord.copy() for coord in coords], values.copy()
+    return _pointers(coords[0], shape[0]), coords[1], values
+
+
+def _counted(shape: tuple[int, ...], parts: list[Any], compiled: Compiled) -> Rows:
+    """Entries in rows, by counting those of each row and column; empties ``parts``."""
+    from finch_core.runtime.counting_sort import sorted_rows
+
+    return sorted_rows(shape, parts, _added_rows, compiled)
+
+
+def _added_rows(pointers: Any, columns: Any, values: Any) -> Rows:
+    """Entries in rows without their duplicates. Raises ``FormatError`` as ``_added`` does."""
+    count = len(pointers) - 1
+    rows = np.repeat(np.arange(count), np.diff(pointers))
+    new = np.ones(len(rows), bool)
+    new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    coords, values = _without_duplicates([rows, columns], values, new)
+    return _pointers(coords[0], count), coords[1], values
+
+
+def _pointers(rows: Any, count: int) -> Any:
+    pointers = np.zeros(count + 1, np.intp)
+    np.cumsum(np.bincount(rows, minlength=count), out=pointers[1:])
+    return pointers
