@@ -151,10 +151,7 @@ class AssignmentParser:
                 return self.set_variable(node, target, variable, scope)
             return [self.local(node, target, scope)]
         if not isinstance(target, ast.Subscript):
-            self.context.refuse(
-                target, "the target of an assignment must be a name or an access",
-                "write one line for each: 'x = t[0]'",
-            )  # fmt: skip
+            self.refuse_target(node, target)
         if is_whole(target):
             return [self.declare(node, target, scope)]
         access = self.target(target, scope)
@@ -164,6 +161,16 @@ class AssignmentParser:
             value = self.expressions.parse(node.value.args[1], scope)
             return [Update(access, op, value, span=self.context.span(node))]
         return self.update(node, access, self.expressions.parse(node.value, scope))
+
+    def refuse_target(self, node: ast.Assign, target: ast.expr) -> NoReturn:
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            self.context.refuse(target, "the target of an assignment must be a name or an access")
+        message = "a tuple of targets takes as many values, without '*'"
+        if isinstance(node.value, (ast.Tuple, ast.List)):
+            targets, values = len(target.elts), len(node.value.elts)
+            if targets != values:
+                message = f"{count(targets, 'target')} for {count(values, 'value')}"
+        self.context.refuse(node, message, "write one value for each target")
 
     def update(self, node: ast.stmt, target: Access, value: Expr) -> list[Stmt]:
         """``A[i] = op(A[i], a)`` is an update with ``op``, ``A[i] + a + b`` is two of them."""

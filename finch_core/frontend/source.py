@@ -8,6 +8,7 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from finch_core.errors import KernelSyntaxError, Source, Span
+from finch_core.frontend.tuple_targets import with_single_targets
 from finch_core.records import frozen
 
 
@@ -76,6 +77,7 @@ def read_source(function: Any) -> FunctionSource:
     found = FunctionSource(function, node, source, source.first_line - 1 - indented)
     if not isinstance(node, ast.FunctionDef):
         found.refuse(node, "only a function written with 'def' can be parsed")
+    with_single_targets(node)
     return found
 
 

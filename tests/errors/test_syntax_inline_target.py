@@ -5,8 +5,8 @@ from finch_core.frontend import parse
 
 
 def f(x):
-    a, b = x, 1
-    return a + b
+    a[0] = x
+    return a[0]
 
 
 def test_inline_target():

@@ -144,6 +144,7 @@ class Writer:
         kinds += ["stored", "stored"] if self.places else []
         kinds += ["workspace"] if self.chance(0.3) else []
         kinds += ["swap"] if self.chance(0.2) else []
+        kinds += ["pair"] if self.places or len(self.names) > 1 else []
         return getattr(self, f"_{self.random.choice(kinds)}")(depth)
 
     def _name(self, _depth: int) -> list[str]:
@@ -230,6 +231,17 @@ class Writer:
         name = self.fresh("w")
         self.arrays.append(name)
         return [f"{name} = Tensor(VECTOR, (n,))"]
+
+    def _pair(self, _depth: int) -> list[str]:
+        """Two targets that take their values at once; names or elements."""
+        free = [name for name in self.names if name not in self.kept]
+        if len(free) > 1 and (not self.places or self.chance(0.5)):
+            first, second = self.random.sample(free, 2)
+        elif self.places:
+            first, second = (f"{self.random.choice(self.arrays)}[{self.index()}]" for _k in "ab")
+        else:
+            return self._name(0)
+        return [f"{first}, {second} = {self.random.choice([second, self.small()])}, {first}"]
 
     def _swap(self, _depth: int) -> list[str]:
         return ["swap(x, y)"]

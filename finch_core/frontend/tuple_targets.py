@@ -1,0 +1,118 @@
+"""Tuple targets: ``a, b = e, f`` becomes assignments with one target each.
+
+    a, b = b, a        ->     b_new = a; a = b; b = b_new
+    a, b = x[i], y[i]  ->     a = x[i]; b = y[i]
+    a, b = t           ->     values = t; a = values[0]; b = values[1]
+
+As in Python, all values are computed before the first target takes its own: a value that would see
+an earlier target changed is computed first, into a name of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from finch_core.records import define
+
+_TUPLES = (ast.Tuple, ast.List)
+
+
+def with_single_targets(function: ast.FunctionDef) -> ast.FunctionDef:
+    """``function`` with its assignments to tuples taken apart, in place. Those with another number
+    of values, or with ``*``, are left as they are."""
+    if any(isinstance(node, ast.Assign) and _is_tuple(node) for node in ast.walk(function)):
+        found = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        taken = found | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+        _Apart(taken).visit(function)
+    return function
+
+
+def _is_tuple(node: ast.Assign) -> bool:
+    return len(node.targets) == 1 and isinstance(node.targets[0], _TUPLES)
+
+
+@define
+class _Apart(ast.NodeTransformer):
+    """Takes assignments apart; ``taken`` are names that are in use."""
+
+    taken: set[str]
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.stmt]:
+        if not _is_tuple(node) or not _matches(node.targets[0], node.value):
+            return node
+        first: list[ast.stmt] = []
+        pairs = self.pairs(node.targets[0], node.value, first, node)
+        done: list[ast.stmt] = []
+        for k, (target, value) in enumerate(pairs):
+            if any(_changes(before, value) for before, _ in pairs[:k]):
+                value = self.kept(f"{_name(target)}_new", value, first, node)
+            done.append(_assignment(target, value, node))
+        return [*first, *done]
+
+    def pairs(
+        self, target: ast.expr, value: ast.expr, first: list[ast.stmt], node: ast.Assign
+    ) -> list[tuple[ast.expr, ast.expr]]:
+        """Each single target with its value; ``first`` takes what must be computed before."""
+        if not isinstance(target, _TUPLES):
+            return [(target, value)]
+        if isinstance(value, _TUPLES):
+            values: list[ast.expr] = value.elts
+        else:
+            self.kept("values", value, first, node)
+            values = [_element(first[-1], k, value) for k in range(len(target.elts))]
+        found = zip(target.elts, values, strict=True)
+        return [pair for one, part in found for pair in self.pairs(one, part, first, node)]
+
+    def kept(self, name: str, value: ast.expr, first: list[ast.stmt], node: ast.Assign) -> ast.expr:
+        """A new name of ``value``, which is computed first."""
+        number, fresh = 1, name
+        while fresh in self.taken:
+            number += 1
+            fresh = f"{name}_{number}"
+        self.taken.add(fresh)
+        target = ast.copy_location(ast.Name(fresh, ast.Store()), value)
+        first.append(_assignment(target, value, node))
+        return ast.copy_location(ast.Name(fresh, ast.Load()), value)
+
+
+def _assignment(target: ast.expr, value: ast.expr, node: ast.Assign) -> ast.Assign:
+    return ast.copy_location(ast.Assign([target], value), node)
+
+
+def _element(kept: ast.stmt, k: int, value: ast.expr) -> ast.expr:
+    """Element ``k`` of the name that the statement ``kept`` assigns."""
+    assert isinstance(kept, ast.Assign)
+    assert isinstance(kept.targets[0], ast.Name)
+    name = ast.Name(kept.targets[0].id, ast.Load())
+    found = ast.Subscript(name, ast.Constant(k), ast.Load())
+    for part in ast.walk(found):
+        ast.copy_location(part, value)
+    return found
+
+
+def _matches(target: ast.expr, value: ast.expr) -> bool:
+    """Whether tuples of targets have as many values, none of them with ``*``."""
+    if not isinstance(target, _TUPLES):
+        return not isinstance(target, ast.Starred)
+    if not isinstance(value, _TUPLES):
+        return all(_matches(one, value) for one in target.elts)
+    if len(target.elts) != len(value.elts):
+        return False
+    pairs = zip(target.elts, value.elts, strict=True)
+    return all(not isinstance(part, ast.Starred) and _matches(one, part) for one, part in pairs)
+
+
+def _name(target: ast.expr) -> str:
+    """The name that a target changes, or whose elements it changes."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else "value"
+
+
+def _changes(target: ast.expr, value: ast.expr) -> bool:
+    """Whether ``value`` may be another one after an assignment to ``target``."""
+    name = _name(target)
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(value))
+
+
+__all__ = ["with_single_targets"]
