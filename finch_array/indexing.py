@@ -128,10 +128,34 @@ def getitem(x: Any, index: Any) -> Any:
     if is_dense(array):
         found = _of_dense(array.to_numpy(), index)
         return found if isinstance(found, np.generic) else array_of(np.array(found))
+    items = _plain_items(index, array.shape)
+    if items is not None:
+        return _basic(array, items, ())
     parts = parts_of(index, array.shape)
     if any(isinstance(item, np.ndarray) for item in parts.items):
         return _advanced(array, parts, index)
-    return _basic(array, parts)
+    return _basic(array, parts.items, parts.new)
+
+
+_WHOLE = slice(None)
+
+
+def _plain_items(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...] | None:
+    """One item for each dimension of an index that is made of ints and slices alone, as most are;
+    None for another, and for one that is out of bounds."""
+    given = index if index.__class__ is tuple else (index,)
+    rest = len(shape) - len(given)
+    if rest < 0:
+        return None
+    items: list[Any] = []
+    for x, n in zip(given, shape, strict=False):
+        if x.__class__ is int and -n <= x < n:
+            items.append(x % n)
+        elif x.__class__ is slice:
+            items.append(x)
+        else:
+            return None
+    return (*items, *[_WHOLE] * rest)
 
 
 def _of_dense(array: Any, index: Any) -> Any:
@@ -155,19 +179,22 @@ def _plain(index: Any) -> Any:
     return index.to_numpy() if hasattr(index, "signature") else index
 
 
-def _basic(array: Any, parts: Parts) -> Any:
+def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
     """Integers and slices: a kernel through a window, or a stride where there are steps."""
-    slices = [slice(x, x + 1, 1) if isinstance(x, int) else x for x in parts.items]
-    ranges = [range(*x.indices(n)) for x, n in zip(slices, array.shape, strict=True)]
+    ranges = [
+        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
+        for x, n in zip(items, array.shape, strict=True)
+    ]
     seen = _part(array, ranges)
-    dropped = [k for k, item in enumerate(parts.items) if isinstance(item, int)]
+    dropped = [k for k, item in enumerate(items) if isinstance(item, int)]
     found = without(seen, dropped)
-    return _with_new(found, parts.new) if parts.new else found
+    return _with_new(found, new) if new else found
 
 
 def _part(array: Any, ranges: Sequence[range]) -> Any:
     """A view of the indices in ``ranges``."""
-    from finch_wrappers import stride, window
+    from finch_wrappers import stride
+    from finch_wrappers.window import window_of
 
     found = stored(array)
     wanted = [ranges[axis] for axis in found.axes]
@@ -175,7 +202,7 @@ def _part(array: Any, ranges: Sequence[range]) -> Any:
     if all(r.step == 1 for r in wanted):
         pairs = [(r.start, r.stop) if r else (0, 0) for r in wanted]
         bounds = [None if p == (0, n) else p for p, n in zip(pairs, sizes, strict=True)]
-        source = window(found.source, *bounds) if any(bounds) else found.source
+        source = window_of(found.source, tuple(bounds)) if any(bounds) else found.source
     else:
         source = stride(found.source, *map(_slice, wanted))
     return as_seen(source, found.axes)
@@ -190,6 +217,8 @@ def _slice(wanted: range) -> slice:
 
 def without(array: Any, dropped: Sequence[int]) -> Any:
     """A copy of a view without the dimensions ``dropped``, of size 1; a NumPy scalar of none."""
+    if not dropped:
+        return copied(array)
     kept = tuple(k for k in range(array.ndim) if k not in dropped)
     if not kept:
         return array.to_numpy().reshape(())[()]
@@ -205,7 +234,13 @@ def without(array: Any, dropped: Sequence[int]) -> Any:
     return run(("part", array.ndim, kept, fixed), request, [array])
 
 
-def _with_new(array: Any, new: tuple[int, ...]) -> Any:
+def copied(array: Any) -> Any:
+    """A tensor of its own with the elements of a view."""
+    names = letters(array.ndim)
+    return run(("part", array.ndim), lambda: Request("part", lambda x: x, (names,), names), [array])
+
+
+def _with_new(array: Any, new: Sequence[int]) -> Any:
     from finch_array.manipulation import reshape
 
     shape = list(array.shape)

@@ -19,9 +19,10 @@ _HOMES = {
         "__array_namespace_info__ astype can_cast finfo iinfo isdtype result_type"
     ),
     "searching": (
-        "argmax argmin argsort argwhere cumulative_prod cumulative_sum diff isin nonzero "
+        "argmax argmin argsort argwhere diff isin nonzero "
         "searchsorted sort top_k unique_all unique_counts unique_inverse unique_values"
     ),
+    "cumulative": "cumulative_prod cumulative_sum",
     "indexing": "take take_along_axis",
     "protocols": "allclose array_equal",
     "einsums": "einsum",

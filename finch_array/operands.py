@@ -151,5 +151,16 @@ def entries(array: Any) -> int:
 
 def is_dense(array: Any) -> bool:
     """Whether an array stores every element by itself: all its levels are dense."""
-    found = levels_of(stored(array).source)
-    return found is not None and all(level.layout == "dense" for level in found)
+    found = _dense.get(array.signature)
+    if found is None:
+        if len(_dense) >= MOST:
+            _dense.clear()
+        levels = levels_of(stored(array).source)
+        found = levels is not None and all(level.layout == "dense" for level in levels)
+        _dense[array.signature] = found
+    return found
+
+
+_dense: dict[Any, bool] = {}
+MOST = 4096
+"""The most signatures of dense arrays, and of others, that are remembered."""

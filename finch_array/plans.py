@@ -23,6 +23,7 @@ from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, frozen
+from finch_core.runtime.arguments import Number
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.tensor import Tensor
@@ -67,19 +68,28 @@ class Plan:
             self.watched and cells > LARGE,
         )  # fmt: skip
 
-    def warn(self, operands: Sequence[Any], sizes: Mapping[str, int]) -> None:
-        """Warn where a large result is dense although the operands store little."""
-        cells = math.prod(sizes[name] for name in self.stored)
-        there = sum(entries(a) for a in operands if not isinstance(a, NUMBERS))
-        if cells > SPARE * there:
-            shape = tuple(sizes[name] for name in self.request.out)
-            size = cells * self.format.dtype.itemsize / 2**20
-            warnings.warn(
-                f"the result of {self.request.name} is dense: {shape}, {size:.0f} MiB, from "
-                f"at most {there} stored values; format= chooses another format",
-                PerformanceWarning,
-                stacklevel=6,
-            )
+
+def warn_dense(name: str, shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> None:
+    """Give a ``PerformanceWarning`` for a result that is dense by structure, if it is large and the
+    operands store little."""
+    cells = math.prod(shape)
+    if cells <= LARGE:
+        return
+    there = sum(entries(a) for a in operands if not isinstance(a, NUMBERS))
+    if cells > SPARE * there:
+        size = cells * np.dtype(dtype).itemsize / 2**20
+        warnings.warn(
+            f"the result of {name} is dense: {tuple(shape)}, {size:.0f} MiB, from "
+            f"at most {there} stored values; format= chooses another format",
+            PerformanceWarning,
+            stacklevel=7,
+        )
+
+
+def warn_if_dense(name: str, format: Format, shape: Sequence[int], operands: Sequence[Any]) -> None:
+    """``warn_dense`` where the levels of ``format`` are dense."""
+    if all(level.layout == "dense" for level in format.levels()[:-1]):
+        warn_dense(name, shape, format.dtype, operands)
 
 
 @define(eq=False)
@@ -89,7 +99,7 @@ class Ready:
 
     ``sizes`` of indices, ``shape`` of the result as it is stored and the number of its ``cells``,
     ``blank()`` makes it; ``extended`` are the sizes that the kernel is passed (None: it is passed
-    the operands as they are).
+    the operands as they are); ``specialized`` is the compiled kernel, from the second call on.
     """
 
     plan: Plan
@@ -102,16 +112,23 @@ class Ready:
     refill: Any
     back: tuple[int, ...] | None
     watched: bool
+    specialized: Any = None
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """Run the kernel; the operands have the signatures and shapes that this was made for."""
         if self.watched:
-            self.plan.warn(operands, self.sizes)
+            shape = [self.sizes[name] for name in self.plan.request.out]
+            warn_dense(self.plan.request.name, shape, self.plan.format.dtype, operands)
         out = self.blank()
-        if self.extended is None:
-            self.kernel(out, *operands)
+        values: list[Any] = [out]
+        for x in operands:
+            values.append(x if x.__class__ is Tensor else _passed(x))
+        if self.extended:
+            values += [Number(n) for n in self.extended]
+        if self.specialized is not None:
+            self.specialized.run_apart(values)
         else:
-            self.kernel(out, *[inner(a) for a in operands], *self.extended)
+            self._run_first(out, operands, values)
         if self.refill is not None:
             out = relabelled(out, self.refill)
         if self.back is None:
@@ -119,6 +136,18 @@ class Ready:
         from finch_wrappers import swizzle
 
         return swizzle(out, self.back)
+
+    def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:
+        """Run the kernel as any caller does, which compiles it."""
+        self.kernel(out, *[inner(a) for a in operands], *(self.extended or ()))
+        self.specialized = self.kernel.specialized(values)
+
+
+def _passed(operand: Any) -> Any:
+    """An operand that is no tensor as a value with a signature: a number, or a wrapper."""
+    if isinstance(operand, NUMBERS):
+        return Number(operand)
+    return inner(operand)
 
 
 def inner(array: Any) -> Any:
@@ -413,4 +442,4 @@ def _blank(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
     return of_shape
 
 
-__all__ = ["Plan", "Ready", "inner", "make", "sizes_of"]
+__all__ = ["Plan", "Ready", "inner", "make", "sizes_of", "warn_dense", "warn_if_dense"]

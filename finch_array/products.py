@@ -9,10 +9,10 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axis_of
-from finch_array.operands import NUMBERS, array_of, is_dense, operand
+from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
 from finch_array.reductions import array_operand
 from finch_array.requests import Request, letters
-from finch_array.run import run
+from finch_array.run import as_seen, run
 from finch_core.errors import DimensionMismatch
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr
@@ -177,9 +177,9 @@ def matrix_transpose(x: Any, /) -> Any:
 
 def transposed_matrix(x: Any) -> Any:
     """``x.T``: of a matrix; an array of other dimensions has all of them reversed, as in NumPy."""
-    from finch_array.manipulation import permute_dims
-
-    return permute_dims(x, tuple(reversed(range(x.ndim))))
+    inner = stored(x)
+    last = len(inner.axes) - 1
+    return as_seen(inner.source, tuple([last - axis for axis in inner.axes]))
 
 
 def dot(x: Any, y: Any) -> Any:

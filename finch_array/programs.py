@@ -112,8 +112,6 @@ def _totalled(
     value: Expr, loops: Sequence[str], writing: Writing, start: Expr
 ) -> tuple[Stmt, tuple[Local, ...]]:
     """A scalar collects each element, which is stored when it is complete."""
-    from finch_levels import Scalar
-
     total = Access(TOTAL, ())
     outer, inner = loops[: writing.in_turn], loops[writing.in_turn :]
     collect = _nest(inner, Update(total, writing.op, value), writing)
@@ -121,7 +119,14 @@ def _totalled(
     if writing.sieved:
         store = Sieve(differs(total, writing.fill, writing.dtype), store)
     body = _nest(outer, Sequential((Declare(TOTAL, start), collect, store)), writing)
-    return body, (Local(TOTAL, Scalar(writing.start, writing.dtype).format),)
+    return body, (Local(TOTAL, total_format(writing.start, writing.dtype)),)
+
+
+def total_format(start: Any, dtype: np.dtype[Any]) -> Format:
+    """The format of a variable that collects values of a dtype, from ``start`` on."""
+    from finch_levels import Scalar
+
+    return Scalar(start, dtype).format
 
 
 def _collected(
@@ -153,4 +158,4 @@ def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
     return format
 
 
-__all__ = ["ROOM", "Writing", "access", "differs", "program_of", "workspace_format"]
+__all__ = ["ROOM", "Writing", "access", "differs", "program_of", "total_format", "workspace_format"]

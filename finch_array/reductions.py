@@ -60,7 +60,7 @@ def expanded(array: Any, axes: tuple[int, ...]) -> Any:
     return expand_dims(array, axis=axes) if axes else array
 
 
-def _sum_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
+def sum_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of sums and products: of small integers the widest."""
     if kind.kind in "bi":
         return np.dtype(np.int64)
@@ -79,7 +79,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 def _folded(name: str, op: Operator, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
     array = array_operand(x)
-    wanted = _sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
+    wanted = sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
     if array.dtype == wanted:
         return reduce(name, op, array, axis, keepdims)
     return reduce(name, op, array, axis, keepdims, dtype=wanted, value=lambda e: Cast(e, wanted))

@@ -156,11 +156,17 @@ def _copied(plan: plans.Plan, k: int, operand: Any) -> Any:
 
 def as_seen(tensor: Any, axes: Sequence[int]) -> Any:
     """A tensor whose dimension ``k`` is dimension ``axes[k]`` of the array that it stores."""
-    if tuple(axes) == tuple(range(len(axes))):
-        return tensor
-    from finch_wrappers import swizzle
+    wanted = tuple(axes)
+    return tensor if wanted == _IN_ORDER[len(wanted)] else _swizzled(tensor, wanted)
 
-    return swizzle(tensor, tuple(axes))
+
+def _swizzled(tensor: Any, axes: tuple[int, ...]) -> Any:
+    from finch_wrappers.swizzle import SwizzleTensor
+
+    return SwizzleTensor.of_valid(tensor, axes)
+
+
+_IN_ORDER = [tuple(range(n)) for n in range(65)]
 
 
 def reordered(source: Any, order: Sequence[int]) -> Tensor:

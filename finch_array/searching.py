@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from finch_array.axes import axis_of
-from finch_array.indexing import true_places
+from finch_array.indexing import keys_of, true_places
 from finch_array.manipulation import moveaxis, reshape
 from finch_array.operands import array_of, is_dense
+from finch_array.plans import warn_dense
 from finch_array.reductions import array_operand
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch
@@ -197,7 +198,10 @@ def _from_fibers(own: Fibers, place: Any, values: Any, axis: int) -> Any:
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The indices that sort ``x`` along ``axis``: every one, so that the result is dense."""
-    array = array_of(x).to_numpy()
+    given = array_of(x)
+    if not is_dense(given):
+        warn_dense("argsort", given.shape, np.intp, [given])
+    array = given.to_numpy()
     if not descending:
         return array_of(np.argsort(array, axis=axis, kind="stable"))
     flipped = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
@@ -259,13 +263,51 @@ def unique_inverse(x: Any, /) -> Any:
 
 def unique_all(x: Any, /) -> Any:
     """The distinct elements, sorted, where each is first, which of them each element is, and how
-    often each occurs. The inverse has an entry for each element, so it is dense."""
-    array = array_operand(x).to_numpy()
+    often each occurs. The inverse is sparse where ``x`` is: its fill says which element the fill
+    of ``x`` is."""
+    array = array_operand(x)
+    fill = array.fill_value
+    if not is_dense(array) and array.ndim and fill == fill and array.size:
+        return _unique_of_sparse(array)
     values, index, inverse, counts = np.unique(
-        array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+        array.to_numpy(),
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+        equal_nan=False,
     )
     parts = (values, index, inverse.reshape(array.shape), counts)
     return UniqueAll(*(array_of(np.asarray(part)) for part in parts))
+
+
+def _unique_of_sparse(array: Any) -> Any:
+    """``unique_all`` from the stored elements, and the fill as one more, after all of them."""
+    shape, coords, found = coordinates(array)
+    place = keys_of(shape, coords)
+    order = np.argsort(place, kind="stable")
+    place, coords, found = place[order], [c[order] for c in coords], found[order]
+    missing = array.size - len(found)
+    gap = _first_gap(place)
+    with_fill = np.append(found, array.fill_value) if missing else found
+    values, inverse, counts = np.unique(
+        with_fill, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    inverse = inverse.reshape(-1)
+    where = np.append(place, gap) if missing else place
+    first = np.full(len(values), array.size, np.intp)
+    np.minimum.at(first, inverse, where)
+    fill = inverse[-1] if missing else inverse[0]
+    counts[fill] += max(missing - 1, 0)
+    inner = inverse[: len(found)]
+    kept = inner != fill
+    numbers = sorted_tensor(shape, [c[kept] for c in coords], inner[kept], np.intp(fill))
+    return UniqueAll(array_of(values), array_of(first), numbers, array_of(counts))
+
+
+def _first_gap(place: Any) -> int:
+    """The first number that is not among sorted ones."""
+    broken = np.flatnonzero(place != np.arange(len(place)))
+    return int(broken[0]) if len(broken) else len(place)
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
@@ -281,38 +323,6 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 
 # -- statistics -------------------------------------------------------------------------------
-
-
-def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """The sums of the elements up to each one along ``axis``; dense, as they are not the fill."""
-    return _cumulated(np.cumsum, 0, x, axis, dtype, include_initial)
-
-
-def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    """The products of the elements up to each one along ``axis``; dense."""
-    return _cumulated(np.cumprod, 1, x, axis, dtype, include_initial)
-
-
-def _cumulated(function: Any, start: int, x: Any, axis: Any, dtype: Any, initial: bool) -> Any:
-    from finch_array.reductions import _sum_dtype
-
-    array = array_operand(x)
-    if axis is None:
-        if array.ndim > 1:
-            raise DimensionMismatch(f"an array of {array.ndim} dimensions needs an axis")
-        axis = 0
-    wanted = _sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
-    plain = array.to_numpy().reshape(array.shape or (1,))
-    found = function(plain, axis=axis, dtype=wanted)
-    if initial:
-        shape = list(plain.shape)
-        shape[axis] = 1
-        found = np.concatenate([np.full(shape, start, wanted), found], axis=axis)
-    return array_of(found)
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:

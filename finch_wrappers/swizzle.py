@@ -4,6 +4,7 @@ tensors"): ``swizzle(A, perm)[idx...]`` is ``A[idx[perm]...]``."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, ClassVar
 
 import attrs
@@ -20,6 +21,11 @@ from finch_core.ir.program import Extent
 from finch_core.plugins import hookimpl
 from finch_core.records import frozen
 from finch_core.runtime.wrapping import tensor_of, whole
+
+
+@cache
+def _inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(perm.index(k) for k in range(len(perm)))
 
 
 class SwizzleTensor(ArrayMethods):
@@ -39,8 +45,18 @@ class SwizzleTensor(ArrayMethods):
                 f"{perm} is no permutation of {count(tensor.ndim, 'dimension')}",
                 hint=f"as in swizzle(A, {tuple(reversed(range(tensor.ndim)))})",
             )
-        self.tensor, self.perm = tensor, perm
+        self._set(tensor, perm)
+
+    def _set(self, tensor: Any, perm: tuple[int, ...]) -> None:
+        self.tensor, self.perm, self._order = tensor, perm, _inverse(perm)
         self.signature = wrapped_signature(self, tensor.signature, perm)
+
+    @classmethod
+    def of_valid(cls, tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:
+        """A swizzle of a tensor or wrapper by a tuple of ints that is known to be a permutation."""
+        self = cls.__new__(cls)
+        self._set(tensor, perm)
+        return self
 
     @classmethod
     def wrap(cls, tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:
@@ -82,7 +98,8 @@ class SwizzleTensor(ArrayMethods):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(int(n) for n in self._seen(self.tensor.shape))
+        shape = self.tensor.shape
+        return tuple([shape[k] for k in self._order])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -122,7 +139,7 @@ class SwizzleTensor(ArrayMethods):
     def _seen(self, parts: Any) -> Any:
         """The items that belong to the wrapped dimensions, in the order of this view's."""
         parts = list(parts)
-        return [parts[self.perm.index(k)] for k in range(self.ndim)]
+        return [parts[k] for k in self._order]
 
     def __repr__(self) -> str:
         return f"swizzle({self.perm}) of\n{self.tensor!r}"

@@ -257,6 +257,11 @@ class Kernel(Generic[P, R]):
         own: Any = self._function
         return [lookup(*homes.get(name, (own, name))) for name in program.free]
 
+    def specialized(self, values: Iterable[Any]) -> Specialization | None:
+        """What calls with arguments of these signatures run, if there was one; None otherwise, and
+        for kernels with free names."""
+        return self._quick.get(tuple([value.signature for value in values]))
+
     def _specialization(
         self, signatures: tuple[Signature, ...], draft: bool = False
     ) -> Specialization:

@@ -122,6 +122,23 @@ class Specialization:
             self.refuse_wide(values)
             raise
 
+    def run_apart(self, values: Sequence[Any]) -> Any:
+        """Run on ``values``, tensors, wrappers and ``Number``s with this specialisation's
+        signatures, of which those that are written were made for this call: they share no memory
+        with others. Raises ``FormatError`` for an integer beyond 64 bits, and whatever the kernel
+        fails with."""
+        if self._is_draft and not are_small(values):
+            self.finish()
+        if self._simple:
+            words = [value.address for value in values]
+        else:
+            words = [word for value in values for word in value.words()]
+        try:
+            return self.call(words, values, values)
+        except OverflowError:
+            self.refuse_wide(values)
+            raise
+
     def refuse_wide(self, values: Sequence[Any]) -> None:
         """Raise ``FormatError`` if one of the arguments is an integer of more than 64 bits."""
         for name, value in zip(self._names, values, strict=True):

@@ -1,0 +1,121 @@
+"""Cumulative sums and products: recurrences along an axis, run by one kernel.
+
+Where the fill changes nothing (0 in a sum), the result is constant between stored elements, and is
+stored as runs: one for each stored element. Otherwise it is dense along the axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finch_array import programs, structures
+from finch_array.axes import axis_of
+from finch_array.manipulation import concat, moveaxis, reshape
+from finch_array.operands import array_of, is_dense, stored
+from finch_array.plans import warn_if_dense
+from finch_array.reductions import array_operand, sum_dtype
+from finch_array.requests import letters
+from finch_array.run import as_seen, materialised, reordered
+from finch_core.errors import DimensionMismatch
+from finch_core.interface.level import Format
+from finch_core.interface.structure import Pieces, Structure
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Cast, Index, Literal, alike
+from finch_core.ir.operators import Operator, cast_value
+from finch_core.ir.program import Declare, Local, Loop, Program, Sequential, Stmt, Update
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.options import Options
+from finch_core.runtime.tensor import Tensor
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The sums of the elements up to each one along ``axis``; with ``include_initial``, a 0 before
+    them. Of sparse arrays whose fill is 0 in runs."""
+    return _cumulated("cumulative_sum", prim.add, np.cumsum, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The products of the elements up to each one along ``axis``; with ``include_initial``, a 1
+    before them. Of sparse arrays whose fill is 1 in runs."""
+    return _cumulated("cumulative_prod", prim.mul, np.cumprod, x, axis, dtype, include_initial)
+
+
+def _cumulated(
+    name: str, op: Operator, dense: Any, x: Any, axis: Any, dtype: Any, initial: bool
+) -> Any:
+    array = array_operand(x)
+    if axis is None:
+        if array.ndim > 1:
+            raise DimensionMismatch(f"an array of {array.ndim} dimensions needs an axis")
+        axis = 0
+    array = array if array.ndim else reshape(array, (1,))
+    place = axis_of(axis, array.ndim)
+    wanted = sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
+    assert op.identity is not None
+    start = op.identity(wanted)
+    if initial:
+        ends = list(array.shape)
+        ends[place] = 1
+        array = concat([np.full(ends, start, array.dtype), array], axis=place)
+    if is_dense(array):
+        return array_of(dense(array.to_numpy(), axis=place, dtype=wanted))
+    return _of_sparse(name, op, start, array, place)
+
+
+def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> Any:
+    """The recurrence over an array with the axis last, whose dimensions are moved back."""
+    own = _in_order(moveaxis(array, axis, -1))
+    format = _format(own, start)
+    out = Tensor(format)
+    warn_if_dense(name, format, own.shape, [own])
+    _kernel(name, op, own.ndim, start)(out, own)
+    order = [k for k in range(own.ndim) if k != axis]
+    return as_seen(out, (*order, axis))
+
+
+def _in_order(array: Any) -> Tensor:
+    """A tensor that is stored in the order of the dimensions of ``array``."""
+    found = stored(array)
+    if found.axes == tuple(range(array.ndim)):
+        source = found.source
+        return source if isinstance(source, Tensor) else materialised(source)
+    return reordered(found.source, [found.axes.index(k) for k in range(array.ndim)])
+
+
+def _format(array: Tensor, start: Any) -> Format:
+    """The format of the result for an operand that is stored in order, the axis last."""
+    levels = array.format.levels()[:-1]
+    wanted = [structures.DENSE] * len(levels)
+    if alike(cast_value(array.fill_value, start.dtype), start):
+        wanted = [level.structure for level in levels]
+        wanted[-1] = Structure(Pieces.RUNS, gaps=False) if wanted[-1].gaps else structures.DENSE
+    leaf = structures.leaf_for(start, start.dtype)
+    return structures.nested(wanted, [[level] for level in levels], leaf)
+
+
+_kernels: dict[Any, Kernel[..., Any]] = {}
+
+
+def _kernel(name: str, op: Operator, ndim: int, start: Any) -> Kernel[..., Any]:
+    """``for i, ...: t = start; for j: t op= a[i, ..., j]; out[i, ..., j] = t``."""
+    key = (name, ndim, start.dtype)
+    if key not in _kernels:
+        names, total = letters(ndim), Access(programs.TOTAL, ())
+        add = Update(total, op, Cast(programs.access("a", names), start.dtype))
+        store = Update(programs.access("out", names), None, total)
+        first = Literal(start, start.dtype)
+        body: Stmt = Loop(Index(names[-1]), None, Sequential((add, store)))
+        body = Sequential((Declare(programs.TOTAL, first), body))
+        for outer in reversed(names[:-1]):
+            body = Loop(Index(outer), None, body)
+        whole = Sequential((Declare("out", first), body))
+        locals_ = (Local(programs.TOTAL, programs.total_format(start, start.dtype)),)
+        program = Program(name, ("out", "a"), whole, locals_, ("out",))
+        _kernels[key] = Kernel.of_program(program, Options(), quiet=True)
+    return _kernels[key]
