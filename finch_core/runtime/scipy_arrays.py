@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.convert import coordinate_format, from_coordinates, stored_coordinates
+from finch_core.runtime.sorting import in_order_of, sorting, starts_of
 from finch_core.runtime.tensor import Tensor
 
 _seen: dict[int, tuple[Any, tuple[Any, ...], Any]] = {}
@@ -28,7 +30,8 @@ def from_scipy(array: Any) -> Any:
     ``coords``) is checked at the first use, and again if the shape changed or one of the arrays was
     replaced, as SciPy's methods do. Changing elements of these arrays in place is not noticed: copy
     the array first. Arrays that are unsorted, have duplicates or another format are converted at
-    each use: their entries are sorted, and duplicates added.
+    each use: their entries are sorted, and duplicates added. The order of coordinates is remembered
+    as long as the arrays of them stay the same.
 
     Raises ``FormatError`` for a malformed structure, an unknown format or an unsupported dtype.
     """
@@ -99,12 +102,47 @@ def _converted(array: Any) -> Any:
     """A tensor with a copy of an array that is not read in place."""
     if array.format not in ("coo", "dok", "lil", "dia", "bsr"):
         raise FormatError(f"SciPy arrays of format {array.format!r} are not supported")
+    if array.format == "coo":
+        return _in_remembered_order(array)
     coo = array.tocoo()
-    coords = _coords(coo)
-    format = csr_format(coo.ndim, coo.dtype)
-    if is_hypersparse(coo.shape, len(coo.data)):
-        format = coordinate_format(coo.ndim, format.fill_value)
-    return from_coordinates(format, coo.shape, list(coords), coo.data)
+    return _of_coordinates(coo.shape, _coords(coo), coo.data)
+
+
+def _of_coordinates(shape: tuple[int, ...], coords: Sequence[Any], values: Any) -> Any:
+    """A tensor of coordinates: in rows, where there are not far more of them than values."""
+    format = csr_format(len(shape), values.dtype)
+    if is_hypersparse(shape, len(values)):
+        format = coordinate_format(len(shape), format.fill_value)
+    return from_coordinates(format, shape, list(coords), values)
+
+
+_orders: dict[int, tuple[Any, tuple[Any, ...], tuple[Any, ...], Any, Any, Any]] = {}
+"""Unsorted SciPy arrays, by id: a weak reference, the shape and dtype, the arrays of coordinates, a
+tensor of the values when it was made, the order of its values in the array, and where equal ones
+start."""
+
+
+def _in_remembered_order(array: Any) -> Any:
+    """A tensor of coordinates in any order, which are sorted at the first use alone."""
+    key, kind, coords = id(array), (array.shape, array.data.dtype), _coords(array)
+    known = _orders.get(key)
+    if known is not None:
+        ref, *seen, model, order, starts = known
+        same = len(seen[1]) == len(coords) and all(map(operator.is_, seen[1], coords))
+        if ref() is array and seen[0] == kind and same and len(order) == len(array.data):
+            made = model.copy()
+            made.buffers[f"{array.ndim}_val"][:] = in_order_of(array.data, order, starts)
+            return made
+    if not (array.ndim and len(array.data)):
+        return _of_coordinates(array.shape, coords, array.data)
+    order = sorting(array.shape, list(coords))
+    starts = starts_of([c[order] for c in coords])
+    first = order[starts]
+    values = in_order_of(array.data, order, starts)
+    made = _of_coordinates(array.shape, [c[first] for c in coords], values)
+    ref = weakref.ref(array, lambda _: _orders.pop(key, None))
+    _orders[key] = ref, kind, coords, made.copy(), order, starts
+    return made
 
 
 FEW_ROWS = 1 << 20

@@ -27,18 +27,38 @@ def sorted_coordinates(
     """Sorted coordinates and their values; duplicates are added."""
     if not coords or _increases(coords):
         return coords, values
-    if math.prod(shape) <= np.iinfo(np.intp).max:
-        place = coords[0].astype(np.intp)
-        for coord, n in zip(coords[1:], shape[1:], strict=True):
-            place *= n
-            place += coord
-        order = np.argsort(place, kind="stable")
-    else:
-        order = np.lexsort(coords[::-1])
-    coords, values = [c[order] for c in coords], values[order]
-    new = np.ones(len(values), bool)
+    order = sorting(shape, coords)
+    coords = [c[order] for c in coords]
+    return _without_duplicates(coords, values[order], _new(coords))
+
+
+def sorting(shape: tuple[int, ...], coords: list[Any]) -> Any:
+    """The permutation that sorts coordinates."""
+    if math.prod(shape) > np.iinfo(np.intp).max:
+        return np.lexsort(coords[::-1])
+    place = coords[0].astype(np.intp)
+    for coord, n in zip(coords[1:], shape[1:], strict=True):
+        place *= n
+        place += coord
+    return np.argsort(place, kind="stable")
+
+
+def _new(coords: list[Any]) -> Any:
+    """Whether each of sorted coordinates differs from that before it."""
+    new = np.ones(len(coords[0]), bool)
     new[1:] = np.any([c[1:] != c[:-1] for c in coords], axis=0)
-    return _without_duplicates(coords, values, new)
+    return new
+
+
+def starts_of(coords: list[Any]) -> Any:
+    """Where each of the distinct sorted coordinates starts."""
+    return np.flatnonzero(_new(coords))
+
+
+def in_order_of(values: Any, order: Any, starts: Any) -> Any:
+    """The values of sorted coordinates, those of equal ones added."""
+    values = values[order]
+    return values if len(starts) == len(values) else _added(values, starts)
 
 
 def _without_duplicates(coords: list[Any], values: Any, new: Any) -> tuple[list[Any], Any]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import attrs
 import numpy as np
-from array_support import LEVELS
 
 import finch_array as fa
 from finch_core import Tensor
-from finch_core.testing.formats import admit
-from finch_levels import Element, SparseCOO
+from finch_core.plugins import hub
+from finch_core.testing.formats import admit, level_names
+from finch_levels import Element
 from finch_wrappers import stride, window
 
 DTYPES = (
@@ -37,11 +37,12 @@ class Pair:
 def levels(rng: np.random.Generator, ndim: int) -> tuple[str, ...]:
     """The names of levels, outermost first; ``SparseCOO`` takes all dimensions that remain."""
     found: list[str] = []
+    installed = [name for name in level_names() if name != "SparseCOO"]  # plugins' too
     while len(found) < ndim:
         if rng.random() < 0.15:
             return (*found, *["SparseCOO"] * (ndim - len(found)))
         inner = len(found) == ndim - 1
-        names = sorted(LEVELS) if inner or rng.random() < 0.3 else OUTER
+        names = installed if inner or rng.random() < 0.3 else OUTER
         found.append(names[rng.integers(len(names))])
     return tuple(found)
 
@@ -49,7 +50,7 @@ def levels(rng: np.random.Generator, ndim: int) -> tuple[str, ...]:
 def format_of(names: tuple[str, ...], fill: Any) -> Any:
     format: Any = Element(fill)
     for name in reversed(names):
-        format = SparseCOO(format) if name == "SparseCOO" else LEVELS[name](format)
+        format = hub().levels[name](format)
     return format
 
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from finch_core import FormatError, Tensor, _, asarray, follow, gallop, kernel
+from finch_core.runtime import scipy_arrays
 from finch_core.testing.running import on
 from finch_levels import Dense, Element, Pattern, RunList, Scalar, SparseCOO, SparseList
 from finch_wrappers import reverse, stride, swizzle
@@ -157,3 +158,19 @@ def test_invalid_coordinates_are_refused(rows: Any, columns: Any, message: str) 
     }  # fmt: skip
     with pytest.raises(FormatError, match=message):
         Tensor.from_buffers(COO, (3, 3), buffers)
+
+
+def test_the_order_of_unsorted_coordinates_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    sorts = []
+    plain = scipy_arrays.sorting
+    monkeypatch.setattr(scipy_arrays, "sorting", lambda *a: sorts.append(1) or plain(*a))
+    rows, columns = np.array([2, 0, 2, 1]), np.array([1, 3, 1, 0])
+    given = sp.coo_array((np.array([1.0, 2.0, 3.0, 4.0]), (rows, columns)), shape=(3, 4))
+    first = asarray(given)
+    given.data[:] = [5, 6, 7, 8]
+    assert (asarray(given).to_numpy() == given.toarray()).all()
+    assert first[2, 1] == 4  # a copy of its own
+    assert len(sorts) == 1
+    given.coords = (rows[::-1].copy(), columns)
+    assert (asarray(given).to_numpy() == given.toarray()).all()
+    assert len(sorts) == 2
