@@ -150,7 +150,8 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
     if options.command == "arrays":
         from bench import arrays
 
-        return [arrays.run(options.seconds, arrays.SIZES[:2] if options.quick else arrays.SIZES)]
+        rows = arrays.run(options.seconds, arrays.SIZES[:2] if options.quick else arrays.SIZES)
+        return [rows, arrays.means(rows)]
     if options.command == "files":
         from bench import files
 
@@ -185,6 +186,10 @@ def run(options: argparse.Namespace) -> None:
     print("\n\n".join(map(table, found)))
     if options.json is not None:
         options.json[0].write_text(json.dumps(found, indent=1) + "\n")
+    if options.markdown is not None and options.command == "arrays":
+        from bench import arrays, report
+
+        options.markdown.write_text(arrays.page(found[0], report.machine({})))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Array functions beside SciPy, pydata/sparse and NumPy: microseconds of one warm call each."""
+"""Array functions beside SciPy, pydata/sparse, finch-tensor and NumPy: microseconds of a call."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ from bench.harness import compare
 SIZES = ((10, 0.3), (1000, 0.01), (20000, 0.0005))
 """Rows of square matrices, and their densities."""
 DENSE_MOST = 2000
-"""NumPy takes part up to this many rows."""
+"""NumPy and finch-tensor, whose sums and products are dense, take part up to this many rows."""
+PEERS = ("scipy", "sparse", "finch-tensor")
 
 OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "A + B": lambda A, B, x: A + B, "A * B": lambda A, B, x: A * B,
@@ -20,8 +22,16 @@ OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "A > 0.5": lambda A, B, x: A > 0.5, "sum(A, 0)": lambda A, B, x: A.sum(axis=0),
     "sum(A, 1)": lambda A, B, x: A.sum(axis=1), "A @ x": lambda A, B, x: A @ x,
     "A.T @ x": lambda A, B, x: A.T @ x, "A @ B": lambda A, B, x: A @ B,
+    "A @ B, sorted": lambda A, B, x: in_order(A @ B),
     "A[n/4:n/2]": lambda A, B, x: A[A.shape[0] // 4 : A.shape[0] // 2],
 }  # fmt: skip
+
+
+def in_order(matrix: Any) -> Any:
+    """A product with sorted rows: SciPy's are not, all others' are."""
+    if hasattr(matrix, "sort_indices"):
+        matrix.sort_indices()
+    return matrix
 
 
 def operands(n: int, density: float) -> dict[str, tuple[Any, Any, Any]]:
@@ -42,6 +52,7 @@ def operands(n: int, density: float) -> dict[str, tuple[Any, Any, Any]]:
     }  # fmt: skip
     if n <= DENSE_MOST:
         found["numpy"] = (first.toarray(), second.toarray(), x)
+        found |= _finch_tensor(first, second, x)
     try:
         import sparse
     except ImportError:
@@ -50,6 +61,23 @@ def operands(n: int, density: float) -> dict[str, tuple[Any, Any, Any]]:
         sparse.GCXS.from_scipy_sparse(first), sparse.GCXS.from_scipy_sparse(second), x
     )  # fmt: skip
     return found
+
+
+def _finch_tensor(first: Any, second: Any, x: Any) -> dict[str, tuple[Any, Any, Any]]:
+    try:
+        from bench.peers import finch_tensor as peer
+    except ImportError:
+        return {}
+    return {"finch-tensor": (peer.matrix(first), peer.matrix(second), peer.finch.asarray(x))}
+
+
+def _has(operation: Callable[..., Any], given: tuple[Any, ...]) -> bool:
+    """Whether finch-tensor has an operation; compiles it if it does."""
+    try:
+        operation(*given)
+    except (TypeError, AttributeError, NotImplementedError, AssertionError, KeyError):
+        return False
+    return True
 
 
 def run(seconds: float, sizes: tuple[tuple[int, float], ...] = SIZES) -> list[dict[str, Any]]:
@@ -62,6 +90,7 @@ def run(seconds: float, sizes: tuple[tuple[int, float], ...] = SIZES) -> list[di
             contenders = {
                 who: (lambda of=of, operation=operation: operation(*of))
                 for who, of in given.items()
+                if who != "finch-tensor" or _has(operation, of)
             }
             rows.append(_row(name, n, compare(contenders, seconds, 3)))
     return rows
@@ -69,8 +98,60 @@ def run(seconds: float, sizes: tuple[tuple[int, float], ...] = SIZES) -> list[di
 
 def _row(name: str, n: int, timings: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"operation": name, "rows": n}
-    for who in ("finch", "scipy", "sparse", "numpy"):
+    for who in ("finch", *PEERS, "numpy"):
         row[f"{who} us"] = timings[who].seconds * 1e6 if who in timings else float("nan")
-    for who in ("scipy", "sparse"):
+    for who in PEERS:
         row[f"{who} / finch"] = row[f"{who} us"] / row["finch us"]
     return row
+
+
+def means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For each size, and for all, the geometric means of the peers' times relative to ours."""
+    sizes = sorted({row["rows"] for row in rows})
+    result = []
+    for n in (*sizes, None):
+        own = [row for row in rows if n in (None, row["rows"])]
+        found: dict[str, Any] = {"rows": n or "all"}
+        for who in PEERS:
+            ratios = [r[f"{who} / finch"] for r in own if r[f"{who} / finch"] > 0]
+            found[f"{who} / finch"] = math.exp(sum(map(math.log, ratios)) / max(len(ratios), 1))
+            found[f"{who} is faster in"] = f"{sum(r < 1 for r in ratios)} of {len(ratios)}"
+        result.append(found)
+    return result
+
+
+def page(rows: list[dict[str, Any]], machine: dict[str, Any]) -> str:
+    """The page of results."""
+    sizes = ", ".join(f"{n} rows with a density of {density}" for n, density in SIZES)
+    names = ("numpy", "scipy", "sparse", "finch-tensor")
+    packages = ", ".join(f"{k} {v}" for k, v in machine["packages"].items() if k in names)
+    made_on = (
+        f"{machine['processor']}; {machine['compiler']}; Python {machine['python']}; {packages}; "
+        f"load average {machine['load']:.1f} on {machine['cores']} cores."
+    )
+    tables = (*_markdown(means(rows)), "", *_markdown(rows))
+    return "\n".join([HEAD.format(sizes=sizes), made_on, "", *tables, ""])
+
+
+HEAD = """\
+# Array functions beside other packages
+
+Written by `python -m bench arrays --markdown docs/results/arrays.md`: microseconds of a warm call,
+in one process and one thread, contenders alternating, the least of many. Above 1, we are faster.
+Square CSR matrices with entries at random places: {sizes}.
+Where finch-tensor has no number it does not have the operation, or would make it dense.
+
+"""
+
+
+def _markdown(rows: list[dict[str, Any]]) -> list[str]:
+    """The lines of a table."""
+    heads = list(rows[0])
+    lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
+    return lines + ["| " + " | ".join(_shown(row[h]) for h in heads) + " |" for row in rows]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return str(value)

@@ -14,7 +14,8 @@ finch.set_default_scheduler(finch.COMPILE_NUMBA)
 LARGEST = 2_000  # its sparse products are dense
 
 
-def _matrix(matrix: Any) -> Any:
+def matrix(matrix: Any) -> Any:
+    """A matrix of SciPy's, with indices of 64 bits."""
     wide = matrix.copy()  # narrower indices are refused
     wide.indices, wide.indptr = (a.astype(np.int64) for a in (matrix.indices, matrix.indptr))
     return finch.asarray(wide)
@@ -28,15 +29,15 @@ def _product(left: Any, right: Any) -> Contenders:
     return {"finch-tensor": run}
 
 
-def spmv(matrix: Any, x: Any) -> Contenders:
-    return _product(_matrix(matrix), finch.asarray(x))
+def spmv(A: Any, x: Any) -> Contenders:
+    return _product(matrix(A), finch.asarray(x))
 
 
 def spmm(A: Any, B: Any) -> Contenders:
-    return _product(_matrix(A), finch.asarray(B))
+    return _product(matrix(A), finch.asarray(B))
 
 
 def spgemm(A: Any, B: Any) -> Contenders:
     if max(A.shape[0], B.shape[1]) > LARGEST:
         return {}
-    return _product(_matrix(A), _matrix(B))
+    return _product(matrix(A), matrix(B))
