@@ -23,6 +23,11 @@ class Conversion:
     dtype and the memory that it has now, so that a kernel can be bound to it; None where ``take``
     gives a copy of its values.
 
+    ``state(object)`` gives all that the object's value depends on, where ``take`` copies it: a
+    value that can be compared, and a list of arrays. A kernel then keeps the copy for later calls,
+    as long as no byte has changed. None (also: unless given) where ``take`` copies nothing, or the
+    value is not in arrays.
+
     A ``fallback`` is asked after all others: it is for protocols that objects of many libraries
     have.
     """
@@ -36,6 +41,7 @@ class Conversion:
     unchanged: Callable[[Any], Callable[[], bool] | None] = lambda _: None
     types: tuple[str, ...] = ()
     fallback: bool = False
+    state: Callable[[Any], tuple[Any, list[Any]] | None] = lambda _: None
 
     def takes(self, value: Any) -> bool:
         """Whether ``value`` is one of its objects."""

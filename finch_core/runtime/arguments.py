@@ -88,7 +88,9 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
                 hint="pass Tensor(fmt), and convert it afterwards"
                 + (f" with {conversion.by}" if conversion.by else ""),
             )
-        return conversion.take(value)
+        from finch_core.runtime.remembered import argument_of
+
+        return argument_of(conversion, value)
     raise FormatError(
         f"{name} is a {type(value).__name__}, which a kernel does not take",
         span=program.spans.get(name),

@@ -29,18 +29,18 @@ def from_scipy(array: Any) -> Any:
     Changes of its values are visible in the tensor. The structure (``indices``, ``indptr``,
     ``coords``) is checked at the first use, and again if the shape changed or one of the arrays was
     replaced, as SciPy's methods do. Changing elements of these arrays in place is not noticed: copy
-    the array first. Arrays that are unsorted, have duplicates or another format are converted at
-    each use: their entries are sorted, and duplicates added. The order of coordinates is remembered
-    as long as the arrays of them stay the same.
+    the array first. Arrays that are unsorted, have duplicates or another format are converted:
+    their entries are sorted, and duplicates added. The order of coordinates is remembered as long
+    as the arrays of them stay the same, and a kernel keeps the copy as long as no byte of the array
+    changes (``runtime/remembered.py``).
 
     Raises ``FormatError`` for a malformed structure, an unknown format or an unsupported dtype.
     """
     if array.format not in _OVER or (array.ndim != 2 and array.format != "coo"):
         return _converted(array)
-    parts = (array.shape, *(id(getattr(array, name)) for name in _parts(array)))
-    known = _seen.get(id(array))
-    if known is not None and known[0]() is array and known[1] == parts:
-        return known[2]
+    known = _in_place(array)
+    if known is not None:
+        return known
     try:
         tensor = _OVER[array.format](array)
     except FormatError as error:
@@ -48,8 +48,30 @@ def from_scipy(array: Any) -> Any:
     if tensor is None:
         return _converted(array)
     key = id(array)
-    _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), parts, tensor)
+    _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), _identity(array), tensor)
     return tensor
+
+
+def _identity(array: Any) -> tuple[Any, ...]:
+    return (array.shape, *(id(getattr(array, name)) for name in _parts(array)))
+
+
+def _in_place(array: Any) -> Any:
+    """The tensor over the memory of an array that has been checked; None if there is none."""
+    known = _seen.get(id(array))
+    if known is not None and known[0]() is array and known[1] == _identity(array):
+        return known[2]
+    return None
+
+
+def state(array: Any) -> tuple[Any, list[Any]] | None:
+    """What the value of an array that is converted depends on: its format and shape, and its
+    arrays; None for one that is read in place, or made of Python's objects."""
+    if array.format in ("dok", "lil") or _in_place(array) is not None:
+        return None
+    found = [getattr(array, name) for name in dict.fromkeys(_parts(array))]
+    arrays = [a for part in found for a in (part if isinstance(part, tuple) else (part,))]
+    return (array.format, array.shape), arrays
 
 
 def _parts(array: Any) -> tuple[str, str, str]:

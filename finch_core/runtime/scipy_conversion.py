@@ -27,7 +27,15 @@ def _unchanged(array: Any) -> Any:
     return unchanged(array)
 
 
+def _state(array: Any) -> Any:
+    from finch_core.runtime.scipy_arrays import state
+
+    return state(array)
+
+
 @hookimpl
 def finch_conversion() -> Conversion:
     """The conversion of SciPy's sparse arrays; CSR and CSC are read in place."""
-    return Conversion("scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()", _unchanged)
+    return Conversion(
+        "scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()", _unchanged, state=_state
+    )

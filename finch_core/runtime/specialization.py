@@ -360,11 +360,11 @@ def _empty(value: Any) -> None:
 def _shared(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    return any(
-        start < other_stop and other_start < stop
-        for start, stop in a._memory
-        for other_start, other_stop in b._memory
-    )
+    for start, stop in a._memory:
+        for other_start, other_stop in b._memory:
+            if start < other_stop and other_start < stop:
+                return True
+    return False
 
 
 def written(program: Program) -> frozenset[str]:

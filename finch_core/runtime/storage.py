@@ -42,8 +42,32 @@ class TensorStorage:
 
     def _setup(self, format: Format) -> None:
         """Initialise: empty buffers and dimensions of 0."""
-        made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
-        self._setup_as(format, made)
+        self._setup_as(format, _unset(format))
+
+    def _setup_sizeless(self, format: Format) -> bool:
+        """Initialise as the tensor that ``_keep_sizeless`` has seen; False if there is none yet."""
+        made = _unset(format)
+        if made.sizeless is None:
+            return False
+        record, arrays = made.sizeless
+        self.format, self.signature, self._layout = format, made.signature, made.layout
+        self._record = record.copy()
+        self.address = address = address_of(self._record)
+        self._arrays = list(arrays)
+        self._memory = ((address, address + record.nbytes),)
+        self._state = object()
+        if made.sized:
+            for part in made.sized:
+                self._set_array(part, arrays[part.number].copy())
+            self._note_memory()
+        return True
+
+    def _keep_sizeless(self) -> None:
+        """Remember what this is, which was made without a shape: others are copied from it."""
+        made = _unset(self.format)
+        arrays = [array.copy() if array.size else array for array in self._arrays]
+        made.sized = [part for part in self._layout.buffers if arrays[part.number].size]
+        made.sizeless = self._record.copy(), arrays
 
     def _setup_as(self, format: Format, made: _Unset) -> None:
         self.format, self.signature, self._layout = format, made.signature, made.layout
@@ -62,7 +86,7 @@ class TensorStorage:
     @classmethod
     def _maker(cls, format: Format) -> Callable[[], Any]:
         """A function that makes tensors as ``_bare`` does, without looking the format up."""
-        made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
+        made = _unset(format)
 
         def make() -> Any:
             self = cls.__new__(cls)
@@ -290,34 +314,45 @@ class TensorStorage:
         ``keep`` asks to reuse them in the next call."""
         if not self._arrays:  # a view of an array, which kernels do not reallocate
             return
-        words = self._record.tolist()
+        words, spans = self._record.tolist(), []
         for part in self._layout.buffers:
-            address = words[part.offset]
-            if address != address_of(self._arrays[part.number]):
+            address, array = words[part.offset], self._arrays[part.number]
+            if address != address_of(array):
                 dtype = part.field.dtype
                 size = words[part.offset + 1]
                 memory = kernel.adopt(address, size * dtype.itemsize)
-                self._arrays[part.number] = np.frombuffer(memory, dtype, size)
-        if not keep:
-            self._drop_scratch()
-        self._note_memory()
+                self._arrays[part.number] = array = np.frombuffer(memory, dtype, size)
+            if array.size:
+                spans.append((address, address + array.nbytes))
+        self._remember(spans)
+        if not keep and self._drop_scratch():
+            self._note_memory()
 
-    def _drop_scratch(self) -> None:
-        """Release scratch buffers and reset scratch scalars: they have no meaning between calls."""
-        for part in (*self._layout.scalars, *self._layout.buffers):
-            if part.field.scratch and part.field.is_buffer:
+    def _drop_scratch(self) -> bool:
+        """Release scratch buffers and reset scratch scalars: they have no meaning between calls.
+        Gives whether there are any."""
+        scratch = _unset(self.format).scratch
+        for part in scratch:
+            if part.field.is_buffer:
                 self._set_array(part, np.empty(0, part.field.dtype))
-            elif part.field.scratch:
+            else:
                 self._set_scalar(part, part.field.init)
+        return bool(scratch)
 
 
 class _Unset:
     """The initial record and buffers that all tensors of a format share."""
 
-    __slots__ = ("arrays", "layout", "record", "signature")
+    __slots__ = ("arrays", "layout", "record", "scratch", "signature", "sized", "sizeless")
+    sizeless: tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]] | None
+    sized: list[Part]
+    """The buffers of ``sizeless`` that have elements, and so are not shared."""
 
     def __init__(self, format: Format) -> None:
         self.signature, self.layout = tensor_signature(format), layout(format)
+        parts = (*self.layout.scalars, *self.layout.buffers)
+        self.scratch = [part for part in parts if part.field.scratch]
+        self.sizeless, self.sized = None, []
         self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
         model = TensorStorage.__new__(TensorStorage)
         model._layout, model._arrays = self.layout, list(self.arrays)
@@ -329,6 +364,23 @@ class _Unset:
 
 
 _UNSET: dict[Format, _Unset] = {}
+_BY_ID: dict[int, tuple[Format, _Unset]] = {}
+"""The same by the identity of a format, which is kept alive: comparing formats takes longer."""
+
+MOST_FORMATS = 256
+"""The most formats that are known by their identity."""
+
+
+def _unset(format: Format) -> _Unset:
+    """What all tensors of a format share."""
+    known = _BY_ID.get(id(format))
+    if known is not None:
+        return known[1]
+    made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
+    if len(_BY_ID) >= MOST_FORMATS:
+        _BY_ID.clear()
+    _BY_ID[id(format)] = format, made
+    return made
 
 
 class _Fields(Mapping[str, Any]):

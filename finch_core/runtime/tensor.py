@@ -48,10 +48,13 @@ class Tensor(ArrayMethods, TensorStorage):
                 f"the first argument of Tensor is a level format, not {type(format).__name__}",
                 hint="Tensor(Dense(SparseList(Element(0.0))), data), or asarray(data)",
             )
+        if data is None and self._setup_sizeless(format):
+            return
         self._setup(format)
         if data is None:
             self._empty((0,) * self._layout.ndim)
             self._mark_sizeless(True)
+            self._keep_sizeless()
         elif _is_shape(data):
             self._empty(checked_shape(data, self._layout.ndim))
         else:

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as arrays
 from finch_core import Tensor, _, asarray, kernel
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.ir.dtypes import SUPPORTED
+from finch_core.plugins import hub
 from finch_core.runtime.validation import validate
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 from finch_wrappers import swizzle
@@ -479,3 +480,21 @@ def test_a_swizzle_converts_in_the_order_in_which_it_is_seen():
         tensor = seen.to(format)
         validate(tensor)
         np.testing.assert_array_equal(tensor.to_numpy(), DATA.T)
+
+
+@pytest.mark.parametrize("name", sorted(n for n, f in hub().levels.items() if not f.is_leaf))
+def test_tensors_without_a_shape_share_no_memory(name: str) -> None:
+    """What is copied for each new tensor of a format is as new."""
+    made = [Tensor(hub().levels[name](Element(0.0))) for _ in range(3)]
+    buffers = [b for tensor in made for b in tensor._arrays if b.size]
+    for k, one in enumerate(buffers):
+        assert not any(np.may_share_memory(one, other) for other in buffers[k + 1 :])
+    for tensor in made[:2]:
+        tensor.fill((4,))
+        for buffer in tensor._arrays:
+            buffer.view(np.uint8)[:] = 1
+    last = Tensor(hub().levels[name](Element(0.0)))
+    assert last.shape == (0,)
+    assert last._sizeless
+    assert last.to_numpy().tolist() == []
+    validate(last)
