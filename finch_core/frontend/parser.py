@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import partial
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any
 
 from finch_core.errors import Span
 from finch_core.frontend.assignments import is_whole
 from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
-from finch_core.frontend.names import SHOWN, Binding, Scope, makes_tensor
+from finch_core.frontend.names import Binding, Scope, makes_tensor
+from finch_core.frontend.results import named_results
 from finch_core.frontend.source import read_source
 from finch_core.frontend.statements import StatementParser, sequence
 from finch_core.frontend.variables import find_variables
@@ -39,7 +41,10 @@ def parse(
     )
     params = _parameters(context)
     body, last = _split(source.node.body)
-    context.variables = find_variables(source.node, body, partial(makes_tensor, source.function))
+    is_tensor = partial(makes_tensor, source.function)
+    numbers = find_variables(source.node, body, is_tensor).names
+    body, numbered = named_results(source.node, body, last, numbers)
+    context.variables = find_variables(source.node, body, is_tensor, numbered.values())
     context.names |= _all_names(context)
     scope = Scope(None, {name: _parameter(context, name, span) for name, span in params.items()})
     statements = StatementParser(context, ExpressionParser(context))
@@ -47,7 +52,7 @@ def parse(
     elsewhere = {part.tensor for part in parsed.walk() if isinstance(part, Declare)}
     if not elsewhere.isdisjoint(context.steady - declared):
         return parse(function, callers, declared | elsewhere)
-    results, single = _results(context, last, scope, statements)
+    results, single = _results(context, last, scope, statements, numbered)
     see_operators(context.seen, operators_in(parsed))
     spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
     if last is not None:
@@ -118,35 +123,31 @@ def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Return | None]:
 
 
 def _results(
-    context: ParseContext, node: ast.Return | None, scope: Scope, statements: StatementParser
+    context: ParseContext,
+    node: ast.Return | None,
+    scope: Scope,
+    statements: StatementParser,
+    numbered: Mapping[int, str],
 ) -> tuple[tuple[str, ...], bool]:
     """The names of a ``return``, and whether it is a single name without a comma."""
     if node is None or node.value is None:
         return (), True
     values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-    names = tuple(_result(context, value, scope, statements) for value in values)
+    names = tuple(
+        numbered.get(id(value)) or _result(context, value, scope, statements) for value in values
+    )
     return names, not isinstance(node.value, ast.Tuple)
 
 
 def _result(
     context: ParseContext, node: ast.expr, scope: Scope, statements: StatementParser
 ) -> str:
-    if not isinstance(node, ast.Name):
-        context.refuse(
-            node, "a kernel returns tensors by name", "keep the value in a Scalar: 's[()] = e'"
-        )
-    if node.id in context.variables.names:
-        _refuse_number(context, node, SHOWN["variable"])
+    assert isinstance(node, ast.Name)
     binding = context.find(node, scope, node.id)
-    number = node.id in context.numbers
-    if binding is not None and (number or binding.kind in ("index", "variable")):
-        _refuse_number(context, node, "a number" if number else SHOWN[binding.kind])
+    if binding is not None and node.id in context.numbers:
+        context.refuse(
+            node,
+            f"{node.id!r} is a number of the caller, and is not returned",
+            "assign it to a name, and return that",
+        )
     return statements.expressions.tensor_name(node, scope)
-
-
-def _refuse_number(context: ParseContext, node: ast.Name, shown: str) -> NoReturn:
-    context.refuse(
-        node,
-        f"{node.id!r} is {shown} and cannot be returned",
-        "keep the value in a Scalar: 's[()] = e', and return 's'",
-    )

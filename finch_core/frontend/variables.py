@@ -15,7 +15,7 @@ followed along branches and loops, ``break`` and ``continue`` once, from the inn
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 import attrs
 
@@ -60,9 +60,12 @@ class Variables:
 
 
 def find_variables(
-    function: ast.FunctionDef, body: list[ast.stmt], is_tensor: Callable[[ast.expr], bool]
+    function: ast.FunctionDef,
+    body: list[ast.stmt],
+    is_tensor: Callable[[ast.expr], bool],
+    results: Container[str] = (),
 ) -> Variables:
-    """The variables among the names that ``body`` assigns.
+    """The variables among the names that ``body`` assigns; those in ``results`` are no ``let``.
 
     ``is_tensor`` tells whether a value that is assigned makes a tensor; names of tensors are left
     out. So are parameters that are subscripted.
@@ -74,7 +77,7 @@ def find_variables(
         return Variables()
     flow = _Flow(names)
     part = flow.block(body, ())
-    return _Grouping(flow, part, params, _all_names(function)).found()
+    return _Grouping(flow, part, params, _all_names(function), results).found()
 
 
 def _assigned(
@@ -304,9 +307,14 @@ class _Grouping:
     """Makes a variable of each group of sites."""
 
     def __init__(
-        self, flow: _Flow, part: _Part, params: dict[str, ast.arg], taken: set[str]
+        self,
+        flow: _Flow,
+        part: _Part,
+        params: dict[str, ast.arg],
+        taken: set[str],
+        results: Container[str],
     ) -> None:
-        self.flow, self.params, self.taken = flow, params, taken
+        self.flow, self.params, self.taken, self.returned = flow, params, taken, results
         self.result = Variables(flow.names)
         self.begun: dict[int, str] = {}
         for name, reads in part.exposed.items():
@@ -338,8 +346,9 @@ class _Grouping:
             assignments = [site for site in sites if site.sets]
             if not assignments:
                 continue  # reads of a parameter, or of a name that may have no value
-            is_let = origin not in begun and _is_let(assignments, sites)
             name = assignments[0].node.id
+            is_let = origin not in begun and name not in self.returned
+            is_let = is_let and _is_let(assignments, sites)
             own = is_let and name not in self.params
             variable = Variable(name if own else self.named(name, used), is_let)
             for site in sites:

@@ -102,7 +102,7 @@ def local_records(program: Program) -> tuple[Local, ...]:
 
 def needs_record(local: Local, program: Program) -> bool:
     """Whether a temporary has a record: it has buffers or dimensions, or is a result."""
-    if local.is_variable:
-        return False
-    parts = layout(local.format)
-    return bool(parts.buffers or parts.ndim) or local.name in program.results
+    if local.name in program.results:
+        return True
+    parts = None if local.is_variable else layout(local.format)
+    return parts is not None and bool(parts.buffers or parts.ndim)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NoReturn
 
 import attrs
@@ -117,15 +117,24 @@ class BoundCall:
         if specialized.has_locals:
             self._locals, addresses = specialized.made_workspace()
             words += addresses
-        self.result = specialized.gather(binding.given, ())
-        self.run = specialized.compiled.bound(words, places)
+        run = specialized.compiled.bound(words, places)
+        self.run = run if specialized.is_given else partial(self._gathered, run)
+        if specialized.is_given:
+            self.result = specialized.gather(binding.given, ())
+
+    def _gathered(self, run: Callable[[], int]) -> int:
+        """Run a kernel that returns numbers: they are read behind it."""
+        code = run()
+        self.result = self._binding.specialized.gather(self._binding.given, self._locals)
+        return code
 
     def _fresh(self, *words: Any) -> int:
         """Run a kernel that returns temporaries: they are new tensors at each call."""
         specialized = self._binding.specialized
         self._locals, addresses = specialized.made_workspace()
+        code: int = specialized.compiled.function(*words, *addresses)
         self.result = specialized.gather(self._binding.given, self._locals)
-        return specialized.compiled.function(*words, *addresses)
+        return code
 
     def leave(self) -> None:
         """Make the outputs valid after a call that was interrupted."""

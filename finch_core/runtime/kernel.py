@@ -343,7 +343,10 @@ class Kernel(Generic[P, R]):
         given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))
         found = roomy(program.name, lambda: run(program, given, free, resize=False))
-        results = tuple(found[name] for name in program.results)
+        numbers = {local.name for local in program.locals if local.is_variable}
+        results = tuple(
+            found[name].item() if name in numbers else found[name] for name in program.results
+        )
         if not results:
             return found
         return results[0] if program.single else results

@@ -6,13 +6,12 @@ from finch_core.interface.layout import needs_record
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import Signature, bind, tensor_signature
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
-from finch_core.interface.variable import Variable
 from finch_core.interface.watch import Watch
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Var
 from finch_core.ir.program import Program, Stmt
-from finch_core.ir.variables import variable_types
 from finch_core.lower.passes import PASSES, Unit
+from finch_core.runtime.local_formats import local_formats
 from finch_core.runtime.options import Options
 from finch_core.runtime.parameters import Binding
 from finch_core.symbolic.plugin_rules import checked_rules
@@ -61,11 +60,8 @@ def _bound(
                 tensors[name] = tensor
         arguments.append(Binding(tensor, vars_))
     types = {name: tensor_like.dtype for name, tensor_like in seen.items()}
-    types |= {local.name: local.format.dtype for local in program.locals if not local.is_variable}
     types |= {name: var.type for name, var in scalars.items()}
-    variables = variable_types(program, types)
-    for local in program.locals:
-        format = Variable(variables[local.name]) if local.is_variable else local.format
+    for local, format in local_formats(program, types):
         tensor, tensor_like, _ = bind(tensor_signature(format), local.name, names)
         assert tensor is not None
         assert tensor_like is not None

@@ -3,6 +3,7 @@ called."""
 
 from __future__ import annotations
 
+import enum
 import os
 import threading
 from collections import deque
@@ -29,6 +30,7 @@ from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.ir.program import Declare, Program, Swap, Update
 from finch_core.locks import Lock
 from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
+from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.storage import TensorStorage
 
@@ -69,8 +71,8 @@ class Specialization:
         program = lowered.program
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
         self._is_draft = lowered.is_draft
-        self._local_records = local_records(program)
-        self.has_locals = bool(self._local_records)
+        self._local_formats = record_formats(program, lowered.signatures)
+        self.has_locals = bool(self._local_formats)
         self._pool: list[Workspace] = []
         self._checked: deque[list[Any]] = deque(maxlen=4)
         self._entered: dict[tuple[Any, ...], Call] = {}
@@ -87,7 +89,9 @@ class Specialization:
         self._names = names
         self._results = _result_plan(program)
         # temporaries are kept for the next call, unless they are returned to the caller
-        self.keeps_locals = self.has_locals and all(kind for kind, _ in self._results)
+        own = [kind for kind, _ in self._results if kind is not Result.ARGUMENT]
+        self.keeps_locals = self.has_locals and Result.TENSOR not in own
+        self.is_given = not own
         self._single = program.single
         self.call = self._caller()
 
@@ -193,7 +197,8 @@ class Specialization:
         function: Any = compiled.function
         threads, pool = self._threads, self._pool
         has_locals, keeps_locals = self.has_locals, self.keeps_locals
-        kind, place = self._results[0] if self._single and self._results else (False, 0)
+        kind, place = self._results[0] if self._single and self._results else (None, 0)
+        kind = kind if kind is Result.ARGUMENT else None
 
         def call(
             words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
@@ -222,17 +227,19 @@ class Specialization:
             if code != DONE:
                 given_ = values or [as_tensor(value) for value in given]
                 self.handle_status(code, compiled, given_, locals_, threads.block)
+            found = self.gather(given, locals_) if kind is None else given[place]
             if keeps_locals:
                 pool.append(workspace)
-            return given[place] if kind else self.gather(given, locals_)
+            return found
 
         return self._drafted(call) if self._is_draft else call
 
     def gather(self, given: Sequence[Any], locals_: Sequence[Any]) -> Any:
-        """The results of a call: arguments as they were given, and temporaries."""
+        """The results of a call: arguments as they were given, temporaries, and the numbers of
+        variables."""
         if not self._results:
             return None
-        found = tuple(given[k] if kind else locals_[k] for kind, k in self._results)
+        found = tuple(_RESULT[kind](given, locals_, k) for kind, k in self._results)
         return found[0] if self._single else found
 
     def _control(self) -> int:
@@ -267,7 +274,7 @@ class Specialization:
 
     def made_workspace(self) -> Workspace:
         """New temporaries for a call."""
-        made = tuple(self._make(loc.format) for loc in self._local_records)
+        made = tuple(map(self._make, self._local_formats))
         return made, [tensor.address for tensor in made]
 
     def leave(
@@ -388,11 +395,24 @@ def _declared(program: Program) -> frozenset[str]:
     return frozenset(p.tensor for p in program.body.walk() if isinstance(p, Declare))
 
 
-def _result_plan(program: Program) -> tuple[tuple[bool, int], ...]:
-    """For each result: whether it is an argument, and its position among arguments or records."""
-    names = (*program.params, *program.free)
-    records = [local.name for local in local_records(program)]
-    return tuple(
-        (True, names.index(name)) if name in names else (False, records.index(name))
-        for name in program.results
-    )
+class Result(enum.Enum):
+    """What a result of a kernel is."""
+
+    ARGUMENT = "an argument, as it was given"
+    TENSOR = "a tensor that the kernel makes"
+    NUMBER = "the value of a variable"
+
+
+_RESULT: dict[Result, Callable[[Sequence[Any], Sequence[Any], int], Any]] = {
+    Result.ARGUMENT: lambda given, _locals, k: given[k],
+    Result.TENSOR: lambda _given, locals_, k: locals_[k],
+    Result.NUMBER: lambda _given, locals_, k: locals_[k].value,
+}
+
+
+def _result_plan(program: Program) -> tuple[tuple[Result, int], ...]:
+    """For each result: what it is, and its position among arguments or records."""
+    plan = {n: (Result.ARGUMENT, k) for k, n in enumerate((*program.params, *program.free))}
+    for k, local in enumerate(local_records(program)):
+        plan[local.name] = (Result.NUMBER if local.is_variable else Result.TENSOR, k)
+    return tuple(plan[name] for name in program.results)

@@ -51,6 +51,8 @@ class Tensor(ArrayMethods, TensorStorage):
         if data is None and self._setup_sizeless(format):
             return
         self._setup(format)
+        if data is None and format.fill_value is None:
+            return  # a variable: what is not stored has no value
         if data is None:
             self._empty((0,) * self._layout.ndim)
             self._mark_sizeless(True)

@@ -13,9 +13,9 @@ def test_return_number():
         parse(kernel)
     message = str(error.value).replace(__file__, "FILE")
     expected = """\
-'n' is a number and cannot be returned
+'n' is a number of the caller, and is not returned
   File "FILE", line 10
     return n
            ^
-  hint: keep the value in a Scalar: 's[()] = e', and return 's'"""
+  hint: assign it to a name, and return that"""
     assert message == expected

@@ -253,7 +253,10 @@ class Writer:
         text = _function("helper", "a, b, n", body)
         self.names.append("c")
         lines = [line for _k in range(self.random.randint(1, 3)) for line in self.statement(2)]
-        return text + _function("program", "x, y, A, S, p, c, n", [*lines, *self._for(2)])
+        lines += self._for(2)
+        if self.chance(0.5):
+            lines += [f"return {self.random.choice(self.names)}, {self.small()}"]
+        return text + _function("program", "x, y, A, S, p, c, n", lines)
 
     def _inner(self) -> list[str]:
         """A loop over two vectors alone."""
@@ -305,8 +308,8 @@ def expected(text: str, seed: str, S: Any) -> dict[str, Any]:
     args = data(seed)
     text = text.replace("stored(S[", "(kept[")
     names = {"Tensor": lambda _format, shape: np.zeros(shape), "swap": exchanged, "VECTOR": None}
-    _executed(text, f"<plain {seed}>", {**names, "kept": kept(S)})["program"](*args.values())
-    return args
+    made = _executed(text, f"<plain {seed}>", {**names, "kept": kept(S)})
+    return {**args, "returned": made["program"](*args.values())}
 
 
 class Late(Exception):
@@ -347,9 +350,15 @@ def outcome(seed: str, backend: str) -> tuple[str, str]:
     made = _executed(text.replace("def ", "@kernel\ndef "), f"<kernel {seed}>", names)
     try:
         reference = made["program"].reference(*args.values())
-        made["program"](*args.values())
+        returned = made["program"](*args.values())
     except FinchError as error:
         return "refused", f"{type(error).__name__}: {error}"
+    if found["returned"] is not None:
+        numbers = (backend, returned), ("reference", reference)
+        reference = {}
+        for who, value in numbers:
+            if value != found["returned"]:
+                return "differ", f"returned, {who}: {value} instead of {found['returned']}"
     for name in "xyS":
         for who, value in ((backend, args[name]), ("reference", reference.get(name, found[name]))):
             if not np.array_equal(np.asarray(value), found[name]):
