@@ -78,6 +78,7 @@ _UNSIGNED = {
     ),
     "lshift": _two("    return b < $N ? ($T)(a << b) : 0;"),
     "rshift": _two("    return b < $N ? ($T)(a >> b) : 0;"),
+    "frombits": _one("    $F r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    return r;", "$F"),
     "popcount": _one("    return (uint8_t)__builtin_popcountll(a);", "uint8_t"),
     "sign": _one("    return a > 0;"),
 }
@@ -116,6 +117,7 @@ _REAL = {
     "isnan": _one("    return a != a;", "bool"),
     "isinf": _one("    return fabs$m(a) == __builtin_inf$m();", "bool"),
     "isfinite": _one("    return fabs$m(a) < __builtin_inf$m();", "bool"),
+    "tobits": _one("    $U r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    return r;", "$U"),
     "i8": _one(_TO_I32, "int8_t"),
     "i16": _one(_TO_I32, "int16_t"),
     "i32": _one(_TO_I32, "int32_t"),
@@ -360,6 +362,8 @@ static inline uint64_t packed(const bool *a)
 _OTHERS = {"overlap": OVERLAP, "likely": LIKELY, "packed": PACKED}
 
 _FUNCTION = re.compile(r"\b([a-z][a-z0-9_]*)\(")
+_FLOATS = {size: ctype(np.dtype(f"f{size}")) for size in (2, 4, 8)}
+"""The float type of each size."""
 _HELPER = re.compile(rf"^([a-z0-9]+)_({'|'.join(SUFFIXES)})$")
 
 
@@ -391,6 +395,7 @@ def _fields(dtype: np.dtype[Any]) -> dict[str, str]:
         "T": ctype(dtype),
         "S": suffix(dtype),
         "U": f"uint{8 * dtype.itemsize}_t",
+        "F": _FLOATS.get(dtype.itemsize, ""),
         "N": str(8 * dtype.itemsize),
         "R": ctype(part),
         "r": suffix(part),

@@ -300,7 +300,7 @@ _BUILDERS: dict[str, Builder] = {
 
 def operate(name: str, args: Args, result: DType) -> Value:
     """The C expression of an operator on arguments of the dtypes that its typing rule gives."""
-    if any(arg.dtype.name == "float16" for arg in args) and name != "ifelse":
+    if any(arg.dtype.name == "float16" for arg in args) and name not in ("ifelse", "tobits"):
         # half precision is only stored: it is computed in single precision, as NumPy does
         wide = tuple(cast(a, FLOAT32) if a.dtype.kind == "f" else a for a in args)
         via = FLOAT32 if result.kind == "f" else result

@@ -72,6 +72,11 @@ def finch_assembly_passes() -> Any:
 
 
 @hookspec
+def finch_dtypes() -> Any:
+    """``StoredDtype`` objects: dtypes of NumPy that are stored as one that backends have."""
+
+
+@hookspec
 def finch_after_stage(name: str, stage: str, value: object) -> None:
     """Called after ``stage`` in the compilation of kernel ``name``; ``value`` is its (immutable)
     result."""

@@ -30,6 +30,7 @@ REGISTERING: Mapping[str, str] = MappingProxyType(
         "finch_file_format": "file format",
         "finch_array_namespace": "array namespace",
         "finch_assembly_passes": "assembly pass",
+        "finch_dtypes": "dtype",
         "finch_display": "display",
     }
 )
@@ -56,6 +57,7 @@ REQUIRED: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
         "file format": (("load", "save"),),
         "array namespace": (("load",),),
         "assembly pass": (("run",),),
+        "dtype": (("covers",),),
         "display": (("load",),),
     }
 )

@@ -20,6 +20,7 @@ from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.level import Format
 from finch_core.interface.storage import Field
 from finch_core.ir.dtypes import FLOAT64
+from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.records import frozen
 
 _FORMAT = {
@@ -47,6 +48,7 @@ SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "mask": {"match_condition": "call scope", "match_access": "access scope"},
         "rewrite rule": {"apply": "call"},
         "assembly pass": {"run": "block names"},
+        "dtype": {"covers": "dtype"},
         "conversion": {"take": "object", "give": "tensor"},
         "file format": {"load": "path", "save": "tensor path"},
     }
@@ -59,6 +61,7 @@ _RECORDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
             AssemblyPass,
             "finch_core.interface.assembly_passes.AssemblyPass",
         ),
+        "dtype": (StoredDtype, "finch_core.dtypes.StoredDtype"),
         "conversion": (Conversion, "finch_core.interface.conversions.Conversion"),
         "file format": (FileFormat, "finch_core.io.FileFormat"),
     }

@@ -14,6 +14,7 @@ from finch_core.interface.conversions import Conversion
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.plugin_checks import REQUIRED
 from finch_core.interface.plugin_records import Failure, Plugin, failures_told, origin
+from finch_core.ir.stored_dtypes import StoredDtype
 
 
 class PluginTables:
@@ -93,6 +94,11 @@ class PluginTables:
     def assembly_passes(self) -> Mapping[str, AssemblyPass]:
         """Passes over assembly that plugins added, by name (``finch_core.optimize`` has all)."""
         return self._kind("assembly pass")
+
+    @property
+    def dtypes(self) -> Mapping[str, StoredDtype]:
+        """Dtypes that are stored as one that backends have, by name."""
+        return self._kind("dtype")
 
     def owner(self, kind: str, name: str) -> str:
         """The plugin that registered an object, with its distribution, for messages."""

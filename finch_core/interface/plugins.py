@@ -43,6 +43,7 @@ from finch_core.interface.plugin_records import (
 from finch_core.interface.plugin_tables import PluginTables
 from finch_core.interface.versions import version_objection, version_objection_in_file
 from finch_core.ir import operators as registry
+from finch_core.ir.stored_dtypes import load_with, register_dtype, unregister_dtype
 from finch_core.locks import Lock, importing, on_fork
 
 GROUP = "finch.plugins"
@@ -140,6 +141,8 @@ class Hub(PluginTables):
             for item in plugin.contributed:
                 if item.kind == "operator":
                     registry.unregister(item.object)
+                if item.kind == "dtype":
+                    unregister_dtype(item.object)
             self._refresh()
 
     def reject(self, kind: str, name: str, reason: str) -> None:
@@ -220,6 +223,8 @@ class Hub(PluginTables):
         for item in found:
             if item.kind == "operator":
                 registry.register(item.object)
+            if item.kind == "dtype":
+                register_dtype(item.object)
         self._manager.register(hooks, name)
         self._plugins[name] = Plugin(name, distribution, version, module, found)
         return None
@@ -299,6 +304,7 @@ def _forked() -> None:
 
 
 on_fork(_forked)
+load_with(hub)
 
 
 def required_methods(kind: str) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.ir.stored_dtypes import stored_dtype
+
 Type = np.dtype[Any] | type
 
 BOOL: np.dtype[Any] = np.dtype(np.bool_)
@@ -86,17 +88,18 @@ _SUPPORTED = frozenset(SUPPORTED)
 
 
 def is_storable(dtype: np.dtype[Any]) -> bool:
-    """Whether tensors may have ``dtype``: a supported scalar dtype, or a tuple of such with the
-    layout of a C struct, whatever its fields are called."""
+    """Whether tensors may have ``dtype``: a supported scalar dtype, one that a plugin maps to such
+    (``StoredDtype``), or a tuple of supported ones with the layout of a C struct, whatever its
+    fields are called."""
     if not is_tuple(dtype):
-        return dtype in _SUPPORTED
+        return dtype in _SUPPORTED or stored_dtype(dtype) is not None
     return _is_struct(dtype)
 
 
 @cache
 def _is_struct(dtype: np.dtype[Any]) -> bool:
     parts = tuple_fields(dtype)
-    if not parts or not all(map(is_storable, parts)):
+    if not parts or not all(is_tuple(p) or p in _SUPPORTED for p in parts):
         return False
     return _places(dtype) == _places(tuple_dtype(parts))
 
@@ -148,6 +151,10 @@ def holds(target: np.dtype[Any], source: Type) -> bool:
     if is_tuple(target) or is_tuple(source):
         fields = tuple_fields(target), tuple_fields(source)
         return len(fields[0]) == len(fields[1]) > 0 and all(map(holds, *fields))
+    if stored_dtype(target) is not None or (
+        not is_weak(source) and stored_dtype(concrete(source)) is not None
+    ):
+        return bool(np.can_cast(concrete(source), target, "same_kind"))
     order = "biufc"
     kinds = target.kind, concrete(source).kind
     ranks = [order.index("i" if kind == "u" else kind) for kind in kinds]

@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 
 from finch_core.ir.dtypes import Type, concrete, promote, resolve
+from finch_core.ir.stored_dtypes import stored_dtype
 
 if TYPE_CHECKING:
     from finch_core.ir.arithmetic import Expr
@@ -214,6 +215,8 @@ def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
     Integers are compared exactly: a plain one is not wrapped to the width of the other operand,
     and a signed one and a uint64 keep their types, since no integer dtype holds both.
     """
+    if any(stored_dtype(concrete(t)) is not None for t in types):
+        return by_ufunc(np.less)(types)
     common = promote(types)
     kinds = {concrete(t).kind for t in types}
     if kinds == {"i", "u"} and any(concrete(t) == np.uint64 for t in types):
@@ -232,7 +235,7 @@ def compared(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
 
 def constant(value: Any) -> Callable[[np.dtype[Any]], Any]:
     """An identity or annihilator that is ``value`` in every dtype."""
-    return lambda dtype: dtype.type(value)
+    return lambda dtype: cast_value(value, dtype)
 
 
 def largest(dtype: np.dtype[Any]) -> Any:
@@ -283,6 +286,8 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
         if not isinstance(found, tuple) or len(found) != len(parts):
             raise TypeError(f"{value!r} is no tuple of {len(parts)} numbers")
         return np.array(tuple(map(exact_value, found, parts)), dtype=dtype)[()]
+    if stored_dtype(dtype) is not None:
+        return _stored_value(value, dtype)
     if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
         raise TypeError(f"{value!r} is no number")
     if isinstance(value, int) and dtype.kind in "iu":
@@ -302,6 +307,17 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
             if same:
                 return found
     raise ValueError(f"{dtype} cannot hold it")
+
+
+def _stored_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    """``exact_value`` for a dtype that NumPy and a plugin know."""
+    given = np.asarray(value)
+    if not np.can_cast(given.dtype, dtype, "same_kind") and given.dtype.kind not in "biuf":
+        raise TypeError(f"{value!r} is no {dtype}")
+    found = given.astype(dtype)[()]
+    if given.dtype.kind != "f" and not alike(found.astype(given.dtype), given[()]):
+        raise ValueError(f"{dtype} cannot hold it")
+    return found
 
 
 def literal_value(value: Any, dtype: Type) -> Any:

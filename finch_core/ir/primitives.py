@@ -306,6 +306,28 @@ real = register(Operator("real", lambda z: z.real, _part, python=(np.real,)))
 imag = register(Operator("imag", lambda z: z.imag, _part, python=(np.imag,)))
 
 
+def _bits(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    dtype = concrete(types[0])
+    if dtype.kind != "f" or dtype.isbuiltin != 1:
+        raise TypeError("to_bits takes a float that backends have")
+    return (dtype,), np.dtype(f"u{dtype.itemsize}")
+
+
+def _float_of_bits(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    dtype = concrete(types[0])
+    if dtype.kind != "u" or dtype.itemsize == 1:
+        raise TypeError("from_bits takes an unsigned integer as wide as a float")
+    return (dtype,), np.dtype(f"f{dtype.itemsize}")
+
+
+def _view(kind: str) -> Any:
+    return lambda value: value.view(f"{kind}{value.dtype.itemsize}")
+
+
+to_bits = register(Operator("tobits", _view("u"), _bits))
+from_bits = register(Operator("frombits", _view("f"), _float_of_bits))
+
+
 def _tupled(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
     fields = tuple(map(concrete, types))
     return fields, tuple_dtype(fields)

@@ -12,8 +12,9 @@ from _cffi_backend import FFI
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import ScalarSignature, scalar_signature, tensor_signature
-from finch_core.ir.dtypes import SUPPORTED, Type, concrete, is_tuple, type_of
+from finch_core.ir.dtypes import Type, concrete, is_storable, is_tuple, type_of
 from finch_core.ir.program import Program
+from finch_core.ir.stored_dtypes import stored_dtype
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.storage import TensorStorage
 
@@ -38,11 +39,19 @@ class Number:
     def words(self) -> tuple[Any, ...]:
         """The machine words that pass it to compiled code (see ``interface.abi``): one, or two
         for a complex number."""
+        if self._kind not in "biufc":
+            return self._computed().words()
         if self._kind == "f":
             return (float(self.value),)
         if self._kind == "c":
             return (float(self.value.real), float(self.value.imag))
         return (int(self.value),)
+
+    def _computed(self) -> Number:
+        """The number that stands for it in compiled code."""
+        row = stored_dtype(self.value.dtype)
+        assert row is not None, "a dtype of the backends, or one that is stored as such"
+        return Number(row.value_of(self.value))
 
 
 def _signature(type: Type) -> tuple[ScalarSignature, str]:
@@ -117,7 +126,7 @@ def _as_number(value: Any, name: str, written: bool, program: Program) -> Number
 
 
 def _is_supported(dtype: np.dtype[Any]) -> bool:
-    return dtype in SUPPORTED or is_tuple(dtype)
+    return is_storable(dtype) or is_tuple(dtype)
 
 
 SMALL_BYTES, SMALL_EXTENT = 1 << 15, 1 << 12

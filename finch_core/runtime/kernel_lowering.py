@@ -13,6 +13,7 @@ from finch_core.interface.watch import Watch
 from finch_core.ir import assembly as asm
 from finch_core.ir.expressions import Literal, Var
 from finch_core.ir.program import Stmt, Swap, Update
+from finch_core.ir.storage_types import without_stored_dtypes
 from finch_core.ir.typing import typed_kernel
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.passes import Check, Unit
@@ -61,6 +62,8 @@ def lower_kernel(
     body = ctx.finish()
     kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
     kernel = typed_kernel(kernel)
+    plain = without_stored_dtypes(kernel)
+    kernel = kernel if plain is kernel else typed_kernel(plain)
     if watch is not None:
         watch.optimised("lowering", kernel)
     kernel = optimize_kernel(kernel, options.disabled, strict=options.strict, watch=watch)

@@ -16,6 +16,7 @@ from finch_core.testing.arrays import DTYPES, KINDS, array, values
 from finch_core.testing.assembly_passes import AssemblyPassSuite
 from finch_core.testing.backends import BackendSuite
 from finch_core.testing.bench import Bench
+from finch_core.testing.dtypes import DtypeSuite
 from finch_core.testing.file_formats import FileFormatSuite
 from finch_core.testing.formats import (
     admit,
@@ -37,6 +38,7 @@ __all__ = [
     "BackendSuite",
     "Bench",
     "DTYPES",
+    "DtypeSuite",
     "Example",
     "FileFormatSuite",
     "KINDS",

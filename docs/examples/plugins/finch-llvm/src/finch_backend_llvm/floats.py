@@ -152,6 +152,7 @@ FLOATS: dict[str, Any] = {
     "conj": lambda c, dtype, x: x, "copysign": _intrinsic("copysign"), "min": _better("<"),
     "max": _better(">"), "minimum": _with_nan("<="), "maximum": _with_nan(">="),
     "real": lambda c, dtype, x: x, "imag": lambda c, dtype, x: number(0.0, x),
+    "tobits": lambda c, dtype, x: c.builder.bitcast(x, ir.IntType(8 * dtype.itemsize)),
     "isnan": lambda c, dtype, x: is_nan(c, x), "isinf": is_inf, "isfinite": is_finite,
 }  # fmt: skip
 """The rules of operators on floats."""

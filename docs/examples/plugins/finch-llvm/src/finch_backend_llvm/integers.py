@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from finch_backend_llvm.code import FALSE, Code
-from finch_backend_llvm.values import BYTE, DOUBLE, DType, Value
+from finch_backend_llvm.values import BYTE, DOUBLE, DType, Value, float_type
 
 Rule = Callable[..., Value]
 
@@ -193,6 +193,7 @@ INTEGERS: dict[str, Any] = {
     "bitxor": _plain("xor"), "invert": lambda c, dtype, x: c.builder.not_(x), "lshift": _lshift,
     "rshift": _rshift, "popcount": _popcount, "ctz": _ctz, "real": same,
     "imag": lambda c, dtype, x: _number(0, x), "floor": same, "ceil": same, "trunc": same,
+    "frombits": lambda c, dtype, x: c.builder.bitcast(x, float_type(dtype.itemsize)),
     "isnan": lambda c, dtype, x: FALSE, "isinf": lambda c, dtype, x: FALSE,
     "isfinite": lambda c, dtype, x: ir.Constant(ir.IntType(1), 1),
 }  # fmt: skip

@@ -47,7 +47,7 @@ def apply(c: Code, name: str, dtypes: tuple[DType, ...], result: DType, args: li
         return c.builder.extract_value(args[0], int(name.removeprefix("field")))
     if name in RELATIONS:
         return compare(c, dtypes[0], RELATIONS[name], *args)
-    if HALF in dtypes:
+    if HALF in dtypes and name != "tobits":
         return _in_single_precision(c, name, dtypes, result, args)
     rule = _RULES.get(dtypes[0].kind, {}).get(name)
     if rule is None:
