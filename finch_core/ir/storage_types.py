@@ -218,7 +218,7 @@ class _Rewriting:
         self.found = True
         for row in rows:
             try:
-                given = row.cast(value, source, target)
+                given: Expr | None = row.cast(value, source, target)
             except TypeError as error:
                 raise FormatError(f"{source} is not converted to {target}: {error}") from None
             if given is not None:
@@ -234,7 +234,7 @@ class _Rewriting:
         if not rows:
             return with_children(expr, args)
         self.found = True
-        given = rows[0].call(expr.op, args, types, result)
+        given: Expr | None = rows[0].call(expr.op, args, types, result)
         if given is not None:
             return given
         value = cast(Call(expr.op, args), computed_in(result))

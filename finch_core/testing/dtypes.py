@@ -126,7 +126,8 @@ def _fits(values: Array, target: DType) -> Array:
     integers."""
     if target.kind not in "iu" or values.dtype.kind in "mM":
         return np.ones(values.shape, bool)
-    return np.isfinite(values) & (np.abs(values.astype(float)) < 2.0**31)
+    known: Array = np.isfinite(values) & (np.abs(values.astype(float)) < 2.0**31)
+    return known
 
 
 _ASKED_ELSEWHERE = frozenset({"tuple", "ifelse", "and", "or", "not"})
