@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import leaves
-from finch_array.operands import NUMBERS, operand, stored
+from finch_array.operands import NUMBERS, is_lazy, operand, stored
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import leaf_for, simplified
@@ -58,6 +58,8 @@ class Elementwise:
         arrays = [k for k, x in enumerate(operands) if not isinstance(x, NUMBERS)]
         if not arrays:
             return self._of_numbers(operands)
+        if len(arrays) == 1 and is_lazy(operands[arrays[0]]):
+            return self._lazily(operands)
         if len(arrays) == 1 and (found := self._mapped(operands, arrays[0])) is not None:
             return found
         return self._merged(operands, arrays)
@@ -159,6 +161,17 @@ class Elementwise:
             value = self._folded(exprs)
             found = self._fills[key] = value, value.dtype
         return found
+
+    def _lazily(self, operands: list[Any]) -> Any:
+        """The function of one lazy array and numbers, which are constants only where the fill
+        depends on them."""
+        array = next(x for x in operands if is_lazy(x))
+        check_range(array.dtype, [x for x in operands if isinstance(x, NUMBERS)])
+        ranks = tuple(0 if isinstance(x, NUMBERS) else x.ndim for x in operands)
+        if array.ndim and len(operands) > 1 and self._fill_varies(operands):
+            return self._with_constants(operands, ranks, array.ndim)
+        key = (self, ranks)
+        return run(key, lambda: self._request(self.value, ranks, array.ndim), operands)
 
     # -- several arrays -----------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_array.axes import axis_of
-from finch_array.operands import array_of, is_dense, stored
+from finch_array.operands import array_of, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
@@ -122,6 +122,8 @@ def _checked(x: Any, n: int, k: int) -> Any:
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]``, as of a NumPy array: an array of its own, or a NumPy scalar for one element."""
+    if is_lazy(x) and (found := _lazily(x, index)) is not None:
+        return found
     array = array_of(x)
     if is_mask(index, array):
         return masked(array, index)
@@ -158,6 +160,18 @@ def _plain_items(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...] | None:
     return (*items, *[_WHOLE] * rest)
 
 
+def _lazily(x: Any, index: Any) -> Any:
+    """A lazy array at integers and slices, which is lazy; None for other indices."""
+    if is_mask(index, x):
+        return None
+    parts = parts_of(index, x.shape)
+    if any(isinstance(item, np.ndarray) for item in parts.items):
+        return None
+    from finch_array.plan.views import sliced
+
+    return sliced(x, parts.items, parts.new)
+
+
 def _of_dense(array: Any, index: Any) -> Any:
     try:
         return array[_plain(index)]
@@ -185,14 +199,14 @@ def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
         range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
         for x, n in zip(items, array.shape, strict=True)
     ]
-    seen = _part(array, ranges)
+    seen = part_of(array, ranges)
     dropped = [k for k, item in enumerate(items) if isinstance(item, int)]
     found = without(seen, dropped)
     return _with_new(found, new) if new else found
 
 
-def _part(array: Any, ranges: Sequence[range]) -> Any:
-    """A view of the indices in ``ranges``."""
+def part_of(array: Any, ranges: Sequence[range]) -> Any:
+    """A view of the indices in ``ranges``, one for each dimension."""
     from finch_wrappers import stride
     from finch_wrappers.window import window_of
 

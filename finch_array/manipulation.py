@@ -11,7 +11,7 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
 from finch_array.leaves import relabelled
-from finch_array.operands import array_of, is_dense, stored
+from finch_array.operands import array_of, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_core.errors import DimensionMismatch
@@ -20,17 +20,19 @@ from finch_core.runtime.tensor import Tensor
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Any:
     """``x`` with its dimensions in another order, without a copy (``swizzle``)."""
-    array = array_of(x)
+    array = x if is_lazy(x) else array_of(x)
     order = [axis_of(a, array.ndim) for a in axes]
     if sorted(order) != list(range(array.ndim)):
         raise DimensionMismatch(f"{tuple(axes)} is no permutation of {array.ndim} dimensions")
+    if is_lazy(array):
+        return lazy_views().permuted(array, order)
     inner = stored(array)
     return as_seen(inner.source, tuple(order.index(axis) for axis in inner.axes))
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     """``x`` with some dimensions moved to other places."""
-    array = array_of(x)
+    array = x if is_lazy(x) else array_of(x)
     given = source if isinstance(source, (tuple, list)) else (source,)
     wanted = destination if isinstance(destination, (tuple, list)) else (destination,)
     come = [axis_of(a, array.ndim) for a in given]
@@ -45,7 +47,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 def expand_dims(x: Any, /, axis: Any = 0) -> Any:
     """``x`` with new dimensions of 1 at ``axis``, one or several."""
-    array = array_of(x)
+    array = x if is_lazy(x) else array_of(x)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     new = axes_of(axis, array.ndim + count)
     shape = list(array.shape)
@@ -57,7 +59,7 @@ def expand_dims(x: Any, /, axis: Any = 0) -> Any:
 def squeeze(x: Any, /, axis: Any = None) -> Any:
     """``x`` without the dimensions ``axis``, which are 1 (default: all that are). Raises
     ``DimensionMismatch`` for one that is not 1."""
-    array = array_of(x)
+    array = x if is_lazy(x) else array_of(x)
     ones = tuple(k for k, n in enumerate(array.shape) if n == 1)
     gone = ones if axis is None else axes_of(axis, array.ndim)
     if any(array.shape[a] != 1 for a in gone):
@@ -71,8 +73,12 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     Raises ``DimensionMismatch`` for a shape of another number of elements, and ``ValueError`` where
     ``copy=False`` and a copy is needed.
     """
-    array = array_of(x)
+    array = x if is_lazy(x) else array_of(x)
     wanted = _full_shape(array, shape_of(shape))
+    if is_lazy(array):
+        if _nontrivial(array.shape) == _nontrivial(wanted):
+            return lazy_views().reshaped(array, wanted)
+        array = array_of(array)
     if is_dense(array):
         seen = array.to_numpy()
         found = seen.reshape(wanted, copy=copy)
@@ -132,7 +138,7 @@ def transpose_method(x: Any, *axes: Any) -> Any:
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
     """``x`` repeated to a shape: dimensions that it lacks are stored as one run."""
-    array, wanted = array_of(x), shape_of(shape)
+    array, wanted = x if is_lazy(x) else array_of(x), shape_of(shape)
     if broadcast_shape(array.shape, wanted) != wanted:
         raise DimensionMismatch(f"an array of shape {array.shape} cannot be broadcast to {wanted}")
     if array.shape == wanted:
@@ -316,3 +322,10 @@ def atleast_nd(x: Any, ndim: int) -> Any:
     """``x`` with dimensions of 1 in front, up to ``ndim`` of them."""
     array = array_of(x)
     return reshape(array, (1,) * (ndim - array.ndim) + array.shape)
+
+
+def lazy_views() -> Any:
+    """The functions that read lazy arrays at other indices."""
+    from finch_array.plan import views
+
+    return views

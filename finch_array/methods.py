@@ -10,7 +10,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.namespace import method
-from finch_array.operands import is_dense, stored
+from finch_array.operands import is_dense, settled, stored
 from finch_core.errors import FormatError
 from finch_core.runtime.tensor import Tensor
 
@@ -83,6 +83,7 @@ def as_index(array: Any) -> int:
 def in_place(array: Any, result: Any) -> Any:
     """``array`` with the values of ``result``, in its own format and dtype. Raises ``TypeError``
     for a dtype that it cannot hold, ``ValueError`` for another shape."""
+    result = settled(result)
     if result.shape != array.shape:
         raise ValueError(f"the result has shape {result.shape}, and the array has {array.shape}")
     if not np.can_cast(result.dtype, array.dtype, "same_kind"):

@@ -15,6 +15,7 @@ _HOMES = {
         "reciprocal round sign trunc where"
     ),
     "elementwise": "elementwise_of",
+    "plan": "compute explain fused lazy",
     "dtypes": (
         "__array_namespace_info__ astype can_cast finfo iinfo isdtype result_type"
     ),

@@ -28,8 +28,20 @@ def operand(value: Any) -> Any:
         return value
     if value.__class__ is np.ndarray and value.ndim and value.flags.c_contiguous:
         return from_array(value, Tensor)
+    if is_lazy(value):
+        return value
     found = array_of(value)
     return found if found.ndim else found.to_numpy()[()]
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether ``value`` is a lazy array (see ``plan``)."""
+    return hasattr(value, "lazy_node")
+
+
+def settled(array: Any) -> Any:
+    """An array with memory: a lazy one is computed."""
+    return array.settle() if is_lazy(array) else array
 
 
 def array_of(value: Any) -> Any:
@@ -40,6 +52,8 @@ def array_of(value: Any) -> Any:
     not begin at 0.
     """
     if hasattr(value, "signature"):
+        if is_lazy(value):
+            return value.settle()
         return value if value.__class__ is Tensor else _indexed_from_zero(value)
     if isinstance(value, np.ndarray):
         return _over_numpy(value)
@@ -97,6 +111,8 @@ class Stored:
 
 def stored(array: Any) -> Stored:
     """The tensor or wrapper inside of those that permute dimensions."""
+    if array.__class__ is not Tensor:
+        array = settled(array)
     axes = tuple(range(array.ndim))
     inner = array
     while getattr(inner, "permutes", False):
@@ -155,7 +171,7 @@ def is_dense(array: Any) -> bool:
     if found is None:
         if len(_dense) >= MOST:
             _dense.clear()
-        levels = levels_of(stored(array).source)
+        levels = None if is_lazy(array) else levels_of(stored(array).source)
         found = levels is not None and all(level.layout == "dense" for level in levels)
         _dense[array.signature] = found
     return found

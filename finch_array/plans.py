@@ -255,8 +255,21 @@ def _ordered(
         )
     places = [k for k, found in enumerate(seen.sources) if found is not None]
     in_turn = request.op is not None and not _at_fill(request, seen, known.fill, dtype)
-    order = orders.choose(terms, sizes, request.out, in_turn)
+    order = _given(request, terms, in_turn) or orders.choose(terms, sizes, request.out, in_turn)
     return orders.Order(order.loops, tuple(places[n] for n in order.copied))
+
+
+def _given(request: Request, terms: Sequence[orders.Term], in_turn: bool) -> orders.Order | None:
+    """The order that the request asks for; None if there is none, or it would miss elements."""
+    loops = request.loops
+    if loops is None:
+        return None
+    first = [name for name in loops if name in request.out]
+    if in_turn and not request.dense and list(loops[: len(first)]) != first:
+        return None
+    return orders.Order(
+        loops, tuple(k for k, term in enumerate(terms) if not orders.in_order(term, loops))
+    )
 
 
 def _decides(value: Expr, name: str, seen: _Operands, fill: Expr) -> bool:
@@ -307,14 +320,16 @@ def _complete(
 ) -> None:  # fmt: skip
     """Choose the format of the result, and make the kernel."""
     request, loops = plan.request, plan.order.loops
-    own = tuple(name for name in loops if name in request.out)
+    own = request.out if request.dense else tuple(name for name in loops if name in request.out)
     in_turn = orders.appends(loops, own)
     wanted = _structures(request, seen, value, loops, own)
     at_fill = request.op is None or _at_fill(request, seen, known.fill, dtype)
     late = in_turn < len(own) and request.op is not None
     start = start_of(request, dtype) if request.op is not None else None
     fill = final_fill(request, known.fill, sizes, dtype, own)
-    if late and not in_turn and dense:
+    if request.dense or (late and not in_turn and dense and request.dense is None):
+        wanted = [structures.DENSE] * len(own)
+    if not isinstance(known.fill, Literal):  # it depends on numbers: no element is left out
         wanted = [structures.DENSE] * len(own)
     full = all(not kind.gaps and kind.pieces == structures.DENSE.pieces for kind in wanted)
     kept = start if request.op is not None and full else fill
@@ -327,7 +342,7 @@ def _complete(
     apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)
     writing = programs.Writing(
         own, in_turn, request.op, start, kept, dtype, sieved,
-        apart=apart, direct=full and request.op is not None,
+        apart=apart, direct=full and bool(request.op is not None or request.dense),
         extended=frozenset(extended),
         workspace=_workspace(rest, start, dtype) if late else None,
     )  # fmt: skip

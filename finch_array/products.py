@@ -9,7 +9,7 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axis_of
-from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
+from finch_array.operands import NUMBERS, array_of, is_dense, is_lazy, operand, stored
 from finch_array.reductions import array_operand
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, run
@@ -167,7 +167,7 @@ def matrix_transpose(x: Any, /) -> Any:
     """The last two dimensions exchanged, without a copy. Raises ``DimensionMismatch`` for fewer."""
     from finch_array.manipulation import permute_dims
 
-    array = array_of(x)
+    array = x if is_lazy(x) else array_of(x)
     if array.ndim < 2:
         raise DimensionMismatch(f"an array of {array.ndim} dimensions is no matrix")
     axes = list(range(array.ndim))

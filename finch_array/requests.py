@@ -27,7 +27,8 @@ class Request:
     stand for a longer one of the same name. Without ``op`` the values are the result's. ``dtype``
     is that of the result, by default the value's. ``sizes`` are the sizes of indices that no
     operand has; those in ``fixed`` are 0, of dimensions of size 1. Those in ``exact`` have one size
-    in all operands: a dimension of 1 does not stand for a longer one.
+    in all operands: a dimension of 1 does not stand for a longer one. ``loops`` and ``dense``
+    decide the order of the loops and whether the result is dense, chosen where they are None.
     """
 
     name: str
@@ -40,6 +41,8 @@ class Request:
     sizes: dict[str, int] = attrs.field(factory=dict)
     fixed: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()
+    loops: Indices | None = None
+    dense: bool | None = None
 
 
 def letters(ndim: int, last: int | None = None) -> Indices:

@@ -63,6 +63,39 @@ def _found(
     key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, quick: Any
 ) -> Any:
     """The result of a call that has not come with these shapes, by a plan for its signatures."""
+    if any(hasattr(x, "lazy_node") for x in operands):
+        return _recorded(make(), operands, given)
+    ready, used = _prepared(key, make, operands, given)
+    if used is operands:
+        if len(_quick) >= MOST:
+            _quick.clear()
+        plan = ready.plan
+        varies = plan.collects and ready.cells > plans.DENSE_LEAST
+        allowed = is_dense_allowed(plan.request, operands, ready.sizes) if varies else None
+        _quick[quick] = ready, allowed
+    return ready(used)
+
+
+def _recorded(request: Request, operands: Sequence[Any], given: Any) -> Any:
+    """A request on lazy arrays: a lazy array."""
+    from finch_array.plan.graph import recorded
+    from finch_array.plan.lazies import Lazy
+
+    return Lazy(recorded(request, operands, plans.sizes_of(request, operands, given)))
+
+
+def prepared(
+    key: Any, request: Request, operands: Sequence[Any], given: dict[str, int] | None = None
+) -> tuple[plans.Ready, Sequence[Any]]:
+    """The plan for a request on operands, and the operands, some of them copied."""
+    if _generation[0] != hub().generation:
+        _forget()
+    return _prepared(key, lambda: request, operands, given)
+
+
+def _prepared(
+    key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any
+) -> tuple[plans.Ready, Sequence[Any]]:
     known = _requests.get(key)
     if known is None:
         known = _requests[key] = make()
@@ -71,15 +104,12 @@ def _found(
     whole = (key, *map(signature_of, operands), stretched(known, operands, sizes), dense)
     plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
     if plan.copies:
-        return run(key, make, [_copied(plan, k, x) for k, x in enumerate(operands)], given)
+        copies = [_copied(plan, k, x) for k, x in enumerate(operands)]
+        return _prepared(key, make, copies, given)
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
         plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
-    if len(_quick) >= MOST:
-        _quick.clear()
-    ready = plan.ready(sizes)
-    _quick[quick] = ready, dense if plan.collects and ready.cells > plans.DENSE_LEAST else None
-    return ready(operands)
+    return plan.ready(sizes), operands
 
 
 _quick: dict[Any, tuple[plans.Ready, bool | None]] = {}
@@ -243,6 +273,7 @@ def numpy_of(value: Any) -> Any:
 
 
 __all__ = [
-    "as_seen", "coordinates", "in_format", "materialised", "numpy_of", "reordered", "run",
+    "as_seen", "coordinates", "in_format", "materialised", "numpy_of", "prepared", "reordered",
+    "run",
     "sorted_tensor",
 ]  # fmt: skip

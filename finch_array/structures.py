@@ -98,9 +98,16 @@ def _annihilates(expr: Expr, parts: list[Analysis], k: int, fill: Expr) -> bool:
     """Whether the result is its fill wherever operand ``k`` is its fill."""
     if parts[k].shapes is None or not isinstance(fill, Literal):
         return False
-    known = [part.fill if n == k else Var(f"x{n}", part.dtype) for n, part in enumerate(parts)]
+    known = [
+        part.fill if n == k or _is_constant(part) else Var(f"x{n}", part.dtype)
+        for n, part in enumerate(parts)
+    ]
     found = simplified(expr.rebuild(tuple(known)))
     return isinstance(found, Literal) and alike(found.value, fill.value)
+
+
+def _is_constant(part: Analysis) -> bool:
+    return part.shapes is None and isinstance(part.fill, Literal)
 
 
 # -- structures combined ----------------------------------------------------------------------

@@ -1,0 +1,319 @@
+"""Estimates of what expressions store and kernels visit, from the statistics of their operands.
+
+A ``Pattern`` is what an expression stores, as far as is known. The number of index tuples that
+several patterns allow together is estimated as if they were independent, corrected by the exact
+sizes of joins of two tensors, and bounded by chains of greatest degrees (Galley's chain bound).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array.plan.normal import Reduced, affine, indices_of
+from finch_array.plan.statistics import Statistics
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, alike
+from finch_core.ir.operators import Operator, cast_value
+from finch_core.records import define
+
+Support = tuple[str, tuple[Any, ...]]
+"""An array by name, and the indices at which it is read."""
+
+
+@define(eq=False)
+class Pattern:
+    """The index tuples at which an expression may differ from its fill.
+
+    ``distinct`` and ``degrees`` by index name (see ``Statistics``); ``full``: all of them;
+    ``fill``: the value elsewhere, None if it is not known; ``within``: the arrays, with their
+    indices, that store something at all these tuples.
+    """
+
+    names: tuple[str, ...]
+    entries: float
+    distinct: Mapping[str, float]
+    degrees: Mapping[str, float]
+    counts: Mapping[str, Any]
+    full: bool
+    fill: Any = None
+    within: frozenset[Support] = frozenset()
+
+    def projected(self, names: Sequence[str]) -> float:
+        """The number of distinct tuples of some of the indices."""
+        if len(names) == len(self.names):
+            return self.entries
+        return min(self.entries, math.prod(self.distinct[i] for i in names))
+
+
+def pattern_of(
+    names: Sequence[str | None], known: Statistics, fill: Any,
+    within: frozenset[Support] = frozenset(),
+) -> Pattern:  # fmt: skip
+    """The pattern of an array read at indices; None: a constant index."""
+    free = tuple(dict.fromkeys(i for i in names if i is not None))
+    entries = known.entries
+    for i, distinct in zip(names, known.distinct, strict=True):
+        if i is None:
+            entries /= max(distinct, 1.0)
+    if len(free) < sum(i is not None for i in names):  # a diagonal
+        entries = min(entries, *(known.distinct[names.index(i)] for i in free))
+    places = {i: names.index(i) for i in free}
+    whole = len(free) == len(names)
+    return Pattern(
+        free, entries, {i: known.distinct[p] for i, p in places.items()},
+        {i: known.degrees[p] for i, p in places.items()},
+        {i: known.counts[p] for i, p in places.items() if whole and known.counts[p] is not None},
+        known.full, fill, within,
+    )  # fmt: skip
+
+
+def full_pattern(names: Iterable[str], sizes: Mapping[str, int], fill: Any = None) -> Pattern:
+    """The pattern of all index tuples."""
+    own = tuple(names)
+    total = math.prod(float(sizes[i]) for i in own)
+    return Pattern(
+        own, total, {i: float(sizes[i]) for i in own},
+        {i: total / max(sizes[i], 1) for i in own}, {}, True, fill,
+    )  # fmt: skip
+
+
+# -- expressions ------------------------------------------------------------------------------
+
+
+def expression_pattern(expr: Expr, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Pattern:
+    """The pattern of an expression over arrays, by what is known of each."""
+    if isinstance(expr, Access):
+        known = arrays[expr.tensor.name]
+        names = [affine(i)[0] for i in expr.indices]
+        within = {(array, tuple(expr.indices[p] for p in places)) for array, places in known.within}
+        if not known.statistics.full:
+            within.add((expr.tensor.name, expr.indices))
+        return pattern_of(names, known.statistics, known.fill, frozenset(within))
+    if isinstance(expr, Literal):
+        return Pattern((), 1.0, {}, {}, {}, True, expr.value)
+    assert not isinstance(expr, Reduced)
+    if not expr.children:
+        return Pattern((), 1.0, {}, {}, {}, True)
+    parts = [expression_pattern(child, arrays, sizes) for child in expr.children]
+    return combined(expr, parts, sizes)
+
+
+def combined(expr: Expr, parts: Sequence[Pattern], sizes: Mapping[str, int]) -> Pattern:
+    """The pattern of an operator's value, by those of its operands."""
+    fill = _fill(expr, parts)
+    wide = [p for p in parts if p.names and not p.full]
+    deciding = [p for k, p in enumerate(parts) if p in wide and _decides(expr, parts, k)]
+    names = tuple(sorted(indices_of(expr)))
+    if not deciding and (len(wide) < sum(bool(p.names) for p in parts) or not wide):
+        return full_pattern(names, sizes, fill)
+    if not deciding and len(wide) > 1:
+        return _union(names, wide, sizes, fill)
+    return _joined(names, deciding or wide, sizes, fill)
+
+
+def _fill(expr: Expr, parts: Sequence[Pattern]) -> Any:
+    """The value where all operands are their fills; None where that is not known."""
+    for k, part in enumerate(parts):
+        if part.fill is not None and part.names and _decides(expr, parts, k):
+            return part.fill if not isinstance(expr, Cast) else cast_value(part.fill, expr.type)
+    if any(part.fill is None for part in parts):
+        return None
+    values = [part.fill for part in parts]
+    if isinstance(expr, Cast):
+        return cast_value(values[0], expr.type)
+    assert isinstance(expr, Call)
+    with np.errstate(all="ignore"):
+        kinds = expr.op.typing(tuple(arg.dtype for arg in expr.args))[0]
+        cast = [cast_value(v, concrete(t)) for v, t in zip(values, kinds, strict=True)]
+        return np.asarray(expr.op.evaluate(*cast))[()]
+
+
+def _decides(expr: Expr, parts: Sequence[Pattern], k: int) -> bool:
+    """Whether the value is the fill wherever operand ``k`` is its own."""
+    if len(parts) == 1:
+        return True
+    if not isinstance(expr, Call) or parts[k].fill is None:
+        return False
+    return decides(expr.op, k, expr.args, [p.fill for p in parts])
+
+
+def decides(op: Operator, k: int, args: Sequence[Expr], fills: Sequence[Any]) -> bool:
+    """Whether an operator's value does not depend on the others where operand ``k`` is its fill."""
+    fill, dtype = fills[k], concrete(args[k].dtype)
+    if op is prim.ifelse:
+        kept = args[2] if k == 0 and not fill else args[1] if k == 0 else None
+        return isinstance(kept, Literal)
+    if op.annihilator is not None and op.commutative:
+        value = op.annihilator(concrete(op.result(*(a.dtype for a in args))))
+        return value is not None and alike(cast_value(fill, dtype), value)
+    if op.left_annihilator is not None and k == 0:
+        return alike(cast_value(fill, dtype), op.left_annihilator(dtype))
+    return all(isinstance(a, Literal) or not indices_of(a) for j, a in enumerate(args) if j != k)
+
+
+def _union(
+    names: tuple[str, ...], parts: Sequence[Pattern], sizes: Mapping[str, int], fill: Any
+) -> Pattern:
+    entries, distinct = 0.0, dict.fromkeys(names, 0.0)
+    for part in parts:
+        rest = math.prod(float(sizes[i]) for i in names if i not in part.names)
+        entries += part.entries * rest
+        for i in names:
+            distinct[i] += part.distinct.get(i, float(sizes[i]))
+    total = math.prod(float(sizes[i]) for i in names)
+    distinct = {i: min(d, float(sizes[i])) for i, d in distinct.items()}
+    return Pattern(names, min(entries, total), distinct, _degrees(names, distinct), {}, False, fill)
+
+
+def _joined(
+    names: tuple[str, ...], parts: Sequence[Pattern], sizes: Mapping[str, int], fill: Any
+) -> Pattern:
+    if len(parts) == 1 and set(parts[0].names) == set(names):
+        one = parts[0]
+        return Pattern(
+            one.names,
+            one.entries,
+            one.distinct,
+            one.degrees,
+            one.counts,
+            one.full,
+            fill,
+            one.within,
+        )
+    entries = count(parts, names, sizes)
+    distinct = {i: min(domain(parts, i, sizes), max(entries, 1.0)) for i in names}
+    within = frozenset[Support]().union(*(p.within for p in parts))
+    return Pattern(names, entries, distinct, _degrees(names, distinct), {}, False, fill, within)
+
+
+def _degrees(names: Sequence[str], distinct: Mapping[str, float]) -> dict[str, float]:
+    """Greatest degrees of which nothing is known: all combinations of the others."""
+    total = math.prod(distinct[i] for i in names)
+    return {i: total / max(distinct[i], 1.0) for i in names}
+
+
+# -- joins ------------------------------------------------------------------------------------
+
+
+def domain(parts: Sequence[Pattern], name: str, sizes: Mapping[str, int]) -> float:
+    """The number of indices that all patterns with this index allow."""
+    found = float(sizes[name])
+    for part in parts:
+        if name in part.distinct:
+            found = min(found, part.distinct[name])
+    return found
+
+
+def count(parts: Sequence[Pattern], names: Sequence[str], sizes: Mapping[str, int]) -> float:
+    """The estimated number of tuples of ``names`` that all patterns allow."""
+    found = 1.0
+    parts = independent(parts)
+    for i in names:
+        found *= domain(parts, i, sizes)
+    shared = [(part, [i for i in part.names if i in names]) for part in parts if not part.full]
+    for part, own in shared:
+        if len(own) > 1:
+            room = math.prod(part.distinct[i] for i in own)
+            found *= part.projected(own) / room if room else 0.0
+    found *= _skew(shared)
+    return min(found, bound(shared, names, sizes))
+
+
+def independent(parts: Sequence[Pattern]) -> list[Pattern]:
+    """The patterns without those that follow from others."""
+    if len(parts) < 2:
+        return list(parts)
+    kept: list[Pattern] = []
+    for part in sorted(parts, key=lambda p: p.entries):
+        follows = part.within and any(
+            part.within <= other.within and set(part.names) <= set(other.names) for other in kept
+        )
+        if not follows:
+            kept.append(part)
+    return kept
+
+
+def _skew(shared: Sequence[tuple[Pattern, list[str]]]) -> float:
+    """How much larger the joins of two whole tensors by one index are than if the entries were
+    spread evenly."""
+    factor = 1.0
+    wide = [(p, own) for p, own in shared if len(own) > 1 and len(own) == len(p.names)]
+    for k, (a, mine) in enumerate(wide):
+        for b, theirs in wide[k + 1 :]:
+            common = set(mine) & set(theirs)
+            if len(common) == 1:
+                (name,) = common
+                factor *= _join_ratio(a, b, name)
+    return factor
+
+
+def _join_ratio(a: Pattern, b: Pattern, name: str) -> float:
+    x, y = a.counts.get(name), b.counts.get(name)
+    if x is None or y is None or len(x) != len(y):
+        return 1.0
+    even = a.entries * b.entries / max(a.distinct[name], b.distinct[name], 1.0)
+    return float(np.dot(x.astype(np.float64), y)) / even if even else 1.0
+
+
+def bound(
+    shared: Sequence[tuple[Pattern, list[str]]], names: Sequence[str], sizes: Mapping[str, int]
+) -> float:
+    """An upper bound of the number of tuples: a chain that begins with one pattern, and extends
+    index by index by the least degree that is known."""
+    best = math.inf
+    for first, own in shared:
+        total, bound_names = first.projected(own), set(own)
+        rest = [i for i in names if i not in bound_names]
+        while rest and total < best:
+            width, name = min((_extension(shared, bound_names, i, sizes), i) for i in rest)
+            total *= width
+            bound_names.add(name)
+            rest.remove(name)
+        best = min(best, total)
+    return best
+
+
+def _extension(
+    shared: Sequence[tuple[Pattern, list[str]]],
+    known: set[str],
+    name: str,
+    sizes: Mapping[str, int],
+) -> float:
+    """At most how many indices ``name`` has, given those that are known."""
+    found = float(sizes[name])
+    for part, own in shared:
+        if name in own:
+            found = min(found, part.distinct[name])
+            for i in part.names:
+                if i in known:
+                    found = min(found, part.degrees[i])
+    return found
+
+
+def reduced(parts: Sequence[Pattern], names: Sequence[str], out: tuple[str, ...],
+            sizes: Mapping[str, int], fill: Any) -> Pattern:  # fmt: skip
+    """What is stored of a product of patterns over ``names``, reduced to the indices ``out``."""
+    if not out:
+        return Pattern((), 1.0, {}, {}, {}, True, fill)
+    room = count(parts, out, sizes)
+    visited = count(parts, names, sizes)
+    entries = -room * math.expm1(-visited / room) if room else 0.0
+    total = math.prod(float(sizes[i]) for i in out)
+    distinct = {i: max(min(domain(parts, i, sizes), entries), 1.0) for i in out}
+    within = frozenset(
+        s for p in parts for s in p.within
+        if all(affine(i)[0] in (*out, None) for i in s[1])
+    )  # fmt: skip
+    full = entries >= total
+    return Pattern(out, entries, distinct, _degrees(out, distinct), {}, full, fill, within)
+
+
+__all__ = [
+    "Pattern", "count", "decides", "domain", "expression_pattern", "full_pattern", "pattern_of",
+    "reduced",
+]  # fmt: skip

@@ -1,0 +1,217 @@
+"""``fused``: functions whose graphs and plans are remembered.
+
+A call finds the plan by the signatures and shapes of the arguments, and by the magnitudes of their
+statistics. A function is traced anew for arguments that have not come before, where it looks at a
+value, and where what it reads besides its arguments is another.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array.operands import NUMBERS, operand
+from finch_array.plan.graph import Node, Source, Step, ordered, source
+from finch_array.plan.lazies import Lazy, taken_apart
+from finch_array.plan.programs import Plan, Problem
+from finch_array.plan.statistics import statistics
+from finch_array.reductions import array_operand
+from finch_core.interface.plugins import hub
+
+MOST = 1024
+"""The most plans that are remembered."""
+
+_plans: dict[Any, tuple[Plan, Problem]] = {}
+_tracing: list[Trace] = []
+
+
+def settled(node: Node) -> Source:
+    """The source of the array of a node, computed."""
+    for trace in _tracing:
+        trace.looked = True
+    return source(operand(evaluated([node])[0]))
+
+
+def evaluated(nodes: Sequence[Node]) -> list[Any]:
+    """The arrays of nodes."""
+    wanted = tuple(dict.fromkeys(n for n in nodes if isinstance(n, Step)))
+    found: dict[Node, Any] = {n: n.array for n in nodes if isinstance(n, Source)}
+    if wanted:
+        found.update(zip(wanted, _evaluated(wanted), strict=True))
+    return [found[n] for n in nodes]
+
+
+def plan_of(nodes: Sequence[Node]) -> tuple[Plan | None, list[Any]]:
+    """The plan that computes nodes, which has been run once, and the arrays of its sources."""
+    wanted = tuple(dict.fromkeys(n for n in nodes if isinstance(n, Step)))
+    if not wanted:
+        return None, []
+    _evaluated(wanted)
+    key = (hub().generation, *key_of(wanted))
+    return _plans[key][0], [n.array for n in Problem.of(wanted).sources]
+
+
+def _evaluated(roots: tuple[Node, ...]) -> tuple[Any, ...]:
+    key = (hub().generation, *key_of(roots))
+    known = _plans.get(key)
+    if known is not None:
+        plan, problem = known
+        sources = Problem.of(roots).sources
+        return plan.run([n.array for n in sources])
+    problem = Problem.of(roots)
+    plan, results = problem.run(problem.plan(), [n.array for n in problem.sources])
+    if len(_plans) >= MOST:
+        _plans.clear()
+    _plans[key] = plan, problem
+    return results
+
+
+def key_of(roots: Sequence[Node]) -> list[Any]:
+    """What a plan depends on: the graph, and the signatures and statistics of its sources."""
+    places: dict[Node, int] = {}
+    found: list[Any] = []
+    for node in ordered(roots):
+        places[node] = len(places)
+        if isinstance(node, Source):
+            found.append(signed(node.array))
+        elif isinstance(node, Step):
+            below = tuple(places[c] for c in node.children)
+            sizes = tuple(node.sizes.items())
+            found.append((node.body, below, node.out, node.op, sizes, node.dtype))
+    found.append(tuple(places[n] for n in roots))
+    return found
+
+
+def signed(array: Any) -> Any:
+    """What a plan depends on of a source."""
+    if isinstance(array, NUMBERS):
+        return type(array)
+    return array.signature, array.shape, statistics(array).magnitude
+
+
+# -- functions --------------------------------------------------------------------------------
+
+
+class Trace:
+    """One call of a function on lazy arrays: its graph, as long as the function does not look at
+    values."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.looked = function, False
+        self.arrays: list[Any] = []
+
+    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The result of the function on lazy arguments."""
+        given = [self.lazily(x) for x in args]
+        named = {k: self.lazily(x) for k, x in kwargs.items()}
+        _tracing.append(self)
+        try:
+            return self.function(*given, **named)
+        finally:
+            _tracing.remove(self)
+
+    def lazily(self, value: Any) -> Any:
+        if not is_array(value):
+            return value
+        found = operand(value) if not isinstance(value, Lazy) else value
+        made = found if isinstance(found, Lazy) else Lazy(Source(found))
+        self.arrays.append(made.lazy_node)
+        return made
+
+
+def is_array(value: Any) -> bool:
+    """Whether an argument is traced: an array or a float; other values are constants."""
+    if isinstance(value, (float, complex, np.inexact)):
+        return True
+    return hasattr(value, "shape") and not isinstance(value, np.generic)
+
+
+class Fused:
+    """A function of arrays that is planned as a whole; see ``fused``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._known: dict[Any, tuple[Any, ...]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arrays, key = self._key(args, kwargs)
+        if key is not None:
+            known = self._known.get(key)
+            if known is not None:
+                plan, places, rebuild = known
+                results = plan.run([arrays[k] for k in places])
+                return rebuild([array_operand(x) for x in results])
+        return self._traced(args, kwargs, key)
+
+    def _key(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+        """The operands among the arguments, and what a plan is found by; None where there is no
+        such key."""
+        arrays: list[Any] = []
+        parts: list[Any] = [hub().generation, *kwargs, *map(id, self._outside())]
+        for x in (*args, *kwargs.values()):
+            if isinstance(x, Lazy):
+                return arrays, None
+            if is_array(x):
+                found = operand(x)
+                arrays.append(found)
+                parts.append(signed(found))
+            else:
+                parts.append((type(x), x))
+        try:
+            hash(tuple(parts))
+        except TypeError:
+            return arrays, None
+        return arrays, tuple(parts)
+
+    def _outside(self) -> list[Any]:
+        """What the function reads besides its arguments, by name."""
+        code = getattr(self.function, "__code__", None)
+        if code is None:
+            return []
+        names = self.function.__globals__
+        found = [names.get(name) for name in code.co_names]
+        for cell in self.function.__closure__ or ():
+            try:
+                found.append(cell.cell_contents)
+            except ValueError:
+                found.append(None)
+        return found
+
+    def _traced(self, args: Sequence[Any], kwargs: dict[str, Any], key: Any) -> Any:
+        trace = Trace(self.function)
+        result = trace.run(args, kwargs)
+        lazies: list[Lazy] = []
+        rebuild = taken_apart(result, lazies)
+        nodes = [x.lazy_node for x in lazies]
+        places = {node: k for k, node in enumerate(trace.arrays)}
+        known = key is not None and not trace.looked and all(isinstance(n, Step) for n in nodes)
+        problem = Problem.of(nodes)
+        if not known or not all(n in places or _is_number(n) for n in problem.sources):
+            return rebuild([array_operand(x) for x in evaluated(nodes)])
+        plan, results = problem.run(problem.plan(), [n.array for n in problem.sources])
+        if all(n in places for n in problem.sources):
+            if len(self._known) >= MOST:
+                self._known.clear()
+            self._known[key] = plan, tuple(places[n] for n in problem.sources), rebuild
+        return rebuild([array_operand(x) for x in results])
+
+
+def _is_number(node: Source) -> bool:
+    return isinstance(node.array, NUMBERS)
+
+
+def fused(function: Callable[..., Any]) -> Fused:
+    """A function of arrays that is planned as a whole, and whose plans are remembered.
+
+    The function is called with lazy arrays for its arrays and floats. What it does with them is
+    computed together, by few kernels. Where it looks at a value (``float(x)``, ``if x > 0``), what
+    is needed for it is computed at once, and the function is traced in each call.
+    """
+    return Fused(function)
+
+
+__all__ = ["Fused", "Trace", "evaluated", "fused", "plan_of", "settled"]

@@ -1,0 +1,215 @@
+"""Graphs of lazy arrays: immutable nodes, of which equal ones are identical.
+
+A node is a *source* (an array that there is), or a *step*: a value at each index, computed from
+accesses of other nodes, and perhaps reduced over the indices that the result lacks. Transposes,
+new dimensions and slices are steps too, whose accesses have other indices.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from finch_array import structures
+from finch_array.operands import NUMBERS
+from finch_array.plans import final_fill
+from finch_array.requests import Request
+from finch_core.ir.dtypes import concrete, type_of
+from finch_core.ir.expressions import Access, Cast, Expr, Index, Literal, Name
+from finch_core.ir.operators import Operator
+from finch_core.ir.rewrite import rewrite_expr
+
+
+class Node:
+    """A node: ``shape``, ``dtype``, and ``fill``, None where it depends on run-time numbers."""
+
+    __slots__ = ("__weakref__", "dtype", "fill", "shape")
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fill: Any
+    children: tuple[Node, ...] = ()
+
+
+class Source(Node):
+    """An array that there is, or a number: ``array``."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        if isinstance(array, NUMBERS):
+            self.shape, self.dtype, self.fill = (), np.asarray(array).dtype, None
+        else:
+            self.shape, self.dtype = array.shape, np.dtype(array.dtype)
+            self.fill = array.fill_value if array.shape else None
+
+    @property
+    def type(self) -> Any:
+        """The dtype, weak for a plain number."""
+        return type_of(self.array) if isinstance(self.array, NUMBERS) else self.dtype
+
+
+class Step(Node):
+    """``node[out] op= body``, for all indices of ``sizes``.
+
+    ``body`` accesses child ``k`` as ``c<k>``, by ``Access`` where it has dimensions and by ``Name``
+    where it has none. Without ``op`` the indices are those of ``out``.
+    """
+
+    __slots__ = ("body", "children", "name", "op", "out", "sizes")
+
+    def __init__(
+        self, name: str, body: Expr, children: tuple[Node, ...], out: tuple[str, ...],
+        op: Operator | None, sizes: Mapping[str, int], dtype: np.dtype[Any], fill: Any,
+    ) -> None:  # fmt: skip
+        self.name, self.body, self.children = name, body, children
+        self.out, self.op, self.sizes = out, op, dict(sizes)
+        self.shape = tuple(self.sizes[i] for i in out)
+        self.dtype, self.fill = dtype, fill
+
+
+_nodes: weakref.WeakValueDictionary[Any, Node] = weakref.WeakValueDictionary()
+
+
+def source(array: Any) -> Source:
+    """The node of an array or number. Nodes of one array are identical."""
+    key = ("number", type(array), _bits(array)) if isinstance(array, NUMBERS) else id(array)
+    found = _nodes.get(key)
+    if not isinstance(found, Source):
+        found = _nodes[key] = Source(array)
+    return found
+
+
+def _bits(number: Any) -> Any:
+    return number if isinstance(number, int) else np.asarray(number).tobytes()
+
+
+def step(
+    name: str, body: Expr, children: Sequence[Node], out: tuple[str, ...], op: Operator | None,
+    sizes: Mapping[str, int], dtype: np.dtype[Any] | None = None,
+) -> Node:  # fmt: skip
+    """The node of a step. Raises ``TypeError`` where its value is not defined on the dtypes."""
+    key = (body, tuple(map(id, children)), out, op, tuple(sizes.items()), dtype)
+    found = _nodes.get(key)
+    if found is None:
+        known = _analysed(body, children)
+        wanted = dtype or concrete(known.dtype)
+        if wanted != known.dtype:
+            body = Cast(body, wanted)
+        fill = _fill(name, known.fill, wanted, out, op, sizes)
+        found = Step(name, body, tuple(children), out, op, sizes, wanted, fill)
+        _nodes[key] = found
+    return found
+
+
+_known: dict[Any, structures.Analysis] = {}
+MOST = 4096
+"""The most expressions whose dtypes and fills are remembered."""
+
+
+def _analysed(body: Expr, children: Sequence[Node]) -> structures.Analysis:
+    """The dtype and fill of a body, by those of the children."""
+    kinds = tuple(
+        (child.dtype, child.fill.tobytes()) if child.shape else type_in(child) for child in children
+    )
+    key = (body, kinds)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= MOST:
+            _known.clear()
+        leaves = {
+            f"c{k}": structures.Leaf(child.fill, child.dtype, {})
+            for k, child in enumerate(children)
+            if child.shape
+        }
+        numbers = {f"c{k}": type_in(c) for k, c in enumerate(children) if not c.shape}
+        found = _known[key] = structures.analyse(body, leaves, numbers, ())
+    return found
+
+
+def type_in(child: Node) -> Any:
+    """The type of a child without dimensions in an expression."""
+    return child.type if isinstance(child, Source) else child.dtype
+
+
+def _fill(
+    name: str, fill: Expr, dtype: np.dtype[Any], out: tuple[str, ...], op: Operator | None,
+    sizes: Mapping[str, int],
+) -> Any:  # fmt: skip
+    """The fill of a step: 0 where it is not known, since all elements are then stored."""
+    request = Request(name, lambda x: x, (), out, op)
+    found = structures.simplified(Cast(fill, dtype))
+    return np.asarray(final_fill(request, found, sizes, dtype, out), dtype)[()]
+
+
+def recorded(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Node:
+    """The node of a request on operands, some of them lazy."""
+    exprs: list[Expr] = []
+    for k, (names, array) in enumerate(zip(request.inputs, operands, strict=True)):
+        if isinstance(array, NUMBERS) or not array.shape:
+            exprs.append(Name(f"c{k}"))
+            continue
+        indices = [
+            Literal(0, int) if i in request.fixed or n == 1 != sizes[i] else Index(i)
+            for i, n in zip(names, array.shape, strict=True)
+        ]
+        exprs.append(Access(f"c{k}", tuple(indices)))
+    body = request.value(*exprs)
+    children = tuple(map(node_of, operands))
+    kept = _used(body, request, sizes)
+    return step(request.name, body, children, request.out, request.op, kept, request.dtype)
+
+
+def _used(body: Expr, request: Request, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes of the indices that occur, or that are reduced."""
+    if request.op is not None:
+        return {i: n for i, n in sizes.items() if i not in request.fixed}
+    return {i: sizes[i] for i in request.out}
+
+
+def node_of(operand: Any) -> Node:
+    """The node of an operand: a lazy array's, or a source."""
+    node = getattr(operand, "lazy_node", None)
+    return node if node is not None else source(operand)
+
+
+def viewed(child: Node, indices: Sequence[Expr], out: Mapping[str, int]) -> Node:
+    """``child`` read at other indices: transposed, sliced, with new dimensions."""
+    value: Expr = Access("c0", tuple(indices)) if child.shape else Name("c0")
+    return step("view", value, (child,), tuple(out), None, out)
+
+
+def ordered(roots: Sequence[Node]) -> list[Node]:
+    """All nodes below, each after its children."""
+    found: dict[Node, None] = {}
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            found[node] = None
+        elif node not in found:
+            stack.append((node, True))
+            stack += [(child, False) for child in reversed(node.children)]
+    return list(found)
+
+
+def substituted(expr: Expr, rule: Any) -> Expr:
+    """``expr`` with its accesses and names replaced by ``rule``, once, from the outside."""
+    made = rule(expr)
+    if made is not None:
+        return made  # type: ignore[no-any-return]
+    children = expr.children
+    if not children:
+        return expr
+    new = tuple(substituted(child, rule) for child in children)
+    same = all(a is b for a, b in zip(new, children, strict=True))
+    return expr if same else expr.rebuild(new)
+
+
+__all__ = [
+    "Node", "Source", "Step", "node_of", "ordered", "recorded", "rewrite_expr", "source", "step",
+    "substituted", "type_in", "viewed",
+]  # fmt: skip

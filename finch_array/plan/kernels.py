@@ -1,0 +1,318 @@
+"""Kernels of a plan: each one reduction of a product of factors, and what is known of its result.
+
+``Book`` has what is known of all arrays, sources and results; ``priced`` chooses the loop order of
+a kernel and whether its result is dense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from finch_array.plan import loops
+from finch_array.plan.estimates import Pattern, count, expression_pattern, reduced
+from finch_array.plan.normal import Ref, affine, distributes, indices_of
+from finch_array.plan.statistics import Statistics
+from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, Name
+from finch_core.ir.operators import Operator, operators
+from finch_core.records import define, frozen
+
+FULL_ENOUGH = 0.15
+"""A result of which more than this part is estimated to be stored is dense."""
+CONTRACTED = 0.1
+"""A multiplication of a contraction of two dense arrays, which NumPy computes."""
+SMALL = 4096
+"""A result of at most so many elements is dense."""
+
+
+@frozen(eq=False)
+class Known:
+    """What is known of an array: statistics, fill, the order in which its dimensions are stored,
+    whether it must be read in that order, and by dimension whether indices are absent. ``within``:
+    arrays that store something wherever this does, with the dimensions by which they are read."""
+
+    statistics: Statistics
+    fill: Any
+    axes: tuple[int, ...]
+    sparse: bool
+    gaps: tuple[bool, ...]
+    within: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
+
+
+@define(eq=False)
+class Book:
+    """What is known of the arrays by name, and the sizes of indices."""
+
+    arrays: dict[str, Known]
+    sizes: dict[str, int]
+    patterns: dict[Expr, Pattern] = attrs.field(factory=dict)
+    fresh: int = 0
+    truths: dict[Any, float] = attrs.field(factory=dict)
+    identities: dict[str, Any] = attrs.field(factory=dict)
+
+    def pattern(self, expr: Expr) -> Pattern:
+        """The pattern of an expression."""
+        found = self.patterns.get(expr)
+        if found is None:
+            found = self.patterns[expr] = expression_pattern(expr, self.arrays, self.sizes)
+        return found
+
+    def name(self) -> str:
+        """A name for a result."""
+        self.fresh += 1
+        return f"w{self.fresh}"
+
+
+@define(eq=False)
+class Kernel:
+    """``name[out] op= factors[0] * factors[1] * ...`` where all ``masks`` differ from their fills.
+
+    ``times`` is the operator between factors; ``fixed``: the result's dimensions are wanted in this
+    order. The rest is chosen by ``priced``; ``pattern`` is what the result is estimated to store.
+    """
+
+    name: str
+    out: tuple[str, ...]
+    op: Operator | None
+    times: Operator | None
+    factors: tuple[Expr, ...]
+    masks: tuple[Expr, ...]
+    dtype: np.dtype[Any]
+    fixed: bool = False
+    loops: tuple[str, ...] = ()
+    copied: tuple[int, ...] = ()
+    price: float = 0.0
+    visits: float = 0.0
+    dense: bool = False
+    pattern: Pattern | None = None
+    identity: Any = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All indices: those of the result first."""
+        own = frozenset[str]().union(*map(indices_of, (*self.factors, *self.masks)))
+        return (*self.out, *sorted(own - set(self.out), key=lambda i: int(i[1:])))
+
+    @property
+    def value(self) -> Expr:
+        """The value at an index."""
+        found = self.factors[0]
+        for factor in self.factors[1:]:
+            assert self.times is not None
+            found = Call(self.times, (found, factor))
+        if concrete(found.dtype) != self.dtype:
+            found = Cast(found, self.dtype)
+        return found
+
+
+def accesses(expr: Expr) -> Iterator[Access | Name]:
+    """The arrays that an expression reads, with indices."""
+    for part in expr.walk():
+        if isinstance(part, (Access, Name)):
+            yield part
+
+
+def product_of(op: Operator | None, body: Expr) -> tuple[Operator | None, tuple[Expr, ...]]:
+    """The operator of the product that is reduced by ``op``, and its factors."""
+    if op is None or not isinstance(body, (Call, Cast)):
+        return None, (body,)
+    while isinstance(body, Cast) and concrete(body.value.dtype) == body.type:
+        body = body.value
+    if not isinstance(body, Call):
+        return None, (body,)
+    times = body.op
+    if not (distributes(times, op) and times.commutative and times.associative):
+        return None, (body,)
+    return times, tuple(_factors(body, times, concrete(body.dtype)))
+
+
+def _factors(expr: Expr, times: Operator, dtype: Any) -> list[Expr]:
+    if isinstance(expr, Call) and expr.op is times and concrete(expr.dtype) == dtype:
+        return [f for arg in expr.args for f in _factors(arg, times, dtype)]
+    return [expr]
+
+
+def times_for(op: Operator, dtype: Any) -> Operator | None:
+    """A commutative operator that distributes over ``op`` and has an identity."""
+    for times in operators():
+        if distributes(times, op) and times.commutative and times.identity is not None:
+            return times
+    return None
+
+
+# -- prices -----------------------------------------------------------------------------------
+
+
+def terms_of(kernel: Kernel, book: Book) -> tuple[list[loops.Term], list[Access]]:
+    """The operands of a kernel for the choice of its loops."""
+    found: list[loops.Term] = []
+    read: list[Access] = []
+    for part, decides in _read(kernel, book):
+        if part in read:
+            continue
+        known = book.arrays[part.tensor.name]
+        stored = [affine(part.indices[a])[0] for a in known.axes]
+        names = tuple(i for i in stored if i is not None)
+        pattern = book.pattern(part)
+        gaps = {affine(i)[0] for i, gap in zip(part.indices, known.gaps, strict=True) if gap}
+        lists = frozenset(i for i in gaps if i is not None)
+        decides = decides and not pattern.full
+        found.append(loops.Term(names, pattern, known.sparse, lists, decides))
+        read.append(part)
+    return found, read
+
+
+def _read(kernel: Kernel, book: Book) -> Iterator[tuple[Access, bool]]:
+    """The accesses with dimensions, with whether the value is its fill where they are theirs."""
+    alone = len(kernel.factors) == 1
+    for mask in kernel.masks:
+        for part in accesses(mask):
+            if isinstance(part, Access):
+                yield part, True
+    for factor in kernel.factors:
+        pattern = book.pattern(factor)
+        deciding = not pattern.full and (alone or _annihilates(kernel, pattern.fill))
+        reads = [p for p in accesses(factor) if isinstance(p, Access)]
+        for part in reads:
+            own = book.pattern(part)
+            within = len(reads) == 1 or own.entries <= pattern.entries * 1.000001
+            yield part, deciding and within
+
+
+def _annihilates(kernel: Kernel, fill: Any) -> bool:
+    if kernel.times is None or fill is None or kernel.times.annihilator is None:
+        return False
+    value = kernel.times.annihilator(kernel.dtype)
+    return value is not None and bool(value == fill)
+
+
+def deciding(kernel: Kernel, book: Book) -> list[Pattern]:
+    """The patterns that all must allow an index tuple at which the body is run."""
+    found = [book.pattern(mask) for mask in kernel.masks]
+    for factor in kernel.factors:
+        pattern = book.pattern(factor)
+        if not pattern.full and (len(kernel.factors) == 1 or _annihilates(kernel, pattern.fill)):
+            found.append(pattern)
+    return found
+
+
+def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
+    """Choose loops and the format of the result; False if the price is not below ``limit``."""
+    patterns = deciding(kernel, book)
+    names = kernel.names
+    estimated = reduced(patterns, names, kernel.out, book.sizes, result_fill(kernel, book))
+    if book.truths:
+        true = book.truths.get(identity_of(kernel, book))
+        if true is not None and not estimated.full:
+            estimated = attrs.evolve(estimated, entries=max(true, 1.0))
+    room = math.prod(float(book.sizes[i]) for i in kernel.out)
+    keeps = not patterns and kernel.op is None and _sparse_alone(kernel, book)
+    dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)
+    terms, _ = terms_of(kernel, book)
+    found = loops.choose(
+        terms, names, kernel.out, book.sizes, fixed=kernel.fixed, dense=dense,
+        entries=estimated.entries, limit=limit,
+    )  # fmt: skip
+    if found is None:
+        return False
+    kernel.loops, kernel.copied, kernel.price = found.loops, found.copied, found.price
+    kernel.visits, kernel.dense, kernel.pattern = found.visits, dense, estimated
+    if not kernel.fixed:
+        kernel.out = tuple(i for i in found.loops if i in kernel.out)
+    if dense and _contracts(kernel, terms):
+        kernel.price = min(kernel.price, loops.LAUNCH + CONTRACTED * found.visits)
+    return True
+
+
+def _contracts(kernel: Kernel, terms: Sequence[loops.Term]) -> bool:
+    """Whether a kernel is a product of two dense arrays, which NumPy computes."""
+    two = len(terms) == len(kernel.factors) == 2 and not kernel.masks
+    dense = two and not any(t.sparse for t in terms)
+    return dense and kernel.op is prim.add and kernel.dtype.kind in "fc"
+
+
+def identity_of(kernel: Kernel, book: Book) -> Any:
+    """What a kernel computes, in terms of the sources: equal in all plans of one graph."""
+    names = book.identities
+
+    def known(expr: Expr) -> Any:
+        if isinstance(expr, Access):
+            name = expr.tensor.name
+            return names.get(name, name), expr.indices
+        if isinstance(expr, Name):
+            return names.get(expr.name, expr.name)
+        if not expr.children:
+            return expr
+        kind = expr.op if isinstance(expr, Call) else type(expr)
+        return kind, getattr(expr, "type", None), tuple(map(known, expr.children))
+
+    factors = frozenset((known(f), kernel.factors.count(f)) for f in kernel.factors)
+    masks = frozenset(map(known, kernel.masks))
+    kernel.identity = kernel.op, kernel.times, frozenset(kernel.out), factors, masks
+    return kernel.identity
+
+
+def _sparse_alone(kernel: Kernel, book: Book) -> bool:
+    return any(not book.pattern(factor).full for factor in kernel.factors)
+
+
+def result_fill(kernel: Kernel, book: Book) -> Any:
+    """The fill of a kernel's result, as far as it is known."""
+    if kernel.op is None:
+        return book.pattern(kernel.value).fill
+    return kernel.op.identity(kernel.dtype) if kernel.op.identity is not None else None
+
+
+def known_result(kernel: Kernel, book: Book) -> Known:
+    """What is known of the result of a kernel that has been priced."""
+    assert kernel.pattern is not None
+    found, shape = kernel.pattern, tuple(book.sizes[i] for i in kernel.out)
+    order = [i for i in kernel.loops if i in kernel.out]
+    axes = tuple(range(len(shape)) if kernel.dense else map(kernel.out.index, order))
+    entries = math.prod(map(float, shape)) if kernel.dense else found.entries
+    if kernel.dense:
+        statistics = Statistics(
+            shape, entries, tuple(map(float, shape)), tuple(entries / max(n, 1) for n in shape),
+            (None,) * len(shape), True,
+        )  # fmt: skip
+    else:
+        statistics = Statistics(
+            shape, entries, tuple(found.distinct[i] for i in kernel.out),
+            tuple(found.degrees[i] for i in kernel.out), (None,) * len(shape), False,
+        )  # fmt: skip
+    first = axes[0] if axes and _row_wise(kernel, book) else -1
+    gaps = tuple(not kernel.dense and k != first for k in range(len(shape)))
+    within = frozenset(
+        (array, tuple(kernel.out.index(affine(i)[0] or "") for i in indices))
+        for array, indices in found.within
+        if not kernel.dense and all(affine(i)[0] in kernel.out for i in indices)
+    )
+    return Known(statistics, result_fill(kernel, book), axes, not kernel.dense, gaps, within)
+
+
+def _row_wise(kernel: Kernel, book: Book) -> bool:
+    """Whether the first dimension of a result is stored without gaps: that of its operands is."""
+    name = next(i for i in kernel.loops if i in kernel.out)
+    terms, _ = terms_of(kernel, book)
+    return not any(name in term.lists for term in terms)
+
+
+def access(kernel: Kernel) -> Expr:
+    """A kernel's result in an expression."""
+    from finch_core.ir.expressions import Index
+
+    if not kernel.out:
+        return Name(kernel.name, kernel.dtype)
+    return Access(Ref(kernel.name, kernel.dtype), tuple(map(Index, kernel.out)))
+
+
+__all__ = [
+    "Book", "Kernel", "Known", "access", "accesses", "count", "deciding", "known_result", "prim",
+    "identity_of", "priced", "product_of", "Literal", "Mapping", "Sequence",
+]  # fmt: skip

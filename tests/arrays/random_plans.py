@@ -1,0 +1,155 @@
+"""Random lazy expressions beside NumPy, by every plan: in value, dtype and shape.
+
+    python tests/arrays/random_plans.py --count 20000 --seconds 3600 --seed 1
+
+The expressions are those of ``random_arrays``, over lazy leaves (``--graphs``: graphs of products,
+sums and masks with shared parts). A mismatch prints the expression and the leaves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import random_arrays
+from array_support import LEVELS, fa
+
+from finch_core import Tensor
+from finch_core.testing.formats import admit
+from finch_levels import Element
+
+Pair = tuple[Any, Any]
+
+
+def expression(seed: int) -> str:
+    """What is wrong with the lazy expression of this seed; empty if nothing is."""
+    rng = np.random.default_rng(seed)
+    leaves: list[str] = []
+    plain = random_arrays.leaf
+
+    def leaf(rng: np.random.Generator) -> tuple[Pair, str]:
+        (tensor, array), text = plain(rng)
+        return (fa.lazy(tensor), array), text
+
+    random_arrays.leaf = leaf
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                (found, wanted), text = random_arrays.grown(rng, int(rng.integers(1, 4)), leaves)
+                wrong = random_arrays.differs(found, wanted)
+            except (TypeError, OverflowError) as error:
+                return random_arrays._excused(error, seed)
+            except Exception:
+                return f"seed {seed}\n" + "\n".join(leaves) + "\n" + traceback.format_exc(limit=-6)
+    finally:
+        random_arrays.leaf = plain
+    return f"seed {seed}: {text}: {wrong}\n" + "\n".join(leaves) if wrong else ""
+
+
+# -- graphs of matrices -----------------------------------------------------------------------
+
+MATRICES = [
+    ("Dense", "SparseList"), ("SparseList", "SparseList"), ("Dense", "Dense"),
+    ("SparseHash", "SparseHash"), ("Dense", "SparseBand"), ("Dense", "RunList"),
+    ("Dense", "SparseByteMap"), ("SparseList", "SparseRunList"),
+]  # fmt: skip
+DTYPES = (np.float64, np.int64, np.float32, np.bool_, np.int8)
+
+
+def matrix(rng: np.random.Generator, shape: tuple[int, int], dtype: Any) -> Pair:
+    """A matrix of some format, and its NumPy array."""
+    names = MATRICES[rng.integers(len(MATRICES))]
+    fill = np.dtype(dtype).type(0 if "SparseBand" in names or rng.random() < 0.8 else 1)
+    values = rng.integers(0, 3, shape).astype(dtype)
+    array = np.where(rng.random(shape) < rng.choice([0.1, 0.4, 0.8]), values, fill)
+    format: Any = Element(fill)
+    for name in reversed(names):
+        format = LEVELS[name](format)
+    array = admit(format, array)
+    return (fa.lazy(Tensor(format, array)), array)
+
+
+def products(rng: np.random.Generator, pool: list[Pair]) -> Pair:
+    """A new matrix or vector from two of the pool."""
+    a, b = (pool[rng.integers(len(pool))] for _ in range(2))
+    kind = rng.integers(8)
+    if kind < 3 and a[1].ndim == 2 and b[1].ndim == 2:
+        for p, q in ((a, b), (b, a), (a, (b[0].T, b[1].T)), ((a[0].T, a[1].T), b)):
+            if p[1].shape[1] == q[1].shape[0]:
+                return p[0] @ q[0], p[1] @ q[1]
+    if kind < 5 and a[1].shape == b[1].shape:
+        sign = rng.integers(3)
+        if sign == 0 or a[1].dtype == bool or b[1].dtype == bool:
+            return a[0] * b[0], a[1] * b[1]
+        return (a[0] + b[0], a[1] + b[1]) if sign == 1 else (a[0] - b[0], a[1] - b[1])
+    if kind == 5 and a[1].ndim:
+        axis = int(rng.integers(a[1].ndim))
+        if rng.random() < 0.3 and a[1].shape[axis]:
+            return fa.max(a[0], axis=axis), np.max(a[1], axis=axis)
+        return fa.sum(a[0], axis=axis), np.sum(a[1], axis=axis)
+    if kind == 6:
+        return fa.not_equal(a[0], 0), np.not_equal(a[1], 0)
+    if kind == 7 and a[1].ndim == 2:
+        if rng.random() < 0.5:
+            return a[0].T, a[1].T
+        step = int(rng.choice([1, 2, -1]))
+        return a[0][:, ::step], a[1][:, ::step]
+    return a
+
+
+def graph(seed: int) -> str:
+    """What is wrong with the graph of this seed, by the plans of ``compute``; empty if nothing."""
+    rng = np.random.default_rng(seed)
+    sizes = [int(x) for x in rng.choice([1, 2, 3, 5, 8, 30], 3)]
+    dtype = DTYPES[rng.integers(len(DTYPES))]
+    pool = [matrix(rng, (sizes[i], sizes[j]), dtype) for i, j in ((0, 1), (1, 2), (0, 2), (1, 1))]
+    first = len(pool)
+    try:
+        with np.errstate(all="ignore"):
+            for _ in range(int(rng.integers(2, 9))):
+                pool.append(products(rng, pool))
+            chosen = [pool[-1], pool[rng.integers(first, len(pool))]]
+            found = fa.compute([x for x, _ in chosen])
+    except Exception:
+        return f"seed {seed}\n" + traceback.format_exc(limit=-6)
+    told = [random_arrays.differs(x, w) for x, (_, w) in zip(found, chosen, strict=True)]
+    return f"seed {seed}: {told}" if any(told) else ""
+
+
+def check(seed: int, graphs: bool = False) -> str:
+    """What is wrong with the expression or graph of this seed; empty if nothing is."""
+    return graph(seed) if graphs else expression(seed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--graphs", action="store_true")
+    options = parser.parse_args()
+    started, bad, done = time.monotonic(), 0, 0
+    for seed in range(options.seed, options.seed + options.count):
+        if time.monotonic() - started > options.seconds:
+            break
+        wrong = check(seed, options.graphs)
+        done += 1
+        if wrong:
+            bad += 1
+            print(wrong, flush=True)
+    print(f"{done} plans, {bad} wrong, {time.monotonic() - started:.0f} s")
+    return min(bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

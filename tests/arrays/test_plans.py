@@ -1,0 +1,285 @@
+"""Lazy expressions: what they compute, what is planned, what is remembered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import random_plans
+from array_support import data, fa, same, tensor
+
+from finch_array.plan.fusing import plan_of
+from finch_array.plan.lazies import Lazy
+from finch_array.plan.statistics import statistics
+from finch_core import DimensionMismatch, FormatError, Tensor
+from finch_levels import Dense, Element, SparseHash, SparseList
+
+ROWS = ("Dense", "SparseList")
+CSR = Dense(SparseList(Element(0.0)))
+
+
+def pair(shape, seed, density=0.3):
+    rng = np.random.default_rng(seed)
+    array = np.where(rng.random(shape) < density, rng.random(shape), 0.0)
+    return Tensor(CSR, array), array
+
+
+def kernels(x):
+    """The kernels of the plan of a lazy array."""
+    plan, _ = plan_of([x.lazy_node])
+    return [step.kernel for step in plan.steps]
+
+
+# -- values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(100, 108))
+def test_random_graphs_give_what_numpy_gives(seed):
+    assert random_plans.graph(seed) == ""
+
+
+@pytest.mark.parametrize("seed", range(500, 506))
+def test_random_expressions_give_what_numpy_gives(seed):
+    assert random_plans.expression(seed) == ""
+
+
+def test_lazy_arrays_have_the_operators_and_methods():
+    A, a = pair((4, 5), 0)
+    x = fa.lazy(A)
+    assert isinstance(x + 1, Lazy)
+    assert isinstance(np.sin(x), Lazy)
+    same((2 * x + 1).T, (2 * a + 1).T)
+    same(np.sum(x, axis=0), a.sum(axis=0))
+    same(x.sum(), a.sum())
+    assert float(x.sum()) == pytest.approx(a.sum())
+    assert np.allclose(np.asarray(x @ A.T), a @ a.T)
+    assert "Tensor 4 x 5" in repr(x * 1)
+    x += 1
+    same(x, a + 1)
+
+
+def test_slices_and_new_dimensions_are_indices():
+    A, a = pair((6, 7), 1)
+    x = fa.lazy(A)
+    same(x[1:5, ::2] * 2, a[1:5, ::2] * 2)
+    same(x[:, ::-1][2], a[:, ::-1][2])
+    same((x @ A.T)[:, 3], (a @ a.T)[:, 3])
+    same(x[:, None, 1] + 1, a[:, None, 1] + 1)
+    same(fa.squeeze(fa.expand_dims(x, axis=1)), a)
+    assert len(kernels((x @ A.T)[2:4])) == 1
+
+
+def test_results_have_the_format_that_is_asked_for():
+    A, a = pair((4, 5), 2)
+    found = fa.compute(fa.lazy(A) * 2, format=SparseList(SparseHash(Element(0.0))))
+    assert found.format == SparseList(SparseHash(Element(0.0)))
+    same(found, a * 2)
+    with pytest.raises(FormatError, match="tree of levels"):
+        fa.compute(fa.lazy(A), format="csr")
+
+
+def test_several_are_computed_together():
+    A, a = pair((4, 4), 3)
+    x = fa.lazy(A) @ A
+    found = fa.compute({"one": x + 1, "rest": [x.T, 3]})
+    same(found["one"], a @ a + 1)
+    same(found["rest"][0], (a @ a).T)
+    assert found["rest"][1] == 3
+
+
+def test_a_lazy_array_is_not_assigned_to():
+    A, _ = pair((3, 3), 4)
+    with pytest.raises(TypeError, match="not assigned to"):
+        fa.lazy(A)[0, 0] = 1
+    with pytest.raises(TypeError, match="no array"):
+        fa.lazy(object())
+    with pytest.raises(DimensionMismatch):
+        fa.lazy(A) @ np.ones(7)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, bool, np.float32, np.complex128])
+def test_sums_of_products_keep_the_dtype(dtype):
+    a, b = data((5, 6), dtype, seed=1), data((6, 4), dtype, seed=2)
+    A, B = fa.lazy(tensor(a, ROWS)), tensor(b, ROWS)
+    same(A @ B, a @ b)
+    same(fa.sum(A @ B), np.sum(a @ b))
+    if np.dtype(dtype).kind != "c":
+        same(fa.max(A @ B, axis=0), np.max(a @ b, axis=0))
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (1, 1), (1, 5)])
+def test_empty_and_single_dimensions(shape):
+    a = data(shape, np.float64)
+    x = fa.lazy(tensor(a, ROWS))
+    same(x @ x.T, a @ a.T)
+    same(fa.sum(x @ x.T + 1), np.sum(a @ a.T + 1))
+    same(x + fa.sum(x, axis=0, keepdims=True), a + a.sum(axis=0, keepdims=True))
+
+
+def test_a_value_that_depends_on_a_sum_is_full():
+    A, a = pair((4, 5), 5)
+    x = fa.lazy(A)
+    same(x + fa.sum(x), a + a.sum())
+    same(x / fa.norm(x), a / np.linalg.norm(a))
+
+
+# -- plans ------------------------------------------------------------------------------------
+
+
+def test_sums_move_into_products():
+    A, a = pair((200, 200), 6, 0.1)
+    B, b = pair((200, 200), 7, 0.1)
+    x = fa.sum(fa.lazy(A) @ B @ A)
+    assert max(kernel.visits for kernel in kernels(x)) <= 2 * A.nnz
+    same(x, (a @ b @ a).sum(), rtol=1e-9)
+
+
+def test_a_sampled_product_visits_the_samples():
+    S, s = pair((100, 90), 8, 0.01)
+    U, V = np.random.default_rng(0).random((2, 100, 8))
+    x = S * (fa.lazy(U) @ V[:90].T)
+    (kernel,) = kernels(x)
+    assert kernel.visits <= 8 * S.nnz
+    same(x, s * (U @ V[:90].T))
+
+
+def test_a_function_of_a_product_is_computed_where_it_is_needed():
+    S, s = pair((300, 290), 9, 0.01)
+    U, V = np.random.default_rng(0).random((2, 300, 8))
+    x = fa.sum((fa.lazy(S) != 0) * fa.exp(fa.lazy(U) @ V[:290].T))
+    first, last = kernels(x)
+    assert first.masks
+    assert first.visits <= 8 * S.nnz
+    assert last.visits <= S.nnz
+    same(x, ((s != 0) * np.exp(U @ V[:290].T)).sum())
+
+
+def test_products_of_sparse_matrices_collect_rows():
+    A, a = pair((500, 500), 10, 0.01)
+    x = fa.lazy(A) @ A
+    (kernel,) = kernels(x)
+    assert kernel.loops[0] == kernel.out[0]
+    assert kernel.loops[2] == kernel.out[1]  # Gustavson's: the sum in the middle
+    same(x, a @ a)
+
+
+def test_shared_parts_are_computed_once():
+    A, a = pair((60, 60), 11)
+    x = fa.lazy(A) @ A
+    y = fa.exp(x) - x
+    assert sum(kernel.op is not None for kernel in kernels(y)) == 1
+    same(y, np.exp(a @ a) - a @ a)
+
+
+def test_equal_expressions_are_one_node():
+    A, _ = pair((3, 3), 12)
+    assert (fa.lazy(A) + 1).lazy_node is (fa.lazy(A) + 1).lazy_node
+
+
+def test_a_wrong_estimate_is_planned_again():
+    n = 400
+    block = np.zeros((n, n))
+    block[:20, :20] = 1.0
+    other = np.zeros((n, n))
+    other[200:220, 200:220] = 1.0
+    A, B = Tensor(CSR, block + np.eye(n)), Tensor(CSR, other + np.eye(n))
+    x = fa.log1p(fa.lazy(A) @ B) @ A
+    told = fa.explain(x)
+    assert "entries estimated" in told
+    same(x, np.log1p((block + np.eye(n)) @ (other + np.eye(n))) @ (block + np.eye(n)))
+
+
+# -- statistics -------------------------------------------------------------------------------
+
+
+def test_statistics_follow_the_tensor():
+    a = np.zeros((5, 6))
+    a[1, [0, 2, 4]] = 1
+    a[3, 2] = 1
+    A = Tensor(CSR, a)
+    found = statistics(A)
+    assert found.entries == 4
+    assert found.distinct == (2, 3)
+    assert found.degrees == (3, 2)
+    assert statistics(A) is found
+    assert statistics(A.T).degrees == (2, 3)
+    A[4, 4] = 1
+    assert statistics(A).entries == 5
+
+
+def test_results_follow_what_is_changed():
+    A, a = pair((4, 4), 13)
+    x = fa.lazy(A) @ np.ones(4)
+    same(x, a @ np.ones(4))
+    A[0, 0] = a[0, 0] = 5.0
+    same(fa.lazy(A) @ np.ones(4), a @ np.ones(4))
+
+
+# -- fused functions --------------------------------------------------------------------------
+
+
+def test_a_function_is_traced_once_for_its_kinds_of_arguments():
+    traced = []
+
+    @fa.fused
+    def gradient(X, y, w):
+        traced.append(X.shape)
+        return X.T @ (fa.expit(X @ w) - y)
+
+    for seed, rows in ((1, 30), (2, 30), (3, 40)):
+        X, x = pair((rows, 7), seed)
+        y, w = np.ones(rows), np.arange(7.0)
+        same(gradient(X, y, w), x.T @ (1 / (1 + np.exp(-(x @ w))) - y), rtol=1e-9)
+    assert traced == [(30, 7), (40, 7)]
+
+
+def test_numbers_are_arguments_of_a_plan():
+    traced = []
+
+    @fa.fused
+    def scaled(A, s, k):
+        traced.append(k)
+        return A * s + k
+
+    A, a = pair((5, 6), 1)
+    for s, k in ((2.0, 1), (3.0, 1), (3.0, 2)):
+        same(scaled(A, s, k), a * s + k)
+    assert traced == [1, 2]
+
+
+def test_a_function_that_looks_at_a_value_is_traced_again():
+    @fa.fused
+    def halved(A):
+        return A / 2 if float(fa.sum(A)) > 3 else A
+
+    same(halved(np.ones((2, 2))), np.full((2, 2), 0.5))
+    same(halved(np.zeros((2, 2))), np.zeros((2, 2)))
+
+
+def test_what_a_function_reads_besides_its_arguments_is_noticed():
+    factor = np.ones(3)
+
+    @fa.fused
+    def times(A):
+        return A * factor
+
+    same(times(np.ones(3)), np.ones(3))
+    factor = np.full(3, 2.0)
+    same(times(np.ones(3)), np.full(3, 2.0))
+
+
+def test_explain_shows_estimates_and_what_was_found():
+    A, _ = pair((50, 50), 14)
+    told = fa.explain(fa.lazy(A) @ A)
+    assert "1 kernel" in told
+    assert "loops" in told
+    told = fa.explain(lambda A: fa.sum(A, axis=0), A)
+    assert "50 found" in told
+    assert fa.explain(fa.lazy(A)) == "nothing to compute"
+
+
+def test_lazy_arrays_are_pickled_as_values():
+    import pickle
+
+    A, a = pair((4, 5), 15)
+    same(pickle.loads(pickle.dumps(fa.lazy(A) + 1)), a + 1)
+    assert fa.lazy(fa.lazy(A)).lazy_node is fa.lazy(A).lazy_node
