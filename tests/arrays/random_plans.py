@@ -9,10 +9,10 @@ sums and masks with shared parts). A mismatch prints the expression and the leav
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import attrs
+import pytest
 import random_arrays
-from array_support import LEVELS, fa
+import random_leaves
+from array_support import LEVELS, fa, without_passes
+from random_shapes import assigned
 
 from finch_core import Tensor
 from finch_core.testing.formats import admit
@@ -32,28 +36,19 @@ Pair = tuple[Any, Any]
 
 def expression(seed: int) -> str:
     """What is wrong with the lazy expression of this seed; empty if nothing is."""
-    rng = np.random.default_rng(seed)
-    leaves: list[str] = []
-    plain = random_arrays.leaf
 
-    def leaf(rng: np.random.Generator) -> tuple[Pair, str]:
-        (tensor, array), text = plain(rng)
-        return (fa.lazy(tensor), array), text
+    def leaf(*args: Any) -> random_arrays.Pair:
+        found = random_leaves.leaf(*args)
+        return attrs.evolve(found, mine=fa.lazy(found.mine))
 
-    random_arrays.leaf = leaf
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                (found, wanted), text = random_arrays.grown(rng, int(rng.integers(1, 4)), leaves)
-                wrong = random_arrays.differs(found, wanted)
-            except (TypeError, OverflowError) as error:
-                return random_arrays._excused(error, seed)
-            except Exception:
-                return f"seed {seed}\n" + "\n".join(leaves) + "\n" + traceback.format_exc(limit=-6)
-    finally:
-        random_arrays.leaf = plain
-    return f"seed {seed}: {text}: {wrong}\n" + "\n".join(leaves) if wrong else ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(random_arrays, "leaf", leaf)
+        patch.setattr(random_arrays, "STEPS", STEPS)
+        return random_arrays.check(seed)
+
+
+STEPS = tuple(step for step in random_arrays.STEPS if step is not assigned)
+"""Lazy arrays are not assigned to."""
 
 
 # -- graphs of matrices -----------------------------------------------------------------------
@@ -122,7 +117,7 @@ def graph(seed: int) -> str:
             found = fa.compute([x for x, _ in chosen])
     except Exception:
         return f"seed {seed}\n" + traceback.format_exc(limit=-6)
-    told = [random_arrays.differs(x, w) for x, (_, w) in zip(found, chosen, strict=True)]
+    told = [random_arrays.differs(x, w, True) for x, (_, w) in zip(found, chosen, strict=True)]
     return f"seed {seed}: {told}" if any(told) else ""
 
 
@@ -137,7 +132,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--graphs", action="store_true")
+    parser.add_argument("--backend", default="interpreter")
     options = parser.parse_args()
+    os.environ["FINCH_BACKEND"] = options.backend
+    without_passes()
     started, bad, done = time.monotonic(), 0, 0
     for seed in range(options.seed, options.seed + options.count):
         if time.monotonic() - started > options.seconds:
