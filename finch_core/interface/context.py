@@ -12,9 +12,10 @@ from finch_core.errors import FinchError, OutOfMemory, Span
 from finch_core.interface.exits import Exit, any_of, with_breaks, with_rest
 from finch_core.interface.watch import Watch
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Let, Site, Statement
+from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Fill, Let, Site, Statement
+from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Builder, Names, conditional, negation
-from finch_core.ir.expressions import Call, Expr, Index, Literal, Load, Var, call, lift
+from finch_core.ir.expressions import Buffer, Call, Expr, Index, Literal, Load, Var, call, lift
 from finch_core.ir.program import Extent, Stmt
 from finch_core.symbolic.prover import Prover, balanced, split
 from finch_core.symbolic.simplifier import Simplifier
@@ -165,6 +166,19 @@ class Context(Builder):
 
     def simplify(self, stmt: Stmt) -> Stmt:
         return self._simplifier.stmt(stmt)
+
+    def take_back(self, buffer: Buffer) -> Fill | None:
+        """Remove the fill of all of a buffer that was emitted last in this block, if nothing has
+        used the buffer since; gives it."""
+        statements = self._frame().statements
+        for k in reversed(range(len(statements))):
+            statement = statements[k]
+            if isinstance(statement, Fill) and statement.buffer == buffer:
+                whole = isinstance(statement.start, Literal) and statement.start.value == 0
+                return statements.pop(k) if whole else None  # type: ignore[return-value]
+            if buffer.name in names_in(Block((statement,))):
+                return None
+        return None
 
     def fresh_slot(self) -> int:
         """A number for a new slot."""

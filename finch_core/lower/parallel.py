@@ -22,11 +22,11 @@ import attrs
 
 from finch_core.interface.level import Mode
 from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
-from finch_core.ir.assembly import Block, Let, Merge, Parallel, Private
+from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private
 from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Buffer, Expr, Literal, Var
-from finch_core.ir.program import Extent, Loop
+from finch_core.ir.program import Extent, Loop, Update
 from finch_core.lower.races import Reduction, Roles
 from finch_core.lower.work import Work
 
@@ -51,8 +51,13 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
     ctx.constant(part)
     before, ctx.thawed = ctx.thawed, ()
     own: list[_Copy | _Rows] = [*copies, *joined]
+    fills = [
+        found for tensor in roles.disjoint for found in _filled(ctx, stmt, tensor, start, stop)
+    ]
     with ctx.block() as body:
         begin, end = work.bounds(part, parts)
+        for fill, row in fills:
+            ctx.fill(fill.buffer, begin * row, end * row, fill.value)
         with ctx.prover.assuming(start <= begin, begin <= end, end <= stop):
             for made in own:
                 made.begin(ctx, begin, end)
@@ -74,6 +79,28 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
     shared = tuple(buffer for buffer in _shared(roles) if buffer.name in stored)
     if block:
         ctx.emit(Parallel(part, parts, block, tuple(private), shared))
+
+
+def _filled(
+    ctx: Context, loop: Loop, tensor: BoundTensor, start: Expr, stop: Expr
+) -> Iterator[tuple[Fill, Expr]]:
+    """Take back the fills of a tensor of which each turn writes a row, so that each part fills its
+    own rows; with the size of a row."""
+    levels = tensor.level.levels()
+    sizes = [level.shape for level in levels if not level.format.is_leaf]
+    indices = {
+        part.target.indices[0] == loop.index
+        for part in loop.body.walk()
+        if isinstance(part, Update) and part.target.tensor.root is tensor
+    }
+    if indices != {True} or not (
+        ctx.prover.equal(start, ZERO) and ctx.prover.equal(stop, sizes[0])
+    ):
+        return
+    for buffer in levels[-1].parts.values():
+        fill = ctx.take_back(buffer) if isinstance(buffer, Buffer) else None
+        if fill is not None:
+            yield fill, reduce(lambda a, b: a * b, sizes[1:], ctx.lift(1))
 
 
 def _shared(roles: Roles) -> Iterator[Buffer]:

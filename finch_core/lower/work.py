@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from finch_core.interface.tensorlike import BoundTensor, Fiber
+from finch_core.interface.tensorlike import ZERO, BoundTensor, Fiber
 from finch_core.ir.expressions import Access, Expr, Index, Literal
 from finch_core.ir.program import Loop, Stmt, While
+from finch_core.lower.bounds import is_unit
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
 
-MOST = 256
-"""The largest number of parts."""
+MOST = 1024
+"""The largest number of parts: enough for many cores, and for Ctrl-C in long loops."""
 TURN = 8
 """The work of a turn beside what it reads; that of an entry is 1."""
 LOOP, MOST_OF_A_TURN = 16, 1 << 14
@@ -37,7 +38,7 @@ class Work:
         known = self._known()
         self.turn = _cost(self.loop.body, {fiber.tensor for fiber in known})
         self.fibers = [fiber for fiber in known if fiber.ndim > 1]
-        self.turns = self.ctx.let(f"{self.loop.index.name}_turns", (self.stop - self.start).max(0))
+        self.turns = ctx.let(f"{self.loop.index.name}_turns", ctx.prover.maximum(stop - start, ZERO))
         self.total: Expr = self.turns * self.turn
         if self.fibers:
             self.first = self.ctx.let("work_first", self._entries(self.start))
@@ -122,9 +123,14 @@ def _loops(stmt: Stmt, known: set[BoundTensor | None]) -> int:
     within = max((_loops(body, known) for body in stmt.bodies), default=1)
     if isinstance(stmt, While):
         return within * LOOP * LOOP
-    if isinstance(stmt, Loop) and not _walks(stmt.body, stmt.index, known):
+    if isinstance(stmt, Loop) and not _is_single(stmt) and not _walks(stmt.body, stmt.index, known):
         return within * LOOP
     return within
+
+
+def _is_single(loop: Loop) -> bool:
+    """Whether a loop has one turn, as around a gather."""
+    return loop.extent is not None and is_unit(loop.extent)
 
 
 def _walks(stmt: Stmt, index: Index, known: set[BoundTensor | None]) -> bool:

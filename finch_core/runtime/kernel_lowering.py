@@ -106,9 +106,13 @@ def _facts(ctx: Context, unit: Unit, stmt: Stmt) -> None:
 def _prologue(ctx: Context, unit: Unit, arguments: tuple[Binding, ...]) -> None:
     """Emit what runs before the program: variables, and the checks, which change no argument."""
     _locals(ctx, arguments)
+    levels = (level for t in unit.tensors.values() if t.fixed for level in t.level.levels())
+    kept = {level.shape for level in levels}
     for var, before in unit.snapshots.items():
         ctx.emit(asm.Let(before, var))
         ctx.constant(before)
+        if var in kept:
+            ctx.prover.know_equal(before, var)
     for check in unit.checks:
         _emit_check(ctx, check)
     ctx.sites[1:] = [attrs.evolve(site, early=True) for site in ctx.sites[1:]]
