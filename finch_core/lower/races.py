@@ -46,9 +46,8 @@ Tensors = frozenset[BoundTensor]
 
 @frozen
 class Reduction:
-    """The operator of the updates of a copy, and the one that merges copies."""
+    """The operator that merges copies: that of their updates, or the one that those undo."""
 
-    update: Operator
     merge: Operator
 
 
@@ -252,27 +251,22 @@ class _Proof:
 
     def reduction(self, tensor: BoundTensor, uses: list[_Use]) -> Reduction | None:
         """The operator by which all updates of a tensor reduce; None if they do more."""
-        ops = {None if use.update is None else use.update.op for use in uses}
-        op = ops.pop()
-        if op is None or ops:
+        merges = {_merge(use) for use in uses}
+        merge = merges.pop()
+        if merge is None or merges:
             return None
-        merge = op
-        if not op.associative:
-            if not op.undoes:
-                return None
-            merge = operator(op.undoes)
         dtype = tensor.format.dtype
-        if not merge.associative or (merge.identity is None and not merge.idempotent):
+        if merge.identity is None and not (merge.idempotent and not tensor.format.ndim):
             return None
         exact = concrete(dtype).kind in "biu" or merge.idempotent
         if self.unit.strict and not exact:
             self.refuse(
-                f"{tensor} is reduced by {op.spelling} in the parallel loop over {self.name}, and "
-                "the kernel keeps the order of reductions",
+                f"{tensor} is reduced by {merge.spelling} in the parallel loop over {self.name}, "
+                "and the kernel keeps the order of reductions",
                 uses[0].span,
                 hint="remove 'strict', or 'parallel'",
             )
-        return Reduction(op, merge)
+        return Reduction(merge)
 
     # -- refusals -----------------------------------------------------------------------------
 
@@ -296,9 +290,8 @@ class _Proof:
         """Whether two accesses by themselves could stand in a parallel loop."""
         if are_apart([first.access, second.access], self.turns):
             return True
-        ops = {None if use.update is None else use.update.op for use in (first, second)}
-        op = next(iter(ops))
-        return len(ops) == 1 and op is not None and op.associative
+        merges = {_merge(first), _merge(second)}
+        return len(merges) == 1 and None not in merges
 
     def refuse_format(self, tensor: BoundTensor, uses: list[_Use], wanted: Sharing) -> NoReturn:
         first = next(use for use in uses if use.update is not None)
@@ -326,6 +319,16 @@ def _uses_of(stmt: Stmt) -> Iterator[_Use]:
             if isinstance(node, Access):
                 written = node is target and isinstance(stmt, Update)
                 yield _Use(node, stmt if written else None)  # type: ignore[arg-type]
+
+
+def _merge(use: _Use) -> Operator | None:
+    """The associative operator that merges what updates like this have reduced; None for other
+    updates, and for reads."""
+    op = None if use.update is None else use.update.op
+    if op is None or op.associative:
+        return op
+    found = operator(op.undoes) if op.undoes else None
+    return found if found is not None and found.associative else None
 
 
 def _is_access(node: Expr) -> bool:

@@ -38,7 +38,9 @@ class Work:
         known = self._known()
         self.turn = _cost(self.loop.body, {fiber.tensor for fiber in known})
         self.fibers = [fiber for fiber in known if fiber.ndim > 1]
-        self.turns = ctx.let(f"{self.loop.index.name}_turns", ctx.prover.maximum(stop - start, ZERO))
+        self.turns = ctx.let(
+            f"{self.loop.index.name}_turns", ctx.prover.maximum(stop - start, ZERO)
+        )
         self.total: Expr = self.turns * self.turn
         if self.fibers:
             self.first = self.ctx.let("work_first", self._entries(self.start))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import OutOfBounds, OutOfMemory
-from finch_core.interface.abi import CONTROL_WORDS, GUARD, Backend, CompiledKernel, words
+from finch_core.interface.abi import CONTROL_WORDS, GUARD, POOL, Backend, CompiledKernel, words
 from finch_core.ir.assembly import (
     Argument,
     Block,
@@ -104,7 +104,7 @@ class Bench:
             else:
                 self._place(slot)[0] = self.values[slot.target]
         self.control = np.full(CONTROL_WORDS, -1, np.int64)
-        self.control[GUARD] = 0
+        self.control[GUARD], self.control[POOL] = 0, getattr(self.compiled, "pool", int)()
         status = self.compiled(self.control.ctypes.data, self.record.ctypes.data, *passed)
         self._collect()
         return status

@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core.interface.abi import DONE, FAILED
+from finch_core.interface.abi import DONE, FAILED, MOVED
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Assign,
     Break,
     Comment,
     Fail,
+    Fill,
     For,
     Function,
+    Grow,
     If,
     Let,
+    Merge,
+    Move,
+    Parallel,
     Prefetch,
+    Private,
     Return,
     Statement,
     Store,
@@ -49,6 +55,42 @@ class StatementTests(Subject):
             assert found[0] == expected[0]
             for name, value in expected[1].items():
                 np.testing.assert_array_equal(found[1][name], value, err_msg=name)
+
+    def test_parts_merge_in_their_order(self) -> None:
+        """Parts have variables and buffers of their own, store apart, and merge in turn."""
+        bench, part, i = Bench(self.made()), var("part"), var("i")
+        out, total = bench.buffer("out", np.zeros(10, int)), bench.variable("total", 0)
+        held = bench.buffer("held", np.zeros(0, int), growable=True)
+        count, own, mine = bench.variable("count", 0), var("own"), Buffer("mine", INTP, True)
+        body = block(
+            Grow(mine, n(3)),
+            Fill(mine, n(0), n(3), part),
+            Assign(own, n(0)),
+            For(i, n(0), n(2), block(Assign(own, own + Load(mine, i)))),
+            Store(out, part, own),
+            Merge(
+                block(
+                    Assign(total, total * n(3) + own),
+                    Grow(held, count + n(3)),
+                    Move(held, count, mine, n(0), n(3)),
+                    Assign(count, count + n(3)),
+                )
+            ),
+        )
+        private = (Private(own, n(7)), Private(mine))
+        assert bench.run(Parallel(part, n(10), body, private, (out,))) == MOVED
+        assert bench.arrays["out"].tolist() == [2 * k for k in range(10)]
+        assert bench.value(total) == sum(2 * k * 3 ** (9 - k) for k in range(10))
+        assert bench.arrays["held"][:30].tolist() == [k for k in range(10) for _ in range(3)]
+
+    def test_the_first_part_that_fails_is_told(self) -> None:
+        bench, part = Bench(self.made()), var("part")
+        total = bench.variable("total", 0)
+        merge = Merge(block(Assign(total, total + n(1))))
+        body = block(If(part > n(3), block(Fail(1, (part,)))), merge)
+        assert bench.run(Parallel(part, n(9), body)) == FAILED + 1
+        assert bench.control[0] == 4
+        assert bench.value(total) == 4
 
     def test_loops_nest_break_and_count(self) -> None:
         bench, i, j = Bench(self.made()), var("i"), var("j")

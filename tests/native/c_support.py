@@ -6,7 +6,7 @@ import numpy as np
 from finch_backend_c.cbackend import CBackend
 from finch_backend_c.entry import WORK
 from finch_core.errors import OutOfMemory
-from finch_core.interface.abi import CONTROL_WORDS, GUARD, words
+from finch_core.interface.abi import CONTROL_WORDS, GUARD, POOL, words
 from finch_core.ir import assembly as asm
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Var
@@ -62,7 +62,7 @@ def kernel_of(records, statements, *, functions=(), arguments=(), sites=(MEMORY_
 def call(compiled, records, *scalars):
     """The status and the control block of a run."""
     control = np.full(CONTROL_WORDS, 99, dtype=np.int64)
-    control[GUARD] = 0
+    control[GUARD] = control[POOL] = 0
     addresses = [r.address() for r in records]
     return compiled(control.ctypes.data, *addresses, *scalars), control
 
