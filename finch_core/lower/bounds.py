@@ -22,10 +22,10 @@ from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, lift
 from finch_core.ir.program import Extent, Loop
+from finch_core.lower.strides import is_unit
 from finch_core.records import frozen
 from finch_core.symbolic.guards import accesses, as_condition, conjuncts
 from finch_core.symbolic.out_of_range import OutOfRange, parted
-from finch_core.symbolic.prover import split
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -67,12 +67,6 @@ def _under(ctx: Context, guard: Expr, check: Callable[[], None]) -> None:
         cond = cond.and_(other)
     with ctx.if_(cond), ctx.prover.assuming(cond):
         check()
-
-
-def is_unit(extent: Extent) -> bool:
-    """Whether a range has length one, whatever its start is."""
-    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
-    return atom == other and end == offset + 1
 
 
 def _check(

@@ -54,12 +54,12 @@ from finch_core.looplets.loop_strides import LoopStride, strided
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.whole_runs import WholeRuns
-from finch_core.lower.bounds import check_bounds, is_unit, within_range
+from finch_core.lower.bounds import check_bounds, within_range
 from finch_core.lower.definitions import defined
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.parallel import lower_parallel
 from finch_core.lower.scalar_cases import cases_of
-from finch_core.lower.strides import is_positive
+from finch_core.lower.strides import is_positive, is_unit
 from finch_core.symbolic.guards import as_condition
 from finch_core.symbolic.missing_values import require_present
 

@@ -27,6 +27,12 @@ def ascending(extent: Extent) -> tuple[Extent, Expr | None]:
     return Extent(*(call(prim.ifelse, step > 0, *pair) for pair in ends)), step
 
 
+def is_unit(extent: Extent) -> bool:
+    """Whether a range has length one, whatever its start is."""
+    (atom, offset), (other, end) = split(extent.start), split(extent.stop)
+    return atom == other and end == offset + 1
+
+
 def is_positive(step: Expr) -> bool:
     """Whether a step is known to be positive."""
     return isinstance(step, Literal) and bool(step.value > 0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from finch_core.interface.tensorlike import ZERO, BoundTensor, Fiber
 from finch_core.ir.expressions import Access, Expr, Index, Literal
 from finch_core.ir.program import Loop, Stmt, While
-from finch_core.lower.bounds import is_unit
+from finch_core.lower.strides import is_unit
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context

@@ -25,9 +25,8 @@ from finch_core.interface.abilities import Order
 from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.ir.expressions import Expr, Index, Literal
 from finch_core.ir.program import Declare, Extent, Loop, Sequential, Stmt, Thaw, Update, While
-from finch_core.lower.bounds import is_unit
 from finch_core.lower.pass_state import Unit
-from finch_core.lower.strides import is_positive
+from finch_core.lower.strides import is_positive, is_unit
 from finch_core.records import frozen
 
 
