@@ -115,7 +115,7 @@ def written(result: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def run_report(options: argparse.Namespace) -> None:
-    """The page and the plots from the numbers of earlier runs: a contender's least time counts."""
+    """The page and the plots from the numbers of earlier runs of different commands."""
     from bench import report
 
     if options.json is None or options.markdown is None:

@@ -84,6 +84,26 @@ def diagonals(size: int, offsets: Iterable[int], seed: int = 0) -> Any:
     return int32(scipy.sparse.diags_array(list(found.values()), offsets=list(found)))
 
 
+def stencil(side: int, reach: int) -> Any:
+    """The points of a cube and their neighbours, up to ``reach`` steps along the axes: 7 for 1, all
+    27 of the cube around a point for 3; diagonally dominant values."""
+    path = scipy.sparse.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(side, side))
+    whole = scipy.sparse.kron(scipy.sparse.kron(path, path), path).tocoo()
+    at = np.stack(np.unravel_index(whole.coords[0], (side,) * 3))
+    to = np.stack(np.unravel_index(whole.coords[1], (side,) * 3))
+    apart = np.abs(at - to)
+    near = (apart.max(axis=0) <= 1) & (apart.sum(axis=0) <= reach)
+    values = np.where(whole.coords[0] == whole.coords[1], 27.0, -1.0)[near]
+    coords = tuple(c[near] for c in whole.coords)
+    return int32(scipy.sparse.coo_array((values, coords), shape=whole.shape))
+
+
+def symmetric(size: int, per_row: float, seed: int = 0) -> Any:
+    """Random entries, and those of the transpose."""
+    half = erdos_renyi(size, per_row, seed)
+    return int32(half + half.T)
+
+
 def weighted(graph: Any, seed: int = 0) -> Any:
     """The same edges with lengths between 1 and 2, equal in both directions."""
     rows, columns = graph.tocoo().coords

@@ -49,6 +49,10 @@ class Race:
     share: float = 1.0
     """The part of the usual time."""
     about: str = ""
+    rule: str = ""
+    """Which of ours a rule names beforehand; without one, the best in hindsight is compared."""
+    fresh: Mapping[str, str] = attrs.field(factory=dict)
+    """By peers that make their result anew in each call, which of ours does so, too."""
 
     def check(self) -> None:
         """Raise ``Disagreement`` unless every result equals the first."""
@@ -73,14 +77,28 @@ class Race:
         self.check()
         timing = compare({**self.ours, **self.theirs}, seconds * self.share, at_least=3)
         times = {name: t.seconds * 1e6 for name, t in timing.items()}
-        best = min(self.ours, key=times.__getitem__)
-        ratios = {peer: times[peer] / times[best] for peer in self.theirs}
+        anew = set(self.fresh.values())
+        hindsight = min((name for name in self.ours if name not in anew), key=times.__getitem__)
+        best = self.rule or hindsight
+        ratios = {peer: times[peer] / times[self.fresh.get(peer, best)] for peer in self.theirs}
         asked = {t.peer: t.times for t in self.targets if t.peer in ratios}
         if "taco" in asked:
             asked.pop("taco-like", None)  # the real one is there
         row = {"data": self.name, "best": best, "us": times, "ratios": ratios, "asked": asked}
+        if self.rule:
+            row |= {"hindsight": hindsight, "converting": self._conversions()}
         more = {"work": self.work, "group": self.group, "size": self.size, "about": self.about}
         return {**row, **{name: value for name, value in more.items() if value not in ("", None)}}
+
+    def _conversions(self) -> dict[str, float]:
+        """Microseconds of the conversions that contenders name, the least of three."""
+        found = {}
+        for name, run in {**self.ours, **self.theirs}.items():
+            convert = getattr(run, "convert", None)
+            if convert is not None:
+                times = compare({name: convert}, 0.0, at_least=3)
+                found[name] = times[name].seconds * 1e6
+        return found
 
 
 def mean(ratios: Iterable[float]) -> float:

@@ -80,30 +80,15 @@ def rounded(value: Any) -> Any:
 
 
 def merged(runs: list[dict[str, Any]], commands: Iterable[str]) -> dict[str, Any]:
-    """Several runs as one: of each contender of a race that is in more than one of them the least
-    time counts, and what else there is of the last."""
+    """Runs of different commands as one. Of a race that is in several of them the last run counts,
+    all of it: no times of different runs are compared."""
     whole = {key: value for run in runs for key, value in run.items()}
     races: dict[str, dict[Any, Any]] = {command: {} for command in commands}
     for run in runs:
         for command, measured in run["races"].items():
-            for row in measured:
-                key = row.get("work"), row["data"]
-                races[command][key] = _least(races[command].get(key), row)
+            races[command] |= {(row.get("work"), row["data"]): row for row in measured}
     whole["races"] = {name: list(found.values()) for name, found in races.items() if found}
     return whole
-
-
-def _least(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
-    """A race with the least times of two runs."""
-    if before is None:
-        return row
-    times = dict(row["us"])
-    for name, time in before["us"].items():
-        times[name] = min(time, times.get(name, time))
-    peers = {**before["ratios"], **row["ratios"]}
-    best = min((name for name in times if name not in peers), key=times.__getitem__)
-    ratios = {peer: times[peer] / times[best] for peer in peers}
-    return {**row, "best": best, "us": times, "ratios": ratios}
 
 
 # -- tables -----------------------------------------------------------------------------------
@@ -125,6 +110,7 @@ def together(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found.append({
             "work": work, "data": f"{group} ({len(rows)})", "best": f"mostly {often}",
             "times": "", "ratios": geometric_means(rows), "asked": rows[0]["asked"],
+            **_rules(rows),
             "least": {
                 peer: min(r["ratios"][peer] for r in rows if peer in r["ratios"])
                 for peer in rows[0]["asked"]
@@ -133,17 +119,51 @@ def together(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in found if row.get("group") != "scaling"]
 
 
+def _rules(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What rules named, of a collection: how the best in hindsight stands to it in the mean."""
+    if any("hindsight" not in row for row in rows):
+        return {}
+    ratio = mean(row["us"][row["hindsight"]] / row["us"][row["best"]] for row in rows)
+    return {"hindsight": "", "converting": {}, "us": {"": ratio, "mostly": 1.0}}
+
+
 def _flat(row: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     asked = ", ".join(f"{times:.3g} over {peer}" for peer, times in row["asked"].items())
     least = row.get("least", row["ratios"])
     met = all(least[peer] >= times for peer, times in row["asked"].items())
     return {
         "data": " ".join(filter(None, (row.get("work"), row["data"]))),
-        "best of ours": row["best"].removeprefix("finch "),
+        **_ours(row),
         "us": row["times"],
         **{name: row["ratios"].get(name, "") for name in names},
         "asked for": asked + (" (met)" if asked and met else " (missed)" if asked else ""),
     }
+
+
+def _ours(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Which of ours is compared: the best, or what a rule named beforehand, with what the best in
+    hindsight would have been, and what its conversion takes."""
+    best = row["best"].removeprefix("finch ")
+    if "hindsight" not in row:
+        return {"best of ours": best}
+    converting = row["converting"].get(row["best"])
+    after = _after(row, converting)
+    better = row["us"][row["hindsight"]] / row["us"].get(row["best"], 1.0)
+    return {
+        "by rule": best,
+        "best in hindsight": f"{row['hindsight'].removeprefix('finch ')} {better:.2f}",
+        "conversion us": "" if converting is None else converting,
+        "pays after": "" if converting is None else after,
+    }
+
+
+IN_PLACE = "finch SparseList"
+"""Ours over the memory of SciPy's matrix: nothing is converted."""
+
+
+def _after(row: Mapping[str, Any], converting: float | None) -> Any:
+    gain = row["us"].get(IN_PLACE, 0) - row["us"][row["best"]]
+    return math.ceil(converting / gain) if converting is not None and gain > 0 else "never"
 
 
 def rows(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -158,6 +178,7 @@ def rows(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
             title = " ".join(filter(None, (work, "geometric mean")))
             asked = {peer: x for peer, x in MEANS.get(work, {}).items() if peer in means}
             over = {"work": "", "data": title, "best": "", "times": "", "ratios": means}
+            over |= _rules(chosen)
             found.append(_flat({**over, "asked": asked}, names))
     return found
 
@@ -194,10 +215,10 @@ def markdown(
     result: Mapping[str, Any], drawn: Mapping[str, list[str]], folder: str = "results"
 ) -> str:
     """``docs/results.md`` from the JSON of ``python -m bench all``."""
-    parts = [_head(result), _paper_part(result), _lines_part(result)]
+    parts = [_head(result), _losses_part(result), _paper_part(result), _lines_part(result)]
     for command, measured in result["races"].items():
         parts.append(_command_part(command, measured, drawn.get(command, []), folder))
-    parts += [_compile_part(result), _losses_part(result)]
+    parts.append(_compile_part(result))
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
@@ -211,10 +232,11 @@ def _head(result: Mapping[str, Any]) -> list[str]:
         + (" with `--quick`." if result.get("quick") else ".")
         + " One process for each kind of work, one thread, contenders alternating, the least of "
         "many runs, and every result compared with every other before. Times are the process's, "
-        "of all its threads. It may be put together from several runs (`python -m bench report`), "
-        "of each contender the least time: the number of data sets says how far each went. The "
-        "peers are those of the extra `bench`, Eigen's headers (Debian: `libeigen3-dev`), and a "
-        "`taco` command where one is on the PATH.",
+        "of all its threads. Each race is of one run; those of different commands may be put "
+        "together (`python -m bench report`), and the number of data sets says how far each went. "
+        "[How to repeat it](repeat.md), with TACO from source. The peers are those of the extra "
+        "`bench`, Eigen's headers (Debian: `libeigen3-dev`), and a `taco` command where one "
+        "is on the PATH.",
         "",
         f"{about['processor']}; {about['compiler']}; flags `{about['flags']}`; Python "
         f"{about['python']}; {versions}.",
@@ -264,20 +286,26 @@ def _command_part(
 
 
 def _chooser(measured: list[dict[str, Any]]) -> list[str]:
-    """How the formats that the example chooses stand to the best ones, where it chose."""
-    ratios = []
-    for row in measured:
-        chosen = "finch " + row.get("about", "").partition(":")[0]
-        ratios += [row["us"][row["best"]] / row["us"][chosen]] if chosen in row["us"] else []
+    """How what a rule named stands to the best in hindsight, where there is a rule."""
+    ruled = [row for row in measured if "hindsight" in row]
+    ratios = [row["us"][row["hindsight"]] / row["us"][row["best"]] for row in ruled]
     if not ratios:
         return []
     close = sum(ratio > 0.95 for ratio in ratios)
     said = (
-        "The format that the example's `choose_format` takes from a matrix's structure is within "
-        f"a twentieth of the best program and format for {close} of {len(ratios)} matrices, and at "
-        f"{mean(ratios):.2f} of it in the geometric mean."
+        "`choose_format` names a format from the structure alone (*by rule*): it is compared. "
+        "Beside it stands what would have been best, and how much of its time that takes; what "
+        f"`choose_format` names is within a twentieth of it for {close} of {len(ratios)} matrices, "
+        f"and the best takes {mean(ratios):.2f} of its time in the geometric mean. The conversion "
+        "from SciPy's CSR, which `SparseList` reads in place, is timed apart; *pays after* is the "
+        f"number of products. Of peers, {', '.join(_ANEW)} make their result anew in each call and "
+        "are compared with ours doing so; the others, and ours else, write to one that is kept. "
+        "Explicit zeros are left out for all."
     )
     return ["", said]
+
+
+_ANEW = ("scipy", "mkl fresh", "graphblas", "sparse", "finch-tensor", "numpy dense")
 
 
 def _compile_part(result: Mapping[str, Any]) -> list[str]:

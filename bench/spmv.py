@@ -13,16 +13,8 @@ from bench import generators, peers
 from bench.races import Race, Target, over_taco
 from docs.examples import spmv_formats
 from finch_core import Tensor, asarray
-from finch_levels import (
-    Dense,
-    Element,
-    Pattern,
-    SparseBand,
-    SparseBlockList,
-    SparseInterval,
-    SparseList,
-    SparsePinpoint,
-)
+from finch_core.runtime.format_choice import Choice
+from finch_levels import Dense, Element, choose_format
 
 
 def _with_gathers_too(times: float) -> tuple[Target, ...]:
@@ -40,12 +32,18 @@ TARGETS = {
     "reverse permutation": (Target("hand C", 2.5), Target("taco columns", 2.5)),
 }
 NAMES = {"rows": "finch SparseList", "columns": "finch by columns", "symmetric": "finch symmetric"}
+FRESH = "finch fresh"
+"""What was chosen, with a result that is made anew in each call."""
+ANEW = ("scipy", "mkl fresh", "graphblas", "sparse", "finch-tensor", "numpy dense")
+"""The peers that make their result anew in each call."""
 COMPLEX = ("scipy", "mkl", "sparse")
 """The peers that take complex matrices as they are."""
+SEVEN = (-100, -10, -1, 0, 1, 10, 100)
 
 
 def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
-    """Names, int32 CSR matrices and collections: the paper's synthetic ones, then real ones."""
+    """Names, int32 CSR matrices and collections: the paper's synthetic ones, then real ones.
+    Zeros that are stored explicitly are left out, for all contenders."""
     yield "random 100k x 10", generators.erdos_renyi(100_000, 10), ""
     for bandwidth in (5, 30, 100):
         yield f"band {bandwidth}", generators.banded(10_000, bandwidth), ""
@@ -54,75 +52,89 @@ def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any, str]]:
     yield "blocks of 8", generators.blocks(20_000, 8, 4), ""
     yield "grid 512 (pattern)", generators.grid(512), ""
     yield "rmat 15 x 8 (pattern)", generators.rmat(15, 8), ""
+    yield "seven diagonals", generators.diagonals(100_000, SEVEN), ""
+    yield "stencil of 7", generators.stencil(40, 1), ""
+    yield "stencil of 27", generators.stencil(30, 3), ""
+    yield "symmetric 50k x 10", generators.symmetric(50_000, 5), ""
     if not quick:
-        for name, matrix in real.packaged_matrices():
+        for name, matrix in (*real.packaged_matrices(), *real.matrices(data, kinds="iufc")):
+            matrix.eliminate_zeros()
             yield name, matrix, real.collection(matrix)
-        for name, matrix in real.matrices(data, kinds="iufc"):
-            yield name, matrix, real.collection(matrix)
 
 
-def candidates(matrix: Any) -> dict[str, Any]:
-    """The formats by rows that the matrix's structure does not rule out, by name."""
-    found = spmv_formats.measured(matrix)
-    level = {
-        SparseList: found.all_ones,
-        SparseBlockList: found.block_length >= 1.5,
-        SparseBand: found.band_filling > 0.3 and not found.all_ones,
-        SparsePinpoint: found.most_in_a_row == 1,
-        SparseInterval: found.most_runs_in_a_row == 1,
-        Dense: found.density > 0.4,
-    }
-    element = Element(spmv_formats.zero(matrix))
-    leaf = Pattern() if found.all_ones else element
-    return dict(_named(kind, element if kind is Dense else leaf) for kind in level if level[kind])
-
-
-def _named(kind: Any, leaf: Any) -> tuple[str, Any]:
-    if kind is Dense:
-        return label(Dense(Dense(leaf))), Dense(Dense(leaf))
-    widths = {"index": np.int32}
-    if kind not in (SparsePinpoint, SparseInterval):
-        widths["pointer"] = np.int32
-    format = Dense(kind(leaf, **widths))
-    return label(format), format
-
-
-def label(format: Any) -> str:
+def label(format: Any, symmetric: bool = False) -> str:
     """A matrix format by its inner level, and whether it stores values."""
+    if symmetric:
+        return NAMES["symmetric"]
     name = type(format.lvl).__name__
     return f"finch {name}" + (" of Pattern" if format.dtype == bool else "")
 
 
-def ours(matrix: Any) -> tuple[dict[str, Any], str]:
-    """The example's ways and the formats that may do, by name; and why one was chosen."""
-    choice = spmv_formats.choose_format(matrix)
-    chosen = label(choice.format)
-    ways = {NAMES.get(n, chosen): run for n, run in spmv_formats.ways(matrix).items()}
-    for name, format in candidates(matrix).items():
-        if name not in ways:
-            A = spmv_formats.stored(matrix, format)
-            ways[name] = lambda y, x, A=A: spmv_formats.by_rows(y, A, x)
-    return ways, f"{chosen.removeprefix('finch ')}: {choice.why}"
+def candidates(choice: Choice) -> dict[str, Any]:
+    """The formats of rows that are not estimated to take more than twice what the best takes."""
+    found: dict[str, Any] = {}
+    for candidate in choice.candidates:
+        format, level = candidate.format, candidate.format.lvl
+        if candidate.symmetric or type(format) is not Dense or level.is_leaf:
+            continue
+        if candidate.time < 2 * choice.best.time:
+            found.setdefault(label(format), format)
+    return found
+
+
+def ours(matrix: Any) -> tuple[dict[str, Any], Choice]:
+    """The example's ways and the formats that may do, by name; and what was chosen."""
+    choice = choose_format(matrix, pattern=True, symmetric=matrix.dtype.kind != "c")
+    chosen = label(choice.format, choice.symmetric)
+    ways = spmv_formats.ways(matrix)
+    del ways["chosen"]
+    if "symmetric" in ways:
+        ways["symmetric"].convert = lambda: spmv_formats._symmetric(matrix)
+    found = {NAMES[name]: run for name, run in ways.items()}
+    formats = candidates(choice)
+    if not choice.symmetric:
+        formats[chosen] = choice.format
+    for name, format in formats.items():
+        if name not in found:
+            found[name] = _converted(matrix, format)
+    return found, choice
+
+
+def _converted(matrix: Any, format: Any) -> Any:
+    A = spmv_formats.stored(matrix, format)
+
+    def run(y: Any, x: Any) -> Any:
+        return spmv_formats.by_rows(y, A, x)
+
+    run.convert = lambda: spmv_formats.stored(matrix, format)  # type: ignore[attr-defined]
+    return run
 
 
 def race(name: str, matrix: Any, systems: Any, group: str = "") -> Race:
-    """Our ways against theirs on one matrix."""
+    """Our ways against theirs on one matrix; what ``choose_format`` names is compared."""
     zero = spmv_formats.zero(matrix)
-    x = np.random.default_rng(1).random(matrix.shape[1]).astype(zero.dtype)
-    ways, why = ours(matrix)
-    mine = {
-        way: lambda run=run, y=Tensor(Dense(Element(zero))), x=asarray(x): run(y, x)  # noqa: B008
-        for way, run in ways.items()
-    }
+    x = peers.aligned(np.random.default_rng(1).random(matrix.shape[1]).astype(zero.dtype))
+    ways, choice = ours(matrix)
+    chosen = label(choice.format, choice.symmetric)
+    chosen = chosen if chosen in ways else NAMES["rows"]
+    mine = {way: _bound(run, Tensor(Dense(Element(zero))), asarray(x)) for way, run in ways.items()}
+    mine[FRESH] = lambda: ways[chosen](Tensor(Dense(Element(zero))), asarray(x))
     if matrix.dtype.kind == "c":
         systems = {name: systems[name] for name in COMPLEX if name in systems}
     theirs = peers.contenders(systems, "spmv", matrix, x)
     if "taco-like" in theirs and "band" in name and not group:
         theirs.update(systems["hand"].spmv_band(matrix, x))
     return Race(
-        name, mine, theirs, targets=TARGETS.get(name, ()), group=group, about=why,
-        share=0.3 if group else 1.0,
+        name, mine, theirs, targets=TARGETS.get(name, ()), group=group,
+        about=f"{chosen.removeprefix('finch ')}: {choice.why}", share=0.3 if group else 1.0,
+        rule=chosen, fresh={peer: FRESH for peer in ANEW if peer in theirs},
     )  # fmt: skip
+
+
+def _bound(run: Any, y: Tensor, x: Any) -> Any:
+    bound = lambda: run(y, x)  # noqa: E731
+    convert = getattr(run, "convert", None)
+    return bound if convert is None else peers.converted(bound, convert)
 
 
 def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:

@@ -60,13 +60,66 @@ that are stored as one. The buffers are those of a real tensor: this page is gen
 `docs/make_formats.py`.
 """
 
+CHOOSING = """\
+## Which format for my data
+
+`finch_levels.choose_format` measures what data store and gives the format in which they are read fastest. It takes SciPy and NumPy
+arrays, tensors of any rank, and coordinates `(values, (i, j, ...))` with a `shape`:
+
+```python
+import numpy as np
+import scipy.sparse
+
+from finch_core import Tensor
+from finch_levels import choose_format
+
+n = 300
+A = scipy.sparse.diags_array([1.0, -4.0, 1.0], offsets=[-1, 0, 1], shape=(n, n)).tocsr()
+choice = choose_format(A)
+assert choice.format.lvl.name == "SparseDiagonals"
+print(choice)                             # each candidate: memory, time of a product, of the conversion
+assert choice.pays_after > 1              # so many products, and the conversion has paid
+assert choose_format(A, uses=1).format.lvl.name == "SparseList"     # one product does not pay for it
+fast = Tensor(choice.format, A)
+```
+
+| argument | what for |
+| --- | --- |
+| `uses=1000` | how often the data are read: the conversion counts, too |
+| `access="follow"` | indices are looked up in any order, not walked |
+| `symmetric=True` | the program uses each entry above the diagonal twice (`symmetric` in `docs/examples/spmv_formats.py`): `choice.symmetric` says whether that is faster; the format is for `triu(A, 1)` |
+| `pattern=True` | where all values are 1, they need not be stored: the tensor then has bools |
+| `leaf=...`, `index=np.int64` | the leaf, and the dtype of indices and pointers |
+| `runs=False` | no levels for runs of equal values |
+
+A choice has `format`, `why`, `pays_after`, `symmetric`, `table`, `bytes`, `measures`, and all `candidates`.
+
+| data | levels |
+| --- | --- |
+| few stored indices anywhere | `SparseList`; `SparseCOO` or lists of lists where most rows are empty |
+| a few full diagonals | `SparseDiagonals` |
+| a band, a triangle: one stretch in each row | `SparseBand` |
+| stretches of adjacent indices | `SparseBlockList` |
+| runs of equal values | `SparseRunList`, `RunList`; `SparseInterval` for one in a row |
+| at most one index in a row | `SparsePinpoint` |
+| indices looked up, written in any order | `SparseHash`; `SparseByteMap` where there is memory for every index |
+| most of it stored | `Dense` |
+
+Estimates are nanoseconds of one core, from the numbers of fibers, entries, blocks, runs and diagonals and the memory that
+is read; only their ratios matter. `python -m bench spmv` compares what is chosen with the fastest in hindsight. Each level says
+itself what it takes (`offers`, in [How to write a level format](write-a-format.md)), and so do those of plugins.
+
+"""
+
 
 def page() -> str:
     """The whole page."""
     head = HEAD.format(matrix=_grid(MATRIX), singular=_grid(SINGULAR))
     ours = [f for f in hub().levels.values() if f.__module__.partition(".")[0] == "finch_levels"]
     formats = [f for f in ours if not f.is_leaf]
-    return "\n".join([head, *map(_section, sorted(formats, key=_order))])
+    return "\n".join(
+        [head, CHOOSING.rstrip("\n") + "\n", *map(_section, sorted(formats, key=_order))]
+    )
 
 
 def _order(format: Any) -> tuple[int, str]:

@@ -2,14 +2,17 @@
 
 from finch_core.interface.abilities import RANDOM_ACCESS, Order, Sharing
 from finch_core.interface.level import Format, Mode, check_child
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.storage import Field, integer_dtype, leaf_dtype
 from finch_core.interface.structure import Pieces, Structure
 
 __all__ = [
     "RANDOM_ACCESS",
+    "Fibers",
     "Field",
     "Format",
     "Mode",
+    "Offer",
     "Order",
     "Pieces",
     "Sharing",

@@ -1,9 +1,10 @@
 """The level formats, leaves and scalars of the paper (Table "The main level formats supported by
 Finch"). Each is a plugin of its own, found by entry points as any installed plugin is."""
 
+from typing import TYPE_CHECKING, Any
+
 from finch_levels.dense import Dense
 from finch_levels.element import Element
-from finch_levels.format_choice import choose_format
 from finch_levels.pattern import Pattern
 from finch_levels.run_list import RunList
 from finch_levels.scalar import Scalar
@@ -19,6 +20,9 @@ from finch_levels.sparse_list import SparseList
 from finch_levels.sparse_pinpoint import SparsePinpoint
 from finch_levels.sparse_run_list import SparseRunList
 from finch_levels.sparse_scalar import SparseScalar
+
+if TYPE_CHECKING:
+    from finch_core.runtime.format_choice import choose_format
 
 __all__ = [
     "Dense",
@@ -40,3 +44,12 @@ __all__ = [
     "SparseScalar",
     "choose_format",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What measures data is imported when it is first used."""
+    if name != "choose_format":
+        raise AttributeError(f"module 'finch_levels' has no attribute {name!r}")
+    from finch_core.runtime.format_choice import choose_format
+
+    return choose_format

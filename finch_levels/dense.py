@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from finch_core.errors import FormatError
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.level import Format, Mode, Order, Pieces, Sharing, Structure, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.looplets.routines import positions_below
@@ -48,6 +49,12 @@ class Dense(Format):
                 f"a Dense level stores fill values, which a {self.lvl.name} below it cannot hold",
                 hint="Element(False) as the leaf, or a sparse level above the Pattern",
             )
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        below = fibers.positions * fibers.shape
+        why = f"{fibers.part(below)} of all indices are stored: coordinates cost more than zeros"
+        return (Offer(cls, why, below, 0, fibers.positions * 1.5 + below * 0.085, 0.5, 0.5),)
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
@@ -83,6 +84,19 @@ class RunList(Format):
                 "a RunList stores runs of fill values, which a Pattern below it cannot hold",
                 hint="SparseRunList(Pattern()), or an Element(False) leaf",
             )
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        if fibers.runs is None:
+            return ()
+        make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
+        everything = fibers.positions * fibers.shape
+        runs = fibers.runs + fibers.blocks + fibers.positions
+        work = fibers.positions + runs * 0.75 + everything * 0.085
+        why = f"{everything / max(1, runs):.3g} adjacent equal values in a run, zeros too"
+        lookup = 4 * np.log2(runs / max(1, fibers.positions) + 1)
+        memory = fibers.bytes(fibers.positions, runs)
+        return (Offer(make, why, runs, memory, work, lookup),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

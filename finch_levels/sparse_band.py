@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
 from finch_core.level import (
@@ -64,6 +65,14 @@ class SparseBand(Format):
     resumes: ClassVar[bool] = True
     pads: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
+        work = fibers.positions * 1.5 + fibers.spans * 0.085
+        why = f"{fibers.part(fibers.spans)} of each fiber's stretch is stored: one block a fiber"
+        memory = fibers.bytes(fibers.positions, fibers.positions)
+        return (Offer(make, why, fibers.spans, memory, work, 1.5),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

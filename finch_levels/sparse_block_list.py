@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import FALSE, Expr, Load, Var
@@ -66,6 +67,16 @@ class SparseBlockList(Format):
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its blocks"
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
+        length = fibers.stored / max(1, fibers.blocks)
+        work = fibers.positions + fibers.blocks * 1.4 + fibers.stored * 0.085 + fibers.surprise
+        memory = fibers.bytes(fibers.positions, fibers.blocks, fibers.blocks)
+        lookup = 4 * np.log2(fibers.blocks / max(1, fibers.filled) + 1)
+        why = f"{length:.3g} adjacent indices in a block"
+        return (Offer(make, why, fibers.stored, memory, work, lookup),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

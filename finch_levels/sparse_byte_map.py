@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.ir.dtypes import BOOL, INTP
 from finch_core.ir.expressions import Expr, Literal, Load, Var
 from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, integer_dtype
@@ -58,6 +59,15 @@ class SparseByteMap(Format):
     shares: ClassVar[bool] = False
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        make = lambda lvl: cls(lvl, index=np.int64, pointer=np.int64)  # noqa: E731
+        below = fibers.positions * fibers.shape
+        work = fibers.positions * 0.5 + fibers.stored * 0.5 + fibers.surprise
+        memory = below + 8 * (fibers.positions + fibers.stored)
+        why = f"a byte for each of {below} indices says whether it is stored"
+        return (Offer(make, why, below, memory, work, 1.5, 5),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load, Var
 from finch_core.level import (
@@ -76,6 +77,23 @@ class SparseCOO(Format):
     def groups(self) -> bool:
         """Whether several entries may have the same index, and differ in a level below."""
         return isinstance(self.lvl, SparseCOO)
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        if fibers.depth == 1:
+            return ()
+
+        def make(leaf: Format) -> Format:
+            for _level in range(fibers.depth):
+                leaf = cls(leaf, index=fibers.index, pointer=fibers.index)
+            return leaf
+
+        memory = fibers.bytes(fibers.positions, fibers.depth * fibers.entries)
+        ends = 7.5 if fibers.stored >= 1 << 13 else 2.0  # of groups, which differ in length
+        work = fibers.positions + fibers.stored * ends + fibers.entries * 0.36
+        why = f"{fibers.entries / max(1, fibers.stored):.3g} entries share an outer index"
+        lookup = 4 * np.log2(fibers.entries + 1)
+        return (Offer(make, why, fibers.entries, memory, work, lookup, depth=fibers.depth),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

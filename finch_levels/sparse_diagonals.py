@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.structure import Structure
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.dtypes import INTP
@@ -60,6 +61,16 @@ class SparseDiagonals(Format):
                 f"{self.lvl.name} below it cannot hold",
                 hint="Element(False) as the leaf, or a SparseList above the Pattern",
             )
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        if fibers.diagonals is None:
+            return ()
+        below = fibers.diagonals * fibers.shape
+        work = below * min(0.12 + fibers.diagonals / 600, 0.22) + fibers.diagonals * 10
+        why = f"{fibers.diagonals} diagonals, of which {fibers.part(below)} is stored"
+        lookup = 3 * np.log2(fibers.diagonals + 1)
+        return (Offer(cls, why, below, 8 * fibers.diagonals, work, lookup, 12),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError, IndexOverflow
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Literal, Load
 from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, integer_dtype
@@ -46,6 +47,14 @@ class SparseHash(Format):
     shares: ClassVar[bool] = False
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
+        work = fibers.positions * 0.5 + fibers.stored * 0.5 + fibers.surprise
+        memory = fibers.bytes(fibers.positions, fibers.stored) + 80 * fibers.stored
+        why = "an index is found by its hash"
+        return (Offer(make, why, fibers.stored, memory, work, 6, 200),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

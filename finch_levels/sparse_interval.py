@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first_run
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
@@ -83,6 +84,16 @@ class SparseInterval(Format):
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     limit: ClassVar[Limit] = staticmethod(only_first_run)
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        if fibers.runs is None or fibers.most_runs is None or fibers.most_runs > 1:
+            return ()
+        memory = fibers.bytes(fibers.positions, fibers.positions)
+        work = fibers.positions * 1.5 + fibers.stored * 0.06
+        make = lambda lvl: cls(lvl, index=fibers.index)  # noqa: E731
+        why = "at most one run of equal values in a fiber: one value, two ends"
+        return (Offer(make, why, fibers.positions, memory, work, 1.5),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import TRUE, Expr, Load, Var
@@ -62,6 +63,16 @@ class SparseList(Format):
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its stored indices"
     parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
+        each = 0.22 + min(0.1, 2.2 / max(1, fibers.mean))  # long ones are summed in lanes
+        each = each if fibers.depth == 1 else 2.0
+        work = fibers.positions * 0.5 + fibers.stored * each + fibers.surprise
+        why = f"{fibers.mean:.3g} indices in a fiber, an index for each"
+        memory = fibers.bytes(fibers.positions, fibers.stored)
+        return (Offer(make, why, fibers.stored, memory, work, 3 * np.log2(fibers.mean + 1)),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
@@ -60,6 +61,14 @@ class SparsePinpoint(Format):
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})
     limit: ClassVar[Limit] = staticmethod(only_first)
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        if fibers.longest > 1:
+            return ()
+        memory, why = fibers.bytes(fibers.positions), "at most one index in a fiber: no loop"
+        make = lambda lvl: cls(lvl, index=fibers.index)  # noqa: E731
+        return (Offer(make, why, fibers.positions, memory, fibers.positions * 0.4, 1),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
@@ -82,6 +83,17 @@ class SparseRunList(Format):
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its runs"
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        if fibers.runs is None:
+            return ()
+        make = lambda lvl: cls(lvl, index=fibers.index, pointer=fibers.index)  # noqa: E731
+        work = fibers.positions + fibers.runs * 0.75 + fibers.stored * 0.06 + fibers.surprise
+        memory = fibers.bytes(fibers.positions, fibers.runs, fibers.runs)
+        why = f"{fibers.stored / max(1, fibers.runs):.3g} adjacent equal values in a run"
+        lookup = 4 * np.log2(fibers.runs / max(1, fibers.filled) + 1)
+        return (Offer(make, why, fibers.runs, memory, work, lookup),)
 
     @property
     def fields(self) -> tuple[Field, ...]:

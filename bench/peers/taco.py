@@ -1,4 +1,5 @@
-"""TACO, where a ``taco`` command is on the PATH: its generated C, compiled with its own flags.
+"""TACO, where a ``taco`` command is on the PATH: its generated C, compiled with its own flags, and
+(``taco native``) for this machine, over arrays that begin at lines of the cache.
 
 ``compute`` fills in the values of a result whose structure is there, ``assemble`` finds the
 structure, ``evaluate`` does both in one pass. TACO's published timings are those of the first two.
@@ -19,7 +20,7 @@ import numpy as np
 import scipy.sparse
 
 from bench.hand import TACO_FLAGS, built
-from bench.peers import Contenders
+from bench.peers import Contenders, aligned
 from finch_backend_c import toolchain
 
 COMMAND = shutil.which("taco") or ""
@@ -107,8 +108,18 @@ class Result:
             self._program.lib.free(address)
 
 
+NATIVE = (*TACO_FLAGS, "-march=native")
+BUILDS = {"taco": TACO_FLAGS, "taco native": NATIVE}
+"""The flags of each contender."""
+
+
 @cache
-def program(expression: str, formats: tuple[str, ...], schedule: tuple[str, ...] = ()) -> Program:
+def program(
+    expression: str,
+    formats: tuple[str, ...],
+    schedule: tuple[str, ...] = (),
+    flags: tuple[str, ...] = TACO_FLAGS,
+) -> Program:
     """Generated and compiled once for each expression."""
     text = generated(expression, formats, schedule)
     count = len(re.search(r"int compute\((.*?)\)", text)[1].split(","))
@@ -118,7 +129,7 @@ def program(expression: str, formats: tuple[str, ...], schedule: tuple[str, ...]
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "kernel.c"
         source.write_text(text)
-        return Program(*built(source, [*toolchain.find().command, *TACO_FLAGS], declared))
+        return Program(*built(source, [*toolchain.find().command, *flags], declared))
 
 
 def _rows(matrix: Any) -> Any:
@@ -154,22 +165,37 @@ def _growing(made: Program, shape: tuple[int, int], operands: Any) -> Contenders
     return {"taco": fused, "taco assemble+compute": apart}
 
 
+def placed(build: str, *arrays: Any) -> list[Any]:
+    """The arrays as they are, or copies at lines of the cache for ``taco native``."""
+    return [aligned(array) if build == "taco native" else array for array in arrays]
+
+
 def spmv(matrix: Any, x: Any) -> Contenders:
     found: Contenders = {}
-    for name, format in (("taco", "A:ds"), ("taco columns", "A:ds:1,0")):
-        made, y = program("y(i)=A(i,j)*x(j)", (format,)), np.empty(matrix.shape[0])
-        stored = matrix if name == "taco" else scipy.sparse.csc_array(matrix)
-        A = made.tensor(matrix.shape, _rows(stored), stored.data)
-        operands = (A, made.tensor(x.shape, None, x))
-        found |= _filling(made, name, y, made.tensor(y.shape, None, y), operands)
+    for build, flags in BUILDS.items():
+        for name, format in ((build, "A:ds"), (f"{build} columns", "A:ds:1,0")):
+            made = program("y(i)=A(i,j)*x(j)", (format,), (), flags)
+            stored = matrix if name == build else scipy.sparse.csc_array(matrix)
+            y, vector, values, *rows = placed(
+                build, np.empty(matrix.shape[0]), x, stored.data, *_rows(stored)[1]
+            )
+            A = made.tensor(matrix.shape, [(), tuple(rows)], values)
+            operands = (A, made.tensor(x.shape, None, vector))
+            found |= _filling(made, name, y, made.tensor(y.shape, None, y), operands)
     return found
 
 
 def spmm(A: Any, B: Any) -> Contenders:
-    made = program("C(i,k)=A(i,j)*B(j,k)", ("A:ds",), ("reorder(i,j,k)",))
-    C = np.empty((A.shape[0], B.shape[1]))
-    operands = (made.tensor(A.shape, _rows(A), A.data), made.tensor(B.shape, None, B))
-    return _filling(made, "taco", C, made.tensor(C.shape, None, C), operands)
+    found: Contenders = {}
+    for build, flags in BUILDS.items():
+        made = program("C(i,k)=A(i,j)*B(j,k)", ("A:ds",), ("reorder(i,j,k)",), flags)
+        C, right, values, *rows = placed(
+            build, np.empty((A.shape[0], B.shape[1])), B, A.data, *_rows(A)[1]
+        )
+        left = made.tensor(A.shape, [(), tuple(rows)], values)
+        operands = (left, made.tensor(B.shape, None, right))
+        found |= _filling(made, build, C, made.tensor(C.shape, None, C), operands)
+    return found
 
 
 def spgemm(A: Any, B: Any) -> Contenders:
@@ -179,24 +205,38 @@ def spgemm(A: Any, B: Any) -> Contenders:
 
 
 def sddmm(S: Any, A: Any, B: Any) -> Contenders:
-    made = program("C(i,j)=S(i,j)*A(i,k)*B(j,k)", ("S:ds", "C:ds"))
-    stored = made.tensor(S.shape, _rows(S), S.data)
-    operands = [stored, made.tensor(A.shape, None, A), made.tensor(B.shape, None, B)]
-    values, found = np.empty(S.nnz), _growing(made, S.shape, operands)
-    target = made.tensor(S.shape, _rows(S), values)
-    return {
-        "taco": lambda: (result := found["taco"]()) and (lambda: result().data),
-        **_filling(made, "taco compute", values, target, operands),
-    }
+    """``taco`` finds the structure of the result, too; ``compute`` fills in its values."""
+    contenders: Contenders = {}
+    for build, flags in BUILDS.items():
+        made = program("C(i,j)=S(i,j)*A(i,k)*B(j,k)", ("S:ds", "C:ds"), (), flags)
+        values, left, right, given, *rows = placed(
+            build, np.empty(S.nnz), A, B, S.data, *_rows(S)[1]
+        )
+        stored = made.tensor(S.shape, [(), tuple(rows)], given)
+        operands = [stored, *(made.tensor(M.shape, None, M) for M in (left, right))]
+        found = _growing(made, S.shape, operands)
+        target = made.tensor(S.shape, [(), tuple(rows)], values)
+        contenders[build] = lambda f=found["taco"]: (result := f()) and (lambda: result().data)
+        contenders |= _filling(made, f"{build} compute", values, target, operands)
+    return contenders
 
 
 def mttkrp(buffers: Any, shape: Any, B: Any, C: Any) -> Contenders:
-    made = program("D(i,r)=A(i,j,k)*B(j,r)*C(k,r)", ("A:sss",), ("reorder(i,j,k,r)",))
-    modes = [(buffers[f"{level}_ptr"], buffers[f"{level}_idx"]) for level in range(3)]
-    operands = [made.tensor(shape, modes, buffers["3_val"])]
-    operands += [made.tensor(factor.shape, None, factor) for factor in (B, C)]
-    D = np.empty((shape[0], B.shape[1]))
-    return _filling(made, "taco", D, made.tensor(D.shape, None, D), operands)
+    found: Contenders = {}
+    for build, flags in BUILDS.items():
+        order = ("reorder(i,j,k,r)",)
+        made = program("D(i,r)=A(i,j,k)*B(j,r)*C(k,r)", ("A:sss",), order, flags)
+        modes = [
+            tuple(placed(build, buffers[f"{level}_ptr"], buffers[f"{level}_idx"]))
+            for level in range(3)
+        ]
+        D, values, *factors = placed(
+            build, np.empty((shape[0], B.shape[1])), buffers["3_val"], B, C
+        )
+        operands = [made.tensor(shape, modes, values)]
+        operands += [made.tensor(factor.shape, None, factor) for factor in factors]
+        found |= _filling(made, build, D, made.tensor(D.shape, None, D), operands)
+    return found
 
 
 def ttv(coordinates: Any, values: Any, shape: Any, x: Any) -> Contenders:

@@ -2,9 +2,9 @@
 
     python docs/examples/spmv_formats.py [matrix.mtx or matrix.mtx.gz]
 
-The programs name no format: ``choose_format`` measures the matrix and says which one suits it, and
-the compiler does the rest. (Paper, Figure "Finch row-major, column-major and symmetric SpMV
-Programs".)
+The programs name no format: ``finch_levels.choose_format`` measures the matrix, says which format
+suits it, and after how many products the conversion pays; the compiler does the rest. (Paper,
+Figure "Finch row-major, column-major and symmetric SpMV Programs".)
 """
 
 from __future__ import annotations
@@ -12,22 +12,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import attrs
 import numpy as np
 import scipy.io
 import scipy.sparse
 
-import finch_levels as levels
 from finch_core import Tensor, _, asarray, kernel
-from finch_levels import (
-    Dense,
-    Element,
-    Pattern,
-    RunList,
-    Scalar,
-    SparseList,
-    SparseRunList,
-)
+from finch_levels import Dense, Element, Scalar, SparseList, choose_format
 from finch_wrappers import swizzle
 
 
@@ -65,30 +55,6 @@ def symmetric(y, U, diagonal, x):
     return y
 
 
-# -- choosing a format ------------------------------------------------------------------------
-
-
-def choose_format(matrix: Any) -> Any:
-    """The row-major format that suits a SciPy CSR matrix with sorted rows, and why."""
-    ones = bool(np.all(matrix.data == 1))
-    # int32 halves the traffic of the coordinates, wherever they fit
-    width = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
-    leaf: Any = Pattern() if ones else Element(zero(matrix))
-    # the rows of a product are read element by element: runs are for one whole row alone
-    choice = levels.choose_format(matrix, leaf=leaf, index=width)
-    if isinstance(choice.format.lvl, (RunList, SparseRunList)):
-        choice = levels.choose_format(matrix, leaf=leaf, index=width, runs=False)
-    if isinstance(choice.format.lvl, Dense):
-        return attrs.evolve(choice, format=Dense(Dense(Element(zero(matrix)))))
-    kept = "all values are 1: none is stored" if ones else "values are stored"
-    return attrs.evolve(choice, why=f"{choice.why}; {kept}")
-
-
-def is_symmetric(matrix: Any) -> bool:
-    """Whether a matrix equals its transpose."""
-    return matrix.shape[0] == matrix.shape[1] and (matrix != matrix.T).nnz == 0
-
-
 # -- all the ways, by name --------------------------------------------------------------------
 
 
@@ -110,11 +76,15 @@ def ways(matrix: Any) -> dict[str, Any]:
     found = {
         "rows": _rows(asarray(matrix)),  # SciPy's own memory
         "columns": _columns(matrix),
-        "chosen": _rows(stored(matrix, choose_format(matrix).format)),
+        "chosen": _rows(stored(matrix, choose_format(matrix, pattern=True).format)),
     }
     if is_symmetric(matrix) and matrix.dtype.kind != "c":
         found["symmetric"] = _symmetric(matrix)
     return found
+
+
+def is_symmetric(matrix: Any) -> bool:
+    return matrix.shape[0] == matrix.shape[1] and (matrix != matrix.T).nnz == 0
 
 
 def _rows(A: Tensor) -> Any:
@@ -147,8 +117,7 @@ def main(arguments: list[str]) -> None:
                                           shape=(1000, 1000)).tocsr()  # fmt: skip
     matrix.sum_duplicates()
     x = np.random.default_rng(0).random(matrix.shape[1]).astype(zero(matrix).dtype)
-    choice = choose_format(matrix)
-    print(f"{choice.format!r}\n  because {choice.why}")
+    print(choose_format(matrix, pattern=True, symmetric=True))
     for name, way in ways(matrix).items():
         y = way(Tensor(Dense(Element(zero(matrix)))), x)
         np.testing.assert_allclose(y.to_numpy(), matrix @ x, rtol=1e-9, atol=1e-12)

@@ -9,6 +9,7 @@ import enum
 from typing import ClassVar
 
 from finch_core.interface.capacity import Limit
+from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.structure import Structure
 
 RANDOM_ACCESS = "follow"
@@ -95,6 +96,12 @@ class Abilities:
     structure: ClassVar[Structure] = Structure()
     """Which indices a fiber stores, and in what pieces: results of array functions get the format
     that has the structure of the result. The default fits any level."""
+
+    @classmethod
+    def offers(cls, fibers: Fibers) -> tuple[Offer, ...]:
+        """What it takes to store fibers of these statistics, for ``choose_format``; nothing where
+        the level cannot, or does not want to be chosen."""
+        return ()
 
     # -- read ---------------------------------------------------------------------------
 

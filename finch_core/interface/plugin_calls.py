@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
+from finch_core.interface.offers import Offer
 from finch_core.ir.expressions import Expr
 
 if TYPE_CHECKING:
@@ -44,6 +45,18 @@ def unfurled(format: Any, *args: Any) -> Looplet:
         hint="it returns a looplet, such as Run(subtensor) if all subtensors are the same, or "
         "Thunk(code) where code yields one",
     )
+
+
+def offers_of(kind: Any, fibers: Any) -> tuple[Offer, ...]:
+    """What a class of levels offers for fibers; ``PluginError`` if that fails or is no offer."""
+    found = tuple(emitted(kind, "offers", fibers))
+    for offer in found:
+        if not isinstance(offer, Offer):
+            raise PluginError(
+                f"{_called(kind, 'offers')} gives {offer!r}, which is not an Offer",
+                hint="it returns a tuple of Offer, empty if it has none for these fibers",
+            )
+    return found
 
 
 def value_of(format: Any, *args: Any) -> Expr:

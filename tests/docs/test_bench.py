@@ -12,7 +12,7 @@ from examples_support import ROOT
 
 sys.path.append(str(ROOT))
 
-from bench import generators, lines, merge, paper, races, report, spmv
+from bench import generators, lines, merge, paper, peers, races, report, spmv
 from bench.__main__ import main
 from bench.data import thresholded
 from bench.graphs import in_order, least_members, levels
@@ -134,27 +134,54 @@ def test_a_collection_is_asked_for_what_each_of_it_is() -> None:
         assert report.rows(rows)[0]["asked for"] == f"2 over peer ({verdict})"
 
 
-def test_of_several_runs_the_least_time_of_each_contender_counts() -> None:
+def test_of_several_runs_the_last_counts_as_a_whole() -> None:
+    """No times of different runs are compared."""
     first, second = result(), result()
     again = {**second["races"]["spmv"][0], "best": "finch other", "asked": {}}
-    again["us"] = {"finch": 2.0, "finch other": 1.5, "taco": 3.0, "new": 6.0}
-    again["ratios"] = {"taco": 2.0, "new": 4.0}
+    again["us"] = {"finch other": 1.5, "taco": 3.0}
+    again["ratios"] = {"taco": 2.0}
     second["races"]["spmv"] = [again]
     rows = report.merged([first, second], ("graphs", "spmv"))["races"]
     assert list(rows) == ["spmv"]
-    both, other = rows["spmv"]
-    assert other == first["races"]["spmv"][1]
-    assert both["us"] == {"finch": 1.0, "finch other": 1.5, "taco": 3.0, "new": 6.0}
-    assert (both["best"], both["ratios"]) == ("finch", {"taco": 3.0, "new": 6.0})
-    assert both["asked"] == {}
+    assert rows["spmv"] == [again, first["races"]["spmv"][1]]
+
+
+def test_what_a_rule_names_is_compared_and_its_conversion_timed() -> None:
+    slow, fast = np.ones(30_000), np.ones(10)
+    ours = {"finch": lambda: slow.sum() and ONES, "finch other": lambda: fast.sum() and ONES}
+    ours["finch"] = peers.converted(ours["finch"], slow.copy)
+    ours["finch fresh"] = lambda: slow.copy().sum() and ONES
+    theirs = {"kept": lambda: ONES, "anew": lambda: 1 * ONES}
+    row = races.Race("data", ours, theirs, rule="finch", fresh={"anew": "finch fresh"}).run(0.01)
+    assert (row["best"], row["hindsight"]) == ("finch", "finch other")
+    assert list(row["converting"]) == ["finch"]
+    us = row["us"]
+    assert row["ratios"]["kept"] == us["kept"] / us["finch"]
+    assert row["ratios"]["anew"] == us["anew"] / us["finch fresh"]
+    shown = report.rows([row])[0]
+    assert shown["by rule"] == "finch"
+    assert shown["best in hindsight"].startswith("other 0.")
+    assert shown["pays after"] == "never"
+    assert "names is within a twentieth of it for 0 of 1 matrices" in report._chooser([row])[1]
+
+
+def test_stencils_and_symmetric_matrices() -> None:
+    for reach, points in ((1, 7), (3, 27)):
+        matrix = generators.stencil(5, reach)
+        assert np.diff(matrix.indptr).max() == points
+        assert (matrix != matrix.T).nnz == 0
+    matrix = generators.symmetric(50, 3)
+    assert (matrix != matrix.T).nnz == 0
 
 
 def test_the_page_says_how_good_the_chosen_formats_are() -> None:
     found = result()
     times = {"finch": 1.0, "finch SparseList": 2.0, "taco": 4.0}
-    found["races"]["spmv"][0] |= {"about": "SparseList: because", "us": times}
+    ruled = {"hindsight": "finch", "best": "finch SparseList", "converting": {}, "us": times}
+    found["races"]["spmv"][0] |= ruled
     page = report.markdown(found, {})
-    assert "for 0 of 1 matrices, and at 0.50 of it" in page
+    assert "for 0 of 1 matrices, and the best takes 0.50 of its time" in page
+    assert page.index("## Where we lose") < page.index("## Beside the paper")
 
 
 def test_losses_are_told_with_who_is_faster() -> None:

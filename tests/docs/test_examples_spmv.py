@@ -16,9 +16,7 @@ from finch_levels import (
     SparseBlockList,
     SparseByteMap,
     SparseHash,
-    SparseInterval,
     SparseList,
-    SparsePinpoint,
 )
 from finch_wrappers import swizzle
 
@@ -27,51 +25,27 @@ VECTOR = Dense(Element(0.0))
 N = 12
 
 MATRICES = {
-    "permutation": (np.eye(N)[::-1], SparsePinpoint(Pattern(), index=np.int32)),
-    "scaled permutation": (
-        np.eye(N)[::-1] * np.arange(1, N + 1),
-        SparsePinpoint(Element(0.0), index=np.int32),
+    "permutation": np.eye(N)[::-1],
+    "scaled permutation": np.eye(N)[::-1] * np.arange(1, N + 1),
+    "runs": np.tril(np.ones((N, N)), -2) * np.arange(1.0, N + 1)[:, None],
+    "triangle": np.triu(np.arange(1.0, N * N + 1).reshape(N, N)),
+    "blocks": np.kron(
+        np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1.0]]), np.arange(1.0, 17).reshape(4, 4)
     ),
-    "runs": (
-        np.tril(np.ones((N, N)), -2) * np.arange(1.0, N + 1)[:, None],
-        SparseInterval(Element(0.0), index=np.int32),
-    ),
-    "triangle": (
-        np.triu(np.arange(1.0, N * N + 1).reshape(N, N)),
-        SparseBand(Element(0.0), index=np.int32, pointer=np.int32),
-    ),
-    "blocks": (
-        np.kron(np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1.0]]), np.arange(1.0, 17).reshape(4, 4)),
-        SparseBlockList(Element(0.0), index=np.int32, pointer=np.int32),
-    ),
-    "random": (
-        sparse(N, N, density=0.15),
-        SparseList(Element(0.0), index=np.int32, pointer=np.int32),
-    ),
-    "random pattern": (
-        (sparse(N, N, density=0.15, seed=3) > 0) * 1.0,
-        SparseList(Pattern(), index=np.int32, pointer=np.int32),
-    ),
-    "full": (np.arange(1.0, N * N + 1).reshape(N, N), Dense(Element(0.0))),
+    "random": sparse(N, N, density=0.15),
+    "random pattern": (sparse(N, N, density=0.15, seed=3) > 0) * 1.0,
+    "full": np.arange(1.0, N * N + 1).reshape(N, N),
     "symmetric": (
-        np.diag(np.arange(1.0, N + 1)) + np.diag(np.ones(N - 2), 2) + np.diag(np.ones(N - 2), -2),
-        SparseList(Element(0.0), index=np.int32, pointer=np.int32),
+        np.diag(np.arange(1.0, N + 1)) + np.diag(np.ones(N - 2), 2) + np.diag(np.ones(N - 2), -2)
     ),
-    "empty": (np.zeros((N, N)), SparseList(Pattern(), index=np.int32, pointer=np.int32)),
-    "wide": (sparse(3, N), SparseList(Element(0.0), index=np.int32, pointer=np.int32)),
+    "empty": np.zeros((N, N)),
+    "wide": sparse(3, N),
 }
 
 
 @pytest.mark.parametrize("name", MATRICES)
-def test_the_format_fits_the_structure(name: str) -> None:
-    dense, format = MATRICES[name]
-    choice = programs.choose_format(scipy.sparse.csr_array(dense))
-    assert choice.format == Dense(format), choice.why
-
-
-@pytest.mark.parametrize("name", MATRICES)
 def test_all_ways_agree_with_numpy(name: str) -> None:
-    dense, _ = MATRICES[name]
+    dense = MATRICES[name]
     x = np.random.default_rng(0).random(dense.shape[1])
     ways = programs.ways(scipy.sparse.csr_array(dense))
     assert ("symmetric" in ways) == (dense.shape == dense.T.shape and (dense == dense.T).all())
@@ -81,7 +55,7 @@ def test_all_ways_agree_with_numpy(name: str) -> None:
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_complex_matrices_have_their_ways(name: str) -> None:
-    dense = MATRICES[name][0] * (2 - 1j)
+    dense = MATRICES[name] * (2 - 1j)
     x = np.random.default_rng(0).random(dense.shape[1]) + 1j
     for way in programs.ways(scipy.sparse.csr_array(dense)).values():
         y = Tensor(Dense(Element(0j)))
@@ -114,7 +88,7 @@ def test_the_symmetric_program_in_every_format(level: type) -> None:
 
 
 def test_the_interpreter_agrees() -> None:
-    dense, _ = MATRICES["blocks"]
+    dense = MATRICES["blocks"]
     x = np.arange(float(N))
     for program in ("by_rows", "symmetric"):
         interpreted = kernel(getattr(programs, program).__wrapped__, backend="interpreter")
