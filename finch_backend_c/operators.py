@@ -140,15 +140,32 @@ def _shift(symbol: str) -> Builder:
 
 
 def _division(symbol: str) -> Builder:
-    """Division of unsigned integers by a constant, which needs no helper."""
+    """Division by a constant: it needs no helper where the dividend is unsigned, or the divisor a
+    power of two, since quotients and remainders round down, as shifts and masks do."""
 
     def build(name: str, args: Args, result: DType) -> Value:
         divisor = args[1].node
+        power = _exponent(divisor) if result.kind in "iu" else None
+        if power is not None:
+            by = power if symbol == "/" else (1 << power) - 1
+            node = c.Binary(_OF_POWERS[symbol], args[0].exact().node, c.Number(str(by)))
+            return _rounded(node, result)
         if result.kind == "u" and isinstance(divisor, c.Number) and divisor.text != "0":
             return _rounded(c.Binary(symbol, args[0].exact().node, divisor), result)
         return _function(name, args, result)
 
     return build
+
+
+_OF_POWERS = {"/": ">>", "%": "&"}
+
+
+def _exponent(divisor: c.Expr) -> int | None:
+    """The exponent of a constant that is a power of two."""
+    if not isinstance(divisor, c.Number) or not divisor.text.isdecimal():
+        return None
+    number = int(divisor.text)
+    return number.bit_length() - 1 if number.bit_count() == 1 else None
 
 
 def _comparison(symbol: str) -> Builder:

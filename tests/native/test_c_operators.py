@@ -1,4 +1,4 @@
-"""An operator that the C backend cannot compute is refused by its name."""
+"""How the C backend spells operators; one that it cannot compute is refused by its name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import pytest
 
 from finch_backend_c import ctree as c
 from finch_backend_c.operators import Value, operate
+from finch_core import _
 from finch_core.errors import BackendError
-from finch_core.ir.dtypes import FLOAT64
+from finch_core.ir.dtypes import FLOAT64, INTP, SUPPORTED
 from finch_core.ir.operators import Operator, by_ufunc, register, unregister
+from finch_core.testing import on
 
 
 def test_an_operator_without_a_function_is_refused() -> None:
@@ -24,4 +26,34 @@ def test_an_operator_without_a_function_is_refused() -> None:
         "the C backend has no operator 'logaddexp' on float64\n"
         "  hint: give its entry the name of a function of the C library (library=...), or write "
         "a helper in finch_backend_c/helpers.py"
+    )
+
+
+def divided(q, r, x):
+    for i in _:
+        q[i] = x[i] // 8
+        r[i] = x[i] % 8
+
+
+@pytest.mark.parametrize("dtype", [t for t in SUPPORTED if t.kind in "iu"], ids=str)
+def test_division_by_a_power_of_two_is_a_shift_and_a_mask(dtype: np.dtype) -> None:
+    info = np.iinfo(dtype)
+    values = [info.min, info.min + 1, -9, -8, -7, -1, 0, 1, 7, 8, 9, info.max]
+    x = np.array([v for v in values if v >= info.min], dtype)
+    q, r = np.zeros_like(x), np.zeros_like(x)
+    run = on("c", divided)
+    run(q, r, x)
+    assert q.tolist() == (x // 8).tolist()
+    assert r.tolist() == (x % 8).tolist()
+    text = run.lower(q, r, x).as_text("source")
+    assert ">> 3" in text
+    assert "& 7" in text
+    assert "floordiv" not in text
+
+
+def test_division_by_other_constants_rounds_down() -> None:
+    value = Value(c.Name("a"), INTP)
+    six = Value(c.Number("6"), INTP)
+    assert operate("floordiv", (value, six), INTP).node == c.Call(
+        "floordiv_i64", (value.node, six.node)
     )
