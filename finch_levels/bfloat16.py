@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.dtypes import StoredDtype
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Expr, Literal, call, cast
+from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.operators import Operator
 from finch_core.plugins import hookimpl
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finch_core.dtypes import StoredDtype
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import FALSE, Expr, Literal, call, cast
+from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.plugins import hookimpl
 
 if TYPE_CHECKING:

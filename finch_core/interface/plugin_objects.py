@@ -61,7 +61,7 @@ _RECORDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
             AssemblyPass,
             "finch_core.interface.assembly_passes.AssemblyPass",
         ),
-        "dtype": (StoredDtype, "finch_core.dtypes.StoredDtype"),
+        "dtype": (StoredDtype, "finch_core.ir.stored_dtypes.StoredDtype"),
         "conversion": (Conversion, "finch_core.interface.conversions.Conversion"),
         "file format": (FileFormat, "finch_core.io.FileFormat"),
     }

@@ -110,4 +110,4 @@ def stored_dtype(dtype: DType) -> StoredDtype | None:
     return next((row for row in _ROWS.values() if row.covers(dtype)), None)
 
 
-__all__ = ["StoredDtype", "register_dtype", "stored_dtype", "unregister_dtype"]
+__all__ = ["StoredDtype"]

@@ -19,7 +19,7 @@ FLOORS = (
 BESIDE = {
     "errors", "locks", "records",  # for all floors
     "__init__", "__main__", "cli",  # above all of them
-    "dtypes", "level", "operators", "plugins",  # public names of what lives on a floor
+    "level", "operators", "plugins",  # public names of what lives on a floor
 }  # fmt: skip
 BELOW_ALL = {"errors", "locks", "records"}
 LARGEST_CIRCLE = 3

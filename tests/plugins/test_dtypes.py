@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from finch_core import FormatError, PluginError, Tensor, _, kernel
-from finch_core.dtypes import StoredDtype
+from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.plugins import hookimpl, hub
 from finch_core.testing import DtypeSuite, backend_names, on
 from finch_levels import Dense, Element, SparseList
