@@ -1,4 +1,5 @@
-"""Former module names: plugins that import a module under its old name keep working.
+"""Former module names: plugins that import a module under its old name keep working, with a
+``DeprecationWarning`` that gives the new one.
 
 ``finch_core.context`` is ``finch_core.interface.context`` now, and so on. The finder is asked
 only if there is no module of that name, so it costs nothing otherwise. New code imports the
@@ -10,6 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
+import warnings
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -105,7 +107,6 @@ MOVED = {
     "program_text": "ir.program_text",
     "prover": "symbolic.prover",
     "ranges": "symbolic.ranges",
-    "reference": "reference.run",
     "reference_code": "ir.python_code",
     "reference_extents": "reference.extents",
     "reference_wrappers": "reference.wrappers",
@@ -132,6 +133,19 @@ MOVED = {
 """The present modules of each former module; several where it was divided."""
 
 
+def _warn(module: str, target: str, name: str) -> None:
+    warnings.warn(
+        f"{module}.{name} is finch_core.{target}.{name} since version {RENAMED} of the interface "
+        "of plugins; the former name goes with a later version",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+
+
+RENAMED = 2
+"""The version of the interface that has the present names."""
+
+
 class _Loader:
     """Creates a module that forwards attribute access to others."""
 
@@ -146,6 +160,8 @@ class _Loader:
             for target in self.targets:
                 found = importlib.import_module(f"finch_core.{target}")
                 if hasattr(found, name):
+                    if not name.startswith("__"):  # what the import system asks of every module
+                        _warn(module.__name__, target, name)
                     return getattr(found, name)
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
@@ -162,4 +178,6 @@ class MovedFinder:
         package, _, inner = name.partition(".")
         if package != "finch_core" or inner not in MOVED:
             return None
-        return importlib.util.spec_from_loader(name, _Loader(MOVED[inner].split()))  # type: ignore[arg-type]
+        loader: Any = _Loader(tuple(MOVED[inner].split()))
+        is_package = any(other.startswith(f"{inner}.") for other in MOVED)
+        return importlib.util.spec_from_loader(name, loader, is_package=is_package)

@@ -3,6 +3,7 @@ refused alone, by both versions."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from plugin_support import format_like, plugin
 
 from finch_core.errors import BackendError, PluginError
 from finch_core.interface.discovery import EntryPoint
+from finch_core.interface.moved import MOVED
 from finch_core.plugins import INTERFACE, OLDEST_INTERFACE, Hub
 from finch_core.runtime.backends import Backends
 
@@ -127,3 +129,25 @@ def test_a_backend_for_this_version_is_taken(module: Any) -> None:
     value = module("backend_today", INTERFACE)
     installed = [EntryPoint("strange", f"{value}:backend", "finch.backends")]
     assert Backends(installed).load("strange").name == "strange"
+
+
+@pytest.mark.parametrize("former", sorted(MOVED))
+def test_a_former_module_has_its_names_and_warns_of_the_new_one(former: str) -> None:
+    module = importlib.import_module(f"finch_core.{former}")
+    for target in MOVED[former].split():
+        present = importlib.import_module(f"finch_core.{target}")
+        own = [
+            n for n, v in vars(present).items() if getattr(v, "__module__", "") == present.__name__
+        ]
+        public = [name for name in own if not name.startswith("_")]
+        for name in public[:1]:
+            said = rf"finch_core\.{former}\.{name} is finch_core\.[\w.]+\.{name} since version 2"
+            with pytest.warns(DeprecationWarning, match=said):
+                assert getattr(module, name) is not None
+
+
+def test_the_warning_is_that_of_the_line_that_imports() -> None:
+    with pytest.warns(DeprecationWarning, match="since version 2") as caught:
+        from finch_core.binding import Fiber
+    assert Fiber.__module__ == "finch_core.interface.tensorlike"
+    assert caught[0].filename == __file__
