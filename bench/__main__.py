@@ -23,6 +23,7 @@ TABLES = (
     "growth",
     "lowering",
     "arrays",
+    "plans",
     "files",
 )
 
@@ -147,6 +148,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import growth
 
         return [growth.run(growth.SIZES[:-1] if options.quick else growth.SIZES)]
+    if options.command == "plans":
+        from bench import plans
+
+        return plans.run(options.seconds, options.quick)
     if options.command == "arrays":
         from bench import arrays
 

@@ -177,6 +177,10 @@ def matrix_transpose(x: Any, /) -> Any:
 
 def transposed_matrix(x: Any) -> Any:
     """``x.T``: of a matrix; an array of other dimensions has all of them reversed, as in NumPy."""
+    if is_lazy(x):
+        from finch_array.manipulation import permute_dims
+
+        return permute_dims(x, tuple(reversed(range(x.ndim))))
     inner = stored(x)
     last = len(inner.axes) - 1
     return as_seen(inner.source, tuple([last - axis for axis in inner.axes]))

@@ -220,6 +220,8 @@ def count(parts: Sequence[Pattern], names: Sequence[str], sizes: Mapping[str, in
         if len(own) > 1:
             room = math.prod(part.distinct[i] for i in own)
             found *= part.projected(own) / room if room else 0.0
+    if len(shared) == 1 and len(shared[0][1]) == len(names):
+        return min(found, shared[0][0].projected(names))
     found *= _skew(shared)
     return min(found, bound(shared, names, sizes))
 
@@ -257,7 +259,7 @@ def _join_ratio(a: Pattern, b: Pattern, name: str) -> float:
     if x is None or y is None or len(x) != len(y):
         return 1.0
     even = a.entries * b.entries / max(a.distinct[name], b.distinct[name], 1.0)
-    return float(np.dot(x.astype(np.float64), y)) / even if even else 1.0
+    return float(np.dot(x, y)) / even if even else 1.0
 
 
 def bound(

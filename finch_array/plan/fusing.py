@@ -8,18 +8,20 @@ value, and where what it reads besides its arguments is another.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from finch_array.operands import NUMBERS, operand
+from finch_array.operands import NUMBERS, is_dense, operand
 from finch_array.plan.graph import Node, Source, Step, ordered, source
 from finch_array.plan.lazies import Lazy, taken_apart
 from finch_array.plan.programs import Plan, Problem
 from finch_array.plan.statistics import statistics
 from finch_array.reductions import array_operand
 from finch_core.interface.plugins import hub
+from finch_core.runtime.tensor import Tensor
 
 MOST = 1024
 """The most plans that are remembered."""
@@ -89,7 +91,20 @@ def signed(array: Any) -> Any:
     """What a plan depends on of a source."""
     if isinstance(array, NUMBERS):
         return type(array)
-    return array.signature, array.shape, statistics(array).magnitude
+    if is_dense(array):
+        return array.signature, array.shape
+    if array.__class__ is not Tensor:
+        return array.signature, array.shape, statistics(array).magnitude
+    known = _magnitudes.get(id(array))
+    if known is not None and known[0] is array._state and known[1] == array._record.tobytes():
+        return known[2]
+    key, found = id(array), (array.signature, array.shape, statistics(array).magnitude)
+    there = weakref.ref(array, lambda _: _magnitudes.pop(key, None))
+    _magnitudes[key] = array._state, array._record.tobytes(), found, there
+    return found
+
+
+_magnitudes: dict[int, tuple[Any, ...]] = {}
 
 
 # -- functions --------------------------------------------------------------------------------
@@ -139,13 +154,17 @@ class Fused:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays, key = self._key(args, kwargs)
-        if key is not None:
+        if key is None:
+            return self._traced(args, kwargs, key)
+        try:
             known = self._known.get(key)
-            if known is not None:
-                plan, places, rebuild = known
-                results = plan.run([arrays[k] for k in places])
-                return rebuild([array_operand(x) for x in results])
-        return self._traced(args, kwargs, key)
+        except TypeError:  # an argument that is no array has no hash
+            return self._traced(args, kwargs, None)
+        if known is None:
+            return self._traced(args, kwargs, key)
+        plan, places, rebuild = known
+        results = plan.run([arrays[k] for k in places])
+        return rebuild([x if x.__class__ is Tensor else array_operand(x) for x in results])
 
     def _key(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
         """The operands among the arguments, and what a plan is found by; None where there is no
@@ -161,10 +180,6 @@ class Fused:
                 parts.append(signed(found))
             else:
                 parts.append((type(x), x))
-        try:
-            hash(tuple(parts))
-        except TypeError:
-            return arrays, None
         return arrays, tuple(parts)
 
     def _outside(self) -> list[Any]:
@@ -173,7 +188,7 @@ class Fused:
         if code is None:
             return []
         names = self.function.__globals__
-        found = [names.get(name) for name in code.co_names]
+        found = [names[name] for name in code.co_names if name in names]
         for cell in self.function.__closure__ or ():
             try:
                 found.append(cell.cell_contents)

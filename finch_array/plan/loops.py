@@ -70,6 +70,7 @@ class Space:
     entries: float
     best: Choice | None
     counts: dict[frozenset[str], float]
+    levels: dict[tuple[frozenset[str], str], float]
 
     def visits(self, names: frozenset[str]) -> float:
         """The number of turns of loops over these indices."""
@@ -82,6 +83,13 @@ class Space:
 
     def level(self, before: frozenset[str], name: str) -> float:
         """The price of the loop over ``name`` inside of loops over ``before``."""
+        key = before, name
+        found = self.levels.get(key)
+        if found is None:
+            found = self.levels[key] = self._level(before, name)
+        return found
+
+    def _level(self, before: frozenset[str], name: str) -> float:
         now = before | {name}
         lists = [t for t in self.terms if name in t.lists]
         if not any(t.decides for t in lists):
@@ -127,7 +135,7 @@ def choose(
     """The cheapest loop order; None if none is below ``limit``. ``fixed``: the result is wanted in
     the order ``out``; ``entries``: how many the result has."""
     start = Choice((), (), limit, 0.0) if limit < math.inf else None
-    space = Space(terms, tuple(names), out, sizes, fixed, dense, entries, start, {})
+    space = Space(terms, tuple(names), out, sizes, fixed, dense, entries, start, {}, {})
     if len(names) <= SEARCHED:
         _extended(space, (), frozenset(), LAUNCH, ())
     else:
@@ -147,10 +155,15 @@ def _extended(
         if space.best is None or total < space.best.price:
             space.best = Choice(loops, copied, total, space.visits(known))
         return
-    rest = [i for i in space.names if i not in known]
-    for name in sorted(rest, key=lambda i: space.visits(known | {i})):
-        more = _disordered(space.terms, known, name, copied)
-        cost = space.level(known, name) + COPY * sum(space.terms[k].pattern.entries for k in more)
+    options = []
+    for name in space.names:
+        if name not in known:
+            more = _disordered(space.terms, known, name, copied)
+            cost = space.level(known, name)
+            if more:
+                cost += COPY * sum(space.terms[k].pattern.entries for k in more)
+            options.append((cost, name, more))
+    for cost, name, more in sorted(options):
         _extended(space, (*loops, name), known | {name}, price + cost, copied + more)
 
 

@@ -36,6 +36,9 @@ from finch_core.records import define
 EXACT = 8
 """Reductions of up to this many connected indices are searched exactly."""
 
+TOGETHER = 3
+"""More indices than this are summed by one kernel only where the factors form a cycle."""
+
 Solution = tuple[float, tuple[Kernel, ...]]
 """A price, and kernels; the last one has the result."""
 
@@ -205,12 +208,16 @@ class Elimination:
         """The cheapest kernels that sum a connected set of indices."""
         found = self.best.get(names)
         if found is None:
-            found = self.together(names)
-            if len(names) > 1:
-                for last in self.candidates(names):
-                    other = self.ending_with(names, last, found[0])
-                    if other is not None and other[0] < found[0]:
-                        found = other
+            for last in self.candidates(names) if len(names) > 1 else ():
+                other = self.ending_with(names, last, found[0] if found else math.inf)
+                if other is not None and (found is None or other[0] < found[0]):
+                    found = other
+            whole = None
+            if found is None or len(names) <= TOGETHER or self.cyclic(names):
+                whole = self.together(names, found[0] if found else math.inf)
+            if whole is not None:
+                found = whole
+            assert found is not None
             self.best[names] = found
         return found
 
@@ -226,16 +233,32 @@ class Elimination:
 
         return sorted(names, key=balance)[:1]
 
+    def cyclic(self, names: frozenset[str]) -> bool:
+        """Whether the factors form a cycle: then one kernel may visit less than any sequence of
+        kernels of two."""
+        edges = [set(self.own[k]) for k in self.touching(names)]
+        while True:
+            lone = {i for e in edges for i in e if sum(i in other for other in edges) == 1}
+            left = [e - lone for e in edges]
+            kept = [
+                e for k, e in enumerate(left)
+                if not any(e < o or (e == o and k > n) for n, o in enumerate(left) if n != k)
+            ]  # fmt: skip
+            if len(kept) <= 1:
+                return False
+            if kept == edges:
+                return True
+            edges = kept
+
     def boundary(self, names: frozenset[str]) -> tuple[str, ...]:
         own = frozenset[str]().union(*(self.own[k] for k in self.touching(names)))
         return tuple(sorted(own - names, key=lambda i: int(i[1:])))
 
-    def together(self, names: frozenset[str]) -> Solution:
-        """One kernel for all of the indices."""
+    def together(self, names: frozenset[str], limit: float) -> Solution | None:
+        """One kernel for all of the indices; None if its price is not below ``limit``."""
         factors = [self.factors[k] for k in self.touching(names)]
         kernel = self.kernel(names, factors)
-        priced(kernel, self.book)
-        return kernel.price, (kernel,)
+        return (kernel.price, (kernel,)) if priced(kernel, self.book, limit) else None
 
     def kernel(self, names: frozenset[str], factors: Sequence[Expr]) -> Kernel:
         out = self.boundary(names)

@@ -101,7 +101,7 @@ def _counted(source: Any) -> Statistics:
 
 
 def _counts(coords: Any, n: int) -> Any:
-    return np.bincount(coords, minlength=n) if n <= COUNTED else None
+    return np.bincount(coords, minlength=n).astype(np.float64) if n <= COUNTED else None
 
 
 __all__ = ["Statistics", "full", "statistics"]
