@@ -283,3 +283,57 @@ def test_lazy_arrays_are_pickled_as_values():
     A, a = pair((4, 5), 15)
     same(pickle.loads(pickle.dumps(fa.lazy(A) + 1)), a + 1)
     assert fa.lazy(fa.lazy(A)).lazy_node is fa.lazy(A).lazy_node
+
+
+# -- all alternatives -------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["first", "last", "one kernel", "stored"])
+def forced(request, monkeypatch):
+    """Plans that are not the cheapest: another order of elimination, one kernel for everything, or
+    every reduction stored where it stands."""
+    from finch_array.plan import programs, search
+
+    kind = request.param
+    if kind == "stored":
+        plain = programs.Problem.plan
+        monkeypatch.setattr(programs.Problem, "plan", lambda self: plain(self, exact=True))
+    elif kind == "one kernel":
+        monkeypatch.setattr(search.Elimination, "ending_with", lambda *_: None)
+        monkeypatch.setattr(search, "TOGETHER", 100)
+    else:
+        monkeypatch.setattr(
+            search.Elimination, "candidates",
+            lambda self, names: [min(names) if kind == "first" else max(names)],
+        )  # fmt: skip
+        monkeypatch.setattr(
+            search.Elimination, "together",
+            lambda self, names, limit: _single(self, names) if len(names) == 1 else None,
+        )  # fmt: skip
+    monkeypatch.setattr("finch_array.plan.fusing._plans", {})
+
+
+def _single(search, names):
+    from finch_array.plan.kernels import priced
+
+    kernel = search.kernel(names, [search.factors[k] for k in search.touching(names)])
+    priced(kernel, search.book)
+    return kernel.price, (kernel,)
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize("pattern", ["ij,jk,kl->il", "ij,jk,ki->", "ij,jk,kl,li->i", "ij,kj,k->i"])
+def test_every_plan_gives_the_same(pattern):
+    parts = pattern.split("->")[0].split(",")
+    operands = [
+        pair((7, 7), seed, 0.5) if len(part) == 2 else (np.arange(7.0), np.arange(7.0))
+        for seed, part in enumerate(parts)
+    ]
+    found = fa.einsum(pattern, *[fa.lazy(x) for x, _ in operands])
+    same(found, np.einsum(pattern, *[a for _, a in operands]), rtol=1e-9)
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize("seed", [3, 7])
+def test_every_plan_of_a_random_graph_gives_the_same(seed):
+    assert random_plans.graph(seed) == ""
