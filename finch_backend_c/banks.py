@@ -1,19 +1,29 @@
-"""Privatised scatters: sums are accumulated in four interleaved copies of each element.
+"""Privatised scatters: sums are accumulated in eight interleaved copies of each element.
 
-    int64_t bins_bank[64];
+    int64_t bins_bank[128];
     __builtin_memset(bins_bank, 0, sizeof bins_bank);
-    for (int64_t x = 0; x < n; x++) bins_bank[(grey[x] << 2) + (x & 3)]++;
+    const int64_t x_rounds = n >= 32 ? n / 8 : 0;
+    for (int64_t round = 0; round < x_rounds; round++) {
+        _Pragma("GCC unroll 8")
+        for (int64_t copy = 0; copy < 8; copy++) {
+            const int64_t x = 8 * round + copy;
+            bins_bank[(grey[x] << 3) + (copy & 7)]++;
+        }
+    }
+    for (int64_t x = 8 * x_rounds; x < n; x++) bins_bank[(grey[x] << 3) + (x & 7)]++;
     for (int64_t k = 0; k < 16; k++) {
-        const int64_t sum = bins_bank[4 * k] + bins_bank[4 * k + 1] + (...);
+        const int64_t sum = bins_bank[8 * k] + bins_bank[8 * k + 1] + (...);
         if (sum != 0) bins[k] += sum;
     }
 
+With the turns of a round spelt out, the copy is a constant. A loop around loops is left as it is.
 Elements that were not updated may be out of bounds of the buffer, and are not written back. (With
 an initializer instead of ``memset`` gcc aligns the stack, which costs a register in the loop.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import attrs
@@ -21,12 +31,20 @@ import attrs
 from finch_backend_c import ctree as c
 from finch_backend_c.spelling import ctype
 from finch_core.ir import assembly as asm
+from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
 
-COPIES, SHIFT = 4, 2
+COPIES, SHIFT = 8, 3
+
+LONG = 32
+"""The fewest turns of a loop that goes in rounds: what goes before and after them takes longer than
+a short run, whose length is not predicted."""
+
+PLAIN = asm.Let | asm.Assign | asm.Store | asm.If
+"""Statements of a loop whose turns are spelt out."""
 
 
 def in_banks(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
@@ -39,6 +57,51 @@ def in_banks(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
         *body,
         *(_added_up(emitter, b, arrays[b], count) for b, count in loop.banks),
     )
+
+
+def in_rounds(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
+    """Emit a loop that updates private copies, so that each of the turns of a round has its own."""
+    type, x = ctype(concrete(loop.var.type)), emitter.scope.variable(loop.var.name)
+    round_, copy = emitter.loop_name("round"), emitter.loop_name("copy")
+    start, stop = emitter.node(loop.start), emitter.node(loop.stop)
+    first, limit = emitter.scope.fresh(f"{x}_first"), emitter.scope.fresh(f"{x}_stop")
+    rounds = emitter.scope.fresh(f"{x}_rounds")
+    length = c.Binary("-", c.Name(limit), c.Name(first))
+    held = (
+        c.Declare(f"const {type}", first, start),
+        c.Declare(f"const {type}", limit, stop),
+        c.Declare(
+            f"const {type}",
+            rounds,
+            c.Ternary(
+                c.Binary(">=", length, c.Number(str(LONG))),
+                c.Binary("/", length, c.Number(str(COPIES))),
+                c.Number("0"),
+            ),
+        ),
+    )
+    done = c.Binary("*", c.Number(str(COPIES)), c.Name(round_))
+    turn = c.Binary("+", c.Binary("+", c.Name(first), done), c.Name(copy))
+    with emitter.turning(copy):
+        inner = emitter.block(loop.body)
+    body = c.Block((c.Declare(f"const {type}", x, turn), *inner.statements))
+    zero, copies = c.Number("0"), c.Number(str(COPIES))
+    each = c.For(type, copy, zero, copies, body, pragma=f"GCC unroll {COPIES}")
+    with emitter.turning(x):
+        rest = emitter.block(loop.body)
+    after = c.Binary("+", c.Name(first), c.Binary("*", copies, c.Name(rounds)))
+    return (
+        *held,
+        c.For(type, round_, zero, c.Name(rounds), c.Block((each,))),
+        c.For(type, x, after, c.Name(limit), rest),
+    )
+
+
+def spelt_out(loop: asm.For, buffers: Collection[str]) -> bool:
+    """Whether a loop updates private copies of one of these buffers, and has no loop in it."""
+    inside = [s for s in loop.walk() if s is not loop]
+    stores = (s.buffer.name for s in inside if isinstance(s, asm.Store))
+    return all(isinstance(s, PLAIN) for s in inside) and any(name in buffers for name in stores)
 
 
 def place(index: c.Expr, turn: str) -> c.Expr:

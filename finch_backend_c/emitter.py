@@ -11,7 +11,7 @@ import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
-from finch_backend_c.banks import in_banks, place
+from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.lanes import Lanes, Reductions, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
@@ -116,6 +116,13 @@ class Emitter:
         before, self._banks = self._banks, {**self._banks, **arrays}
         yield
         self._banks = before
+
+    @contextmanager
+    def turning(self, turn: str) -> Iterator[None]:
+        """A context in which this variable tells which private copy is updated."""
+        self._turns.append(turn)
+        yield
+        self._turns.pop()
 
     @contextmanager
     def outlining(self) -> Iterator[None]:
@@ -228,13 +235,15 @@ class Emitter:
     def _emit_for(self, s: asm.For) -> tuple[c.Stmt, ...]:
         if s.banks:
             return in_banks(self, s)
+        if self._banks and spelt_out(s, self._banks):
+            return in_rounds(self, s)
         if permitted(s):
             return self._in_lanes(s)
         name = self.scope.variable(s.var.name)
         with self._keeping(s) as around:
-            self._turns.append(name)
-            loop = self._parted(s, self._loop(s, name, self.block(s.body)))
-            self._turns.pop()
+            with self.turning(name):
+                body = self.block(s.body)
+            loop = self._parted(s, self._loop(s, name, body))
         return in_bits(self, s, loop) if gathered(s) else around(loop)
 
     @contextmanager

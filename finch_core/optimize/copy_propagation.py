@@ -1,15 +1,14 @@
-"""Copy propagation: uses of a variable that is assigned once become uses of its source.
+"""Copy propagation: uses of a variable that is only ever assigned one source become uses of it.
 
     y_n0 = A_n0                              y_n0 = A_n0
     fill(y_val, 0, y_n0, 0.0)        ->      fill(y_val, 0, A_n0, 0.0)
 
-A declaration sets the dimensions of its tensor in this way. With the copies gone, other passes
-see that the tensor's dimensions and the loop bounds are the same expressions.
+A declaration sets the dimensions of its tensor in this way: once, or in each of the parts into
+which a loop around it was split. With the copies gone, other passes see that the tensor's
+dimensions and the loop bounds are the same expressions.
 """
 
 from __future__ import annotations
-
-from collections import Counter
 
 from finch_core.ir.assembly import Assign, Block, Statement
 from finch_core.ir.assembly_rewrite import (
@@ -24,14 +23,17 @@ from finch_core.optimize.dereferenceability import assigned_names
 
 
 def copy_propagation(block: Block, names: Names) -> Block:
-    """``block`` with uses of once-assigned variables replaced by what was assigned."""
-    counts = Counter(s.var.name for s in block.walk() if isinstance(s, Assign))
-    once = {name for name, count in counts.items() if count == 1}
+    """``block`` with uses of variables replaced by the one value that they are assigned."""
+    values: dict[str, set[Expr]] = {}
+    for statement in block.walk():
+        if isinstance(statement, Assign):
+            values.setdefault(statement.var.name, set()).add(statement.value)
+    single = {name for name, found in values.items() if len(found) == 1}
     varying = assigned_names(block) | redeclared_names(block)
-    return _block(block, once, varying) if once else block
+    return _block(block, single, varying) if single else block
 
 
-def _block(block: Block, once: set[str], varying: frozenset[str]) -> Block:
+def _block(block: Block, single: set[str], varying: frozenset[str]) -> Block:
     """Replace uses after an assignment, within the block that contains it."""
     done: list[Statement] = []
     known: dict[str, Expr] = {}
@@ -39,20 +41,20 @@ def _block(block: Block, once: set[str], varying: frozenset[str]) -> Block:
     for statement in block.statements:
         statement = replace.statement(statement) if known else statement
         statement = with_blocks(
-            statement, tuple(_block(b, once, varying) for b in statement.blocks)
+            statement, tuple(_block(b, single, varying) for b in statement.blocks)
         )
         done.append(statement)
-        if _is_copy(statement, once, varying):
+        if _is_copy(statement, single, varying):
             assert isinstance(statement, Assign)
             known[statement.var.name] = statement.value
             replace = Substitution(lambda e: known.get(e.name) if isinstance(e, Var) else None)
     return with_statements(block, done)
 
 
-def _is_copy(statement: Statement, once: set[str], varying: frozenset[str]) -> bool:
-    """Whether ``statement`` is the only assignment to its variable, and of a value that never
+def _is_copy(statement: Statement, single: set[str], varying: frozenset[str]) -> bool:
+    """Whether ``statement`` assigns the one value that its variable is assigned, and one that never
     changes."""
-    if not isinstance(statement, Assign) or statement.var.name not in once:
+    if not isinstance(statement, Assign) or statement.var.name not in single:
         return False
     value = statement.value
     return isinstance(value, Literal) or (isinstance(value, Var) and value.name not in varying)

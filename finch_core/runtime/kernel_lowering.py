@@ -101,6 +101,7 @@ def _facts(ctx: Context, unit: Unit, stmt: Stmt) -> None:
     ctx.prover.ignore(part for tensor in updated for part in tensor.parts)
     for before in unit.snapshots.values():
         ctx.prover.know_le(Literal(0, int), before)
+        ctx.constant(before)
 
 
 def _prologue(ctx: Context, unit: Unit, arguments: tuple[Binding, ...]) -> None:
@@ -110,7 +111,6 @@ def _prologue(ctx: Context, unit: Unit, arguments: tuple[Binding, ...]) -> None:
     kept = {level.shape for level in levels}
     for var, before in unit.snapshots.items():
         ctx.emit(asm.Let(before, var))
-        ctx.constant(before)
         if var in kept:
             ctx.prover.know_equal(before, var)
     for check in unit.checks:

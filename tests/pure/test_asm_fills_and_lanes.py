@@ -54,6 +54,35 @@ def test_a_variable_assigned_twice_is_not_settled(b):
     assert only("copy_propagation", block) is block
 
 
+SAME = """\
+y_n0 = n
+fill(y, 0, n, 0.0)
+for i in range(0, n):
+    y_n0 = n
+    fill(y, 0, n, 0.0)
+fill(y, 0, n, 0.0)
+"""
+
+
+def test_a_variable_that_is_assigned_one_value_in_several_places():
+    """As the dimension of a temporary is, where the loop around its declaration was split."""
+    b = Builder(Names(["n", "y_n0"]), constants=(N,))
+    own = Var("y_n0", INTP)
+    b.assign(own, N)
+    b.fill(Y, 0, own, 0.0)
+    with b.for_("i", 0, N):
+        b.assign(own, N)
+        b.fill(Y, 0, own, 0.0)
+    b.fill(Y, 0, own, 0.0)
+    assert block_text(only("copy_propagation", typed(b.finish()))) == SAME
+    other = Builder(Names(["n", "y_n0"]), constants=(N,))
+    with other.for_("i", 0, N):
+        other.fill(Y, 0, own, 0.0)  # of another turn, or from before
+        other.assign(own, N)
+    block = typed(other.finish())
+    assert only("copy_propagation", block) is block
+
+
 def test_a_loop_that_stores_all_elements_takes_the_fill_over(b):
     b.fill(Y, 0, N, 2.0)
     with b.for_("i", 0, N) as i:

@@ -1,0 +1,86 @@
+"""Sums that scatter over few elements, in private copies: turns spelt out in rounds of eight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, _, kernel
+from finch_levels import Dense, Element, Pattern, SparseRunList
+from finch_wrappers import window
+
+RNG = np.random.default_rng(3)
+
+
+@kernel
+def counted(bins, image, mask):
+    bins[...] = 0
+    for y, x in _:
+        if mask[y, x]:
+            bins[image[y, x] // np.uint8(16)] += 1
+
+
+@kernel
+def weighed(bins, image, mask):
+    bins[...] = 0
+    for y, x in _:
+        bins[image[y, x] // np.uint8(16)] += mask[y, x]
+
+
+@kernel
+def in_range(bins, image, first, last):
+    bins[...] = 0
+    for y in _:
+        for x in range(first, last):
+            bins[image[y, x] // np.uint8(16)] += 1
+
+
+@kernel
+def both(bins, others, image):
+    bins[...] = 0
+    others[...] = 0
+    for y, x in _:
+        bins[image[y, x] // np.uint8(16)] += 1
+        others[image[y, x] % np.uint8(8)] += image[y, x]
+
+
+def check(program: Any, outputs: int, *args: Any) -> None:
+    """C, the interpreter and plain NumPy agree."""
+    found = []
+    for made in (program, kernel(backend="interpreter")(program._function)):
+        bins = [np.zeros(16, np.int64) for _k in range(outputs)]
+        made(*bins, *args)
+        found.append(bins)
+    plain = program.reference(*(np.zeros(16, np.int64) for _k in range(outputs)), *args)
+    found.append([plain[name] for name in program.program.params[:outputs]])
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+
+
+@pytest.mark.parametrize("width", [0, 1, 8, 9, 31, 32, 33, 63])
+def test_rows_of_any_length(width: int) -> None:
+    image = RNG.integers(0, 256, (20, width)).astype(np.uint8)
+    mask = RNG.integers(0, 2, (20, width)).astype(np.uint8)
+    check(counted, 1, image, mask)
+    check(weighed, 1, image, mask)
+    check(both, 2, image)
+    assert "unroll 8" in both.lower(np.zeros(16, int), np.zeros(16, int), image).as_text("source")
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 50), (3, 3), (5, 2), (1, 9), (9, 50)])
+def test_ranges_that_begin_anywhere(first: int, last: int) -> None:
+    check(in_range, 1, RNG.integers(0, 256, (20, 50)).astype(np.uint8), first, last)
+
+
+def test_runs_and_windows() -> None:
+    image = RNG.integers(0, 256, (20, 50)).astype(np.uint8)
+    mask = np.repeat(RNG.integers(0, 2, (20, 10)), 5, axis=1).astype(bool)
+    check(counted, 1, image, Tensor(Dense(SparseRunList(Pattern())), mask))
+    seen = window(Tensor(Dense(Dense(Element(np.uint8(0)))), image), None, (3, 40))
+    bins = np.zeros(16, np.int64)
+    inside = np.ascontiguousarray(mask[:, 3:40])
+    counted(bins, seen, inside)
+    counts = np.bincount(image[:, 3:40][inside] // 16, minlength=16)
+    np.testing.assert_array_equal(bins, counts)
