@@ -23,7 +23,8 @@ during the same call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from threading import get_ident
 from typing import Any, Protocol
@@ -31,7 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 from _cffi_backend import FFI
 
-from finch_core.errors import BackendError
+from finch_core.errors import BackendError, FinchError
 from finch_core.ir.assembly import Kernel
 
 _ffi = FFI()
@@ -196,10 +197,12 @@ class CompleteBackend:
         return reason
 
     def compile(self, kernel: Kernel, *, key: str = "") -> CompleteKernel:
-        return CompleteKernel(self.made.compile(kernel, key=key), self.name)
+        with self._blamed(f"does not compile the kernel {kernel.name!r}"):
+            return CompleteKernel(self.made.compile(kernel, key=key), self.name)
 
     def load(self, key: str, params: int) -> CompleteKernel | None:
-        found = self.made.load(key, params)
+        with self._blamed("does not load a kernel that it has kept"):
+            found = self.made.load(key, params)
         return None if found is None else CompleteKernel(found, self.name)
 
     def describe(self) -> Mapping[str, str]:
@@ -238,6 +241,20 @@ class CompleteBackend:
     def _ask(self, method: str, default: Any, *args: Any) -> Any:
         found = getattr(self.made, method, None)
         return default if found is None else found(*args)
+
+    @contextlib.contextmanager
+    def _blamed(self, what: str) -> Iterator[None]:
+        """A context in which an exception that is not ours names the backend."""
+        try:
+            yield
+        except (FinchError, MemoryError):
+            raise
+        except Exception as error:
+            raise BackendError(
+                f"the backend {self.name!r} {what}: {type(error).__name__}: {error}",
+                hint=f"this is a mistake in {self.module}; "
+                "kernel(backend='interpreter') and FINCH_BACKEND=interpreter do without it",
+            ) from error
 
     @property
     def module(self) -> str:

@@ -16,6 +16,7 @@ from finch_core.ir.dtypes import BOOL, SUPPORTED
 from finch_core.ir.expressions import Length, Literal, Load, Overlaps, Var
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
+from finch_core.testing.isolation import memory_in_use
 from finch_core.testing.subject import Subject
 
 F64 = np.dtype(np.float64)
@@ -76,6 +77,29 @@ class MemoryTests(Subject):
         gc.collect()
         part[0] = 9.0
         assert part.tolist() == [9.0, 2.0, 2.0]
+
+    def test_adopted_memory_is_freed_with_its_last_user(self) -> None:
+        self._room_is_given_back(adopted=True)
+
+    def test_what_a_growth_replaces_is_freed(self) -> None:
+        self._room_is_given_back(adopted=False)
+
+    def _room_is_given_back(self, adopted: bool) -> None:
+        """Many calls that allocate do not add up: 60 times 16 MiB would be seen."""
+        bench, at = Bench(self.made()), (1 << 21) - 1
+        data = bench.buffer("data", np.zeros(1), growable=True)
+        one = Literal(np.float64(1), F64)
+        steps: tuple[Statement, ...] = ()
+        if not adopted:
+            steps = (Grow(data, n(1 << 20)), Fill(data, n(0), n(1 << 20), one))
+        grown = (Grow(data, n(at + 1)), Fill(data, n(0), n(at + 1), one))
+        assert bench.run(*steps, *grown) == MOVED
+        before = memory_in_use()
+        for _turn in range(60):
+            bench.arrays["data"] = np.zeros(1)
+            assert bench.call() == MOVED
+        gc.collect()
+        assert memory_in_use() - before < 400 << 20
 
     # -- memory that runs out -----------------------------------------------------------------
 

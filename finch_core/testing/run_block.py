@@ -12,6 +12,7 @@ from finch_core.interface.abi import CONTROL_WORDS, FAILED, Backend, CompiledKer
 from finch_core.ir.assembly import Block, Function, Kernel, Record, Site, Slot
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Var
+from finch_core.ir.verify import check
 from finch_core.reference.interpreter import Interpreter
 
 Array = np.ndarray[Any, Any]
@@ -36,8 +37,10 @@ def run_block(
 ) -> tuple[int, dict[str, Any]]:
     """Run typed ``block`` on copies of ``values``: an array for each buffer, a number for each
     variable. Returns the kernel's status (see ``interface.abi``) and the new values by name.
+    Raises ``IllegalAssembly`` for a block that is not legal.
     """
     kernel = kernel_of(block, values, functions)
+    check(kernel)
     compiled = (backend or Interpreter()).compile(kernel)
     record, keep = _record(kernel, values)
     control = np.zeros(CONTROL_WORDS, np.int64)

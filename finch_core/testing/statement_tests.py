@@ -33,6 +33,7 @@ from finch_core.ir.assembly import (
 from finch_core.ir.dtypes import BOOL, INTP
 from finch_core.ir.expressions import Buffer, Call, Cast, Invoke, Length, Literal, Load
 from finch_core.testing.bench import Bench, block, n, var
+from finch_core.testing.isolation import isolated, read_only
 from finch_core.testing.random_assembly import BUFFERS, SIZE, N, random_block
 from finch_core.testing.run_block import run_block
 from finch_core.testing.subject import Subject
@@ -228,10 +229,27 @@ class StatementTests(Subject):
 
     def test_a_prefetch_changes_nothing(self) -> None:
         """The address may be out of bounds."""
-        bench, x = Bench(self.made()), np.arange(5.0)
-        data = bench.buffer("x", x.copy())
-        assert bench.run(*(Prefetch(data, n(k)) for k in (-1, 0, 4, 5, 1 << 40))) == DONE
-        assert bench.arrays["x"].tolist() == x.tolist()
+
+        def fetch() -> None:
+            bench, x = Bench(self.made()), np.arange(5.0)
+            data = bench.buffer("x", x.copy())
+            assert bench.run(*(Prefetch(data, n(k)) for k in (-1, 0, 4, 5, 1 << 40))) == DONE
+            assert bench.arrays["x"].tolist() == x.tolist()
+
+        isolated(fetch, "a Prefetch loads its element")
+
+    def test_what_is_not_written_may_be_read_only(self) -> None:
+        """Records and buffers that a kernel does not change may lie in memory for reading."""
+
+        def read() -> None:
+            bench, total = Bench(self.made()), var("total")
+            data = bench.buffer("data", read_only(np.arange(5)))
+            count = bench.variable("count", 3, written=False)
+            add = Assign(total, total + Load(data, count))
+            assert bench.run(Let(total, n(0), True), add, Fail(1, (total,))) == FAILED + 1
+            assert bench.control[0] == 3
+
+        isolated(read, "a kernel stores to what it does not write")
 
     def test_a_failure_tells_its_site_and_values_and_keeps_what_was_written(self) -> None:
         bench, i = Bench(self.made()), var("i")

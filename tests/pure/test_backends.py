@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from importlib import import_module
+from typing import Any
 
 import pytest
 
 from finch_core.errors import BackendError
+from finch_core.interface.abi import CompleteBackend
 from finch_core.interface.discovery import EntryPoint
+from finch_core.ir.assembly import Block, Kernel
 from finch_core.runtime import sources
 from finch_core.runtime.backends import GROUP, Backends
 
@@ -134,3 +137,29 @@ def test_a_changed_backend_finds_no_old_kernels(tmp_path, monkeypatch):
         stamps.append(sources.state(f"{package.name}.module"))
     sources._state.cache_clear()
     assert stamps[0] != stamps[1]
+
+
+@pytest.mark.parametrize(
+    ("method", "what"),
+    [
+        ("compile", "does not compile the kernel 'spmv'"),
+        ("load", "does not load a kernel that it has kept"),
+    ],
+)
+def test_an_exception_of_a_backend_names_it(method: str, what: str) -> None:
+    class Strange:
+        name = "strange"
+
+        def compile(self, kernel: Any, *, key: str = "") -> Any:
+            raise KeyError("p_7")
+
+        def load(self, key: str, params: int) -> Any:
+            raise KeyError("p_7")
+
+    complete = CompleteBackend(Strange())
+    kernel = Kernel("spmv", (), (), Block(), ())
+    arguments: tuple[Any, ...] = (kernel,) if method == "compile" else ("key", 0)
+    with pytest.raises(BackendError) as caught:
+        getattr(complete, method)(*arguments)
+    assert caught.value.message == f"the backend 'strange' {what}: KeyError: 'p_7'"
+    assert "FINCH_BACKEND=interpreter" in caught.value.hint
