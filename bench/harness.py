@@ -17,7 +17,9 @@ from typing import Any
 
 import attrs
 
-SINGLE_THREADED = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+SINGLE_THREADED = dict.fromkeys(
+    ("FINCH_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
 GRAIN = 3e-4
 """Seconds of a sample: so many calls that reading the clock does not count."""
 TURN = 6e-3

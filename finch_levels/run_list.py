@@ -21,6 +21,7 @@ from finch_core.level import (
     Mode,
     Order,
     Pieces,
+    Sharing,
     Structure,
     check_child,
     integer_dtype,
@@ -70,6 +71,7 @@ class RunList(Format):
 
     name: ClassVar[str] = "RunList"
     structure: ClassVar[Structure] = Structure(Pieces.RUNS, gaps=False)
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.JOINED})
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True

@@ -60,7 +60,7 @@ class SparseBand(Format):
     structure: ClassVar[Structure] = Structure(Pieces.BLOCKS, single=True, pads=True)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
-    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     pads: ClassVar[bool] = True

@@ -62,7 +62,7 @@ class SparseBlockList(Format):
     structure: ClassVar[Structure] = Structure(Pieces.BLOCKS)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
-    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})

@@ -69,7 +69,7 @@ class SparseCOO(Format):
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     shares: ClassVar[bool] = False
-    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
     random_access: ClassVar[str] = "a binary search of its entries"
 

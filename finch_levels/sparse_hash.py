@@ -45,7 +45,7 @@ class SparseHash(Format):
     order: ClassVar[Order] = Order.ANY
     reads_updates: ClassVar[bool] = True
     shares: ClassVar[bool] = False
-    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "gallop", "follow"})
 
     @classmethod

@@ -21,6 +21,7 @@ from finch_core.level import (
     Mode,
     Order,
     Pieces,
+    Sharing,
     Structure,
     check_child,
     integer_dtype,
@@ -79,6 +80,7 @@ class SparseInterval(Format):
 
     name: ClassVar[str] = "SparseInterval"
     structure: ClassVar[Structure] = Structure(Pieces.RUNS, single=True)
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.JOINED})
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True

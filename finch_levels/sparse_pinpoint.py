@@ -56,7 +56,7 @@ class SparsePinpoint(Format):
     structure: ClassVar[Structure] = Structure(single=True)
     order: ClassVar[Order] = Order.ONCE
     shares: ClassVar[bool] = False
-    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE})
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.IN_PLACE, Sharing.JOINED})
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     protocols: ClassVar[frozenset[str]] = frozenset({"walk", "follow"})

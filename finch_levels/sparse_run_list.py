@@ -20,6 +20,7 @@ from finch_core.level import (
     Mode,
     Order,
     Pieces,
+    Sharing,
     Structure,
     check_child,
     integer_dtype,
@@ -78,6 +79,7 @@ class SparseRunList(Format):
 
     name: ClassVar[str] = "SparseRunList"
     structure: ClassVar[Structure] = Structure(Pieces.RUNS)
+    parallel: ClassVar[frozenset[Sharing]] = frozenset({Sharing.JOINED})
     order: ClassVar[Order] = Order.ONCE
     thaws: ClassVar[bool] = False
     resumes: ClassVar[bool] = True

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from finch_core import Tensor, _, choose, kernel
+from finch_core import Tensor, _, choose, kernel, parallel
 from finch_levels import Dense, Element, Pattern, Scalar, SparseList
 
 GRAPH = Dense(SparseList(Pattern(), index=np.int32, pointer=np.int32))
@@ -326,13 +326,13 @@ def _pagerank(rank, A, AT, damping, tolerance):
     change = math.inf
     while change >= tolerance:
         lost = 0.0
-        for i in _:
+        for i in parallel(_):
             if degree[i] > 0:
                 share[i] = rank[i] / degree[i]
             else:
                 lost += rank[i]
         change = 0.0
-        for j in _:
+        for j in parallel(_):
             t = 0.0
             for i in _:
                 t += AT[j, i] * share[i]
@@ -351,9 +351,10 @@ def pagerank(A: Tensor, AT: Tensor, damping: float = 0.85, tolerance: float = 1e
 @kernel
 def _triangles(count, L):
     count[...] = 0
-    for i, j, k in _:
-        if L[i, j] and L[i, k] and L[j, k]:
-            count[()] += 1
+    for i in parallel(_):
+        for j, k in _:
+            if L[i, j] and L[i, k] and L[j, k]:
+                count[()] += 1
     return count
 
 

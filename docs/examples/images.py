@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import Tensor, _, coalesce, kernel
+from finch_core import Tensor, _, coalesce, kernel, parallel
 from finch_levels import Dense, Element, Pattern, RunList, SparseRunList
 
 RUNS = Dense(SparseRunList(Pattern(), index=np.int32, pointer=np.int32))
@@ -67,7 +67,7 @@ def dilate_runs(out, image):
 def erode_bytes(out, image):
     """The same, a byte for each pixel."""
     out[...] = 0
-    for y in _:
+    for y in parallel(_):
         tmp = Tensor(Dense(Element(np.uint8(0))))
         for x in _:
             tmp[x] = (
@@ -86,7 +86,7 @@ def erode_bytes(out, image):
 def dilate_bytes(out, image):
     """The same, a byte for each pixel."""
     out[...] = 0
-    for y in _:
+    for y in parallel(_):
         tmp = Tensor(Dense(Element(np.uint8(0))))
         for x in _:
             tmp[x] = (
@@ -131,7 +131,7 @@ def up2(here, below):
 def erode_words(out, image):
     """The same, 64 pixels at a time."""
     out[...] = 0
-    for y in _:
+    for y in parallel(_):
         tmp = Tensor(Dense(Element(np.uint64(0))))
         for x in _:
             above = coalesce(image[~(y - 1), x], ~np.uint64(0))

@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 import scipy.sparse
 
-from finch_core import Tensor, _, kernel
+from finch_core import Tensor, _, kernel, parallel
 from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList
 from finch_wrappers import swizzle
 
@@ -38,7 +38,7 @@ def inner(C, A, B):
 def gustavson(C, A, B):
     """Row ``i`` of ``C`` in a byte map, which is then read in order."""
     C[...] = 0
-    for i in _:
+    for i in parallel(_):
         w = Tensor(SparseByteMap(Element(0.0)))
         for k, j in _:
             w[j] += A[i, k] * B[k, j]

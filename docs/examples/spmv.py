@@ -16,7 +16,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from finch_core import Tensor, _, asarray, kernel
+from finch_core import Tensor, _, asarray, kernel, parallel
 from finch_core.runtime.backends import backend, explain
 from finch_levels import Dense, Element
 
@@ -24,8 +24,9 @@ from finch_levels import Dense, Element
 @kernel
 def spmv(y, A, x):
     y[...] = 0
-    for i, j in _:
-        y[i] += A[i, j] * x[j]
+    for i in parallel(_):  # rows on all cores
+        for j in _:
+            y[i] += A[i, j] * x[j]
     return y
 
 

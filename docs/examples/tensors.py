@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import Tensor, _, kernel, read
+from finch_core import Tensor, _, kernel, parallel, read
 from finch_levels import Dense, Element, SparseByteMap, SparseList
 
 CSR = Dense(SparseList(Element(0.0)))
@@ -90,8 +90,9 @@ def inner_product(s, A, B):
 def sddmm(C, S, A, B):
     """``C = S * (A @ B.T)``: a dense product, sampled where ``S`` is stored."""
     C[...] = 0
-    for i, j, k in _:
-        C[i, j] += S[i, j] * A[i, k] * B[j, k]
+    for i in parallel(_):
+        for j, k in _:
+            C[i, j] += S[i, j] * A[i, k] * B[j, k]
     return C
 
 
@@ -99,8 +100,9 @@ def sddmm(C, S, A, B):
 def spmm(C, A, B):
     """``C = A @ B`` with a dense ``B`` of few columns."""
     C[...] = 0
-    for i, j, k in _:
-        C[i, k] += A[i, j] * B[j, k]
+    for i in parallel(_):
+        for j, k in _:
+            C[i, k] += A[i, j] * B[j, k]
     return C
 
 
@@ -108,7 +110,7 @@ def spmm(C, A, B):
 def masked_product(C, M, A, B):
     """``C = A @ B`` only where ``M`` is stored (and with its values as weights)."""
     C[...] = 0
-    for i in _:
+    for i in parallel(_):
         w = Tensor(SparseByteMap(Element(0.0)))
         for k, j in _:
             w[j] += A[i, k] * B[k, j]

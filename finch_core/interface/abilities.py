@@ -38,8 +38,8 @@ class Sharing(enum.Enum):
     ``COPIED``: each part of the loop reduces into a copy: subfiber ``i`` of fiber ``p`` is at
     position ``p * shape + i``, and a leaf stores one value at each position, or one in all.
     ``ROWS``: each part writes the subfibers of indices of its own, ``p * shape + i``, in a level
-    that begins at the first of them (``BoundLevel.first``). ``JOINED``: each part appends to a
-    level of its own, and ``Format.join`` appends these one after another.
+    that begins at the first of them (``BoundLevel.first``). ``JOINED``: each part writes to a level
+    of its own; these are appended one after another, by ``Format.join``, or element by element.
     """
 
     DISJOINT = "disjoint"

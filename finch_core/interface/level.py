@@ -115,7 +115,7 @@ class Format(Storage, Abilities):
         """Emit code that appends the first ``count`` fibers of ``part``, at positions from
         ``start`` on. Both are in update mode.
 
-        Called only on levels with ``Sharing.JOINED``.
+        Optional, for levels with ``Sharing.JOINED``: without it, elements are copied one by one.
         """
         raise NotImplementedError
 

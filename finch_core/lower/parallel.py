@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from finch_core.interface.level import Mode
+from finch_core.interface.abilities import Sharing
+from finch_core.interface.level import Format, Mode
 from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
 from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private
 from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
 from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import Buffer, Expr, Literal, Var
+from finch_core.ir.expressions import Access, Buffer, Expr, Index, Literal, Var
 from finch_core.ir.program import Extent, Loop, Update
 from finch_core.lower.races import Reduction, Roles
 from finch_core.lower.work import Work
@@ -42,7 +43,7 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
     roles: Roles = ctx.parallel[stmt.index]
     name = stmt.index.name
     copies = [_Copy.of(ctx, tensor, found) for tensor, found in roles.reduced.items()]
-    joined = [_Rows.of(ctx, tensor) for tensor in sorted(roles.joined, key=str)]
+    joined = [_Rows.of(ctx, tensor, lower) for tensor in sorted(roles.joined, key=str)]
     work = Work(ctx, stmt, start, stop, set(roles.written))
     for copy in copies:
         copy.prepare(ctx)
@@ -64,6 +65,8 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
             with _standing_in([made.pair for made in own]):
                 extent = Extent(begin, end)
                 lower(ctx, attrs.evolve(stmt, extent=extent, parallel=False))
+            for rows in joined:
+                rows.end(ctx, begin, end)
             with ctx.block() as merge:
                 for made in own:
                     made.merge(ctx, begin, end)
@@ -71,8 +74,7 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
     if merge:
         body.append(Merge(Block(tuple(merge))))
     block, private = _private(ctx, Block(tuple(body)), roles)
-    made_buffers = [b for made in own for b in made.buffers]
-    private += [Private(buffer) for buffer in made_buffers]
+    private += [item for made in own for item in made.private]
     used = names_in(block)
     private = [item for item in private if item.target.name in used]
     stored = changed_names(*block.statements)
@@ -178,6 +180,10 @@ class _Copy:
     def buffers(self) -> list[Buffer]:
         return [part for part in self.leaf.parts.values() if isinstance(part, Buffer)]
 
+    @property
+    def private(self) -> Iterator[Private]:
+        yield from map(Private, self.buffers)
+
     def prepare(self, ctx: Context) -> None:
         """What copies begin with, if the operator has no identity: updates repeat it."""
         if self.reduction.merge.identity is None:
@@ -223,37 +229,76 @@ class _Copy:
 
 @attrs.define(eq=False)
 class _Rows:
-    """The rows of a tensor that each part appends by itself."""
+    """The rows of a tensor that each part writes to one of its own, ``made``."""
 
     tensor: BoundTensor
-    own: BoundLevel
+    made: BoundTensor
+    lower: LowerLoop
 
     @classmethod
-    def of(cls, ctx: Context, tensor: BoundTensor) -> _Rows:
-        return cls(tensor, _own_level(ctx, tensor.level))
+    def of(cls, ctx: Context, tensor: BoundTensor, lower: LowerLoop) -> _Rows:
+        own = _own_level(ctx, tensor.level)
+        return cls(tensor, BoundTensor(f"{tensor}_part", tensor.format, own, local=True), lower)
 
     @property
     def pair(self) -> tuple[BoundLevel, BoundLevel]:
-        return self.tensor.level, self.own
+        return self.tensor.level, self.made.level
 
     @property
-    def buffers(self) -> list[Buffer]:
-        parts = (part for level in self.own.levels() for part in level.parts.values())
-        return [part for part in parts if isinstance(part, Buffer)]
+    def private(self) -> Iterator[Private]:
+        for level in self.made.level.levels():
+            for field in level.format.fields:
+                init = None if field.is_buffer else Literal(field.init, concrete(field.dtype))
+                yield Private(level.parts[field.name], init)
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether a part has its own rows alone."""
+        return Sharing.ROWS in self.tensor.format.parallel
+
+    @property
+    def appends(self) -> bool:
+        """Whether all levels append the fibers of others (``join``)."""
+        _first, *levels = self.tensor.format.levels()
+        return self.is_windowed and all(type(lvl).join is not Format.join for lvl in levels)
 
     def begin(self, ctx: Context, begin: Expr, end: Expr) -> None:
-        self.own.first = begin
-        fill = self.tensor.format.fill_value
-        init = Literal(fill, self.tensor.format.dtype, structural=True)
-        self.own.declare(ctx, init)
-        assert self.own.child is not None
-        self.own.child.assemble(ctx, ZERO, end - begin)
+        own, fill = self.made.level, self.tensor.format.fill_value
+        own.declare(ctx, Literal(fill, self.tensor.format.dtype, structural=True))
+        if self.is_windowed and own.child is not None:
+            own.first = begin
+            own.child.assemble(ctx, ZERO, end - begin)
+        else:
+            own.assemble(ctx, ZERO, 1)
+
+    def end(self, ctx: Context, begin: Expr, end: Expr) -> None:
+        """Finish the rows of a part, if they are copied one by one."""
+        own = self.made.level
+        if self.appends:
+            return
+        if self.is_windowed and own.child is not None:
+            own.child.freeze(ctx, end - begin)
+        else:
+            own.freeze(ctx, 1)
 
     def merge(self, ctx: Context, begin: Expr, end: Expr) -> None:
-        whole, own = self.tensor.level.child, self.own.child
-        assert whole is not None
-        assert own is not None
-        whole.format.join(ctx, whole, own, begin, end - begin)
+        whole, own = self.tensor.level.child, self.made.level.child
+        if self.appends and whole is not None and own is not None:
+            whole.format.join(ctx, whole, own, begin, end - begin)
+        else:
+            self.lower(ctx, self._copying(ctx, begin, end))
+
+    def _copying(self, ctx: Context, begin: Expr, end: Expr) -> Loop:
+        """The loops that copy what a part stores."""
+        fiber = self.tensor.fiber
+        indices = tuple(Index(ctx.names.fresh(f"row{k}")) for k in range(fiber.ndim))
+        read = Access(self.made.fiber, indices)
+        stmt: Any = Update(Access(fiber, indices), None, read, fresh=True)
+        extents = [Extent(begin, end), *fiber.dims[1:]]
+        for index, extent in reversed(list(zip(indices, extents, strict=True))):
+            stmt = Loop(index, extent, stmt)
+        found: Loop = stmt
+        return found
 
 
 def _own_level(ctx: Context, level: BoundLevel) -> BoundLevel:
@@ -274,14 +319,20 @@ def _standing_in(pairs: list[tuple[BoundLevel, BoundLevel]]) -> Iterator[None]:
         for pair in pairs
         for whole, own in zip(pair[0].levels(), pair[1].levels(), strict=True)
     ]
-    held = [(whole.parts, whole.state, whole.first) for whole, _ in both]
     for whole, own in both:
-        whole.parts, whole.state, whole.first = own.parts, own.state, own.first
+        _exchange(whole, own)
     try:
         yield
     finally:
-        for (whole, _), (parts, state, first) in zip(both, held, strict=True):
-            whole.parts, whole.state, whole.first = parts, state, first
+        for whole, own in both:
+            _exchange(whole, own)
+
+
+def _exchange(whole: BoundLevel, own: BoundLevel) -> None:
+    for name in ("parts", "state", "first", "resumed", "scratch"):
+        held = getattr(whole, name)
+        setattr(whole, name, getattr(own, name))
+        setattr(own, name, held)
 
 
 __all__ = ["lower_parallel"]

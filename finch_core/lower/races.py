@@ -18,7 +18,7 @@ from typing import NoReturn
 import attrs
 
 from finch_core.errors import RaceError, Span
-from finch_core.interface.abilities import Sharing
+from finch_core.interface.abilities import Order, Sharing
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.views import InPlace
 from finch_core.ir.dtypes import concrete
@@ -34,6 +34,7 @@ from finch_core.ir.program import (
     Swap,
     Thaw,
     Update,
+    While,
     leaves,
 )
 from finch_core.lower.injectivity import Turns, are_apart
@@ -228,6 +229,8 @@ class _Proof:
                 return attrs.evolve(found, disjoint=found.disjoint | {tensor})
             declared = any(_declares(part, tensor) for part in self.whole.walk())
             if declared and self.joins(tensor, uses):
+                root = tensor.level
+                root.resumed = Sharing.ROWS not in levels[0].parallel and levels[0].resumes
                 return attrs.evolve(found, joined=found.joined | {tensor})
             if not declared and all(Sharing.IN_PLACE in level.parallel for level in levels):
                 return attrs.evolve(found, in_place=found.in_place | {tensor})
@@ -239,15 +242,36 @@ class _Proof:
         self.refuse_race(tensor, uses)
 
     def joins(self, tensor: BoundTensor, uses: list[_Use]) -> bool:
-        """Whether each turn writes one row, and reads none, of levels that can be joined."""
-        first, *levels = tensor.format.levels()
-        if Sharing.ROWS not in first.parallel:
-            return False
+        """Whether each turn writes a row of its own of a tensor that is empty before the loop, and
+        reads none."""
+        levels = tensor.format.levels()
         if not all(Sharing.JOINED in level.parallel for level in levels):
             return False
+        again = levels[0].order is Order.ANY or levels[0].resumes
+        if Sharing.ROWS not in levels[0].parallel and not again:
+            return False  # parts write one after another to the outermost fiber
         plain = all(use.access.tensor == use.access.tensor.root.fiber for use in uses)
         at = {use.access.indices[0] for use in uses}
-        return plain and at == {self.loop.index} and all(use.update for use in uses)
+        rows = plain and at == {self.loop.index} and all(use.update for use in uses)
+        return rows and self.is_empty_before(tensor)
+
+    def is_empty_before(self, tensor: BoundTensor) -> bool:
+        """Whether the loop alone writes a tensor after its declaration."""
+        around = self.whole
+        while True:  # the innermost loop around this one
+            inner = (p for body in around.bodies for p in body.walk() if _repeats(p))
+            found = next((p for p in inner if p is not self.loop and self.is_in(p)), None)
+            if found is None:
+                break
+            around = found
+        parts = tuple(around.walk())
+        written = [p for p in parts if isinstance(p, Update) and p.target.tensor.root is tensor]
+        inside = [p for p in self.parts if isinstance(p, Update)]
+        alone = all(any(p is q for q in inside) for p in written)
+        return alone and any(_declares(part, tensor) for part in parts)
+
+    def is_in(self, stmt: Stmt) -> bool:
+        return any(part is self.loop for part in stmt.walk())
 
     def reduction(self, tensor: BoundTensor, uses: list[_Use]) -> Reduction | None:
         """The operator by which all updates of a tensor reduce; None if they do more."""
@@ -329,6 +353,10 @@ def _merge(use: _Use) -> Operator | None:
         return op
     found = operator(op.undoes) if op.undoes else None
     return found if found is not None and found.associative else None
+
+
+def _repeats(stmt: Stmt) -> bool:
+    return isinstance(stmt, (Loop, While))
 
 
 def _is_access(node: Expr) -> bool:

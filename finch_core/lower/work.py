@@ -23,8 +23,9 @@ TURN = 8
 """The work of a turn beside what it reads; that of an entry is 1."""
 LOOP, MOST_OF_A_TURN = 16, 1 << 14
 """What a loop in a turn costs of which nothing is known, and a turn at most."""
-COPY = 4
-"""A copy of a tensor is made for at least so much work for each of its values."""
+COPY, FEW_COPIES, FEW = 512, 32, 8
+"""A copy of a tensor is made for at least so much work for each of its values; and for less, if
+there are few copies."""
 
 
 class Work:
@@ -52,7 +53,8 @@ class Work:
         count = (self.total // self.ctx.least_work).min(MOST)
         for size in copies:
             if not isinstance(size, Literal):
-                count = count.min(self.total // (size * COPY + 1))
+                few = (self.total // (size * FEW_COPIES + 1)).min(FEW)
+                count = count.min(few.max(self.total // (size * COPY + 1)))
         return count.max(1)
 
     def bounds(self, part: Expr, parts: Expr) -> tuple[Expr, Expr]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from finch_core import Tensor, _, maxby, parallel, set_threads
+from finch_core import RaceError, Tensor, _, maxby, parallel, set_threads
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.validation import validate
@@ -26,6 +26,7 @@ from finch_levels import (
     SparseCOO,
     SparseHash,
     SparseList,
+    SparseRunList,
 )
 
 BACKENDS = backend_names()
@@ -299,3 +300,58 @@ def test_a_parallel_loop_in_another_runs_in_order() -> None:
     assert (C == 2).all()
     text = kernel.lower(C, C.copy()).as_text("assembly")
     assert text.count("in parallel(") == 1
+
+
+def even(out, x):
+    out[...] = 0
+    for i in parallel(_):
+        if x[i] % 2 == 0:
+            out[i] = x[i]
+
+
+def copied(C, A):
+    C[...] = 0
+    for i in parallel(_):
+        for j in _:
+            C[i, j] = A[i, j]
+
+
+def summed(C, A):
+    C[...] = 0
+    for t in range(2):
+        for i in parallel(_):
+            for j in _:
+                C[i, j] += A[i, j] + t
+
+
+SPARSE = {
+    "list": SparseList, "runs": RunList, "hash": SparseHash, "map": SparseByteMap,
+    "sparse runs": SparseRunList,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("outer", ["dense", *SPARSE])
+@pytest.mark.parametrize("inner", SPARSE)
+def test_rows_of_every_format_are_joined(outer: str, inner: str) -> None:
+    first = SPARSE.get(outer, Dense)
+    make = lambda: (of(np.zeros((N, N), int), first, SPARSE[inner]), csr())  # noqa: E731
+    expected = outcome(copied, make, "interpreter")
+    for threads in (1, 3):
+        assert outcome(copied, make, BACKENDS[-1], threads)[:2] == expected[:2]
+    np.testing.assert_array_equal(expected[2][0], DATA)
+
+
+@pytest.mark.parametrize("form", SPARSE)
+def test_elements_of_every_format_are_joined(form: str) -> None:
+    make = lambda: (of(np.zeros(N, int), SPARSE[form]), X)  # noqa: E731
+    expected = outcome(even, make, "interpreter")
+    assert outcome(even, make, BACKENDS[-1], 3)[:2] == expected[:2]
+    np.testing.assert_array_equal(expected[2][0], X * (X % 2 == 0))
+
+
+def test_rows_that_were_written_before_are_not_joined() -> None:
+    with pytest.raises(RaceError, match="a SparseHash cannot take updates from several turns"):
+        Kernel(summed, Options())(of(np.zeros((N, N), int), Dense, SparseHash), csr())
+    C = np.zeros((N, N), int)
+    Kernel(summed, Options(least_work=16))(C, csr())
+    np.testing.assert_array_equal(C, 2 * DATA + 1)
