@@ -38,17 +38,15 @@ def operands(n: int, density: float) -> dict[str, tuple[Any, Any, Any]]:
     """Two matrices and a vector for each contender."""
     import scipy.sparse as sp
 
-    from finch_core import Tensor
-    from finch_levels import Dense, Element, SparseList
+    import finch_array as fa
 
     rng = np.random.default_rng(0)
     first, second = (
         sp.random_array((n, n), density=density, format="csr", rng=rng) for _ in range(2)
     )
     x = np.ones(n)
-    csr = Dense(SparseList(Element(0.0)))
     found = {
-        "finch": (Tensor(csr, first), Tensor(csr, second), x), "scipy": (first, second, x)
+        "finch": (fa.asarray(first), fa.asarray(second), x), "scipy": (first, second, x)
     }  # fmt: skip
     if n <= DENSE_MOST:
         found["numpy"] = (first.toarray(), second.toarray(), x)
@@ -114,7 +112,8 @@ def means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found: dict[str, Any] = {"rows": n or "all"}
         for who in PEERS:
             ratios = [r[f"{who} / finch"] for r in own if r[f"{who} / finch"] > 0]
-            found[f"{who} / finch"] = math.exp(sum(map(math.log, ratios)) / max(len(ratios), 1))
+            logs = sum(map(math.log, ratios))
+            found[f"{who} / finch"] = math.exp(logs / len(ratios)) if ratios else math.nan
             found[f"{who} is faster in"] = f"{sum(r < 1 for r in ratios)} of {len(ratios)}"
         result.append(found)
     return result

@@ -12,6 +12,9 @@ from finch_array.operands import NUMBERS
 from finch_core.ir.dtypes import SUPPORTED
 
 DTYPES: dict[str, Any] = {str(dtype): dtype for dtype in SUPPORTED}
+BEYOND = ("float16",)
+"""The dtypes that the standard does not have."""
+
 CONSTANTS: dict[str, Any] = {
     "e": np.e, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi,
 }  # fmt: skip
@@ -107,7 +110,8 @@ class Info:
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """The dtypes by name, of a kind if one is given."""
-        return {n: d for n, d in DTYPES.items() if kind is None or isdtype(d, kind)}
+        standard = {n: d for n, d in DTYPES.items() if n not in BEYOND}
+        return {n: d for n, d in standard.items() if kind is None or isdtype(d, kind)}
 
 
 def __array_namespace_info__() -> Info:  # noqa: N807 (the standard's name)

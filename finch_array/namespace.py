@@ -54,8 +54,8 @@ _METHODS = {
 _METHOD_HOMES = {name: home for home, names in _METHODS.items() for name in names.split()}
 
 _VALUES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 "
-    "e inf nan newaxis pi"
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
+    "complex128 e inf nan newaxis pi"
 ).split()
 _MODULES = ("linalg",)
 

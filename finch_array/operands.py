@@ -144,12 +144,16 @@ def fanouts(source: Any) -> tuple[float, ...]:
             inner = inner.tensor
         if isinstance(inner, Tensor) and inner.ndim == source.ndim:
             return fanouts(inner)
-        return tuple(float(n) for n in source.shape)
+        return tuple(EVERY if n is None else float(n) for n in source.shape)
     result = []
     for level, positions, _, below in source._levels():
         if not level.is_leaf:
             result.append(below / max(positions, 1))
     return tuple(result)
+
+
+EVERY = 1e9
+"""The fanout of a dimension without a size: that of a mask, which has each index."""
 
 
 def entries(array: Any) -> int:
@@ -159,6 +163,8 @@ def entries(array: Any) -> int:
         return int(room // array.dtype.itemsize) + 1
     if hasattr(array, "tensor"):
         return entries(array.tensor)
+    if None in array.shape:  # a mask, which stores nothing
+        return 0
     total = 1
     for n in array.shape:
         total *= n

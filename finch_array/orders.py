@@ -17,6 +17,10 @@ COPY = 8.0
 """The time of sorting an entry into another order, relative to a step of a loop."""
 
 
+NEVER = 1e18
+"""The number of entries of what cannot be copied into another order: a mask."""
+
+
 @frozen(eq=False)
 class Term:
     """An operand in a statement, for estimates.
@@ -103,17 +107,19 @@ def _steps(terms: Sequence[Term], sizes: Mapping[str, int], loops: Sequence[str]
     """The estimated number of iterations of each loop."""
     result: list[float] = []
     now = 1.0
-    for name in loops:
-        now *= _factor(terms, sizes, name)
+    for k, name in enumerate(loops):
+        now *= _factor(terms, sizes, loops[:k], name)
         result.append(now)
     return result
 
 
-def _factor(terms: Sequence[Term], sizes: Mapping[str, int], name: str) -> float:
-    """The estimated iterations of one loop: what the operands that decide store, or else the sum of
-    what all store."""
+def _factor(
+    terms: Sequence[Term], sizes: Mapping[str, int], outer: Sequence[str], name: str
+) -> float:
+    """The estimated iterations of one loop within others: what the operands that decide store, or
+    else the sum of what all store."""
     having = [
-        (t.decides, t.fanouts[t.indices.index(name)], t.sparse) for t in terms if name in t.indices
+        (t.decides, _width(t, sizes, outer, name), t.sparse) for t in terms if name in t.indices
     ]
     deciding = [width for decides, width, sparse in having if decides and sparse]
     if deciding:
@@ -124,6 +130,29 @@ def _factor(terms: Sequence[Term], sizes: Mapping[str, int], name: str) -> float
         if having and all(s for _, _, s in having)
         else float(sizes[name])
     )
+
+
+def _width(term: Term, sizes: Mapping[str, int], outer: Sequence[str], name: str) -> float:
+    """How many indices of a dimension an operand stores, on average, where those of the loops
+    outside are fixed."""
+    before = _reached(term, sizes, outer)
+    return min(_reached(term, sizes, (*outer, name)) / max(before, 1e-9), float(sizes[name]))
+
+
+def _reached(term: Term, sizes: Mapping[str, int], names: Sequence[str]) -> float:
+    """How many combinations of the indices ``names`` an operand stores: what its levels say for the
+    outermost of its dimensions; for others at most all, and at most one for each value."""
+    prefix, total, every, whole = 1.0, 1.0, 1.0, True
+    for index, fanout in zip(term.indices, term.fanouts, strict=True):
+        there = index is None or index in names
+        total *= fanout
+        if there and not whole:
+            prefix = 0.0
+        whole = whole and there
+        if there:
+            prefix *= fanout
+            every *= 1 if index is None else sizes[index]
+    return prefix or min(every, total)
 
 
 __all__ = ["Order", "Term", "appends", "choose", "in_order"]

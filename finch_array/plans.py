@@ -165,7 +165,7 @@ def sizes_of(
     for names, array in zip(request.inputs, operands, strict=True):
         if names:
             for name, n in zip(names, array.shape, strict=True):
-                if name in request.fixed:
+                if name in request.fixed or n is None:
                     continue
                 known = sizes.get(name, 1)
                 exact = name in request.exact and known != n and name in sizes
@@ -174,6 +174,13 @@ def sizes_of(
                 elif exact or n not in (1, known):
                     shapes = ", ".join(str(a.shape) for a in operands if not isinstance(a, NUMBERS))
                     raise DimensionMismatch(f"{request.name} of arrays of shapes {shapes}")
+    for names in request.inputs:
+        for name in names:
+            if name not in sizes and name not in request.fixed:
+                raise DimensionMismatch(
+                    f"nothing gives the shape of the result of {request.name}: a mask has none",
+                    hint="combine it with an array, or make one of it: mask.to_numpy(shape)",
+                )
     return sizes
 
 
@@ -229,7 +236,8 @@ def _seen(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -
             for axis in found.axes
         )
         levels = levels_of(found.source)
-        kinds = [level.structure for level in levels] if levels else [Structure()] * len(own)
+        declared = getattr(found.source, "structures", [Structure()] * len(own))
+        kinds = [level.structure for level in levels] if levels else declared
         per_index = {name: kind for name, kind in zip(own, kinds, strict=True) if name is not None}
         leaves[f"a{k}"] = structures.Leaf(array.fill_value, array.dtype, per_index)
         sources.append(found)
@@ -248,11 +256,8 @@ def _ordered(
             continue
         sparse = not is_dense(found.source)
         decides = sparse and _decides(value, f"a{k}", seen, known.fill)
-        terms.append(
-            orders.Term(
-                seen.indices[k], fanouts(found.source), sparse, entries(operands[k]), decides
-            )
-        )
+        count = orders.NEVER if None in found.source.shape else entries(operands[k])
+        terms.append(orders.Term(seen.indices[k], fanouts(found.source), sparse, count, decides))
     places = [k for k, found in enumerate(seen.sources) if found is not None]
     in_turn = request.op is not None and not _at_fill(request, seen, known.fill, dtype)
     order = _given(request, terms, in_turn) or orders.choose(terms, sizes, request.out, in_turn)

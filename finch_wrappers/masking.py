@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.array_methods import ArrayOperators
 from finch_core.interface.signatures import ImplicitSignature, implicit_signature
+from finch_core.interface.structure import Pieces, Structure
 from finch_core.interface.tensorlike import Constant, TensorLike
 from finch_core.ir.dtypes import BOOL, INTP, concrete
 from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var
@@ -24,14 +26,19 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Mask(TensorLike):
+class Mask(ArrayOperators, TensorLike):
     """A Boolean matrix: a ``Lookup`` of rows, each of which is true in one range of indices.
 
     It can be an argument of a kernel. It has no dimensions: the extents of loops come from other
-    accesses or from written ranges.
+    accesses or from written ranges, and the shape of a result of operators from other arrays.
     """
 
     name: ClassVar[str]
+    shape: ClassVar[tuple[None, None]] = (None, None)
+    fill_value: ClassVar[np.bool_] = np.False_
+    structures: ClassVar[tuple[Structure, Structure]] = (
+        Structure(Pieces.RUNS, gaps=False), Structure(Pieces.RUNS, gaps=True)
+    )  # fmt: skip
     nscalars: ClassVar[int] = 0
     _memory: ClassVar[tuple[()]] = ()
 

@@ -52,15 +52,14 @@ def _in_place(name: str) -> Method:
     return method
 
 
-class ArrayMethods:
-    """What makes a tensor or wrapper an array of the array API standard.
+class ArrayOperators:
+    """The operators of arrays, but for ``==`` and ``!=``: for what has no shape, too (a mask).
 
     Raises ``TypeError`` if no plugin provides an array namespace.
     """
 
     __slots__ = ()
     __array_priority__: ClassVar[int] = 1000
-    __hash__ = object.__hash__
 
     __add__, __radd__, __iadd__ = _operator("add"), _reflected("add"), _in_place("add")
     __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
@@ -88,14 +87,25 @@ class ArrayMethods:
     __irshift__ = _in_place("bitwise_right_shift")
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
-    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
     __neg__, __pos__ = _method("negative"), _method("positive")
     __abs__, __invert__ = _method("abs"), _method("bitwise_invert")
     __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
+    __array_ufunc__ = _method("array_ufunc")
+
+
+class ArrayMethods(ArrayOperators):
+    """What makes a tensor or wrapper an array of the array API standard.
+
+    Raises ``TypeError`` if no plugin provides an array namespace.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
 
     __bool__, __int__, __float__ = _method("as_bool"), _method("as_int"), _method("as_float")
     __complex__, __index__ = _method("as_complex"), _method("as_index")
-    __array_ufunc__, __array_function__ = _method("array_ufunc"), _method("array_function")
+    __array_function__ = _method("array_function")
     __dlpack_device__ = _method("dlpack_device")
     __setitem__ = _method("setitem")
 
@@ -216,4 +226,4 @@ class ArrayMethods:
     cumsum, cumprod = _method("cumulative_sum"), _method("cumulative_prod")
 
 
-__all__ = ["ArrayMethods", "array_namespace"]
+__all__ = ["ArrayMethods", "ArrayOperators", "array_namespace"]

@@ -36,8 +36,8 @@ def _nested(*levels: Any) -> Callable[[int], Any]:
     return format_of
 
 
-FORMATS: dict[str, Callable[[int], Any] | None] = {
-    "dense": None, "lists": _nested(SparseList), "coordinates": _nested(SparseCOO),
+FORMATS: dict[str, Callable[[int], Any]] = {
+    "dense": _nested(Dense), "lists": _nested(SparseList), "coordinates": _nested(SparseCOO),
     "runs": _nested(RunList), "bytemaps": _nested(SparseByteMap),
     "rows": lambda ndim: _nested(*[Dense] * (ndim - 1), SparseList)(ndim),
 }  # fmt: skip
@@ -47,7 +47,7 @@ FORMATS: dict[str, Callable[[int], Any] | None] = {
 def converted(name: str, array: Any) -> Any:
     """An array without dimensions as it is, another in the format ``name``, with fill 0."""
     made = FORMATS[name]
-    if made is None or not hasattr(array, "signature") or array.ndim == 0:
+    if not hasattr(array, "signature") or array.ndim == 0:
         return array
     return fa.asarray(array, format=made(array.ndim)(Element(array.dtype.type(0))))
 
@@ -68,7 +68,6 @@ def namespace(name: str, plain: bool = False) -> ModuleType:
 
         return made
 
-    if FORMATS[name] is not None:
-        for function in CREATION:
-            setattr(xp, function, wrapped(getattr(fa, function)))
+    for function in CREATION:
+        setattr(xp, function, wrapped(getattr(fa, function)))
     return xp
