@@ -64,6 +64,9 @@ class Dense(Format):
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         return {}, positions * shape
 
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        return position * shape + index
+
     @property
     def resets(self) -> bool:
         return self.lvl.resets

@@ -45,6 +45,10 @@ class Element(ValueLeaf):
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         return {"val": np.full(positions, self.fill, self.type)}, 0
 
+    def value_at(self, fields: Mapping[str, Any], position: int) -> Any:
+        value = fields["val"][position]
+        return value if self.type.names is None else value.copy()
+
     @property
     def resets(self) -> bool:
         return True

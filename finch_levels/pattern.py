@@ -63,6 +63,9 @@ class Pattern(Format):
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         return {}, 0
 
+    def value_at(self, fields: Mapping[str, Any], position: int) -> Any:
+        return np.True_
+
     @property
     def resets(self) -> bool:
         return True

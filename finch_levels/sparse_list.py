@@ -3,6 +3,7 @@ Table "The main level formats supported by Finch")."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -142,6 +143,11 @@ class SparseList(Format):
         lvl.child.format.join(ctx, lvl.child, part.child, stored, more)
         ctx.assign(stored, stored + more)
         ctx.assign(lvl.state["room"], stored)
+
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        start, stop = int(fields["ptr"][position]), int(fields["ptr"][position + 1])
+        found = bisect_left(fields["idx"], index, start, stop)
+        return found if found < stop and fields["idx"][found] == index else -1
 
     def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr:
         start, stop = bounds_of(ctx, fiber)

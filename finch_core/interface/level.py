@@ -10,6 +10,7 @@ methods of ``Storage``, such as ``sizes`` and ``validate``, see arrays.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import FormatError
@@ -128,6 +129,19 @@ class Format(Storage, Abilities):
         """How many leaf values the fibers at positions below ``stop`` store, to divide work; None:
         it is not known."""
         return stop if self.is_leaf else None
+
+    def locate(
+        self, fields: Mapping[str, Any], position: int, index: int, shape: int
+    ) -> int | None:
+        """The position of subfiber ``index`` of the fiber at ``position``, found in the buffers
+        (``fields``, as for ``sizes``); -1 where it is not stored. ``A[i, j]`` is read in this way;
+        None (also by default): by a kernel."""
+        return None
+
+    def value_at(self, fields: Mapping[str, Any], position: int) -> Any:
+        """The value of a leaf at a position, found in the buffers; None (also by default): it is
+        read by a kernel."""
+        return None
 
     def is_stored(self, ctx: Context, fiber: Fiber) -> Expr:
         """Whether a leaf stores its value (see ``TensorLike.is_stored``); its parents do."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
@@ -261,14 +260,19 @@ class TensorStorage:
             self._set_scalar(part, part.field.init)
 
     def _plain_element(self, index: tuple[int, ...]) -> Any:
-        """An element of a dense tensor or of a scalar; None for other formats."""
-        place = self._layout
-        if [level.layout for level in place.levels] == ["dense"] * place.ndim + ["values"]:
-            shape = self.shape
-            return self._arrays[0][: math.prod(shape)].reshape(shape)[index]
-        if place.ndim == 0 and len(place.scalars) == 1 and not place.buffers:
-            return self._scalar(place.scalars[0])
-        return None
+        """An element that the levels find in their buffers; None if one of them does not."""
+        layout, position = self._layout, 0
+        if not index and len(layout.scalars) == 1 and not layout.buffers:
+            return self._scalar(layout.scalars[0])
+        *levels, leaf = layout.levels
+        for k, (level, i, n) in enumerate(zip(levels, index, self.shape, strict=True)):
+            place = level.locate(self._fields(k), position, i, n)
+            if place is None:
+                return None
+            if place < 0:
+                return np.asarray(self.fill_value, self.dtype)[()]
+            position = place
+        return leaf.value_at(self._fields(len(levels)), position)
 
     # -- its memory ---------------------------------------------------------------------
 

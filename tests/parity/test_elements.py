@@ -1,0 +1,91 @@
+"""``A[i, j]``: by the levels in their buffers where they can, else by a kernel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor
+from finch_core.interface.level import Format
+from finch_core.plugins import hub
+from finch_core.runtime.storage import TensorStorage
+from finch_levels import Dense, Element, Pattern, Scalar, SparseList
+
+ARRAY = np.array([[0.0, 1.5, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.5]])
+PLAIN: dict[str, Any] = {
+    "dense": Dense(Dense(Element(0.0))),
+    "rows": Dense(SparseList(Element(0.0), index=np.int8, pointer=np.uint16)),
+    "lists": SparseList(SparseList(Element(0.0))),
+    "columns": SparseList(Dense(Element(0.0))),
+    "fill": Dense(SparseList(Element(1.5))),
+    "pattern": Dense(SparseList(Pattern())),
+    "whole": Dense(SparseList(Element(np.int16(0)))),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_levels_find_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same element as a kernel reads, of the same type."""
+    array = ARRAY.astype(PLAIN[name].dtype)
+    tensor = Tensor(PLAIN[name], array)
+    places = [*np.ndindex(array.shape), (-1, -1), (0, -4)]
+    found = [tensor[place] for place in places]
+    assert [tensor._plain_element(place) is None for place in places[:-2]] == [False] * 12
+    monkeypatch.setattr(TensorStorage, "_plain_element", lambda *_: None)
+    for place, value in zip(places, found, strict=True):
+        assert value == tensor[place] == array[place]
+        assert type(value) is type(tensor[place]) is type(array[place])
+
+
+@pytest.mark.parametrize("name", sorted(n for n, f in hub().levels.items() if not f.is_leaf))
+def test_every_level(name: str) -> None:
+    """Levels that cannot find an index leave it to a kernel."""
+    row = np.array([0.0, 0.0, 2.0, 0.0, 0.0])
+    tensor = Tensor(hub().levels[name](Element(0.0)), row)
+    assert [tensor[i] for i in range(5)] == row.tolist()
+
+
+def test_records_are_copies() -> None:
+    record = np.dtype([("a", np.int64), ("b", np.float64)])
+    array = np.array([(1, 2.0), (0, 0.0)], record)
+    tensor = Tensor(SparseList(Element(np.zeros((), record)[()], record)), array)
+    one = tensor[0]
+    tensor.buffers["1_val"][0] = (5, 6.0)
+    assert one.item() == (1, 2.0)
+    assert tensor[0].item() == (5, 6.0)
+    assert tensor[1].item() == (0, 0.0)
+    assert Scalar(2.5)[()] == 2.5
+
+
+def test_the_defaults_leave_elements_to_kernels() -> None:
+    format: Any = Dense(Element(0.0))
+    assert Format.locate(format, {}, 0, 0, 1) is None
+    assert Format.value_at(format, {}, 0) is None
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from finch_core import Tensor
+from finch_levels import Dense, Element, SparseList
+
+A = Tensor.from_buffers(
+    Dense(SparseList(Element(0.0))), (2, 2),
+    {"1_ptr": np.array([0, 1, 2]), "1_idx": np.array([0, 1]), "2_val": np.ones(2)},
+)
+assert A[1, 1] == 1 and A[0, 1] == 0
+print(*sys.modules)
+"""
+
+
+def test_reading_an_element_imports_no_compiler() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=os.environ, check=True
+    )
+    for name in ("finch_core.lower.statements", "finch_core.optimize", "finch_backend_c"):
+        assert name not in found.stdout.split()
