@@ -60,15 +60,6 @@ def run_pages() -> None:
                 sys.exit(f"{page}: its examples fail\n{done.stdout}{done.stderr}")
 
 
-def empty_gallery() -> None:
-    """Remove what an earlier build made, and put a page in the place of the gallery."""
-    made = DOCS / "made"
-    shutil.rmtree(made, ignore_errors=True)
-    (made / "gallery").mkdir(parents=True)
-    text = "# Gallery\n\nIt is left out of a quick build.\n"
-    (made / "gallery/index.md").write_text(text, encoding="utf-8")
-
-
 def explorer_pages() -> None:
     """Write the explorer's pages of the gallery's kernels, to which the gallery links."""
     folder = DOCS / "made/extra/explorer"
@@ -145,9 +136,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=DOCS / "_build/html")
     chosen = parser.parse_args()
     started, output = time.monotonic(), chosen.output.resolve()
-    empty_gallery()
     if not chosen.quick:
-        shutil.rmtree(DOCS / "made")
+        shutil.rmtree(DOCS / "made", ignore_errors=True)
         run_pages()
         explorer_pages()
     sphinx(output, gallery=not chosen.quick)

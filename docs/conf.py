@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 
@@ -37,11 +38,13 @@ html_theme_options = {
 }
 html_show_sourcelink = False
 html_copy_source = False
-html_extra_path = ["made/extra"] if (HERE / "made/extra").exists() else []
+
 templates_path: list[str] = []
 
-if os.environ.get("FINCH_DOCS_GALLERY", "1") != "0":
+GALLERY = os.environ.get("FINCH_DOCS_GALLERY", "1") != "0"
+if GALLERY:
     extensions.append("sphinx_gallery.gen_gallery")
+    html_extra_path = ["made/extra"]
     sphinx_gallery_conf = {
         "examples_dirs": [str(HERE / "gallery")],
         "gallery_dirs": ["made/gallery"],
@@ -54,3 +57,16 @@ if os.environ.get("FINCH_DOCS_GALLERY", "1") != "0":
         "plot_gallery": True,
         "write_computation_times": False,
     }
+else:
+    exclude_patterns += ["made"]
+
+
+def setup(app: Any) -> None:
+    """Leave out what a quick build does not have."""
+
+    def without_gallery(app: Any, page: str, source: list[str]) -> None:
+        if page == "index":
+            source[0] = source[0].replace("made/gallery/index\n", "")
+
+    if not GALLERY:
+        app.connect("source-read", without_gallery)

@@ -17,8 +17,8 @@ from finch_show.record import Record, Step, Used
 DIFF = 300
 """The most lines that are shown of what one pass changed."""
 
-EMITTED = 40
-"""The most lines of assembly that are shown of one step."""
+LINES = 16
+"""The most lines that are shown of the statement of one step, and of what it emits."""
 
 
 @frozen(eq=False)
@@ -121,7 +121,7 @@ def _steps(record: Record) -> str:
 def _step(step: Step) -> str:
     line = f' <span class="note">line {step.line}</span>' if step.line else ""
     head = f"<summary><code>{escaped(step.head)}</code>{line}{_rule(step)}</summary>"
-    body = f"<pre>{escaped(step.body)}</pre>" if step.body else ""
+    body = f"<pre>{escaped(_first(step.body.splitlines()))}</pre>" if step.body else ""
     boxes = "".join(_slot(k, *pair, step.first) for k, pair in enumerate(step.looplets))
     boxes = f'<div class="boxes">{boxes}</div>' if boxes else ""
     inner = "".join(map(_step, step.steps))
@@ -154,11 +154,16 @@ def _box(box: Box) -> str:
 def _emitted(step: Step) -> str:
     if not step.emitted:
         return '<p class="note">nothing is emitted</p>'
-    lines = list(step.emitted[:EMITTED])
-    if len(step.emitted) > EMITTED:
-        lines.append(f"… {len(step.emitted) - EMITTED} more lines")
-    text = escaped("\n".join(lines))
+    text = escaped(_first(step.emitted))
     return f"<details class='emitted'><summary>what is emitted</summary><pre>{text}</pre></details>"
+
+
+def _first(lines: Sequence[str]) -> str:
+    """The first lines, and how many there are more."""
+    shown = list(lines[:LINES])
+    if len(lines) > LINES:
+        shown.append(f"… {len(lines) - LINES} more lines")
+    return "\n".join(shown)
 
 
 # -- passes and rules -------------------------------------------------------------------------

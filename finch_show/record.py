@@ -23,7 +23,7 @@ from finch_core.runtime.pipeline import Lowered
 from finch_show.boxes import Box, box_of, shown
 from finch_show.marks import shortened
 
-STEPS = 600
+STEPS = 400
 """The most steps that are recorded; what follows is left out of the page."""
 
 EXAMPLES = 3

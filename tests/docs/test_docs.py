@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MADE = ("_build", "made")  # by docs/build.py
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if not {*MADE} & {*p.parts}),
+]
+SITE = runpy.run_path(str(ROOT / "docs/build.py"))
+BLOCK = SITE["BLOCK"]
 
 
 def pages_with_code() -> list[str]:
@@ -28,18 +34,8 @@ def test_the_code_of_a_page_runs(
         site = str(request.getfixturevalue("example_site"))
         monkeypatch.setenv("PYTHONPATH", site, prepend=os.pathsep)
     script = tmp_path / "page.py"
-    write_program((ROOT / page).read_text(), script)
+    script.write_text(SITE["program"]((ROOT / page).read_text()))
     run(str(script))
-
-
-def write_program(text: str, script: Path) -> None:
-    # blank lines in place of the prose, so that line numbers are those of the page
-    lines = [""] * (text.count("\n") + 1)
-    for block in BLOCK.finditer(text):
-        first = text.count("\n", 0, block.start(1))
-        code = block[1].splitlines()
-        lines[first : first + len(code)] = code
-    script.write_text("\n".join(lines))
 
 
 def test_a_format_takes_less_than_150_lines() -> None:

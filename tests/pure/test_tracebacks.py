@@ -1,12 +1,13 @@
 """A refusal's traceback is that of the user: the call, then the line of the kernel at fault."""
 
+import linecache
 import math
 import traceback
 
 import numpy as np
 import pytest
 
-from finch_core import FinchError, FormatError, LifecycleError, Tensor, kernel
+from finch_core import DimensionMismatch, FinchError, FormatError, LifecycleError, Tensor, kernel
 from finch_levels import Element, SparseList
 
 
@@ -81,3 +82,30 @@ def test_all_of_it_is_kept_on_demand(monkeypatch):
     assert isinstance(error, LifecycleError)
     assert len(frames) > 6
     assert frames[-1][0] == "lifecycle.py"
+
+
+CELL = """
+@kernel(backend="interpreter")
+def copied(y, x):
+    for i in _:
+        y[i] = x[i]
+"""
+
+
+def test_a_kernel_of_a_notebook_shows_its_line():
+    """As notebooks do it: the text of a cell is known by ``linecache``, under a name of its own.
+    The place within the code is one that there is, for tools that look it up."""
+    name = "<ipython-input-1-0a1b2c3d>"
+    linecache.cache[name] = (len(CELL), None, CELL.splitlines(True), name)
+    names = {"kernel": kernel}
+    exec(compile(CELL, name, "exec"), names)
+    with pytest.raises(DimensionMismatch) as found:
+        names["copied"](np.zeros(3), np.zeros(4))
+    assert found.value.span.show().splitlines()[-2:] == ["    y[i] = x[i]", "           ^^^^"]
+    last = found.value.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    assert last.tb_lineno == 5
+    assert last.tb_lasti >= 0
+    positions = list(last.tb_frame.f_code.co_positions())[last.tb_lasti // 2]
+    assert positions == (5, 5, 8, 19)
