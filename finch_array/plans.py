@@ -351,6 +351,11 @@ def _complete(
         extended=frozenset(extended),
         workspace=_workspace(rest, start, dtype) if late else None,
     )  # fmt: skip
+    marks = _marks(request, seen, loops, sizes)
+    if marks:
+        writing = attrs.evolve(writing, marks=marks)
+        places = {mark.source: mark.access for mark in marks}
+        value = rewrite_expr(value, lambda e: places.get(e, e) if isinstance(e, Access) else e)
     params = ("out", *_parameters(seen), *(f"n_{name}" for name in extended))
     program = programs.program_of(_identifier(request.name), value, loops, writing, params)
     plan.kernel = Kernel.of_program(program, Options(), quiet=True)
@@ -364,6 +369,27 @@ def _complete(
     plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
     plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
+
+
+def _marks(
+    request: Request, seen: _Operands, loops: Sequence[str], sizes: Mapping[str, int]
+) -> tuple[programs.Mark, ...]:
+    """The workspaces of the operands whose rows are looked up."""
+    found = []
+    for k in request.marked:
+        source, names = seen.exprs[k], seen.indices[k]
+        last = names[-1]
+        if not isinstance(source, Access) or last is None:
+            continue
+        places = [loops.index(name) for name in names[:-1] if name is not None]
+        leaf = seen.leaves[f"a{k}"]
+        format = programs.workspace_format(
+            [sizes[last]], structures.leaf_for(leaf.fill, leaf.dtype)
+        )
+        after = loops[max(places)] if places else None
+        fill = Literal(leaf.fill, leaf.dtype)
+        found.append(programs.Mark(f"m{k}", source, last, after, fill, format))
+    return tuple(found)
 
 
 def _workspace(sizes: Sequence[int], start: Any, dtype: np.dtype[Any]) -> Format:

@@ -15,7 +15,7 @@ import numpy as np
 
 from finch_core.interface.level import Format
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import (
     Declare,
@@ -33,6 +33,34 @@ from finch_core.records import frozen
 WORKSPACE, TOTAL = "w", "t"
 ROOM = 1 << 24
 """A workspace has memory for each index up to this many; a longer one is a hash table."""
+
+
+@frozen(eq=False)
+class Mark:
+    """A row of an operand, copied into the workspace ``name`` inside of the loop ``after``.
+
+    ``source`` is the access, whose last index is ``index``; values are looked up by ``access``.
+    """
+
+    name: str
+    source: Access
+    index: str
+    after: str | None
+    fill: Literal
+    format: Format
+
+    @property
+    def access(self) -> Access:
+        """The value at the last index, without a walk."""
+        return Access(self.name, (Modified("follow", Index(self.index)),))
+
+    @property
+    def copied(self) -> tuple[Stmt, ...]:
+        """The statements that copy the row."""
+        own = Index(f"{self.index}_{self.name}")
+        row = Access(self.source.tensor, (*self.source.indices[:-1], own))
+        write = Update(Access(self.name, (own,)), None, row)
+        return Declare(self.name, self.fill), Loop(own, None, write)
 
 
 @frozen(eq=False)
@@ -56,6 +84,7 @@ class Writing:
     direct: bool
     extended: frozenset[str]
     workspace: Format | None = None
+    marks: tuple[Mark, ...] = ()
 
 
 def program_of(
@@ -73,8 +102,10 @@ def program_of(
     else:
         body, locals_ = _collected(value, loops, writing, start)
         init = Literal(writing.fill, writing.dtype)
-    whole = Sequential((Declare("out", init), body))
-    return Program(name, tuple(params), whole, locals_, ("out",))
+    first = [part for mark in writing.marks if mark.after is None for part in mark.copied]
+    whole = Sequential((Declare("out", init), *first, body))
+    marks = tuple(Local(mark.name, mark.format) for mark in writing.marks)
+    return Program(name, tuple(params), whole, locals_ + marks, ("out",))
 
 
 def access(name: str, indices: Sequence[str | None]) -> Access:
@@ -88,6 +119,8 @@ def _out(writing: Writing) -> Access:
 
 def _nest(loops: Sequence[str], body: Stmt, writing: Writing) -> Stmt:
     for name in reversed(loops):
+        copied = [part for mark in writing.marks if mark.after == name for part in mark.copied]
+        body = Sequential((*copied, body)) if copied else body
         given = name in writing.extended
         extent = Extent(Literal(0, int), Name(f"n_{name}")) if given else None
         body = Loop(Index(name), extent, body)
@@ -138,7 +171,9 @@ def _collected(
     work = access(WORKSPACE, rest)
     collect = _nest(inner, Update(work, writing.op, value), writing)
     store = _nest(
-        rest, Update(_out(writing), None, work), attrs.evolve(writing, extended=frozenset())
+        rest,
+        Update(_out(writing), None, work),
+        attrs.evolve(writing, extended=frozenset(), marks=()),
     )
     body = _nest(outer, Sequential((Declare(WORKSPACE, start), collect, store)), writing)
     assert writing.workspace is not None

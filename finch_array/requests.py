@@ -29,6 +29,8 @@ class Request:
     operand has; those in ``fixed`` are 0, of dimensions of size 1. Those in ``exact`` have one size
     in all operands: a dimension of 1 does not stand for a longer one. ``loops`` and ``dense``
     decide the order of the loops and whether the result is dense, chosen where they are None.
+    Rows of the operands ``marked`` are copied into a workspace, in which their last index is looked
+    up.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Request:
     exact: frozenset[str] = frozenset()
     loops: Indices | None = None
     dense: bool | None = None
+    marked: tuple[int, ...] = ()
 
 
 def letters(ndim: int, last: int | None = None) -> Indices:

@@ -87,6 +87,7 @@ class Kernel:
     fixed: bool = False
     loops: tuple[str, ...] = ()
     copied: tuple[int, ...] = ()
+    marked: tuple[Access, ...] = ()
     price: float = 0.0
     visits: float = 0.0
     dense: bool = False
@@ -214,7 +215,7 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     room = math.prod(float(book.sizes[i]) for i in kernel.out)
     keeps = not patterns and kernel.op is None and _sparse_alone(kernel, book)
     dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)
-    terms, _ = terms_of(kernel, book)
+    terms, read = terms_of(kernel, book)
     found = loops.choose(
         terms, names, kernel.out, book.sizes, fixed=kernel.fixed, dense=dense,
         entries=estimated.entries, limit=limit,
@@ -222,6 +223,7 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     if found is None:
         return False
     kernel.loops, kernel.copied, kernel.price = found.loops, found.copied, found.price
+    kernel.marked = tuple(read[k] for k in found.marked)
     kernel.visits, kernel.dense, kernel.pattern = found.visits, dense, estimated
     if not kernel.fixed:
         kernel.out = tuple(i for i in found.loops if i in kernel.out)

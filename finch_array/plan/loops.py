@@ -14,8 +14,12 @@ from finch_core.records import define, frozen
 
 STEP = 1.0
 """A turn of a loop; at the innermost, for each operand."""
-MERGE = 2.5
+MERGE = 5.0
 """A turn of a loop that merges several lists."""
+LOOKUP = 1.5
+"""A value that is looked up in a workspace."""
+MARK = 3.0
+"""An entry that is copied into a workspace, in which it is looked up."""
 SCATTER = 2.0
 """An update in no order, through a workspace."""
 APPEND = 4.0
@@ -28,6 +32,8 @@ COPY = 60.0
 """An entry that is sorted into another order."""
 LAUNCH = 4000.0
 """A kernel."""
+LONGEST_ROW = 1 << 22
+"""Longer rows are not copied into workspaces."""
 SEARCHED = 7
 """Kernels of more indices take their loops greedily."""
 
@@ -54,6 +60,7 @@ class Choice:
     copied: tuple[int, ...]
     price: float
     visits: float
+    marked: tuple[int, ...] = ()
 
 
 @define(eq=False)
@@ -81,25 +88,61 @@ class Space:
             found = self.counts[names] = count(parts, own, self.sizes) if own else 1.0
         return found
 
-    def level(self, before: frozenset[str], name: str) -> float:
-        """The price of the loop over ``name`` inside of loops over ``before``."""
-        key = before, name
+    def level(self, loops: tuple[str, ...], name: str) -> tuple[float, tuple[int, ...]]:
+        """The price of the loop over ``name`` inside of ``loops``, and the operands whose rows are
+        better copied into a workspace than merged."""
+        lists = [k for k, t in enumerate(self.terms) if name in t.lists]
+        key = frozenset(loops), name
+        if len(lists) > 1 and all(self.terms[k].decides for k in lists):
+            return self.merged(loops, name, lists)
         found = self.levels.get(key)
         if found is None:
-            found = self.levels[key] = self._level(before, name)
-        return found
+            before, width = self.visits(key[0]), 0.0
+            if any(self.terms[k].decides for k in lists):
+                width = sum(self.width(k, loops, name) for k in lists)
+            step = MERGE if len(lists) > 1 else STEP
+            found = self.levels[key] = step * before * (width or self.sizes[name])
+        return found, ()
 
-    def _level(self, before: frozenset[str], name: str) -> float:
-        now = before | {name}
-        lists = [t for t in self.terms if name in t.lists]
-        if not any(t.decides for t in lists):
-            return STEP * self.visits(before) * self.sizes[name]
-        walked = 0.0
-        for term in lists:
-            own = [i for i in term.indices if i in now]
-            outer = [i for i in own if i != name]
-            walked += term.pattern.projected(own) / max(term.pattern.projected(outer), 1.0)
-        return (MERGE if len(lists) > 1 else STEP) * self.visits(before) * walked
+    def width(self, k: int, loops: Sequence[str], name: str) -> float:
+        """The entries of an operand in one turn of a loop over ``name``, on average."""
+        term = self.terms[k]
+        outer = [i for i in term.indices if i in loops]
+        own = [i for i in term.indices if i in loops or i == name]
+        return term.pattern.projected(own) / max(term.pattern.projected(outer), 1.0)
+
+    def merged(
+        self, loops: tuple[str, ...], name: str, lists: Sequence[int]
+    ) -> tuple[float, tuple[int, ...]]:
+        """The price of walking several lists together, or one of them with look-ups."""
+        before = self.visits(frozenset(loops))
+        widths = {k: self.width(k, loops, name) for k in lists}
+        price = MERGE * before * sum(widths.values())
+        places = {k: self.row_of(k, loops, name) for k in lists}
+        least = min(lists, key=lambda k: (places[k] is not None, widths[k]))
+        marked = tuple(k for k in lists if k != least and places[k] is not None)
+        left = [k for k in lists if k not in marked]
+        walk = (MERGE if len(left) > 1 else STEP) * sum(widths[k] for k in left)
+        other = before * (walk + LOOKUP * len(marked) * min(widths[k] for k in left))
+        for k in marked:
+            rows = self.visits(frozenset(loops[: places[k]]))
+            other += MARK * rows * widths[k]
+        return (other, marked) if marked and other < price else (price, ())
+
+    def row_of(self, k: int, loops: tuple[str, ...], name: str) -> int | None:
+        """How many loops fix the row of an operand; None where it is not read again and again."""
+        term = self.terms[k]
+        if (
+            term.indices[-1] != name
+            or self.sizes[name] > LONGEST_ROW
+            or term.indices.count(name) > 1
+        ):
+            return None
+        outer = [loops.index(i) + 1 for i in term.indices[:-1] if i in loops]
+        if len(outer) < len(term.indices) - 1:
+            return None
+        found = max(outer, default=0)
+        return found if found < len(loops) else None
 
     def body(self, loops: Sequence[str]) -> float:
         """The price of the body once: more where dense operands are read across their rows, less
@@ -151,15 +194,13 @@ def _extended(
     if space.best is not None and price >= space.best.price:
         return
     if len(loops) == len(space.names):
-        total = price + space.ending(loops)
-        if space.best is None or total < space.best.price:
-            space.best = Choice(loops, copied, total, space.visits(known))
+        _finished(space, loops, copied, price)
         return
     options = []
     for name in space.names:
         if name not in known:
             more = _disordered(space.terms, known, name, copied)
-            cost = space.level(known, name)
+            cost = space.level(loops, name)[0]
             if more:
                 cost += COPY * sum(space.terms[k].pattern.entries for k in more)
             options.append((cost, name, more))
@@ -192,13 +233,21 @@ def _greedy(space: Space) -> None:
             if name not in known:
                 more = _disordered(space.terms, known, name, copied)
                 cost = COPY * sum(space.terms[k].pattern.entries for k in more)
-                options.append((space.level(known, name) + cost, name, more))
+                options.append((space.level(loops, name)[0] + cost, name, more))
         cost, name, more = min(options)
         loops, known, copied = (*loops, name), known | {name}, copied + more
         price += cost
+    _finished(space, loops, copied, price)
+
+
+def _finished(space: Space, loops: tuple[str, ...], copied: tuple[int, ...], price: float) -> None:
+    """Keep an order if it is the cheapest so far."""
     total = price + space.ending(loops)
-    if space.best is None or total < space.best.price:
-        space.best = Choice(loops, copied, total, space.visits(known))
+    if space.best is not None and total >= space.best.price:
+        return
+    marked = [k for n, name in enumerate(loops) for k in space.level(loops[:n], name)[1]]
+    visits = space.visits(frozenset(loops))
+    space.best = Choice(loops, copied, total, visits, tuple(k for k in marked if k not in copied))
 
 
 __all__ = ["Choice", "Term", "choose"]

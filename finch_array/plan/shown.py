@@ -64,6 +64,8 @@ def _kernel(step: Runnable) -> list[str]:
     notes = [f"loops {' '.join(kernel.loops) or 'none'}", f"visits {_short(kernel.visits)}"]
     if kernel.copied:
         notes.append(f"{len(kernel.copied)} copied into another order")
+    if kernel.marked:
+        notes.append(f"rows of {', '.join(map(written, kernel.marked))} in a workspace")
     notes += [_result(kernel, step), _time(kernel.price)]
     return [first, "    " + "; ".join(notes)]
 

@@ -121,6 +121,7 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
     value = substituted(masked_value(kernel, book), reader.read)
     loops = tuple(names[i] for i in kernel.loops)
     out = tuple(names[i] for i in kernel.out)
+    marked = tuple(int(reader.number(part)[1:]) for part in kernel.marked)
     inputs = tuple(reader.inputs)
     places = tuple(f"c{k}" for k in range(len(inputs)))
 
@@ -131,9 +132,9 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
     dense = kernel.dense and bool(out)
     request = Request(
         "fused", build, inputs, out, kernel.op, kernel.dtype, fixed=frozenset(reader.fixed),
-        loops=loops, dense=dense,
+        loops=loops, dense=dense, marked=marked,
     )  # fmt: skip
-    key = ("plan", value, inputs, out, kernel.op, kernel.dtype, loops, dense)
+    key = ("plan", value, inputs, out, kernel.op, kernel.dtype, loops, dense, marked)
     found = contraction_of(kernel, inputs, out)
     return Canonical(key, request, tuple(reader.operands), sizes, found)
 
@@ -170,6 +171,12 @@ class _Reader:
         whole = all(r == range(n) for r, n in zip(ranges, shape, strict=True))
         place = self.place(part.tensor.name, tuple(indices), None if whole else tuple(ranges))
         return Name(f"c{place}")
+
+    def number(self, part: Access) -> str:
+        """The name of the operand that an access reads."""
+        found = self.read(part)
+        assert isinstance(found, Name)
+        return found.name
 
     def place(self, name: str, indices: tuple[str, ...], part: tuple[range, ...] | None) -> int:
         key = (name, indices, part)
