@@ -61,8 +61,10 @@ def _evaluated(roots: tuple[Node, ...]) -> tuple[Any, ...]:
     known = _plans.get(key)
     if known is not None:
         plan, problem = known
-        sources = Problem.of(roots).sources
-        return plan.run([n.array for n in sources])
+        found = plan.run([n.array for n in Problem.of(roots).sources])
+        if plan.bad:
+            del _plans[key]
+        return found
     problem = Problem.of(roots)
     plan, results = problem.run(problem.plan(), [n.array for n in problem.sources])
     if len(_plans) >= MOST:
@@ -162,8 +164,10 @@ class Fused:
             return self._traced(args, kwargs, None)
         if known is None:
             return self._traced(args, kwargs, key)
-        plan, places, rebuild = known
-        results = plan.run([arrays[k] for k in places])
+        plan, places, rebuild, _ = known
+        results = plan.run([arrays[k] if k.__class__ is int else k.array for k in places])
+        if plan.bad:
+            self._known.pop(key, None)
         return rebuild([x if x.__class__ is Tensor else array_operand(x) for x in results])
 
     def _key(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
@@ -208,10 +212,10 @@ class Fused:
         if not known or not all(n in places or _is_number(n) for n in problem.sources):
             return rebuild([array_operand(x) for x in evaluated(nodes)])
         plan, results = problem.run(problem.plan(), [n.array for n in problem.sources])
-        if all(n in places for n in problem.sources):
-            if len(self._known) >= MOST:
-                self._known.clear()
-            self._known[key] = plan, tuple(places[n] for n in problem.sources), rebuild
+        if len(self._known) >= MOST:
+            self._known.clear()
+        slots = tuple(places.get(n, n) for n in problem.sources)
+        self._known[key] = plan, slots, rebuild, self._outside()
         return rebuild([array_operand(x) for x in results])
 
 

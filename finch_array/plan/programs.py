@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from finch_array.operands import is_dense, levels_of, stored
+from finch_array.operands import entries, is_dense, levels_of, stored
 from finch_array.plan.graph import Node, Source, Step, ordered
 from finch_array.plan.kernels import Book, Known
 from finch_array.plan.normal import Forms, indices_of, normal_forms
@@ -21,6 +21,8 @@ WRONG = 10.0
 """What follows is planned again where a result has so many times more or fewer entries."""
 SOME = 1000.0
 """Results of fewer entries, estimated and real, are never wrong."""
+GROWN = 4.0
+"""The memory of a result, relative to its entries, that is no sign of more entries."""
 BRANCHES = 3
 """Up to this many reductions that are read more than once, plans without storing them are tried."""
 
@@ -33,8 +35,9 @@ class Plan:
     slots: tuple[tuple[str, int], ...]
     results: tuple[str, ...]
     price: float
-    checked: bool = False
     replanned: int = 0
+    bad: bool = False
+    """Whether a result has had far more entries than when this was planned: it is planned anew."""
 
     def run(self, sources: Sequence[Any]) -> tuple[Any, ...]:
         """The results, from the arrays of the sources."""
@@ -42,6 +45,8 @@ class Plan:
         for step in self.steps:
             found = step(arrays)
             arrays[step.kernel.name] = as_operand(found) if not step.kernel.out else found
+            if step.entries is not None and not step.kernel.dense and step.kernel.out:
+                self.bad |= entries(found) > GROWN * WRONG * max(step.entries, SOME)
         return tuple([arrays[name] for name in self.results])
 
 

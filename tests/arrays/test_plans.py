@@ -337,3 +337,49 @@ def test_every_plan_gives_the_same(pattern):
 @pytest.mark.parametrize("seed", [3, 7])
 def test_every_plan_of_a_random_graph_gives_the_same(seed):
     assert random_plans.graph(seed) == ""
+
+
+def test_numbers_in_a_function_do_not_trace_it_again():
+    traced = []
+
+    @fa.fused
+    def kept(A, B):
+        traced.append(1)
+        return fa.where(A > B, A, 0.5) * 2.0
+
+    (A, a), (B, b) = pair((5, 6), 1), pair((5, 6), 2)
+    for _ in range(3):
+        same(kept(A, B), np.where(a > b, a, 0.5) * 2.0)
+    assert traced == [1]
+
+
+def test_a_plan_that_has_turned_bad_is_left(monkeypatch):
+    from finch_array.plan import programs
+
+    monkeypatch.setattr(programs, "SOME", 1.0)
+    n = 300
+
+    @fa.fused
+    def twice(A):
+        return fa.exp(fa.not_equal(A, 0) * fa.log1p(A @ A)) @ A
+
+    few = np.zeros((n, n))
+    few[np.arange(n), np.arange(n)[::-1]] = 1.0
+    A = Tensor(CSR, few)
+    same(twice(A), np.exp((few != 0) * np.log1p(few @ few)) @ few)
+    (known,) = twice._known.values()
+    known[0].bad = True
+    same(twice(A), np.exp((few != 0) * np.log1p(few @ few)) @ few)
+    assert not twice._known
+    same(twice(A), np.exp((few != 0) * np.log1p(few @ few)) @ few)
+    assert len(twice._known) == 1
+
+
+def test_rows_that_are_merged_again_and_again_are_looked_up():
+    rng = np.random.default_rng(0)
+    a = np.tril(rng.random((300, 300)) < 0.1, -1).astype(float)
+    x = fa.lazy(Tensor(CSR, a))
+    total = fa.sum((x @ x) * x)
+    (kernel,) = kernels(total)
+    assert kernel.marked
+    same(total, ((a @ a) * a).sum())
