@@ -25,6 +25,7 @@ TABLES = (
     "arrays",
     "plans",
     "files",
+    "parallel",
 )
 
 
@@ -161,6 +162,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import files
 
         return [[row] for row in files.run(500_000 if options.quick else 5_000_000)]
+    if options.command == "parallel":
+        from bench import parallel
+
+        return [parallel.run(options.seconds, 0.1 if options.quick else 1.0)]
     if options.command == "lowering":
         from bench import lowering
 

@@ -26,6 +26,7 @@ class Offset(Wrapped):
 
     __slots__ = ()
     verb: ClassVar[str] = "offset"
+    distinct: ClassVar[bool] = True
     unchanged: ClassVar[str] = "0"
 
     def extent(self, extent: Extent, part: Any) -> Extent:

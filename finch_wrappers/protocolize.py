@@ -34,6 +34,7 @@ class Protocolized(Wrapped):
 
     __slots__ = ()
     verb: ClassVar[str] = "protocolize"
+    distinct: ClassVar[bool] = True
 
     def protocol_of(self, dim: int) -> str:
         return self.parts[dim] or super().protocol_of(dim)

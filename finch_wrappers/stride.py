@@ -73,6 +73,7 @@ class Strided(Wrapped):
 
     __slots__ = ()
     verb: ClassVar[str] = "stride"
+    distinct: ClassVar[bool] = True
 
     def extent(self, extent: Extent, part: Any) -> None:
         return None

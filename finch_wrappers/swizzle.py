@@ -197,6 +197,10 @@ class Swizzled(TensorLike):
         return tuple(inner[self.perm.index(k)] for k in range(self.ndim))
 
     @property
+    def keeps_apart(self) -> bool:
+        return self.inner.keeps_apart
+
+    @property
     def root(self) -> BoundTensor | None:
         return self.inner.root
 

@@ -28,6 +28,7 @@ class Windowed(Wrapped):
 
     __slots__ = ()
     verb: ClassVar[str] = "window"
+    distinct: ClassVar[bool] = True
 
     @property
     def whole(self) -> bool:

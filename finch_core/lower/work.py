@@ -7,6 +7,7 @@ been done. Nothing here depends on the number of threads.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from finch_core.interface.tensorlike import ZERO, BoundTensor, Fiber
@@ -37,11 +38,15 @@ class Work:
         self.ctx, self.loop, self.start, self.stop = ctx, loop, start, stop
         self.written = written
         known = self._known()
-        self.turn = _cost(self.loop.body, {fiber.tensor for fiber in known})
-        self.fibers = [fiber for fiber in known if fiber.ndim > 1]
+        self.turn: Expr | int = _cost(self.loop.body, {fiber.tensor for fiber in known})
+        self.fibers = [fiber for fiber in known if fiber.ndim > 1 and not _is_even(fiber)]
+        for fiber in known:
+            if fiber.ndim > 1 and _is_even(fiber):
+                self.turn = self.turn + _row(fiber)
         self.turns = ctx.let(
             f"{self.loop.index.name}_turns", ctx.prover.maximum(stop - start, ZERO)
         )
+        self.turn = ctx.let("work_turn", ctx.lift(self.turn))
         self.total: Expr = self.turns * self.turn
         if self.fibers:
             self.first = self.ctx.let("work_first", self._entries(self.start))
@@ -108,6 +113,18 @@ class Work:
 
     def _counts(self, fiber: Fiber) -> bool:
         return self.ctx.look(lambda: _entries(self.ctx, fiber, self.start)) is not None
+
+
+def _is_even(fiber: Fiber) -> bool:
+    """Whether every row stores the same number of values."""
+    levels = fiber.lvl.format.levels()
+    return all(level.stores_fill and not level.shares for level in levels if not level.is_leaf)
+
+
+def _row(fiber: Fiber) -> Expr:
+    """The number of values of a row of which every index is stored."""
+    sizes = [extent.stop for extent in fiber.dims[1:] if extent is not None]
+    return reduce(lambda a, b: a * b, sizes)
 
 
 def _entries(ctx: Context, fiber: Fiber, index: Expr) -> Expr | None:

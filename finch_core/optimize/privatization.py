@@ -35,6 +35,7 @@ from finch_core.ir.assembly import (
     Swap,
 )
 from finch_core.ir.assembly_rewrite import (
+    changed_names,
     in_terms_of,
     read_names,
     redeclared_names,
@@ -66,11 +67,20 @@ def privatization(block: Block, names: Names) -> Block:
 
 
 def _where_long(loop: For, marked: For, count: int) -> Statement:
-    """``marked`` if there are at least ``count`` iterations, else ``loop``."""
+    """``marked`` if there are at least ``count`` iterations, those of a loop inside counted, else
+    ``loop``."""
     iterations = loop.stop - loop.start
+    for inner in loop.body.statements:
+        if isinstance(inner, For) and not _bounds(inner) & changed_names(loop):
+            iterations = iterations * (inner.stop - inner.start)
+            break
     if isinstance(iterations, Literal):
         return marked if iterations.value >= count else loop
     return If(iterations >= Literal(count, INTP), Block((marked,)), Block((loop,)))
+
+
+def _bounds(loop: For) -> set[str]:
+    return read_names(loop.start) | read_names(loop.stop)
 
 
 def _scattered(loop: For) -> dict[Buffer, int]:

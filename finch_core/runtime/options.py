@@ -21,8 +21,8 @@ class Options:
     backend: str | None = None
     rules: tuple[Rule, ...] = ()
     disabled: frozenset[str] = frozenset()
-    least_work: int = 1 << 14
-    """The work of a part of a parallel loop, at least: about ten microseconds. Tests take less."""
+    least_work: int = 1 << 16
+    """The work of a part of a parallel loop, at least: some ten microseconds. Tests take less."""
 
     def key(self) -> str:
         """A text that differs between different options; ``rules`` and ``backend`` left out."""

@@ -53,6 +53,13 @@ class Wrapped(TensorLike):
     def fill_value(self) -> Any:
         return self.inner.fill_value
 
+    distinct: ClassVar[bool] = False
+    """Whether different indices are of different elements, if they are in ``inner``."""
+
+    @property
+    def keeps_apart(self) -> bool:
+        return self.distinct and self.inner.keeps_apart
+
     @property
     def root(self) -> BoundTensor | None:
         return self.inner.root

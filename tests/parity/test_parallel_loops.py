@@ -28,6 +28,7 @@ from finch_levels import (
     SparseList,
     SparseRunList,
 )
+from finch_wrappers import swizzle, toeplitz, window
 
 BACKENDS = backend_names()
 THREADS = (1, 2, 3, 7)
@@ -355,3 +356,23 @@ def test_rows_that_were_written_before_are_not_joined() -> None:
     C = np.zeros((N, N), int)
     Kernel(summed, Options(least_work=16))(C, csr())
     np.testing.assert_array_equal(C, 2 * DATA + 1)
+
+
+def filled(C, A):
+    for i in parallel(_):
+        for j in _:
+            C[i, j] = A[i, j] + i
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_wrappers_keep_elements_apart(backend: str) -> None:
+    kernel = Kernel(filled, Options(backend=backend, least_work=16))
+    wanted = DATA + np.arange(N)[:, None]
+    columns = of(np.zeros((N, N), int), Dense, Dense)
+    kernel(swizzle(columns, (1, 0)), DATA)
+    np.testing.assert_array_equal(columns.to_numpy(), wanted.T)
+    wide = of(np.zeros((N + 2, N), int), Dense, Dense)
+    kernel(window(wide, (1, N + 1), None), DATA)
+    np.testing.assert_array_equal(wide.to_numpy()[1:-1], wanted)
+    with pytest.raises(RaceError, match="may write what another writes"):
+        kernel(toeplitz(of(np.zeros(2 * N, int), Dense), 0), DATA)

@@ -35,7 +35,7 @@ def counting(index=None, bins=BINS, then=None, times=N):
 
 def test_the_outermost_loop_permits_banks_where_it_is_long():
     text = block_text(only(counting()))
-    assert text.startswith("if n >= 16:\n    for y in range(0, n):  # banks: bins[0:16]\n")
+    assert text.startswith("if n * 3 >= 16:\n    for y in range(0, n):  # banks: bins[0:16]\n")
     assert text.count("for y in") == 2
 
 

@@ -1,0 +1,204 @@
+"""Parallel loops on two threads beside the same loops in order.
+
+Wall-clock times, the least of many alternating calls: what else the machine does counts, so that
+the load stands beside the figures. ``work`` is the processor time of all threads on two threads, as
+a multiple of the sequential loop's: 2 divided by it is what an idle machine could gain.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import os
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from finch_core import Tensor, _, coalesce, kernel, parallel, set_threads
+from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseList
+
+ASKED = {
+    "spmv uniform": 1.7, "spmv power law": 1.6, "spmm": 1.7, "sddmm": 1.7, "spgemm": 1.5,
+    "mttkrp": 1.7, "triangles": 1.6, "erosion": 1.6, "histogram": 1.6, "pull": 1.3,
+}  # fmt: skip
+"""How many times faster two threads should be than the sequential loop."""
+CSR = Dense(SparseList(Element(0.0)))
+
+
+def spmv(y, A, x):
+    y[...] = 0
+    for i in parallel(_):
+        for j in _:
+            y[i] += A[i, j] * x[j]
+
+
+def spmm(C, A, B):
+    C[...] = 0
+    for i in parallel(_):
+        for j, k in _:
+            C[i, k] += A[i, j] * B[j, k]
+
+
+def sddmm(C, S, A, B):
+    C[...] = 0
+    for i in parallel(_):
+        for j, k in _:
+            C[i, j] += S[i, j] * A[i, k] * B[j, k]
+
+
+def spgemm(C, A, B):
+    w = Tensor(SparseByteMap(Element(0.0)))
+    C[...] = 0
+    for i in parallel(_):
+        w[...] = 0
+        for k, j in _:
+            w[j] += A[i, k] * B[k, j]
+        for j in _:
+            C[i, j] = w[j]
+
+
+def mttkrp(D, A, B, C):
+    D[...] = 0
+    for i in parallel(_):
+        for j, k, r in _:
+            D[i, r] += A[i, j, k] * B[j, r] * C[k, r]
+
+
+def triangles(count, L):
+    count[...] = 0
+    for i in parallel(_):
+        for j, k in _:
+            if L[i, j] and L[i, k] and L[j, k]:
+                count[()] += 1
+
+
+def erosion(out, image):
+    for y in parallel(_):
+        for x in _:
+            out[y, x] = (
+                coalesce(image[~(y - 1), x], np.uint8(1))
+                & image[y, x]
+                & coalesce(image[~(y + 1), x], np.uint8(1))
+            )
+
+
+def histogram(bins, image):
+    bins[...] = 0
+    for y in parallel(_):
+        for x in _:
+            bins[image[y, x]] += 1
+
+
+def pull(parents, frontier, AT):
+    for j in parallel(_):
+        if parents[j] < 0:
+            for i in _:
+                if AT[j, i] != 0 and frontier[i]:
+                    parents[j] = i
+                    break
+
+
+def short(y, x):
+    for i in parallel(_):
+        y[i] += x[i]
+
+
+def in_order(function: Callable[..., Any]) -> Any:
+    """The kernel of a function without ``parallel``."""
+    text = textwrap.dedent(inspect.getsource(function))
+    name = f"<{function.__name__} in order>"
+    text = ast.unparse(_Sequential().visit(ast.parse(text)))
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    scope = dict(globals())
+    exec(compile(text, name, "exec"), scope)
+    return kernel(scope[function.__name__])
+
+
+class _Sequential(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        is_it = isinstance(node.func, ast.Name) and node.func.id == "parallel"
+        return node.args[0] if is_it else node
+
+
+def matrix(generator: Any, size: int, degrees: Any) -> Any:
+    import scipy.sparse
+
+    rows = np.repeat(np.arange(size), degrees)
+    columns = generator.integers(0, size, len(rows))
+    values = generator.random(len(rows))
+    return scipy.sparse.csr_array((values, (rows, columns)), shape=(size, size))
+
+
+def cases(scale: float) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    g, n = np.random.default_rng(0), int(200_000 * scale)
+    uniform = Tensor(CSR, matrix(g, n, np.full(n, 10)))
+    power = Tensor(CSR, matrix(g, n, np.minimum((g.pareto(1.2, n) * 4 + 1).astype(int), n // 4)))
+    x, y = g.random(n), np.zeros(n)
+    yield "spmv uniform", spmv, (y, uniform, x)
+    yield "spmv power law", spmv, (y, power, x)
+    few = g.random((n, 16))
+    yield "spmm", spmm, (np.zeros((n, 16)), uniform, few)
+    yield "sddmm", sddmm, (Tensor(CSR), uniform, few, few)
+    m = n // 6
+    small = Tensor(CSR, matrix(g, m, np.full(m, 8)))
+    yield "spgemm", spgemm, (Tensor(CSR), small, small)
+    cube = g.random((n // 400, 300, 300)) * (g.random((n // 400, 300, 300)) < 0.03)
+    csf = Tensor(Dense(SparseList(SparseList(Element(0.0)))), cube)
+    yield (
+        "mttkrp",
+        mttkrp,
+        (np.zeros((n // 400, 16)), csf, g.random((300, 16)), g.random((300, 16))),
+    )
+    import scipy.sparse
+
+    graph = matrix(g, m // 2, np.full(m // 2, 16))
+    lower = Tensor(CSR, scipy.sparse.tril(graph + graph.T, -1).tocsr())
+    yield "triangles", triangles, (Scalar(0), lower)
+    side = int(3000 * scale**0.5)
+    grey = g.integers(0, 256, (side, side), dtype=np.uint8)
+    yield "erosion", erosion, (np.zeros_like(grey), grey & 1)
+    yield "histogram", histogram, (np.zeros(256, int), grey)
+    parents = np.where(g.random(n) < 0.5, 0, -1)
+    yield "pull", pull, (parents, g.random(n) < 0.05, uniform)
+    yield "1,000 elements", short, (np.zeros(1000), np.ones(1000))
+
+
+def run(seconds: float = 2.0, scale: float = 1.0) -> list[dict[str, Any]]:
+    """A row for each program."""
+    rows = []
+    for name, function, args in cases(scale):
+        loops = {"order": (in_order(function), 1)}
+        loops |= {str(n): (kernel(function), n) for n in (1, 2, 7)}
+        best = _least(loops, args, seconds)
+        order = best["order"][0]
+        row = {"program": name, "in order ms": order * 1e3, "1 thread": best["1"][0] / order}
+        row |= {"2 threads": order / best["2"][0], "asked for": ASKED.get(name, "")}
+        row |= {"work": best["2"][1] / best["order"][1], "7 / 2": best["7"][0] / best["2"][0]}
+        rows.append({**row, "load": round(os.getloadavg()[0], 1)})
+    set_threads(None)
+    return rows
+
+
+def _least(
+    loops: dict[str, tuple[Any, int]], args: tuple[Any, ...], seconds: float
+) -> dict[str, tuple[float, float]]:
+    """The least wall-clock time of each, and the least processor time."""
+    copied = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+    best = dict.fromkeys(loops, (np.inf, np.inf))
+    ends = time.perf_counter() + seconds
+    while time.perf_counter() < ends or np.inf in best["7"]:
+        for name, (loop, threads) in loops.items():
+            set_threads(threads)
+            for held, arg in zip(args, copied, strict=True):
+                if isinstance(arg, np.ndarray):
+                    held[...] = arg
+            start, used = time.perf_counter(), time.process_time()
+            loop(*args)
+            found = time.perf_counter() - start, time.process_time() - used
+            best[name] = tuple(map(min, best[name], found))  # type: ignore[assignment]
+    return best
