@@ -15,6 +15,14 @@ import pytest
 # what is tested is what runs in the end; tests/native/test_c_drafts.py has drafts
 os.environ.setdefault("FINCH_DRAFTS", "0")
 
+PACKAGES = (
+    "finch-bitmask",
+    "finch-cyclic",
+    "finch-float8",
+    "finch-ragged",
+    "finch-reciprocal",
+    "finch-smtx",
+)
 EXAMPLES = Path(__file__).parents[1] / "docs/examples/plugins"
 
 
@@ -50,9 +58,9 @@ def build_wheel() -> Callable[[Path, Path], Path]:
 
 @pytest.fixture(scope="session")
 def example_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip has installed the example packages that add formats and masks."""
+    """A folder into which pip has installed the example packages but the backend."""
     target, built = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("wheels")
-    wheels = [str(wheel(EXAMPLES / name, built)) for name in ("finch-bitmask", "finch-cyclic")]
+    wheels = [str(wheel(EXAMPLES / name, built)) for name in PACKAGES]
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     command += ["--disable-pip-version-check", "--target", str(target)]
     done = subprocess.run([*command, *wheels], capture_output=True, text=True)

@@ -247,7 +247,7 @@ class CompleteBackend:
         """A context in which an exception that is not ours names the backend."""
         try:
             yield
-        except (FinchError, MemoryError):
+        except (FinchError, MemoryError, AssertionError):  # the last: illegal assembly
             raise
         except Exception as error:
             raise BackendError(

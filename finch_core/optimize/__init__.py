@@ -15,7 +15,7 @@ from finch_core.errors import PluginError, quote
 from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.interface.plugins import hub
 from finch_core.interface.watch import Watch
-from finch_core.ir.assembly import Block, Kernel
+from finch_core.ir.assembly import Argument, Block, Kernel, Record
 from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Names
 from finch_core.ir.typing import kernel_names
@@ -169,9 +169,17 @@ def _checked(row: AssemblyPass) -> Pass:
 
 def _verify(row: AssemblyPass, kernel: Kernel) -> None:
     try:
-        check(kernel)
+        check(attrs.evolve(kernel, params=tuple(map(_written, kernel.params))))
     except AssertionError as error:
         raise _mistake(row, f"made illegal assembly: {error}") from error
+
+
+def _written(param: Record | Argument) -> Record | Argument:
+    """A parameter of which all slots may be written: which of them are is found out at the end."""
+    if isinstance(param, Argument):
+        return param
+    slots = tuple(attrs.evolve(slot, written=True) for slot in param.slots)
+    return attrs.evolve(param, slots=slots)
 
 
 def _mistake(row: AssemblyPass, what: str) -> PluginError:

@@ -221,12 +221,20 @@ def _exchanged(sums: _Sums, names: Names) -> Iterator[Statement]:
     for bound in sums.range[1]:
         last = last.min(bound)
     found: list[Statement] = [*sums.before, Let(low, first.min(loop.stop))]
+    rest = _without(loop, sums.before)
     if sums.range[0]:
-        found.append(attrs.evolve(loop, stop=low))
+        found.append(attrs.evolve(rest, stop=low))
     last = last.max(low)
     found += [Let(high, call(prim.ifelse, last - low >= FEW, last, low))]
-    found += [*_strips(sums, low, high, names), attrs.evolve(loop, start=high)]
+    found += [*_strips(sums, low, high, names), attrs.evolve(rest, start=high)]
     yield If(loop.start < loop.stop, Block(tuple(found)))
+
+
+def _without(loop: For, before: tuple[Let, ...]) -> For:
+    """``loop`` without the declarations that now stand before it."""
+    hoisted = {let.var.name for let in before}
+    kept = (s for s in loop.body.statements if not isinstance(s, Let) or s.var.name not in hoisted)
+    return attrs.evolve(loop, body=with_statements(loop.body, kept))
 
 
 def _strips(sums: _Sums, low: Var, high: Var, names: Names) -> Iterator[Statement]:

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import pytest
 
-from finch_core import PluginError, _, kernel
+from finch_core import PluginError, Tensor, _, kernel
 from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.ir.assembly import Block, Let, Store
 from finch_core.ir.dtypes import FLOAT64, INTP
@@ -19,6 +19,7 @@ from finch_core.ir.expressions import Buffer, Literal, Var, lift
 from finch_core.optimize import PASSES, pipeline
 from finch_core.plugins import hookimpl, hub
 from finch_core.testing import AssemblyPassSuite
+from finch_levels import Dense, Element, SparseList
 
 A = Buffer("a", INTP)
 
@@ -66,6 +67,21 @@ def test_a_pass_of_a_plugin_runs_and_is_switched_off_by_name() -> None:
         assert "marked" not in text_of(disabled={"marked"})
         assert "marked" not in text_of(disabled="marked")
     assert "marked" not in text_of()
+
+
+def test_kernels_that_assign_sizes_and_grow_are_legal_behind_a_pass() -> None:
+    with added(AssemblyPass("marked", marked)):
+        made = Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
+        text = kernel(doubled_rows).lower(Tensor(made.format), made).as_text("assembly")
+        assert "marked" in text
+        assert kernel(doubled_rows)(Tensor(made.format), made).to_numpy()[1, 1] == 2
+
+
+def doubled_rows(c, a):
+    c[...] = 0
+    for i, j in _:
+        c[i, j] = 2 * a[i, j]
+    return c
 
 
 def test_a_pass_that_reassociates_is_left_out_of_strict_kernels() -> None:

@@ -83,3 +83,12 @@ def test_the_same_is_stored(ends, start, n):
         y = rng.random(n)
         kept, new = (run_block(found, {**data, Y: y.copy()})[1]["y"] for found in (block, changed))
         np.testing.assert_array_equal(kept, new)
+
+
+def test_what_is_invariant_is_declared_once():
+    block = sums(by_columns, ends=lambda b, i, first, last: b.let("count", Load(K, lift(0)).max(0)))
+    new = exchanged(block)
+    assert new != block
+    assert block_text(new).count("count: int64") == block_text(new).count("q_count: int64") + 1
+    values = {A: np.arange(12.0), X: np.arange(3.0), Y: np.zeros(4), K: [2], N: 4, M: 3}
+    assert run_block(new, values)[1]["y"].tolist() == run_block(block, values)[1]["y"].tolist()

@@ -1,0 +1,1 @@
+"""Ragged arrays become tensors of Finch without a copy."""

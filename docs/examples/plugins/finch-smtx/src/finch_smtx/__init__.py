@@ -1,0 +1,1 @@
+"""Files with the patterns of pruned neural networks, for Finch."""
