@@ -72,6 +72,7 @@ class Context(Builder):
         fitting: Iterable[tuple[Index, Extent]] = (),
         disabled: Container[str] = (),
         checked: bool = False,
+        loose: Iterable[Index] = (),
     ) -> None:
         super().__init__(names, constants)
         self.prover = Prover(ranges="ranges" not in disabled)
@@ -80,6 +81,8 @@ class Context(Builder):
         self.checked = checked
         """Whether the kernel checks at run time what compiled code assumes of looplets."""
         self.fitting = frozenset(fitting)
+        self.loose = frozenset(loose)
+        """The indices that may be outside of what their loops access, under conditions only."""
         self.constant_dimensions: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to the same value, which never changes."""
         self.dimensions: set[Var] = set()

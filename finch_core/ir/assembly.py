@@ -100,6 +100,9 @@ class For(Statement):
     and its operator. ``banks`` permits it to use private copies of buffers to whose elements
     the loop only adds integers, and to add the copies up after the loop: pairs of the buffer
     and the number of leading elements. Both are permissions; a backend may ignore them.
+
+    ``loose``: some values of ``var`` may be outside of what the body accesses with it, which it
+    then does under conditions only. Passes may not move such accesses out of these.
     """
 
     var: Var
@@ -108,6 +111,7 @@ class For(Statement):
     body: Block
     lanes: tuple[tuple[Var, Any], ...] = ()
     banks: tuple[tuple[Buffer, int], ...] = ()
+    loose: bool = False
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

@@ -242,9 +242,15 @@ class Builder:
 
     @contextmanager
     def for_(
-        self, name: str, start: Any, stop: Any, lanes: tuple[tuple[Var, Any], ...] = ()
+        self,
+        name: str,
+        start: Any,
+        stop: Any,
+        lanes: tuple[tuple[Var, Any], ...] = (),
+        loose: bool = False,
     ) -> Iterator[Var]:
-        """``for name in range(start, stop)``; gives the variable (int64)."""
+        """``for name in range(start, stop)``; gives the variable (int64). ``loose`` as for
+        ``For``."""
         var = Var(self.names.fresh(name), INTP)
         self.constant(var)
         self._lets.add(var.name)
@@ -256,7 +262,7 @@ class Builder:
             yield var
             if iterations != 1:
                 self.turn_ends(begun)
-        loop = For(var, start, stop, Block(tuple(body)), lanes)
+        loop = For(var, start, stop, Block(tuple(body)), lanes, loose=loose)
         if iterations == 1 and not any(isinstance(s, Break) for s in loop.body.walk()):
             for statement in (Let(var, cast(start, INTP)), *body):
                 self.emit(statement)

@@ -47,7 +47,11 @@ def each_index(ctx: Context, region: Region) -> None:
     elif ctx.prover.le(stop, start + 1):
         ctx.fork(begins(ctx, region), lambda: at_index(ctx, region, ctx.let(name, start)))
     else:
-        with ctx.for_(name, start, stop) as i, ctx.prover.assuming(start <= i, i < stop):
+        loose = region.index in ctx.loose
+        with (
+            ctx.for_(name, start, stop, loose=loose) as i,
+            ctx.prover.assuming(start <= i, i < stop),
+        ):
             at_index(ctx, region, i)
             end_early(ctx, region, i + 1)
 
@@ -66,7 +70,7 @@ def _each_visited(ctx: Context, region: Region, steps: LoopStride) -> None:
         ctx.fork(inside.and_(steps.visits(index)), lambda: visit(index))
         return
     first, count = steps.within(ctx, region)
-    with ctx.for_(f"{name}_turn", 0, count) as turn:
+    with ctx.for_(f"{name}_turn", 0, count, loose=region.index in ctx.loose) as turn:
         index = ctx.let(name, first + turn * steps.step)
         with ctx.prover.assuming(start <= index, index < stop):
             visit(index)

@@ -35,7 +35,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite
 from finch_core.looplets.carried import Carried
-from finch_core.lower.pass_state import Unit, reads_of
+from finch_core.lower.pass_state import Unit, exchanged, reads_of
 
 
 def carried_values(stmt: Stmt, unit: Unit) -> Stmt:
@@ -58,11 +58,13 @@ def _fills(loop: Loop, tensor: BoundTensor) -> bool:
     levels = tensor.format.levels()
     if len(levels) != 2 or not levels[0].stores_fill or leaves(loop.body):
         return False
-    if loop.extent is None or loop.extent.start != ZERO:
+    if loop.extent is None or loop.extent.start != ZERO or loop.step is not None:
         return False
     parts = list(loop.body.walk())
     updates = [p for p in parts if isinstance(p, Update) and p.target.tensor.root is tensor]
     if any(isinstance(p, (Declare, Freeze, Thaw)) and p.tensor is tensor for p in parts):
+        return False
+    if tensor in exchanged(loop):
         return False
     if len(updates) != 1 or updates[0].target != Access(tensor.fiber, (loop.index,)):
         return False

@@ -25,9 +25,9 @@ The range of an index is given by the first of these that applies:
 4. the present size of a declared tensor. Size 0 is refused if no other index implies the size: the
    tensor was made without a shape.
 
-A stated range must lie within the dimensions that it indexes, unless it is empty. Sizes are
-compared before the program runs where they are known then, else where the loop begins
-(``lower.bounds``).
+A stated range must lie within the dimensions that it indexes, unless it is empty, as far as the
+conditions around the access hold (``lower.index_conditions``). Sizes are compared before the
+program runs where they are known then, else where the loop begins (``lower.bounds``).
 
 **Invariants** of the result, which are checked (``check_extents``): every loop has an extent; a
 declared tensor has an extent, or keeps its own, for each dimension, and both begin at 0. What
@@ -37,13 +37,23 @@ follows relies on them: levels have a ``shape`` and no beginning.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 
 import attrs
 
 from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.tensorlike import ZERO, BoundTensor
-from finch_core.ir.expressions import Access, Expr, Index, Literal, Modified, Var
-from finch_core.ir.program import Declare, Extent, Loop, Stmt, Update
+from finch_core.ir.expressions import (
+    TRUE,
+    Access,
+    Call,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Var,
+)
+from finch_core.ir.program import Declare, Extent, Loop, Sieve, Stmt, Update
 from finch_core.ir.python_code import is_permissive
 from finch_core.lower.dimensions import (
     Dim,
@@ -58,8 +68,10 @@ from finch_core.lower.dimensions import (
     shifted,
 )
 from finch_core.lower.extents import Solver
+from finch_core.lower.index_conditions import comparisons, narrowed, opposites
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.symbolic.affine import is_given, linear
+from finch_core.symbolic.guards import guarded
 
 
 def dimensionalize(stmt: Stmt, unit: Unit) -> Stmt:
@@ -98,12 +110,14 @@ class _Dimensionalizer:
         self.solver = Solver(unit, self.indices, self.explicit)
         self.declared: dict[BoundTensor, list[Dim]] = {}
         self.declarations: dict[int, list[Dim]] = {}
+        self.meant = unit.compared
         self.places: list[tuple[Dim, int, Span | None]] = []
         self.sized: list[Dim] = []
 
     # -- gathering ----------------------------------------------------------------------
 
-    def collect(self, stmt: Stmt) -> None:
+    def collect(self, stmt: Stmt, conds: tuple[Call, ...] = ()) -> None:
+        """Gather the facts of a statement, which runs where all of ``conds`` hold."""
         if isinstance(stmt, Loop):
             if stmt.extent is None:
                 self.indices[stmt.index] = Dim()
@@ -112,15 +126,17 @@ class _Dimensionalizer:
         if isinstance(stmt, Declare):
             self.declare(stmt)
         for expr in stmt.exprs:
-            for node in expr.walk():
-                if isinstance(node, Access):
-                    written = isinstance(stmt, Update) and node is stmt.target
-                    self.access(node, written)
-                    plain = self.unit.plain.get(node, node)
-                    self.reaches(plain, written)
-                    self.place(plain)
-        for body in stmt.bodies:
-            self.collect(body)
+            for guard, node in guarded(expr, TRUE, Access):
+                written = isinstance(stmt, Update) and node is stmt.target
+                self.access(node, written, (*conds, *comparisons(guard, self.meant)))
+                plain = self.unit.plain.get(node, node)
+                self.reaches(plain, written)
+                self.place(plain)
+        cond = stmt.cond if isinstance(stmt, Sieve) else TRUE
+        holding = comparisons(cond, self.meant), opposites(cond, self.meant)
+        for body, more in zip_longest(stmt.bodies, holding if isinstance(stmt, Sieve) else ()):
+            if body is not None:
+                self.collect(body, (*conds, *(more or ())))
 
     def declare(self, stmt: Declare) -> None:
         present, tensor = self.present(stmt), stmt.tensor
@@ -147,7 +163,7 @@ class _Dimensionalizer:
         """The dimensions of a declared tensor before the program runs."""
         return [Extent(ZERO, self.unit.present(e.stop)) for e in stmt.tensor.fiber.dims]
 
-    def access(self, node: Access, written: bool) -> None:
+    def access(self, node: Access, written: bool, conds: tuple[Call, ...]) -> None:
         for index in node.indices:
             if isinstance(index, Modified) and not is_given(index):
                 raise FormatError(
@@ -161,7 +177,7 @@ class _Dimensionalizer:
                 continue
             what = self.what(node, k, index)
             if index in self.explicit:
-                self.ranged(index, dim, extent, what, node.span, written)
+                self.ranged(index, dim, extent, what, node.span, written, conds)
             elif index not in self.indices:
                 continue
             elif isinstance(dim, Shifted):
@@ -223,10 +239,18 @@ class _Dimensionalizer:
         what: str,
         span: Span | None,
         written: bool,
+        conds: tuple[Call, ...],
     ) -> None:
         """A stated range: it gives the dimension of a declared tensor that it writes, and must
-        lie within any other."""
-        range_ = Range(index, self.explicit[index], extent, what, span)
+        lie within any other where ``conds`` hold."""
+        stated = self.explicit[index]
+        range_ = Range(index, stated, extent, what, span)
+        base = dim.dim if isinstance(dim, Shifted) else dim
+        if not (isinstance(base, Dim) and written and base.find().own):
+            part = narrowed(stated, index, conds, self.is_known)
+            if part != stated:
+                range_ = attrs.evolve(range_, extent=part)
+                self.unit.loose.add(index)
         if isinstance(dim, Extent):
             self.solver.fit(range_, dim)
             return
@@ -235,6 +259,10 @@ class _Dimensionalizer:
             dim = dim.dim
         found = dim.find()
         (found.ranges if written and dim.own else found.fits).append(range_)
+
+    def is_known(self, expr: Expr) -> bool:
+        """Whether a value is known before the program runs, and does not change."""
+        return self.solver.evaluable(expr) and self.unit.changing.isdisjoint(expr.walk())
 
     def dims_of(self, node: Access) -> list[Dim | Shifted | Extent | None]:
         """The dimensions of an access: classes if the tensor is declared, else present extents."""

@@ -54,8 +54,12 @@ class Unit:
     simplifier: Any = None
     fitting: set[tuple[Index, Extent]] = attrs.field(factory=set)
     """Indices whose loops are known to lie within a dimension; others are checked at run time."""
+    loose: set[Index] = attrs.field(factory=set)
+    """Indices that conditions keep within a dimension, where their loops do not."""
     plain: dict[Access, Access] = attrs.field(factory=dict)
     """Accesses of wrappers that wrapperization made, and the accesses that they replaced."""
+    compared: dict[Expr, Expr] = attrs.field(factory=dict)
+    """The accesses of masks that wrapperization made, and the comparisons that they replaced."""
     scattered: dict[Access, Access] = attrs.field(factory=dict)
     """Targets of updates through wrappers that take only updates in place, and the accesses by
     which other updates write."""

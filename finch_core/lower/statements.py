@@ -322,7 +322,7 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
         first, size = ctx.ifelse(step > 0, start, first), ctx.ifelse(step > 0, step, size)
     alone = step == lift(-1)
     count = stop - start if alone else (stop - start + (size - 1)) // size
-    with ctx.for_(f"{name}_turn", 0, count) as turn:
+    with ctx.for_(f"{name}_turn", 0, count, loose=stmt.index in ctx.loose) as turn:
         index = ctx.let(name, first - turn if alone else first + turn * step)
         with ctx.prover.assuming(start <= index, index < stop):
             _loop(ctx, Loop(stmt.index, Extent(index, index + 1), stmt.body, span=stmt.span))

@@ -87,6 +87,7 @@ class _Wrapperizer:
                 found = mask.match_condition(node, scope)
                 if found is not None:
                     result: Expr = found
+                    self.unit.compared[result] = node
                     return result
         return node
 

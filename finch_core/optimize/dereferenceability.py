@@ -52,8 +52,9 @@ class Places:
             self.assigned, set(self.grounded), set(self.declared), set(self.known),
             list(self.filled),
         )  # fmt: skip
-        if isinstance(statement, For):
+        if isinstance(statement, For) and not statement.loose:
             inner.grounded.add(statement.var.name)
+        if isinstance(statement, For):
             inner.declared.add(statement.var.name)
         inner.access(statement)
         return inner

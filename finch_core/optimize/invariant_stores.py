@@ -31,7 +31,7 @@ def _sunk(loop: For) -> tuple[Statement, ...]:
     if not flags:
         return (loop,)
     rest = tuple(s for s in loop.body.statements if s not in flags)
-    shorter = For(loop.var, loop.start, loop.stop, Block(rest), loop.lanes)
+    shorter = For(loop.var, loop.start, loop.stop, Block(rest), loop.lanes, loose=loop.loose)
     return shorter, If(loop.start < loop.stop, Block(tuple(dict.fromkeys(flags))))
 
 

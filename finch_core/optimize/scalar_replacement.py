@@ -123,7 +123,7 @@ def _in_variable(loop: For, buffer: Buffer, names: Names) -> For:
             Store(buffer, loop.var, element),
         )
     )
-    return For(loop.var, loop.start, loop.stop, body, loop.lanes)
+    return For(loop.var, loop.start, loop.stop, body, loop.lanes, loose=loop.loose)
 
 
 def _assigning(statement: Statement, element: Var, buffer: Buffer) -> Statement:

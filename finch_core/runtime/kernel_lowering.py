@@ -80,6 +80,7 @@ def _context(
         strict=options.strict,
         constants=[var for argument in arguments for var in argument.scalars],
         fitting=unit.fitting,
+        loose=unit.loose,
         disabled=options.disabled,
         checked=checked,
     )

@@ -139,7 +139,7 @@ class Writer:
 
     def statement(self, depth: int) -> list[str]:
         kinds = ["name", "again", "write", "write", "if", "helper"]
-        kinds += ["for", "for", "for", "while"] if depth else []
+        kinds += ["for", "for", "for", "while", "inside"] if depth else []
         kinds += ["leave"] if self.loops else []
         kinds += ["stored", "stored"] if self.places else []
         kinds += ["workspace"] if self.chance(0.3) else []
@@ -198,6 +198,19 @@ class Writer:
         self.places.remove(index)
         return lines
 
+    def _inside(self, depth: int) -> list[str]:
+        """A range that leaves the arrays, and a condition that does not."""
+        index = self.fresh("i")
+        first, beyond = self.random.randint(0, 2), self.random.choice(["2 * n", "n + 1"])
+        head = f"for {index} in range(-{first}, {beyond}):"
+        test = self.random.choice(["0 <= {0} and {0} < n", "{0} >= 0 and not {0} > n - 1"])
+        self.places.append(index)
+        self.loops += 1
+        body = _indented(self.block(depth - 1))
+        self.loops -= 1
+        self.places.remove(index)
+        return [head, f"    if {test.format(index)}:", *_indented(body)]
+
     def _while(self, depth: int) -> list[str]:
         count = self.fresh("k")
         test = f"{count} < {self.random.randint(1, 4)}"
@@ -255,7 +268,8 @@ class Writer:
         lines = [line for _k in range(self.random.randint(1, 3)) for line in self.statement(2)]
         lines += self._for(2)
         if self.chance(0.5):
-            lines += [f"return {self.random.choice(self.names)}, {self.small()}"]
+            names = [name for name in self.names if name != "c"] or ["2 * c"]
+            lines += [f"return {self.random.choice(names)}, {self.small()}"]
         return text + _function("program", "x, y, A, S, p, c, n", lines)
 
     def _inner(self) -> list[str]:

@@ -1,0 +1,83 @@
+"""The element stored last is carried in a variable only where it is the one before: C, the
+interpreter, the reference and Python agree."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, kernel, swap
+from finch_core.testing import backend_names
+from finch_levels import Dense, Element
+
+
+def each(x, y, n):
+    for i in range(n):
+        t = y[i]
+        for j in range(n):
+            t += y[j] * x[j]
+        x[i] = t % 7
+
+
+def every_second(x, y, n):
+    for i in range(0, n, 2):
+        t = 0.0
+        for j in range(n):
+            t += y[j] * x[j]
+        x[i] = t % 7
+
+
+def backwards(x, y, n):
+    for i in reversed(range(n)):
+        t = 0.0
+        for j in range(n):
+            t += y[j] * x[j]
+        x[i] = t % 7
+
+
+def swapped_in_the_loop(x, y, n):
+    for i in range(n):
+        t = 1.0
+        for j in range(n):
+            t += y[j] * x[j]
+        x[i] = t % 7
+        swap(x, y)
+
+
+def swapped_around_the_loop(x, y, n):
+    for _k in range(3):
+        for i in range(n):
+            t = 1.0
+            for j in range(i):
+                t += y[j] * x[j]
+            x[i] = t % 7
+        swap(x, y)
+
+
+def exchanged(a: Any, b: Any) -> None:
+    a[:], b[:] = b.copy(), a.copy()
+
+
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("made", [None, Dense(Element(0.0))], ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [each, every_second, backwards, swapped_in_the_loop, swapped_around_the_loop],
+    ids=lambda f: f.__name__,
+)
+def test_the_value_before_is_the_one_stored_last(function: Any, made: Any, backend: str) -> None:
+    for n in (0, 1, 2, 7):
+        rng = np.random.default_rng(n)
+        x, y = rng.integers(-3, 4, n) * 1.0, rng.integers(-3, 4, n) * 1.0
+        plain = x.copy(), y.copy()
+        FunctionType(function.__code__, {**globals(), "swap": exchanged})(*plain, n)
+        args = (x, y) if made is None else (Tensor(made, x), Tensor(made, y))
+        run = kernel(backend=backend)(function)
+        found = run.reference(*args, n)
+        run(*args, n)
+        for name, value, array in zip("xy", plain, args, strict=True):
+            np.testing.assert_array_equal(found.get(name, value), value, f"{name}, reference")
+            np.testing.assert_array_equal(np.asarray(array), value, name)

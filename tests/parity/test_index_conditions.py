@@ -1,0 +1,132 @@
+"""Written ranges that leave a tensor, whose accesses conditions on the index keep inside: the
+interpreter, which checks each access, C, the reference and Python agree, over formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finch_core import DimensionMismatch, Tensor, kernel
+from finch_core.testing import backend_names
+from finch_levels import (
+    Dense,
+    Element,
+    RunList,
+    SparseBand,
+    SparseBlockList,
+    SparseByteMap,
+    SparseHash,
+    SparseList,
+    SparsePinpoint,
+    SparseRunList,
+)
+
+LEAF = Element(0.0)
+LEVELS = [
+    Dense, SparseList, SparseByteMap, SparseHash, RunList, SparseRunList, SparseBand,
+    SparseBlockList,
+]  # fmt: skip
+
+
+def below_a_number(y, x, A, n, m):
+    for d in range(2 * n):
+        if d < m:
+            y[0] += x[d]
+        if d > 0 and d <= n - 2:
+            y[0] += x[d]
+
+
+def in_both(y, x, A, n, m):
+    for d in range(-2, 2 * n):
+        if d >= 0:
+            if d < n:
+                y[d] = max(x[d], 1) + x[n - 1 - d]
+            else:
+                y[0] += 1
+
+
+def diagonal(y, x, A, n, m):
+    for d in range(2 * n):
+        y[0] += x[d] if d < m else 1
+        if d == m - 1:
+            y[0] += A[d, d]
+
+
+def opposite(y, x, A, n, m):
+    for i in range(2 * n):
+        if i < n:
+            for j in range(-1, 2 * n):
+                if not (j >= n) and j >= 0:
+                    y[i] += A[i, j] * x[j]
+
+
+def three_conditions(y, x, A, n, m):
+    for i in range(2 * n):
+        for j in range(2 * n):
+            if i < n and j < n and i + j < n:
+                y[i] += A[i, j] * x[j] + max(x[i], 1)
+
+
+def neighbours(y, x, A, n, m):
+    for i in range(n):
+        if i > 0:
+            y[i] = x[i - 1] + x[i]
+        if i < n - 1:
+            y[i] += x[i + 1]
+
+
+def values_in_conditions(y, x, A, n, m):
+    for d in range(2 * n):
+        if d < m and x[d] > 0:
+            y[d] += x[d]
+
+
+PROGRAMS = [
+    below_a_number, in_both, diagonal, opposite, three_conditions, neighbours, values_in_conditions,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::finch_core.errors.PerformanceWarning")
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.__name__)
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_conditions_keep_accesses_inside(function: Any, level: Any, backend: str) -> None:
+    run = kernel(backend=backend)(function)
+    for n in (0, 1, 4):
+        rng = np.random.default_rng(n)
+        x, A = rng.integers(0, 3, n) * 1.0, rng.integers(0, 3, (n, n)) * 1.0
+        plain, y = np.zeros(max(n, 1)), np.zeros(max(n, 1))
+        m = max(n - 1, 0)
+        function(plain, x, A, n, m)
+        args = Tensor(level(LEAF), x), Tensor(Dense(level(LEAF)), A), n, m
+        np.testing.assert_array_equal(run.reference(y, *args)["y"], plain)
+        run(y, *args)
+        np.testing.assert_array_equal(y, plain)
+
+
+def test_a_place_under_conditions_is_not_read_before_them() -> None:
+    """Operands with many cases are read under predicates: no pass may move ``y[i]`` out of them."""
+    args = np.zeros(4), Tensor(SparsePinpoint(LEAF), [1.0, 0, 0, 0])
+    A = Tensor(SparseBand(Dense(LEAF)), np.ones((4, 4)))
+    kernel(backend="interpreter")(three_conditions)(*args, A, 4, 4)
+    wanted = np.zeros(4)
+    three_conditions(wanted, np.array([1.0, 0, 0, 0]), np.ones((4, 4)), 4, 4)
+    np.testing.assert_array_equal(args[0], wanted)
+
+
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("m", [5, 2**62, 2**63 - 1])
+def test_what_conditions_leave_must_fit(m: int, backend: str) -> None:
+    def beyond(y, x, n, m):
+        for d in range(n):
+            if d <= m - 1:
+                y[0] += x[d]
+
+    y = np.zeros(1)
+    with pytest.raises(DimensionMismatch, match="the range ends at"):
+        kernel(backend=backend)(beyond)(y, np.ones(4), 8, m)
+    kernel(backend=backend)(beyond)(y, np.ones(4), 8, 4)
+    kernel(backend=backend)(beyond)(y, np.ones(4), 8, -(2**63))
+    assert y.tolist() == [4.0]
