@@ -1,0 +1,277 @@
+"""Beyond one machine: tensors as chunks of dask arrays, held by two processes.
+
+    python docs/examples/beyond.py [entries] [--memory 960MB] [--workers 2] [--time]
+
+A matrix of ``entries`` random numbers (16 bytes each; by default 1 GB, more than the memory of a worker)
+is made by the workers, by blocks of rows, and stays there. Products, PageRank and conjugate gradients
+run on it; one worker is killed in the midst. After each part the bytes that were moved are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.distributed import Client, LocalCluster, wait
+
+import finch_array as fa
+from finch_core import Tensor, _, kernel
+from finch_levels import Dense, Element, SparseList
+
+CSR = Dense(SparseList(Element(0.0)))
+VECTOR = Dense(Element(0.0))
+ROW = 64
+"""Entries of a row, about."""
+
+
+# -- matrices that the workers make -------------------------------------------------------------
+
+
+def random_rows(n: int, m: int, block_id: tuple[int, int] = (0, 0), sizes: Any = None) -> Tensor:
+    """A block of random numbers, the same for the same place: ``ROW`` in a row of the matrix."""
+    rows, columns = sizes[0][block_id[0]], sizes[1][block_id[1]]
+    generator = np.random.default_rng(block_id)
+    count = rows * ROW * columns // m
+    place = np.unique(generator.integers(0, rows * columns, count))
+    starts = np.searchsorted(place, np.arange(rows + 1) * columns)
+    place %= columns
+    found = {"1_ptr": starts, "1_idx": place, "2_val": generator.random(len(place))}
+    return Tensor.from_buffers(CSR, (rows, columns), found)
+
+
+def random_matrix(n: int, m: int, chunks: tuple[int, int]) -> Any:
+    """A dask array of random blocks."""
+    sizes = da.core.normalize_chunks(chunks, (n, m))
+    return da.map_blocks(
+        random_rows, n, m, sizes=sizes, chunks=sizes, dtype=float, meta=Tensor(CSR, (0, 0))
+    )
+
+
+def grid_rows(side: int, rows: int, block_id: tuple[int, int] = (0, 0)) -> Tensor:
+    """A block of rows of the five-point Laplacian of a square grid plus the identity."""
+    n, first = side * side, block_id[0] * rows
+    count = min(rows, n - first)
+    i = np.arange(first, first + count)
+    neighbours = [
+        (i - side, i >= side), (i - 1, i % side != 0), (i + 1, i % side != side - 1),
+        (i + side, i < n - side),
+    ]  # fmt: skip
+    coords = [(i - first, i, np.full(count, 5.0))]
+    coords += [((i - first)[ok], j[ok], np.full(int(ok.sum()), -1.0)) for j, ok in neighbours]
+    r, c, v = (np.concatenate(part) for part in zip(*coords, strict=True))
+    return fa.from_coo((r, c), v, (count, n), format=CSR)
+
+
+def grid_matrix(side: int, blocks: int) -> Any:
+    """A dask array of blocks of rows of a Laplacian."""
+    rows = -(-(side * side) // blocks)
+    sizes = da.core.normalize_chunks((rows, side * side), (side * side, side * side))
+    return da.map_blocks(
+        grid_rows, side, rows, chunks=sizes, dtype=float, meta=Tensor(CSR, (0, 0))
+    )
+
+
+# -- programs over blocks -------------------------------------------------------------------------
+
+
+@kernel
+def row_sums_of_squares(y, A):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j] * A[i, j]
+    return y
+
+
+def squares(block: Any) -> Any:
+    """A kernel on a block."""
+    return row_sums_of_squares(Tensor(VECTOR), block)
+
+
+def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
+    """The PageRank of a graph whose edges end in the rows of ``A``."""
+    n = A.shape[0]
+    outgoing = A.sum(axis=0).persist()
+    share = da.where(outgoing > 0, 1 / da.maximum(outgoing, 1e-300), 0.0).persist()
+    rank = da.full(n, 1.0 / n, chunks=n)
+    for _round in range(rounds):
+        rank = (damping * (A @ (rank * share)) + (1 - damping) / n).rechunk(n).persist()
+    return rank
+
+
+def conjugate_gradients(A: Any, b: np.ndarray, tolerance: float = 1e-8) -> tuple[Any, int]:
+    """x of A x = b for a positive definite ``A``, and the number of rounds."""
+    x, r = np.zeros_like(b), b.copy()
+    p, rr = r.copy(), float(r @ r)
+    for rounds in range(1, 1000):
+        q = np.asarray((A @ da.from_array(p, chunks=-1, inline_array=False)).compute())
+        alpha = rr / float(p @ q)
+        x += alpha * p
+        r -= alpha * q
+        rr, before = float(r @ r), rr
+        if rr <= tolerance**2 * float(b @ b):
+            break
+        p = r + (rr / before) * p
+    return x, rounds
+
+
+# -- the cluster ------------------------------------------------------------------------------------
+
+
+def sent(client: Client) -> int:
+    """The bytes that workers have sent, to each other and to this process."""
+    found = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
+    return sum(found.values())
+
+
+class Moved:
+    """Prints the seconds of a part and what it moved."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self.client, self.name = client, name
+
+    def __enter__(self) -> None:
+        self.before, self.start = sent(self.client), time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        took = time.perf_counter() - self.start
+        moved = max(sent(self.client) - self.before, 0)
+        print(f"{self.name:48} {took:6.2f} s, {moved / 1e6:9.2f} MB moved", flush=True)
+
+
+def kill_one(client: Client) -> None:
+    """``kill -9`` of a worker."""
+    pid = next(iter(client.run(os.getpid).values()))
+    os.kill(pid, signal.SIGKILL)
+
+
+def start(workers: int, memory: str) -> Any:
+    """A cluster of processes of one thread, which do not write their data to disk."""
+    dask.config.set(
+        {
+            "distributed.worker.memory.target": False,
+            "distributed.worker.memory.spill": False,
+            "distributed.worker.memory.pause": 0.95,
+            "distributed.worker.memory.terminate": 0.98,
+            "distributed.admin.large-graph-warning-threshold": "1GB",
+        }
+    )
+    return LocalCluster(
+        n_workers=workers, processes=True, threads_per_worker=1, memory_limit=memory,
+        dashboard_address=None,
+    )  # fmt: skip
+
+
+def held(client: Client) -> list[int]:
+    """The bytes of the results that each worker holds."""
+    def size(dask_worker: Any) -> int:
+        tasks = dask_worker.state.tasks
+        return sum(tasks[key].nbytes or 0 for key in dask_worker.data if key in tasks)
+
+    found = client.run(size)
+    return list(found.values())
+
+
+def run_all(client: Client, entries: int, blocks: int = 32) -> None:
+    """All parts, each compared with what it must give."""
+    n = entries // ROW
+    rows = -(-n // blocks)
+    with Moved(client, "the matrix is made by the workers"):
+        A = random_matrix(n, n, (rows, n)).persist()
+        wait(A)
+    parts = [size / 1e6 for size in held(client)]
+    print(f"{n} x {n}, held by the workers: {', '.join(f'{x:.0f} MB' for x in parts)}")
+
+    x = np.linspace(0, 1, n)
+    with Moved(client, "A @ x by rows"):
+        y = np.asarray((A @ x).compute())
+    with Moved(client, "A @ X by rows, four columns"):
+        Y = np.asarray((A @ np.stack([x, -x, x * x, x + 1], axis=1)).compute())
+    assert np.allclose(y, Y[:, 0])
+    assert np.allclose(Y[:, 0] + np.asarray(A.sum(axis=1).compute()), Y[:, 3])
+    with Moved(client, "a kernel on each block"):
+        found = A.map_blocks(squares, drop_axis=1, dtype=float, meta=Tensor(VECTOR)).compute()
+    assert np.allclose(found.sum(), np.asarray((A * A).sum().compute()))
+
+    with Moved(client, "PageRank, 10 rounds"):
+        rank = np.asarray(pagerank(A).compute())
+    assert rank.min() > 0
+    assert rank.sum() < 1 + 1e-9
+
+    m = max(n // 8, 16)
+    B = random_matrix(m, m, (-(-m // 3), -(-m // 3))).persist()
+    wait(B)
+    with Moved(client, "B @ B, by blocks of rows and columns"):
+        C = (B @ B).persist()
+        wait(C)
+    v = np.linspace(-1, 1, m)
+    assert np.allclose(np.asarray((C @ v).compute()), np.asarray((B @ (B @ v)).compute()))
+
+    side = int(m**0.5) * 2
+    K = grid_matrix(side, 8).persist()
+    wait(K)
+    b = np.ones(side * side)
+    with Moved(client, "conjugate gradients"):
+        solution, rounds = conjugate_gradients(K, b)
+    assert np.allclose(np.asarray((K @ solution).compute()), b, atol=1e-5)
+    print(f"{rounds} rounds")
+
+    with Moved(client, "A @ x, and a worker is killed in the midst"):
+        threading.Timer(0.05, kill_one, [client]).start()
+        again = [np.asarray((A @ (k * x)).compute()) for k in range(1, 6)]
+    assert all(np.allclose(z, k * y) for k, z in enumerate(again, 1))
+    print("all results agree")
+
+
+def timed(client: Client, entries: int, blocks: int = 8) -> dict[str, float]:
+    """Seconds of products and PageRank on data that the workers hold."""
+    n = entries // ROW
+    A = random_matrix(n, n, (-(-n // blocks), n)).persist()
+    x = da.from_array(np.linspace(0, 1, n), chunks=-1).persist()
+    B = random_matrix(n // 8, n // 8, (-(-n // 64), n // 8)).persist()
+    B1 = B.rechunk(n // 8).persist()
+    wait([A, x, B, B1])
+    programs: dict[str, Callable[[], Any]] = {
+        "SpMV, 10 times": lambda: da.stack([A @ (k * x) for k in range(10)]).sum(axis=1).compute(),
+        "SpGEMM": lambda: (B @ B1).sum(axis=1).compute(),
+        "PageRank": lambda: pagerank(A, rounds=5).compute(),
+    }
+    seconds = {}
+    for name, program in programs.items():
+        program()
+        start = time.perf_counter()
+        program()
+        seconds[name] = time.perf_counter() - start
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("entries", type=int, nargs="?", default=64_000_000)
+    parser.add_argument("--memory", default="960MB", help="the memory limit of a worker")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--time", action="store_true", help="compare one worker with two")
+    given = parser.parse_args()
+    if given.time:
+        seconds = []
+        for workers in (1, 2):
+            with start(workers, "8GB") as cluster, Client(cluster) as client:
+                seconds.append(timed(client, given.entries))
+        print(f"load of the machine: {os.getloadavg()[0]:.1f}")
+        for name, one in seconds[0].items():
+            two = seconds[1][name]
+            print(f"{name:16} one worker {one:6.2f} s, two {two:6.2f} s: {one / two:.2f}")
+        return
+    with start(given.workers, given.memory) as cluster, Client(cluster) as client:
+        run_all(client, given.entries)
+
+
+if __name__ == "__main__":
+    main()
