@@ -26,6 +26,10 @@ _HOMES = {
     "cumulative": "cumulative_prod cumulative_sum",
     "indexing": "take take_along_axis",
     "protocols": "allclose array_equal",
+    "numpy_functions": "pad",
+    "neighbours": (
+        "from_networkx from_pandas from_torch register_with_scipy to_networkx to_pandas to_torch"
+    ),
     "einsums": "einsum",
     "linalg": "diagonal trace norm",
     "reductions": "all any count_nonzero max mean min prod std sum var",
@@ -50,6 +54,7 @@ _METHODS = {
     "products": "dot transposed_matrix", "manipulation": "reshape_method transpose_method",
     "indexing": "getitem", "assignment": "setitem", "protocols": "array_ufunc array_function",
     "numpy_functions": "ravel swapaxes take_method", "chunks": "token",
+    "neighbours": "matvec rmatvec matmat rmatmat to_scipy_sparse from_scipy_sparse",
 }  # fmt: skip
 _METHOD_HOMES = {name: home for home, names in _METHODS.items() for name in names.split()}
 

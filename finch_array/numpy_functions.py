@@ -3,6 +3,7 @@ what libraries call on chunks of arrays (``docs/neighbours.md``)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,11 +12,11 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array import reductions as red
 from finch_array import searching
-from finch_array.axes import axis_of, shape_of
+from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, moveaxis, permute_dims, reshape
+from finch_array.manipulation import atleast_nd, concat, moveaxis, permute_dims, reshape
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.runtime.tensor import Tensor
@@ -95,6 +96,23 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def ravel(x: Any, order: str = "C") -> Any:
     """``x`` with one dimension, in row-major order."""
     return reshape(x, (-1,))
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
+    """``x`` with ``constant_values``, one number, around it. Raises ``ValueError`` for another
+    mode."""
+    if mode != "constant" or np.ndim(constant_values):
+        raise ValueError(f"pad has the mode 'constant' with one number, not {mode!r}")
+    array = array_of(x)
+    if isinstance(pad_width, dict):
+        given = {axis_of(k, array.ndim): v for k, v in pad_width.items()}
+        pad_width = [given.get(k, 0) for k in range(array.ndim)]
+        pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
+    for k, (before, after) in enumerate(np.broadcast_to(pad_width, (array.ndim, 2)).tolist()):
+        shapes = [(*array.shape[:k], n, *array.shape[k + 1 :]) for n in (before, after)]
+        first, last = (filled_like(array, constant_values, shape=s) for s in shapes)
+        array = concat([part for part in (first, array, last) if part.shape[k]] or [array], axis=k)
+    return array
 
 
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
@@ -229,8 +247,64 @@ def nanmean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     return _kept(fn.FUNCTIONS["divide"](total, _counted(array, axis)), axis, keepdims)
 
 
+def nanvar(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+           keepdims: Any = False, **_: Any) -> Any:  # fmt: skip
+    """The variance of the elements along ``axis`` that are not NaN, from what is stored."""
+    array = array_of(x)
+    if is_dense(array) or array.dtype.kind != "f":
+        if not is_dense(array) and array.dtype.kind != "c":
+            return red.var(array, axis=axis, correction=ddof, keepdims=keepdims is True)
+        plain = array.to_numpy()
+        return array_of(np.asarray(np.nanvar(plain, axis, ddof=ddof, keepdims=keepdims is True)))
+    shape, coords, values = coordinates(array)
+    axes = axes_of(axis, array.ndim)
+    kept = tuple(n for k, n in enumerate(shape) if k not in axes)
+    group = np.zeros(len(values), np.intp)
+    for k, n in enumerate(shape):
+        group = group if k in axes else group * n + coords[k]
+    total = math.prod(kept)
+
+    def summed(weights: Any) -> Any:
+        return np.bincount(group, weights, total)
+
+    there, fill = values == values, np.float64(array.fill_value)
+    length = math.prod(shape[a] for a in axes)
+    absent = (length - np.bincount(group, minlength=total)) * float(fill == fill)
+    fill = np.nan_to_num(fill)
+    count = summed(there * 1.0) + absent
+    plain = np.where(there, values, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle = (summed(plain) + absent * fill) / count
+        away = np.where(there, plain - middle[group], 0.0)
+        found = (summed(away * away) + absent * (fill - middle) ** 2) / (count - ddof)
+    ones = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return array_of(found.astype(array.dtype).reshape(ones if keepdims is True else kept))
+
+
+def nanstd(x: Any, *args: Any, **options: Any) -> Any:
+    """The standard deviation of the elements along ``axis`` that are not NaN."""
+    return fn.FUNCTIONS["sqrt"](nanvar(x, *args, **options))
+
+
+def _arg_extreme(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    def found(x: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **_: Any) -> Any:
+        array = array_of(x)
+        kept = _replaced(array, instead) if array.dtype.kind == "f" else array
+        return reduction(kept, axis=axis, keepdims=keepdims is True)
+
+    return found
+
+
+def _cumulated(reduction: Callable[..., Any], instead: float) -> Callable[..., Any]:
+    def found(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        array = array_of(x)
+        kept = _replaced(array, instead) if array.dtype.kind in "fc" else array
+        return reduction(kept if axis is not None else ravel(kept), axis=axis or 0, dtype=dtype)
+
+    return found
+
+
 def _kept(array: Any, axis: Any, keepdims: Any) -> Any:
-    from finch_array.axes import axes_of
     from finch_array.manipulation import squeeze
 
     return array if keepdims is True else squeeze(array, axis=axes_of(axis, array.ndim))
@@ -264,7 +338,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.argpartition: argpartition, np.unique: unique, np.nansum: nansum, np.nanprod: nanprod,
     np.nanmax: _extreme_without_nan(red.max, -np.inf),
     np.nanmin: _extreme_without_nan(red.min, np.inf),
-    np.nanmean: nanmean,
+    np.nanmean: nanmean, np.nanvar: nanvar, np.nanstd: nanstd,
+    np.nanargmax: _arg_extreme(searching.argmax, -np.inf),
+    np.nanargmin: _arg_extreme(searching.argmin, np.inf),
+    np.nancumsum: _cumulated(searching.cumulative_sum, 0), np.pad: pad,
+    np.nancumprod: _cumulated(searching.cumulative_prod, 1),
     np.tril: lambda x, k=0: tril(x, k=k), np.triu: lambda x, k=0: triu(x, k=k),
 }  # fmt: skip
 """The function of this package for each of NumPy's."""

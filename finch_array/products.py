@@ -187,8 +187,10 @@ def transposed_matrix(x: Any) -> Any:
 
 
 def dot(x: Any, y: Any) -> Any:
-    """``x @ y``, as SciPy's arrays have it; numbers multiply."""
+    """``x @ y``, as SciPy's arrays have it: of NumPy's array an array of NumPy, where the result is
+    dense. Numbers multiply."""
     a, b = operand(x), operand(y)
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
         return fn.multiply(a, b)
-    return matmul(a, b)
+    found = matmul(a, b)
+    return found.to_numpy() if isinstance(y, np.ndarray) and is_dense(found) else found

@@ -1,8 +1,8 @@
 """Files of the binsparse standard, by its package: HDF5, NumPy archives and Zarr.
 
 A tree of the standard's levels is one of ours: ``dense`` is ``Dense``, ``sparse`` of one dimension
-``SparseList``, ``sparse`` of several ``SparseCOO``. What is transposed is a ``swizzle``. The standard
-has no other levels, so tensors in others are refused by name.
+``SparseList``, ``sparse`` of several ``SparseCOO``. What is transposed is a ``swizzle``. The
+standard has no other levels, so tensors in others are refused by name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def load_h5(path: Path) -> Any:
 def load_npz(path: Path) -> Any:
     """A tensor from an archive of NumPy arrays."""
     kind = library("binsparse", EXTRA).NPZBinsparseContainer
-    with _malformed(path), np.load(path, allow_pickle=False) as archive:
+    with _malformed(path), path.open("rb") as file, np.load(file) as archive:  # no pickles
         return _read(kind(archive))
 
 
@@ -106,7 +106,8 @@ def _tensor(found: Any, levels: Sequence[Any], order: Any) -> Any:
     *above, values = levels
     fill = values.dtype.type(0) if found.fill_value is None else found.fill_value
     shape = tuple(int(found.shape[k]) for k in order) if order else found.shape
-    if not any(kind == "sparse" for kind, _, _ in above) and values.strides == (0,) and shape:
+    constant = len(values) > 1 and values.strides == (0,)
+    if constant and not any(kind == "sparse" for kind, _, _ in above):
         # one value for all elements, of which the file has one copy: its fill
         none = tuple(np.zeros(0, np.intp) for _ in shape)
         return Coordinates(found.shape, none, values[:0], values[0])
@@ -166,7 +167,6 @@ def save_zarr(tensor: Any, path: Path) -> None:
     """Write a tensor to the folder of a Zarr group."""
     zarr = library("zarr", EXTRA)
     made = binsparse_of(tensor)
-    path.unlink(missing_ok=True)
     group = zarr.open_group(path, mode="w")
     _serialize(made, library("binsparse", EXTRA).ZarrBinsparseContainer(group))
 
@@ -204,7 +204,7 @@ def _unpermuted(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ..
 
 
 def _tree(package: Any, tensor: Tensor) -> tuple[int, Any]:
-    """The number of values, and the standard's levels, of which those alike are joined."""
+    """The number of values, and the standard's levels, of which coordinates are one."""
     *levels, leaf = tensor.format.levels()
     buffers = tensor.buffers
     for level in levels:
@@ -220,9 +220,7 @@ def _tree(package: Any, tensor: Tensor) -> tuple[int, Any]:
         k -= 1
         layout = levels[k].layout
         if layout == "dense":
-            inner = isinstance(tree, package.DenseLevel)
-            rank = tree.rank + 1 if inner else 1
-            tree = package.DenseLevel(rank, tree.level if inner else tree)
+            tree = package.DenseLevel(1, tree)
             continue
         last = k
         while layout == "coordinates" and f"{k}_ptr" not in buffers:
@@ -240,7 +238,7 @@ def _values(tensor: Tensor, leaf: Any, buffers: dict[str, Any]) -> Any:
     found = buffers.get(f"{tensor.ndim}_val")
     if found is not None and tensor.dtype.kind in "biufc":
         return found
-    if leaf.layout == "pattern":
+    if found is None and tensor.dtype == np.bool_:  # what is stored is True
         return np.broadcast_to(np.True_, (tensor.nstored,))
     raise FormatError(f"binsparse files have no values of {leaf}")
 

@@ -13,8 +13,9 @@ def library(name: str, extra: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        if (error.name or "").partition(".")[0] != name.partition(".")[0]:
+        package = name.partition(".")[0]
+        if (error.name or "").partition(".")[0] != package:
             raise
         raise FormatError(
-            f"{name} is not installed", hint=f'python -m pip install "finch-python[{extra}]"'
+            f"{package} is not installed", hint=f'python -m pip install "finch-python[{extra}]"'
         ) from None

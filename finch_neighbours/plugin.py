@@ -30,7 +30,10 @@ def finch_file_format() -> list[FileFormat]:
             (b"\x89HDF\r\n\x1a\n",),
         ),
         FileFormat("binsparse NumPy", (".bsp.npz",), _of(bsp, "load_npz"), _of(bsp, "save_npz")),
-        FileFormat("binsparse Zarr", (".bsp.zarr",), _of(bsp, "load_zarr"), _of(bsp, "save_zarr")),
+        FileFormat(
+            "binsparse Zarr", (".bsp.zarr",), _of(bsp, "load_zarr"), _of(bsp, "save_zarr"),
+            folders=True,
+        ),
         FileFormat(
             "Parquet", (".parquet",), _of(table, "load_parquet"), _of(table, "save_parquet"),
             (b"PAR1",),

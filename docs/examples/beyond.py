@@ -2,9 +2,9 @@
 
     python docs/examples/beyond.py [entries] [--memory 960MB] [--workers 2] [--time]
 
-A matrix of ``entries`` random numbers (16 bytes each; by default 1 GB, more than the memory of a worker)
-is made by the workers, by blocks of rows, and stays there. Products, PageRank and conjugate gradients
-run on it; one worker is killed in the midst. After each part the bytes that were moved are printed.
+A matrix of ``entries`` random numbers (16 bytes each; by default 1 GB, more than the memory of a
+worker) is made by the workers, by blocks of rows, and stays there. Products, PageRank and conjugate
+gradients run on it; a worker is killed in the midst. After each part is told what was moved.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def random_rows(n: int, m: int, block_id: tuple[int, int] = (0, 0), sizes: Any =
     """A block of random numbers, the same for the same place: ``ROW`` in a row of the matrix."""
     rows, columns = sizes[0][block_id[0]], sizes[1][block_id[1]]
     generator = np.random.default_rng(block_id)
-    count = rows * ROW * columns // m
-    place = np.unique(generator.integers(0, rows * columns, count))
+    gap = m // ROW
+    place = np.cumsum(generator.integers(1, 2 * gap, rows * columns // gap + 1))
+    place = place[: np.searchsorted(place, rows * columns)]
     starts = np.searchsorted(place, np.arange(rows + 1) * columns)
     place %= columns
     found = {"1_ptr": starts, "1_idx": place, "2_val": generator.random(len(place))}
@@ -74,12 +75,10 @@ def grid_matrix(side: int, blocks: int) -> Any:
     """A dask array of blocks of rows of a Laplacian."""
     rows = -(-(side * side) // blocks)
     sizes = da.core.normalize_chunks((rows, side * side), (side * side, side * side))
-    return da.map_blocks(
-        grid_rows, side, rows, chunks=sizes, dtype=float, meta=Tensor(CSR, (0, 0))
-    )
+    return da.map_blocks(grid_rows, side, rows, chunks=sizes, dtype=float, meta=Tensor(CSR, (0, 0)))
 
 
-# -- programs over blocks -------------------------------------------------------------------------
+# -- programs over blocks ----------------------------------------------------------------------
 
 
 @kernel
@@ -110,7 +109,9 @@ def conjugate_gradients(A: Any, b: np.ndarray, tolerance: float = 1e-8) -> tuple
     """x of A x = b for a positive definite ``A``, and the number of rounds."""
     x, r = np.zeros_like(b), b.copy()
     p, rr = r.copy(), float(r @ r)
-    for rounds in range(1, 1000):
+    rounds = 0
+    while rounds < 1000:
+        rounds += 1
         q = np.asarray((A @ da.from_array(p, chunks=-1, inline_array=False)).compute())
         alpha = rr / float(p @ q)
         x += alpha * p
@@ -122,7 +123,7 @@ def conjugate_gradients(A: Any, b: np.ndarray, tolerance: float = 1e-8) -> tuple
     return x, rounds
 
 
-# -- the cluster ------------------------------------------------------------------------------------
+# -- the cluster -------------------------------------------------------------------------------
 
 
 def sent(client: Client) -> int:
@@ -171,6 +172,7 @@ def start(workers: int, memory: str) -> Any:
 
 def held(client: Client) -> list[int]:
     """The bytes of the results that each worker holds."""
+
     def size(dask_worker: Any) -> int:
         tasks = dask_worker.state.tasks
         return sum(tasks[key].nbytes or 0 for key in dask_worker.data if key in tasks)

@@ -10,7 +10,8 @@ from finch_core.interface.array_namespace import array_method, array_namespace
 
 Method = Callable[..., Any]
 UNSUPPORTED = (str, bytes, dict, set, frozenset, type, type(None))
-"""Operands that no operator takes: Python then asks the other operand, and raises ``TypeError``."""
+"""Operands that no operator takes (unless they have a shape, as SciPy's ``dok_array``, a dict):
+Python then asks the other operand, and raises ``TypeError``."""
 
 
 def _method(name: str) -> Method:
@@ -24,7 +25,7 @@ def _method(name: str) -> Method:
 
 def _operator(name: str) -> Method:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, UNSUPPORTED):
+        if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
             return NotImplemented
         return array_method(name)(self, other)
 
@@ -34,7 +35,7 @@ def _operator(name: str) -> Method:
 
 def _reflected(name: str) -> Method:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, UNSUPPORTED):
+        if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
             return NotImplemented
         return array_method(name)(other, self)
 
@@ -44,7 +45,7 @@ def _reflected(name: str) -> Method:
 
 def _in_place(name: str) -> Method:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, UNSUPPORTED):
+        if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
             return NotImplemented
         return array_method("in_place")(self, array_method(name)(self, other))
 
@@ -210,6 +211,14 @@ class ArrayMethods(ArrayOperators):
         """The imaginary parts."""
         return array_method("imag")(self)
 
+    @classmethod
+    def from_scipy_sparse(cls, matrix: Any, /, *, fill_value: Any = None) -> Any:
+        """A tensor of a SciPy sparse array, over its memory where the layout allows; what is not
+        stored is ``fill_value`` (default 0)."""
+        return array_method("from_scipy_sparse")(matrix, fill_value=fill_value)
+
+    matvec, rmatvec, matmat = _method("matvec"), _method("rmatvec"), _method("matmat")
+    rmatmat, to_scipy_sparse = _method("rmatmat"), _method("to_scipy_sparse")
     astype = _method("astype")
     with_fill_value, todense = _method("with_fill_value"), _method("to_dense_array")
     reshape, transpose = _method("reshape_method"), _method("transpose_method")

@@ -22,7 +22,8 @@ class FileFormat:
     ``path``, an empty file of its own that then takes the place of the one that the user named;
     None if these files cannot be written. (``Coordinates``, and ``content_of``, which gives the
     entries of a tensor, are in ``finch_core.io``.)
-    Both raise ``FormatError`` for what is malformed or cannot be held.
+    Both raise ``FormatError`` for what is malformed or cannot be held. Where its files are
+    ``folders``, ``save`` makes one, at a path where there is nothing.
     """
 
     name: str
@@ -30,6 +31,7 @@ class FileFormat:
     load: Callable[[Path], Any] | None = None
     save: Callable[[Any, Path], None] | None = None
     starts: tuple[bytes, ...] = ()
+    folders: bool = False
 
     @property
     def objection(self) -> str:

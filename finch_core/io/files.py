@@ -83,7 +83,11 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
     path = Path(path)
     found, given = _chosen(path, format, "save"), asarray(tensor)
     assert found.save is not None
-    _replace(path, partial(_called, found, "save", found.save, given))
+    save = partial(_called, found, "save", found.save, given)
+    if found.folders:
+        _replace_folder(path, found.endings, save)
+    else:
+        _replace(path, save)
 
 
 def tensor_of(content: Any) -> Tensor:
@@ -203,6 +207,25 @@ def _replace(path: Path, save: Callable[[Path], None]) -> None:
         with suppress(OSError):
             aside.unlink()
         raise
+
+
+def _replace_folder(path: Path, endings: tuple[str, ...], save: Callable[[Path], None]) -> None:
+    """Replace a folder by the one that ``save`` makes. Raises ``FileExistsError`` for one whose
+    name does not have an ending of the format: it may hold anything."""
+    import shutil  # needed here only
+
+    ending, path = "".join(path.suffixes[-2:]), Path(os.path.realpath(path))
+    if path.exists() and not path.name.endswith(endings):
+        raise FileExistsError(f"{path} exists, and its name does not end as {endings[0]}")
+    aside, former = (path.with_name(f".{secrets.token_hex(16)}.part{ending}") for _ in range(2))
+    try:
+        save(aside)
+        if path.exists():
+            path.replace(former)
+        aside.replace(path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(former, ignore_errors=True)
 
 
 def _write_through(path: Path, ending: str, save: Callable[[Path], None]) -> None:

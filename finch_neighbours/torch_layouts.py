@@ -1,0 +1,114 @@
+"""Tensors of torch on the processor: strided, and its sparse layouts COO, CSR, CSC, BSR and BSC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finch_array.operands import array_of, is_dense, stored
+from finch_array.run import coordinates, sorted_tensor
+from finch_core.errors import FormatError
+from finch_core.interface.level import Format
+from finch_core.runtime.convert import asarray
+from finch_core.runtime.tensor import Tensor
+from finch_levels import Dense, Element, SparseCOO, SparseList
+from finch_neighbours.libraries import library
+
+EXTRA = "torch"
+
+
+def _numpy(part: Any) -> Any:
+    return part.detach().numpy()
+
+
+def from_torch(tensor: Any) -> Any:
+    """An array over the memory of a tensor. Raises ``FormatError`` for one on another device, and
+    for batches of sparse matrices."""
+    torch = library("torch", EXTRA)
+    if tensor.device.type != "cpu":
+        raise FormatError(f"this tensor is on {tensor.device}", hint="tensor.cpu()")
+    if tensor.layout == torch.strided:
+        return asarray(_numpy(tensor.resolve_conj().resolve_neg()))
+    if tensor.layout == torch.sparse_coo:
+        return _from_coo(tensor.coalesce())
+    if tensor.ndim != 2:
+        raise FormatError(f"a {tensor.layout} tensor of {tensor.ndim} dimensions is a batch")
+    by_rows = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
+    if by_rows:
+        starts, places = tensor.crow_indices(), tensor.col_indices()
+    else:
+        starts, places = tensor.ccol_indices(), tensor.row_indices()
+    ptr, idx, values = _numpy(starts), _numpy(places), _numpy(tensor.values())
+    if tensor.layout in (torch.sparse_bsr, torch.sparse_bsc):
+        return _from_blocks(ptr, idx, values, tuple(tensor.shape), by_rows)
+    shape = tuple(tensor.shape) if by_rows else tuple(reversed(tensor.shape))
+    format = Dense(SparseList(_leaf(values), index=idx.dtype, pointer=ptr.dtype))
+    found = Tensor.from_buffers(format, shape, {"1_ptr": ptr, "1_idx": idx, "2_val": values})
+    if by_rows:
+        return found
+    from finch_wrappers import swizzle
+
+    return swizzle(found, (1, 0))
+
+
+def _leaf(values: Any) -> Format:
+    return Element(values.dtype.type(0))
+
+
+def _from_coo(tensor: Any) -> Any:
+    """Levels of coordinates over the rows of the indices; dense dimensions below them."""
+    indices, values = _numpy(tensor.indices()), _numpy(tensor.values())
+    format: Format = _leaf(values)
+    for _ in range(tensor.dense_dim()):
+        format = Dense(format)
+    for _ in range(tensor.sparse_dim()):
+        format = SparseCOO(format, index=indices.dtype, pointer=indices.dtype)
+    buffers = {f"{k}_idx": row for k, row in enumerate(indices)}
+    buffers["0_ptr"] = np.asarray([0, values.shape[0]], indices.dtype)
+    buffers[f"{tensor.ndim}_val"] = np.ascontiguousarray(values).reshape(-1)
+    return Tensor.from_buffers(format, tuple(tensor.shape), buffers)
+
+
+def _from_blocks(ptr: Any, idx: Any, values: Any, shape: tuple[int, ...], by_rows: bool) -> Any:
+    high, wide = values.shape[1:]
+    outer = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    row, column = (outer, idx) if by_rows else (idx, outer)
+    i = row[:, None, None] * high + np.arange(high)[:, None]
+    j = column[:, None, None] * wide + np.arange(wide)
+    grid = [np.broadcast_to(c, values.shape).reshape(-1) for c in (i, j)]
+    return sorted_tensor(shape, grid, values.reshape(-1), values.dtype.type(0))
+
+
+def to_torch(array: Any) -> Any:
+    """A torch tensor over the memory of a dense array, or of rows or columns of lists with equal
+    dtypes of indices and pointers; otherwise of coordinates, copied. Raises ``FormatError`` for a
+    fill value other than 0."""
+    torch = library("torch", EXTRA)
+    found = array_of(array)
+    if is_dense(found):
+        return _given(torch, found.to_numpy())
+    if found.fill_value != 0:
+        raise FormatError(
+            f"sparse tensors of torch have fill value 0, this one {found.fill_value!r}",
+            hint="torch.from_numpy(A.to_numpy())",
+        )
+    inner = stored(found)
+    if isinstance(inner.source, Tensor) and found.ndim == 2:
+        levels = [level.layout for level in inner.source.format.levels()]
+        buffers = inner.source.buffers
+        if levels == ["dense", "compressed", "values"]:
+            made = torch.sparse_csr_tensor if inner.axes == (0, 1) else torch.sparse_csc_tensor
+            ptr, idx, values = (buffers[name] for name in ("1_ptr", "1_idx", "2_val"))
+            if ptr.dtype == idx.dtype and ptr.dtype in (np.int32, np.int64):
+                parts = (_given(torch, part) for part in (ptr, idx, values))
+                return made(*parts, size=found.shape)
+    shape, coords, values = coordinates(found)
+    places = np.stack([np.asarray(c, np.int64) for c in coords])
+    given = torch.from_numpy(places), torch.from_numpy(np.array(values))
+    return torch.sparse_coo_tensor(*given, size=shape).coalesce()
+
+
+def _given(torch: Any, array: Any) -> Any:
+    """A tensor over the memory of an array; a copy of one that is read-only."""
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
