@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from finch_array import cumulative, searching
 from finch_array import functions as fn
 from finch_array import reductions as red
-from finch_array import searching
 from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
@@ -341,8 +341,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanmean: nanmean, np.nanvar: nanvar, np.nanstd: nanstd,
     np.nanargmax: _arg_extreme(searching.argmax, -np.inf),
     np.nanargmin: _arg_extreme(searching.argmin, np.inf),
-    np.nancumsum: _cumulated(searching.cumulative_sum, 0), np.pad: pad,
-    np.nancumprod: _cumulated(searching.cumulative_prod, 1),
+    np.nancumsum: _cumulated(cumulative.cumulative_sum, 0), np.pad: pad,
+    np.nancumprod: _cumulated(cumulative.cumulative_prod, 1),
     np.tril: lambda x, k=0: tril(x, k=k), np.triu: lambda x, k=0: triu(x, k=k),
 }  # fmt: skip
 """The function of this package for each of NumPy's."""
