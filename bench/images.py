@@ -15,6 +15,10 @@ from docs.examples import images
 from finch_core import Tensor, asarray
 from finch_levels import Dense, Element
 
+AS_GIVEN = "finch bytes"
+"""Ours on the bytes in which users have images: what is compared with the peers. Runs and words
+have to be made of them, and made into bytes again."""
+
 SIZES = (28, 56, 112, 224, 448, 896, 1792)
 
 
@@ -25,24 +29,40 @@ def pictures(quick: bool) -> Iterator[tuple[str, Any]]:
     yield "noise 400", (np.random.default_rng(0).random((400, 400)) < 0.9).astype(np.uint8)
 
 
-def _twice(program: Any, format: Any, image: Any) -> Callable[[], Any]:
-    """Two iterations in a format, back and forth between two outputs."""
-    source = Tensor(format, image.astype(format.dtype))
-    first, second = Tensor(format), Tensor(format)
-    return lambda: program(second, program(first, source))
+def _bytes(program: Any, image: Any) -> Callable[[], Any]:
+    """Both iterations at once, on the bytes as the user has them; the call is bound, as a call that
+    is repeated is, and the result is an array that is kept, as OpenCV's is."""
+    run: Callable[[], Any] = program.bind(np.empty_like(image), image)
+    return run
+
+
+def _runs(program: Any, image: Any) -> Callable[[], Any]:
+    """Two iterations, back and forth between two outputs; ``convert`` is there and back."""
+    source = Tensor(images.RUNS, image.astype(bool))
+    first, second = Tensor(images.RUNS), Tensor(images.RUNS)
+
+    def run() -> Any:
+        return program(second, program(first, source))
+
+    run.convert = lambda: Tensor(images.RUNS, image.view(bool)).to_numpy()  # type: ignore[attr-defined]
+    return run
 
 
 def _words(program: Any, image: Any, beyond: int) -> Callable[[], Any]:
-    """Both iterations at once, in words; the pixels are unpacked only to be compared."""
-    source, out = Tensor(images.WORDS, images.pack(image, beyond)), Tensor(images.WORDS)
+    """Both iterations at once, in words; the pixels are unpacked only to be compared. ``convert``
+    packs and unpacks."""
+    words, height = images.pack(image, beyond), image.shape[0]
+    out = np.empty_like(words)
+    call = program.bind(out, words)
 
     def unpacked() -> Any:
-        return images.unpack(out.to_numpy(), image.shape[0])
+        return images.unpack(out, height)
 
     def run() -> Any:
-        program(out, source)
+        call()
         return unpacked
 
+    run.convert = lambda: images.unpack(images.pack(image, beyond), height)  # type: ignore[attr-defined]
     return run
 
 
@@ -52,38 +72,43 @@ def _bits(found: Any) -> Any:
 
 def erosion(name: str, image: Any, systems: Any, **more: Any) -> Race:
     ours = {
-        "finch bytes": _twice(images.erode_bytes, images.BYTES, image),
-        "finch runs": _twice(images.erode_runs, images.RUNS, image),
+        "finch bytes": _bytes(images.erode_bytes_twice, image),
+        "finch runs": _runs(images.erode_runs, image),
         "finch words": _words(images.erode_words_twice, image, beyond=1),
     }
     theirs = peers.contenders(systems, "erosion", image, 2)
     asked = (Target("opencv", 1.0),)
-    return Race(name, ours, theirs, _bits, asked, exact=True, work="erosion", **more)
+    more |= {"exact": True, "work": "erosion", "rule": AS_GIVEN}
+    return Race(name, ours, theirs, _bits, asked, **more)
 
 
 def dilation(name: str, image: Any, systems: Any, **more: Any) -> Race:
     ours = {
-        "finch bytes": _twice(images.dilate_bytes, images.BYTES, image),
-        "finch runs": _twice(images.dilate_runs, images.RUNS, image),
+        "finch bytes": _bytes(images.dilate_bytes_twice, image),
+        "finch runs": _runs(images.dilate_runs, image),
         "finch words": _words(images.dilate_words_twice, image, beyond=0),
     }
     theirs = peers.contenders(systems, "dilation", image, 2)
-    return Race(name, ours, theirs, _bits, exact=True, work="dilation", **more)
+    more |= {"exact": True, "work": "dilation", "rule": AS_GIVEN}
+    return Race(name, ours, theirs, _bits, **more)
 
 
 def histogram(name: str, mask: Any, systems: Any, **more: Any) -> Race:
     generator = np.random.default_rng(0)
     grey = generator.integers(0, 256, mask.shape).astype(np.uint8)
-    pixels, runs, plain = asarray(grey), Tensor(images.RUNS, mask != 0), asarray(mask)
-    bins, others = (Tensor(Dense(Element(0)), (16,)) for _ in range(2))
-    ours = {
-        "finch runs": lambda: images.histogram(bins, pixels, runs),
-        "finch bytes": lambda: images.histogram_bytes(others, pixels, plain),
-    }
+    runs, bins = Tensor(images.RUNS, mask != 0), [np.zeros(16, np.int64) for _ in range(2)]
+    by_runs = images.histogram.bind(bins[1], grey, runs)
+
+    def run() -> Any:
+        return by_runs()
+
+    run.convert = lambda: Tensor(images.RUNS, mask.view(bool))  # type: ignore[attr-defined]
+    ours = {"finch bytes": images.histogram_bytes.bind(bins[0], grey, mask), "finch runs": run}
     theirs = peers.contenders(systems, "histogram", grey, mask)
     value = lambda found: np.asarray(found).ravel().astype(np.int64)  # noqa: E731
     asked = (Target("opencv", 1.0),)
-    return Race(name, ours, theirs, value, asked, exact=True, work="histogram", **more)
+    more |= {"exact": True, "work": "histogram", "rule": AS_GIVEN}
+    return Race(name, ours, theirs, value, asked, **more)
 
 
 def blending(name: str, first: Any, second: Any, systems: Any) -> Race:

@@ -149,9 +149,11 @@ def _ours(row: Mapping[str, Any]) -> dict[str, Any]:
     converting = row["converting"].get(row["best"])
     after = _after(row, converting)
     better = row["us"][row["hindsight"]] / row["us"].get(row["best"], 1.0)
+    other = row["converting"].get(row["hindsight"])
+    made = f" (conversion {other:.3g} us)" if converting is None and other is not None else ""
     return {
         "by rule": best,
-        "best in hindsight": f"{row['hindsight'].removeprefix('finch ')} {better:.2f}",
+        "best in hindsight": f"{row['hindsight'].removeprefix('finch ')} {better:.2f}{made}",
         "conversion us": "" if converting is None else converting,
         "pays after": "" if converting is None else after,
     }

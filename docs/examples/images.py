@@ -101,6 +101,48 @@ def dilate_bytes(out, image):
     return out
 
 
+@kernel
+def erode_bytes_twice(out, image):
+    """Two erosions in one: a pixel stays on if all pixels up to two away are."""
+    out[...] = 0
+    for y in _:
+        tmp = Tensor(Dense(Element(np.uint8(0))))
+        for x in _:
+            above = coalesce(image[~(y - 2), x], np.uint8(1)) & coalesce(
+                image[~(y - 1), x], np.uint8(1)
+            )
+            below = coalesce(image[~(y + 1), x], np.uint8(1)) & coalesce(
+                image[~(y + 2), x], np.uint8(1)
+            )
+            tmp[x] = above & image[y, x] & below
+        for x in _:
+            left = coalesce(tmp[~(x - 2)], np.uint8(1)) & coalesce(tmp[~(x - 1)], np.uint8(1))
+            right = coalesce(tmp[~(x + 1)], np.uint8(1)) & coalesce(tmp[~(x + 2)], np.uint8(1))
+            out[y, x] = left & tmp[x] & right
+    return out
+
+
+@kernel
+def dilate_bytes_twice(out, image):
+    """Two dilations in one: a pixel comes on if one of the pixels up to two away is."""
+    out[...] = 0
+    for y in _:
+        tmp = Tensor(Dense(Element(np.uint8(0))))
+        for x in _:
+            above = coalesce(image[~(y - 2), x], np.uint8(0)) | coalesce(
+                image[~(y - 1), x], np.uint8(0)
+            )
+            below = coalesce(image[~(y + 1), x], np.uint8(0)) | coalesce(
+                image[~(y + 2), x], np.uint8(0)
+            )
+            tmp[x] = above | image[y, x] | below
+        for x in _:
+            left = coalesce(tmp[~(x - 2)], np.uint8(0)) | coalesce(tmp[~(x - 1)], np.uint8(0))
+            right = coalesce(tmp[~(x + 1)], np.uint8(0)) | coalesce(tmp[~(x + 2)], np.uint8(0))
+            out[y, x] = left | tmp[x] | right
+    return out
+
+
 # -- words ----------------------------------------------------------------------------------
 
 # A word holds 64 pixels of a column, the uppermost in its lowest bit. The pixels above and below
@@ -289,13 +331,20 @@ def dilate(image: Any, iterations: int = 1, way: str = "runs") -> Any:
     return _by_pixels(image, iterations, *DILATE[way])
 
 
-ERODE = {"bytes": (erode_bytes, BYTES), "runs": (erode_runs, RUNS)}
-DILATE = {"bytes": (dilate_bytes, BYTES), "runs": (dilate_runs, RUNS)}
+ERODE = {"bytes": (erode_bytes, erode_bytes_twice, BYTES), "runs": (erode_runs, None, RUNS)}
+DILATE = {"bytes": (dilate_bytes, dilate_bytes_twice, BYTES), "runs": (dilate_runs, None, RUNS)}
 
 
-def _by_pixels(image: Any, iterations: int, program: Any, format: Any) -> Any:
+def _steps(iterations: int, once: Any, twice: Any) -> list[Any]:
+    """The programs that make up so many iterations, two at a time where there is a program."""
+    if twice is None:
+        return [once] * iterations
+    return [twice] * (iterations // 2) + [once] * (iterations % 2)
+
+
+def _by_pixels(image: Any, iterations: int, once: Any, twice: Any, format: Any) -> Any:
     found = Tensor(format, (image != 0).astype(format.dtype))
-    for _iteration in range(iterations):
+    for program in _steps(iterations, once, twice):
         found = program(Tensor(format), found)
     return found.to_numpy().astype(np.uint8)
 
@@ -303,7 +352,7 @@ def _by_pixels(image: Any, iterations: int, program: Any, format: Any) -> Any:
 def _by_words(image: Any, iterations: int, once: Any, twice: Any, beyond: int) -> Any:
     height = image.shape[0]
     words = pack(image, beyond)
-    for program in [twice] * (iterations // 2) + [once] * (iterations % 2):
+    for program in _steps(iterations, once, twice):
         words = program(Tensor(WORDS), words).to_numpy()
         words = repad(words, height, beyond)
     return unpack(words, height)
