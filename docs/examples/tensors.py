@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import Tensor, _, kernel, parallel, read
+from finch_core import Tensor, _, kernel, parallel, read, stored
 from finch_levels import Dense, Element, SparseByteMap, SparseList
 
 CSR = Dense(SparseList(Element(0.0)))
@@ -30,14 +30,21 @@ def csf(ndim: int, index: Any = np.intp, pointer: Any = np.intp) -> Any:
 
 @kernel
 def mttkrp(D, A, B, C):
-    """``D[i, r] = sum(A[i, j, k] * B[j, r] * C[k, r])``: a row of ``D`` for each stored ``i``."""
+    """``D[i, r] = sum(A[i, j, k] * B[j, r] * C[k, r])``: the fiber of each ``i`` and ``j`` is summed
+    before it is multiplied by a row of ``B``. A fiber that stores nothing is not visited: its sum
+    would be zeros of a dense workspace, which are numbers like others."""
     D[...] = 0
     for i, j in _:
-        w = Tensor(Dense(Element(0.0)))
-        for k, r in _:
-            w[r] += A[i, j, k] * C[k, r]
-        for r in _:
-            D[i, r] += B[j, r] * w[r]
+        found = False
+        for k in _:
+            if stored(A[i, j, k]):
+                found = True
+        if found:
+            w = Tensor(Dense(Element(0.0)))
+            for k, r in _:
+                w[r] += A[i, j, k] * C[k, r]
+            for r in _:
+                D[i, r] += B[j, r] * w[r]
     return D
 
 
