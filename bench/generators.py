@@ -104,6 +104,11 @@ def symmetric(size: int, per_row: float, seed: int = 0) -> Any:
     return int32(half + half.T)
 
 
+def path(size: int) -> Any:
+    """A path as a graph: a search from its end has as many levels as vertices."""
+    return int32(scipy.sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(size, size)))
+
+
 def weighted(graph: Any, seed: int = 0) -> Any:
     """The same edges with lengths between 1 and 2, equal in both directions."""
     rows, columns = graph.tocoo().coords

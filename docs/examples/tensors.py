@@ -30,9 +30,9 @@ def csf(ndim: int, index: Any = np.intp, pointer: Any = np.intp) -> Any:
 
 @kernel
 def mttkrp(D, A, B, C):
-    """``D[i, r] = sum(A[i, j, k] * B[j, r] * C[k, r])``: the fiber of each ``i`` and ``j`` is summed
-    before it is multiplied by a row of ``B``. A fiber that stores nothing is not visited: its sum
-    would be zeros of a dense workspace, which are numbers like others."""
+    """``D[i, r] = sum(A[i, j, k] * B[j, r] * C[k, r])``: the fiber of each ``i`` and ``j`` is
+    summed before it is multiplied by a row of ``B``. A fiber that stores nothing is not visited:
+    its sum would be zeros of a dense workspace, which are numbers like others."""
     D[...] = 0
     for i, j in _:
         found = False
@@ -95,11 +95,15 @@ def inner_product(s, A, B):
 
 @kernel
 def sddmm(C, S, A, B):
-    """``C = S * (A @ B.T)``: a dense product, sampled where ``S`` is stored."""
+    """``C = S * (A @ B.T)``: a dense product, sampled where ``S`` is stored. The sum in ``t`` is
+    only made there, because nothing else reads it."""
     C[...] = 0
     for i in parallel(_):
-        for j, k in _:
-            C[i, j] += S[i, j] * A[i, k] * B[j, k]
+        for j in _:
+            t = 0.0
+            for k in _:
+                t += A[i, k] * B[j, k]
+            C[i, j] = S[i, j] * t
     return C
 
 

@@ -162,7 +162,7 @@ def test_turns_are_counted(turns: Turns) -> None:
 
     def total(s, a):
         s[...] = 0
-        for i in _:  # noqa: F821
+        for i in _:
             s[()] += a[i]
         return s
 
