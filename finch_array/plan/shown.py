@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from finch_array.operands import levels_of, stored
@@ -12,11 +12,29 @@ from finch_array.plan.lazies import Lazy, taken_apart
 from finch_array.plan.normal import Ref
 from finch_array.plan.programs import Plan
 from finch_array.plan.steps import Runnable
+from finch_core.interface.display import drawn
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Name
 
 
-def explain(x: Any, /, *args: Any, **kwargs: Any) -> str:
-    """The plan of lazy arrays, or of a function for arguments: its kernels in order, as text.
+class Explanation(str):
+    """A plan as text; notebooks show it as a graph. ``nodes`` are its arrays and kernels: of each
+    its name, what it is, a note, and the names that it reads."""
+
+    nodes: tuple[tuple[str, str, str, tuple[str, ...]], ...]
+
+    def __new__(cls, text: str, nodes: Sequence[Any] = ()) -> Explanation:
+        """The plan with this text."""
+        self = super().__new__(cls, text)
+        self.nodes = tuple(nodes)
+        return self
+
+    def _repr_html_(self) -> str | None:
+        return drawn("plan_html", self.nodes) if self.nodes else None
+
+
+def explain(x: Any, /, *args: Any, **kwargs: Any) -> Explanation:
+    """The plan of lazy arrays, or of a function for arguments: its kernels in order, as text, which
+    notebooks show as a graph.
 
     Of each kernel: what it computes, the order of its loops, copies in another order, the format
     of its result, the estimated price and visits, and the entries of its result, estimated and
@@ -30,8 +48,20 @@ def explain(x: Any, /, *args: Any, **kwargs: Any) -> str:
     taken_apart(x, found)
     plan, arrays = plan_of([one.lazy_node for one in found])
     if plan is None:
-        return "nothing to compute"
-    return text(plan, arrays)
+        return Explanation("nothing to compute")
+    return Explanation(text(plan, arrays), [*_nodes(plan, arrays)])
+
+
+def _nodes(plan: Plan, arrays: Sequence[Any]) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
+    """The arrays and kernels of a plan, each with what it reads."""
+    for name, k in plan.slots:
+        yield name, _described(arrays[k]), "", ()
+    for step in plan.steps:
+        first, note = _kernel(step)
+        parts = [part for e in (step.kernel.value, *step.kernel.masks) for part in e.walk()]
+        accesses = [part.tensor for part in parts if isinstance(part, Access)]
+        reads = [str(t.name) if isinstance(t, Ref) else str(t) for t in accesses]
+        yield step.kernel.name, first, note.strip(), tuple(dict.fromkeys(reads))
 
 
 def text(plan: Plan, arrays: Sequence[Any]) -> str:

@@ -20,8 +20,9 @@ KIND = "display"
 class Display:
     """What draws: ``load()`` imports and returns it at the first use.
 
-    It has ``tensor_html(tensor)`` and ``stats_html(name, stats)``, which return HTML for notebooks,
-    and ``explore(lowered, path)``, which writes a page about a kernel that ``kernel.lower`` has
+    It has ``tensor_html(tensor)``, ``stats_html(name, stats)`` and ``plan_html(nodes)`` (names,
+    what they are, notes, and the names that each reads), which return HTML for notebooks, and
+    ``explore(lowered, path)``, which writes a page about a kernel that ``kernel.lower`` has
     specialised (``path`` None: to a file with its name) and returns the path.
     """
 

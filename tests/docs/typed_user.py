@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import Tensor, _, gallop, kernel
+from finch_core import Tensor, _, gallop, kernel, parallel, stored
 from finch_levels import Dense, Element, Scalar, SparseList
 
 
@@ -38,6 +38,16 @@ def largest(p: Tensor, q: Tensor, A: Tensor) -> tuple[Tensor, Tensor]:
         p[i] = w[()]
         q[i] = -w[()]
     return p, q
+
+
+@kernel
+def shared(y: Tensor, A: Tensor) -> None:
+    for i in parallel(_):
+        t = 0.0
+        for j in reversed(range(len(A))):
+            if stored(A[i, j]):
+                t += A[i, j]
+        y[i] = t
 
 
 @kernel

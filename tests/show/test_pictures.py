@@ -224,3 +224,21 @@ def test_nothing_is_imported_before_it_is_drawn() -> None:
     code += "Tensor(Element(0.0)); import sys; print('finch_show.display' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_plan_is_a_graph() -> None:
+    import finch_array as fa
+
+    A, B = fa.random((100, 200), 0.1, rng=0), fa.random((200, 150), 0.1, rng=1)
+    told = fa.explain(fa.lazy(A) @ (fa.lazy(B) @ np.ones(150)))
+    assert "kernels, estimated" in told
+    html = str(told._repr_html_())
+    reader = Balance()
+    reader.feed(html)
+    assert reader.open == []
+    names = [name for name, *_rest in told.nodes]
+    lines = sum(read in names[:k] for k, node in enumerate(told.nodes) for read in set(node[3]))
+    assert lines >= len(names) - 1
+    assert reader.tags.count("path") == lines
+    assert reader.tags.count("rect") == len(names)
+    assert len(drawn("plan_html", told.nodes * 40) or "") < 40_000
