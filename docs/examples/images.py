@@ -243,20 +243,48 @@ def dilate_words_twice(out, image):
     return out
 
 
+@kernel
+def pack_words(words, image, beyond):
+    """Pixels as words of columns: eight rows as bytes first, of which a register holds many."""
+    words[...] = 0
+    for q in range(8 * len(words)):
+        eight = Tensor(Dense(Element(np.uint8(0))))
+        eight[...] = 0
+        for k in range(8):
+            row = 8 * q + k
+            bit = np.uint8(1) << np.uint8(k)
+            if row < len(image):
+                for x in _:
+                    eight[x] |= bit * np.uint8(image[row, x] != 0)
+            elif beyond:
+                for x in _:
+                    eight[x] |= bit
+        for x in _:
+            words[q // 8, x] |= np.uint64(eight[x]) << np.uint64(8 * (q % 8))
+
+
+@kernel
+def unpack_words(image, words):
+    """The opposite of ``pack_words``."""
+    for row in _:
+        shift = np.uint64(row % 64)
+        for x in _:
+            image[row, x] = np.uint8((words[row // 64, x] >> shift) & np.uint64(1))
+
+
 def pack(image: Any, beyond: int = 1) -> Any:
     """Pixels as words of columns; what is beyond the last row is ``beyond``, on or off."""
     height, width = image.shape
-    padded = np.full((-(-height // 64) * 64, width), beyond, dtype=np.uint8)
-    padded[:height] = image != 0
-    octets = np.packbits(padded, axis=0, bitorder="little").reshape(-1, 8, width)
-    return np.ascontiguousarray(octets.transpose(0, 2, 1)).view(np.uint64)[:, :, 0]
+    words = np.empty((-(-height // 64), width), np.uint64)
+    pack_words(words, np.ascontiguousarray(image), beyond)
+    return words
 
 
 def unpack(words: Any, height: int) -> Any:
     """The opposite of ``pack``."""
-    octets = np.ascontiguousarray(words)[:, :, None].view(np.uint8).transpose(0, 2, 1)
-    flat = octets.reshape(-1, words.shape[1])
-    return np.unpackbits(flat, axis=0, count=height, bitorder="little")
+    image = np.empty((height, words.shape[1]), np.uint8)
+    unpack_words(image, words)
+    return image
 
 
 def repad(words: Any, height: int, beyond: int = 1) -> Any:
