@@ -27,7 +27,7 @@ def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -
     for tensor in tensors:
         for part in tensor._layout.buffers:
             array = _own(tensor, part)
-            if array.size:
+            if array.size or tensor._arrays:
                 owners[address_of(array)] = tensor, array
     copies: list[tuple[Array, Array]] = []
     taken: list[tuple[TensorStorage, Part, Array]] = []
@@ -35,10 +35,12 @@ def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -
         for part in tensor._layout.buffers:
             address, count = (int(word) for word in tensor._record[part.offset :][:2])
             own = _own(tensor, part)
-            if not count or address == address_of(own):
-                continue
             found = owners.get(address)
-            if tensor.signature.fixed:
+            if address == address_of(own) or (address and not count and found is None):
+                continue
+            if not address:  # the other has no such buffer between calls
+                taken.append((tensor, part, np.empty(0, part.field.dtype)))
+            elif tensor.signature.fixed:
                 array = _allocated(kernel, address, own, count) if found is None else found[1]
                 copies.append((own, array[: own.size].copy()))
                 taken.append((tensor, part, own))

@@ -218,3 +218,25 @@ def test_a_bound_call_swaps_each_time(backend):
 
 def lambda_free(x, y):
     swap(x, y)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("level", [None, Dense, SparseList, SparseHash])
+def test_tensors_without_elements_are_swapped(backend, level):
+    """Each keeps memory of its own, which is freed once."""
+
+    @kernel(backend=backend)
+    def three_times(x, y):
+        for _k in range(3):
+            swap(x, y)
+
+    empty, full = np.zeros(0), np.array([0.0, 2.0, 0.0])
+    for first, second in ((empty, empty), (full, 0 * full), (0 * full, full)):
+        for _k in range(20):
+            x, y = first.copy(), second.copy()
+            if level is not None:
+                x, y = (Tensor(level(Element(0.0)), array) for array in (x, y))
+            three_times(x, y)
+            assert np.array_equal(np.asarray(x), second)
+            assert np.array_equal(np.asarray(y), first)
+            del x, y
