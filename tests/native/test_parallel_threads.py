@@ -233,12 +233,12 @@ def test_the_first_failure_is_told_on_any_number_of_threads(count):
 @pytest.mark.parametrize("count", [1, 3])
 def test_memory_that_runs_out_in_a_part_leaves_valid_outputs(count, monkeypatch, tmp_path):
     set_threads(count)
-    monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(CBackend, "load", lambda *_: None)
     data = np.arange(400).reshape(20, 20) % 3
     A, failed = Tensor(CSR, data), 0
     for number in range(1, 34, 2):
         failing = partial(entry.translate, fail_alloc=number)
+        monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path / str(number)))  # a library of its own
         with monkeypatch.context() as patch:
             patch.setattr(entry, "translate", lambda k, fail_alloc, f=failing, **rest: f(k, **rest))
             call = compiled(spgemm)
