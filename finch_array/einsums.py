@@ -225,13 +225,13 @@ _BUILTINS = {"abs": abs, "min": min, "max": max, "pow": pow}
 
 
 def _statement(found: re.Match[str], named: Mapping[str, Any]) -> Any:
-    target, indices, sign, text = found.groups()
+    _, indices, sign, text = found.groups()
     out = tuple(part.strip() for part in indices.split(",") if part.strip())
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise SyntaxError(f"{text.strip()!r} is no expression: {error.msg}") from None
-    reader = _Reader({k: v for k, v in named.items() if k != target or not out})
+    reader = _Reader(named)
     build = reader.read(tree)
     operands = [operand(named[name]) for name, _ in reader.accesses]
     _check_indices(reader.accesses, operands, out)

@@ -383,3 +383,9 @@ def test_rows_that_are_merged_again_and_again_are_looked_up():
     (kernel,) = kernels(total)
     assert kernel.marked
     same(total, ((a @ a) * a).sum())
+
+
+def test_a_statement_reads_the_array_of_its_result_name():
+    A, a = pair((6, 6), 3)
+    found = fa.einsum("x[j] += A[i, j] * x[i]", A=fa.lazy(A), x=np.arange(6.0))
+    same(found, a.T @ np.arange(6.0))
