@@ -18,11 +18,15 @@ def library(name: str, text: str, use: Callable[[str], T]) -> T:
     """
     compiler = toolchain.find()
     entry = cache.name(name, compiler.identity, text)
+    if cache.load(entry) is None:
+        with cache.compiling(entry):
+            if cache.load(entry) is None:  # no other process was first
+                outcome = toolchain.run(compiler, _FLAGS, text)
+                if outcome.library is None:
+                    raise toolchain.refused(compiler, _FLAGS, outcome.said)
+                if cache.store(entry, outcome.library, text, "") is None:
+                    return loader.aside(outcome.library, use)
     kept = cache.load(entry)
-    if kept is not None:
-        return loader.in_place(kept.library, use)
-    outcome = toolchain.run(compiler, _FLAGS, text)
-    if outcome.library is None:
-        raise toolchain.refused(compiler, _FLAGS, outcome.said)
-    cache.store(entry, outcome.library, text, "")
-    return loader.aside(outcome.library, use)
+    if kept is None:  # it was removed in the meantime
+        raise OSError(f"the library for {name} has left the cache")
+    return loader.in_place(kept.library, use)

@@ -1,0 +1,62 @@
+"""The example over ``dask.distributed``: two processes, products, PageRank, a worker that dies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "beyond.py"
+
+
+def test_the_example_runs_on_two_processes_and_survives_a_kill(tmp_path: Path) -> None:
+    command = [sys.executable, str(EXAMPLE), "300000", "--memory", "1GB"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a worker is killed in the midst" in done.stdout
+    assert "all results agree" in done.stdout
+    assert "MB moved" in done.stdout
+
+
+PROGRAM = """
+import numpy as np
+from finch_core import Tensor, _, kernel
+from finch_levels import Dense, Element, SparseList
+
+@kernel
+def added(y, A):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j]
+    return y
+
+A = Tensor(Dense(SparseList(Element(0.0))), np.eye(4))
+print(added(Tensor(Dense(Element(0.0))), A).to_numpy().tolist())
+"""
+
+
+def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> None:
+    script, log, compiler = tmp_path / "program.py", tmp_path / "log", tmp_path / "cc"
+    script.write_text(PROGRAM)
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec cc "$@"\n')
+    compiler.chmod(0o700)
+    cache = tmp_path / "cache"
+    cache.mkdir(0o700)
+    given = {**os.environ, "CC": str(compiler), "FINCH_CACHE_DIR": str(cache)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(script)], env=given, stdout=subprocess.PIPE, text=True
+        )
+        for _process in range(3)
+    ]
+    told = [process.communicate(timeout=300)[0] for process in started]
+    assert told == ["[1.0, 1.0, 1.0, 1.0]\n"] * 3
+    compiled = [line for line in log.read_text().splitlines() if "-shared" in line]
+    kernels = [entry for entry in cache.iterdir() if entry.suffix == ".so"]
+    assert len(compiled) == len(kernels)
+    assert not [entry for entry in cache.iterdir() if entry.suffix == ".lock"]
