@@ -272,26 +272,22 @@ def isclose(
 
 
 class _OfFloats(Elementwise):
-    """An elementwise function that takes integers in the float dtype of the result."""
+    """An elementwise function of floats: integers are cast as by NumPy's ufunc."""
+
+    def __init__(self, ufunc: np.ufunc, function: Any) -> None:
+        super().__init__(ufunc.__name__, function)
+        self._ufunc = ufunc
 
     def __call__(self, *args: Any, dtype: Any = None) -> Any:
         found = [operand(arg) for arg in args]
-        found = [float(x) if isinstance(x, int) else x for x in found]  # weak, as they were
-        kinds = [dtype_of(x) for x in found if not isinstance(x, float)]
-        if any(kind.kind not in "fc" for kind in kinds):
-            wanted = np.result_type(*(_float_for(kind) for kind in kinds))
-            found = [x if isinstance(x, float) else cast(x, wanted) for x in found]
+        if any(dtype_of(x).kind in "biu" for x in found):
+            kinds = [type(x) if type(x) in (int, float) else dtype_of(x) for x in found]
+            wanted = self._ufunc.resolve_dtypes((*kinds, None))[0]
+            found = [float(x) if type(x) in (int, float) else cast(x, wanted) for x in found]
         return super().__call__(*found, dtype=dtype)
 
 
-def _float_for(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The float dtype in which NumPy computes functions of floats on this dtype."""
-    if dtype.kind in "fc":
-        return dtype
-    return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
-
-
-FUNCTIONS["logaddexp"] = _OfFloats("logaddexp", _logaddexp)
+FUNCTIONS["logaddexp"] = _OfFloats(np.logaddexp, _logaddexp)
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:

@@ -67,6 +67,9 @@ def grown(rng: np.random.Generator, depth: int, leaves: list[str]) -> Pair:
         return first
 
 
+RTOL = {"float16": 2e-2, "float32": 1e-3, "complex64": 1e-3}
+
+
 def differs(found: Any, wanted: Any, rounded: bool) -> str:
     """How a result differs from NumPy's; empty if it does not."""
     wanted = np.asarray(wanted)
@@ -78,9 +81,8 @@ def differs(found: Any, wanted: Any, rounded: bool) -> str:
     if not rounded:
         same = (mine == wanted) | ((mine != mine) & (wanted != wanted))
     else:
-        narrow = wanted.dtype in (np.float32, np.complex64)
         scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=1.0)
-        rtol = 1e-3 if narrow else 1e-8
+        rtol = RTOL.get(str(wanted.dtype), 1e-8)
         same = np.isclose(mine, wanted, rtol=rtol, atol=rtol * scale, equal_nan=True)
     return "" if np.all(same) else f"values {mine.tolist()} instead of {wanted.tolist()}"
 

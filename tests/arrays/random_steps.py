@@ -18,6 +18,10 @@ from finch_core.ir.dtypes import SUPPORTED
 Step = Callable[[Any, Pair, Any], Pair]
 
 
+EXACT = {"float16": 2.0**8, "float32": 2.0**20, "complex64": 2.0**20}
+"""Up to these sizes, sums and products of what is drawn are exact."""
+
+
 class Refused(Exception):
     """What was drawn has no meaning in NumPy, or none that can be compared."""
 
@@ -36,7 +40,7 @@ def both(text: str, theirs: Any, mine: Any, *parts: Pair, rounded: bool = False)
     refuse_if(wanted.dtype not in SUPPORTED or wanted.size > 4000)
     size = np.max(np.abs(wanted), initial=0) if wanted.dtype.kind in "fc" else 0
     refuse_if(not np.isfinite(size))
-    inexact = size > (2.0**20 if wanted.dtype in (np.float32, np.complex64) else 2.0**48)
+    inexact = size > EXACT.get(str(wanted.dtype), 2.0**48)
     try:
         found = mine()
     except Exception as error:
@@ -165,7 +169,7 @@ def cast(rng: Any, first: Pair, another: Any) -> Pair:
     return both(
         f"astype({first.text}, {dtype})", lambda: np.asarray(first.theirs).astype(dtype),
         lambda: fa.astype(first.mine, dtype), first,
-        rounded=dtype in (np.float32, np.complex64) and own.itemsize > 4,
+        rounded=str(dtype) in EXACT and own.itemsize > 2,
     )  # fmt: skip
 
 

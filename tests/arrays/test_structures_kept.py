@@ -64,6 +64,8 @@ def test_arrays_of_different_fills_are_joined():
 def test_logaddexp_takes_integers():
     a, b = data((2, 3), np.uint16), data((2, 3), np.int64, seed=1)
     same(fa.logaddexp(tensor(a, MATRICES["rows"]), 2), np.logaddexp(a, 2), rtol=1e-6)
+    bools = a > 2
+    same(fa.logaddexp(tensor(bools, MATRICES["rows"]), 1), np.logaddexp(bools, 1))
     same(
         fa.logaddexp(tensor(a, MATRICES["rows"]), tensor(b, MATRICES["lists"])), np.logaddexp(a, b)
     )
