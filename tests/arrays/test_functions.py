@@ -234,8 +234,16 @@ def test_sizes_that_disagree():
 
 def test_a_large_dense_result_is_told():
     A = Tensor(Dense(SparseList(Element(0.0))), (5000, 4000))
-    with pytest.warns(PerformanceWarning, match=r"the result of add is dense: \(5000, 4000\)"):
-        A + np.ones(4000)
+    x, y = np.ones(5000), np.ones(4000)
+    with pytest.warns(PerformanceWarning, match=r"the result of einsum is dense: \(5000, 4000\)"):
+        fa.einsum("C[i,j] = A[i,j] + x[i] + y[j]", A=A, x=x, y=y)
+
+
+def test_a_row_added_to_a_sparse_matrix_is_not_repeated():
+    A = fa.random((5000, 4000), 1e-5, rng=0)
+    found = A + np.ones(4000)
+    assert found.nnz < 3 * (A.nstored + 4000)
+    same(fa.sum(found, axis=1), A.to_numpy().sum(1) + 4000)
 
 
 def test_sums_of_runs_visit_runs():
