@@ -62,11 +62,11 @@ else:
 
 
 def setup(app: Any) -> None:
-    """Leave out what a quick build does not have."""
+    """Change what a page of the repository says where the site has something else."""
 
-    def without_gallery(app: Any, page: str, source: list[str]) -> None:
-        if page == "index":
+    def as_site(app: Any, page: str, source: list[str]) -> None:
+        source[0] = source[0].replace("(../../../../README.md)", "(../../../index.md)")
+        if page == "index" and not GALLERY:
             source[0] = source[0].replace("made/gallery/index\n", "")
 
-    if not GALLERY:
-        app.connect("source-read", without_gallery)
+    app.connect("source-read", as_site)
