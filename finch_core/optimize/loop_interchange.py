@@ -114,8 +114,8 @@ def _before(
             value = in_terms_of(statement.value, meanings)
             if read_names(value) & changed or _invokes(value):
                 return None
-            if statement.mutable or isinstance(value, Var):
-                meanings[statement.var] = value
+            if statement.mutable or value != statement.value or isinstance(value, Var):
+                meanings[statement.var] = value  # elsewhere it may be another
             else:
                 lets.append(attrs.evolve(statement, value=value))
                 changed -= {statement.var.name}

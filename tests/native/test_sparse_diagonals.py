@@ -108,3 +108,17 @@ def test_the_loop_over_rows_is_inside():
     off = kernel(rows.__wrapped__, disabled="loop_interchange")
     text = off.lower(np.zeros(3), Tensor(FORMAT, np.eye(3)), np.ones(3)).as_text("assembly")
     assert "for i_strip in" not in text
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (30, 50)])
+def test_rows_near_the_ends_read_their_diagonals_alone(shape):
+    """The interpreter checks each access; elements of diagonals outside the matrix are NaN."""
+    offsets = np.array([-20, -1, 1, 20])
+    theirs = scipy.sparse.dia_array((np.full((4, shape[1]), np.nan), offsets), shape=shape)
+    for d, k in enumerate(offsets):
+        first, last = max(0, k), min(shape[1], shape[0] + k)
+        theirs.data[d, first:last] = np.arange(first, last) + 1.0
+    run = kernel(rows.__wrapped__, backend="interpreter")
+    for program in (run, rows):
+        y = program(Tensor(Dense(Element(0.0))), asarray(theirs), np.ones(shape[1]))
+        np.testing.assert_array_equal(y.to_numpy(), theirs.tocsr() @ np.ones(shape[1]))
