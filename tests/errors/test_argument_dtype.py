@@ -16,5 +16,5 @@ x is an array of object: tensors of object are not supported
   line 1
     def add(y, x):
                ^
-  hint: bool, (u)int8 to 64, float32/64, complex64/128, or a tuple of these"""
+  hint: bool, (u)int8 to 64, float16/32/64, complex64/128, or a tuple of these"""
     assert refusal(FormatError, add, np.zeros(2), np.array([1, 2], object)) == expected

@@ -16,5 +16,5 @@ dimension 0 of x cannot be read by gallop: a Dense level reads by 'follow' and '
   line 3
     s[()] += x[gallop(i)]
              ^^^^^^^^^^^^
-  hint: 'RunList', 'SparseBlockList', 'SparseByteMap', 'SparseCOO', 'SparseHash', 'SparseList' and 'SparseRunList' can"""
+  hint: 'RunList', 'SparseBlockList', 'SparseByteMap', 'SparseCOO', 'SparseDiagonals', 'SparseHash', 'SparseList' and 'SparseRunList' can"""
     assert refusal(FormatError, leading, Scalar(0.0), VECTOR) == expected

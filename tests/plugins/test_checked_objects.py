@@ -113,7 +113,7 @@ def by_child(self: Format) -> Order:
     [
         ("ptr", "flot32", "the field 'ptr' has the dtype 'flot32', which is not a dtype"),
         ("ptr", object, "the field 'ptr' has the dtype object, which is not supported"),
-        ("ptr", np.float16, "the field 'ptr' has the dtype float16, which is not supported"),
+        ("ptr", np.longdouble, "the field 'ptr' has the dtype float128, which is not supported"),
         ("a b", np.int64, "a field is called 'a b', which is not an identifier"),
         (3, np.int64, "a field is called 3, which is not an identifier"),
     ],
