@@ -44,7 +44,7 @@ from finch_levels import (
 CHUNK = 25
 """Programs that are given to a process at a time."""
 PATIENCE = 60
-"""Seconds after which a program is given up."""
+"""Seconds of the processor after which a program is given up."""
 LEAF = Element(0.0)
 VECTOR = Dense(LEAF)
 UPDATED = [None, VECTOR, SparseByteMap(LEAF), SparseHash(LEAF)]
@@ -335,13 +335,13 @@ def patient() -> Iterator[None]:
     def late(*_args: Any) -> None:
         raise Late
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(PATIENCE)
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def outcome(seed: str, backend: str) -> tuple[str, str]:
