@@ -184,7 +184,8 @@ def test_buffers_are_pickled_without_copies_or_spare_capacity() -> None:
         assert len(inline) < 2000
         buffers = getattr(array, "tensor", array).buffers
         sent = [np.frombuffer(raw.raw(), np.uint8) for raw in beside]
-        assert sum(part.nbytes for part in sent) < sum(b.nbytes for b in buffers.values()) + 200
+        stored = sum(part.nbytes for part in buffers.values())
+        assert sum(part.nbytes for part in sent) < 1.05 * stored  # and the record, of a few words
         for part in buffers.values():
             assert any(np.shares_memory(part, raw) for raw in sent)
         again = pickle.loads(inline, buffers=beside)
