@@ -31,7 +31,7 @@ def argument_of(conversion: Conversion, value: Any) -> Any:
     parts = conversion.state(value) if known is not None else None
     if known is not None and parts is not None and known[0]() is value:
         _, before, copies, tensor = known
-        if parts[0] == before and _are_same(parts[1], copies):
+        if parts[0] == before and are_same(parts[1], copies):
             return tensor
     tensor = conversion.take(value)
     parts = conversion.state(value)
@@ -44,7 +44,7 @@ def argument_of(conversion: Conversion, value: Any) -> Any:
     return tensor
 
 
-def _are_same(arrays: Sequence[Array], copies: Sequence[Array]) -> bool:
+def are_same(arrays: Sequence[Array], copies: Sequence[Array]) -> bool:
     """Whether arrays have the dtypes, the shapes and the bytes of their copies."""
     if len(arrays) != len(copies):
         return False
@@ -68,4 +68,4 @@ def _equal(one: Array, other: Array) -> bool:
     )
 
 
-__all__ = ["argument_of"]
+__all__ = ["are_same", "argument_of"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.convert import coordinate_format, from_coordinates, stored_coordinates
+from finch_core.runtime.remembered import are_same
 from finch_core.runtime.sorting import in_order_of, sorting, starts_of
 from finch_core.runtime.tensor import Tensor
 
@@ -31,8 +31,8 @@ def from_scipy(array: Any) -> Any:
     replaced, as SciPy's methods do. Changing elements of these arrays in place is not noticed: copy
     the array first. Arrays that are unsorted, have duplicates or another format are converted:
     their entries are sorted, and duplicates added. The order of coordinates is remembered as long
-    as the arrays of them stay the same, and a kernel keeps the copy as long as no byte of the array
-    changes (``runtime/remembered.py``).
+    as no byte of them changes, and a kernel keeps the copy as long as no byte of the array does
+    (``runtime/remembered.py``).
 
     Raises ``FormatError`` for a malformed structure, an unknown format or an unsupported dtype.
     """
@@ -139,7 +139,7 @@ def _of_coordinates(shape: tuple[int, ...], coords: Sequence[Any], values: Any) 
 
 
 _orders: dict[int, tuple[Any, tuple[Any, ...], tuple[Any, ...], Any, Any, Any]] = {}
-"""Unsorted SciPy arrays, by id: a weak reference, the shape and dtype, the arrays of coordinates, a
+"""Unsorted SciPy arrays, by id: a weak reference, the shape and dtype, copies of the coordinates, a
 tensor of the values when it was made, the order of its values in the array, and where equal ones
 start."""
 
@@ -150,8 +150,7 @@ def _in_remembered_order(array: Any) -> Any:
     known = _orders.get(key)
     if known is not None:
         ref, *seen, model, order, starts = known
-        same = len(seen[1]) == len(coords) and all(map(operator.is_, seen[1], coords))
-        if ref() is array and seen[0] == kind and same and len(order) == len(array.data):
+        if ref() is array and seen[0] == kind and are_same(coords, seen[1]):
             made = model.copy()
             made.buffers[f"{array.ndim}_val"][:] = in_order_of(array.data, order, starts)
             return made
@@ -163,7 +162,7 @@ def _in_remembered_order(array: Any) -> Any:
     values = in_order_of(array.data, order, starts)
     made = _of_coordinates(array.shape, [c[first] for c in coords], values)
     ref = weakref.ref(array, lambda _: _orders.pop(key, None))
-    _orders[key] = ref, kind, coords, made.copy(), order, starts
+    _orders[key] = ref, kind, tuple(c.copy() for c in coords), made.copy(), order, starts
     return made
 
 
