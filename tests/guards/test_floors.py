@@ -14,7 +14,7 @@ CORE = ROOT / "finch_core"
 
 FLOORS = (
     "ir", "symbolic", "interface", "frontend", "looplets", "lower", "optimize", "reference",
-    "runtime", "io", "testing",
+    "runtime", "io", "show", "testing",
 )  # fmt: skip
 BESIDE = {
     "errors", "locks", "records",  # for all floors

@@ -16,10 +16,10 @@ from browser import BROWSER, used
 
 from finch_core import Tensor, _, gallop, kernel
 from finch_core.ir.assembly_text import block_text
+from finch_core.show.explore import explained
+from finch_core.show.links import assembly_lines, code_lines, normal_lines
+from finch_core.show.record import record
 from finch_levels import Dense, Element, RunList, Scalar, SparseBand, SparseByteMap, SparseList
-from finch_show.explore import explained
-from finch_show.links import assembly_lines, code_lines, normal_lines
-from finch_show.record import record
 
 E = Element(0.0)
 DATA = np.array([0.0, 1.5, 0.0, 0.0, 2.5, 0.0])

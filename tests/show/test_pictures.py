@@ -14,6 +14,8 @@ import pytest
 
 from finch_core import Tensor, _, kernel
 from finch_core.interface.display import drawn
+from finch_core.show.samples import density, leading, window
+from finch_core.show.tensors import tensor_html
 from finch_levels import (
     Dense,
     Element,
@@ -30,8 +32,6 @@ from finch_levels import (
     SparsePinpoint,
     SparseRunList,
 )
-from finch_show.samples import density, leading, window
-from finch_show.tensors import tensor_html
 
 E = Element(0.0)
 VECTORS = {
@@ -221,7 +221,7 @@ def test_a_kernel_s_statistics_are_a_table() -> None:
 
 def test_nothing_is_imported_before_it_is_drawn() -> None:
     code = "import numpy as np; from finch_core import Tensor; from finch_levels import Element;"
-    code += "Tensor(Element(0.0)); import sys; print('finch_show.display' in sys.modules)"
+    code += "Tensor(Element(0.0)); import sys; print('finch_core.show.display' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

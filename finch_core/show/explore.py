@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from finch_show.links import Line, assembly_lines, code_lines, normal_lines
-from finch_show.page import Pages, page
-from finch_show.record import record
+from finch_core.show.links import Line, assembly_lines, code_lines, normal_lines
+from finch_core.show.page import Pages, page
+from finch_core.show.record import record
 
 PREAMBLE = "static __attribute__((noinline)) int64_t"
 """How the part of generated code begins that is the kernel's own."""

@@ -12,7 +12,7 @@ from finch_core.interface.tensorlike import Constant, TensorLike
 from finch_core.ir.assembly_text import expr_text
 from finch_core.ir.expressions import Expr
 from finch_core.records import frozen
-from finch_show.marks import shortened
+from finch_core.show.marks import shortened
 
 DEPTH = 6
 """How deep boxes are nested; what is deeper is left out."""

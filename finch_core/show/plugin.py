@@ -10,10 +10,10 @@ from finch_core.plugins import hookimpl
 
 
 def _load() -> Any:
-    return importlib.import_module("finch_show.display")
+    return importlib.import_module("finch_core.show.display")
 
 
 @hookimpl
 def finch_display() -> Display:
     """Register the display, which is imported at its first use."""
-    return Display("finch_show", _load)
+    return Display("finch_core.show", _load)

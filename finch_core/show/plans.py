@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from finch_show.marks import drawing, element, label, shortened
+from finch_core.show.marks import drawing, element, label, shortened
 
 MOST = 40
 """The most boxes that are drawn."""

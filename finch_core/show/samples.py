@@ -150,7 +150,7 @@ def _sizes(ranges: Array, size: int, cells: int) -> Array:
 def _kernel(name: str, ndim: int) -> Any:
     """The kernel of this name for tensors of a number of dimensions."""
     text = _text(name, ndim)
-    filename = f"<finch_show {name} {ndim}>"
+    filename = f"<finch_core.show {name} {ndim}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     names: dict[str, Any] = {"_": _, "stored": stored}
     exec(compile(text, filename, "exec"), names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from finch_show.marks import element, escaped
+from finch_core.show.marks import element, escaped
 
 _CELL = "text-align:left;padding:2px 12px 2px 0;border:0"
 

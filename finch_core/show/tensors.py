@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from finch_show.marks import drawing, element, escaped, label, shortened
-from finch_show.spy import spy
+from finch_core.show.marks import drawing, element, escaped, label, shortened
+from finch_core.show.spy import spy
 
 LEVELS = 12
 """The most levels that are drawn; those between the first and the last are left out."""

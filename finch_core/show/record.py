@@ -20,8 +20,8 @@ from finch_core.looplets.region import is_empty
 from finch_core.looplets.slots import AccessSlot
 from finch_core.records import define
 from finch_core.runtime.pipeline import Lowered
-from finch_show.boxes import Box, box_of, shown
-from finch_show.marks import shortened
+from finch_core.show.boxes import Box, box_of, shown
+from finch_core.show.marks import shortened
 
 STEPS = 400
 """The most steps that are recorded; what follows is left out of the page."""

@@ -9,10 +9,10 @@ from importlib.resources import files
 from itertools import pairwise
 
 from finch_core.records import frozen
-from finch_show.boxes import Box
-from finch_show.links import Line
-from finch_show.marks import element, escaped
-from finch_show.record import Record, Step, Used
+from finch_core.show.boxes import Box
+from finch_core.show.links import Line
+from finch_core.show.marks import element, escaped
+from finch_core.show.record import Record, Step, Used
 
 DIFF = 300
 """The most lines that are shown of what one pass changed."""
@@ -35,7 +35,7 @@ class Pages:
 
 def page(found: Pages) -> str:
     """The whole page."""
-    own = files("finch_show")
+    own = files("finch_core.show")
     style = (own / "explorer.css").read_text(encoding="utf-8")
     script = (own / "explorer.js").read_text(encoding="utf-8")
     sections = (

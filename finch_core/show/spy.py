@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from finch_core.interface.structure import Pieces
-from finch_show.marks import drawing, element, label, shortened
-from finch_show.samples import CELLS, Array, density, leading, window
+from finch_core.show.marks import drawing, element, label, shortened
+from finch_core.show.samples import CELLS, Array, density, leading, window
 
 SIDE = 256
 """The side of the plot, in pixels."""

@@ -1,5 +1,0 @@
-"""Pictures: tensors in notebooks, and pages that show how a kernel becomes C.
-
-The core finds this package by the hook ``finch_display`` and imports ``finch_show.display`` at the
-first use.
-"""
