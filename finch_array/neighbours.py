@@ -95,7 +95,7 @@ def from_networkx(graph: Any, /, nodelist: Any = None, *, weight: str = "weight"
                   dtype: Any = None, format: Any = None) -> Any:  # fmt: skip
     """The adjacency matrix of a graph of networkx: edges of ``nodelist`` (default: all nodes), by
     their attribute ``weight``, 1 without."""
-    from finch_neighbours import networks
+    from finch_array.interop import networks
 
     return networks.from_networkx(graph, nodelist, weight, dtype, format)
 
@@ -103,21 +103,21 @@ def from_networkx(graph: Any, /, nodelist: Any = None, *, weight: str = "weight"
 def to_networkx(array: Any, /, create_using: Any = None, *, weight: str = "weight") -> Any:
     """A graph of networkx with an edge for each stored element of a square matrix; directed unless
     ``create_using`` says otherwise."""
-    from finch_neighbours import networks
+    from finch_array.interop import networks
 
     return networks.to_networkx(array, create_using, weight)
 
 
 def from_pandas(frame: Any, /) -> Any:
     """An array of a data frame or series of pandas; sparse columns stay sparse."""
-    from finch_neighbours import frames
+    from finch_array.interop import frames
 
     return frames.from_pandas(frame)
 
 
 def to_pandas(array: Any, /, index: Any = None, columns: Any = None) -> Any:
     """A data frame (of a vector: a series) of pandas, with sparse columns unless dense."""
-    from finch_neighbours import frames
+    from finch_array.interop import frames
 
     return frames.to_pandas(array, index, columns)
 
@@ -125,13 +125,13 @@ def to_pandas(array: Any, /, index: Any = None, columns: Any = None) -> Any:
 def from_torch(tensor: Any, /) -> Any:
     """An array over the memory of a torch tensor of layout strided, COO, CSR or CSC; a copy of one
     of BSR or BSC."""
-    from finch_neighbours import torch_layouts
+    from finch_array.interop import torch_layouts
 
     return torch_layouts.from_torch(tensor)
 
 
 def to_torch(array: Any, /) -> Any:
     """A torch tensor: strided of a dense array, CSR, CSC or COO of a sparse one."""
-    from finch_neighbours import torch_layouts
+    from finch_array.interop import torch_layouts
 
     return torch_layouts.to_torch(array)

@@ -53,7 +53,7 @@ def explored(lowered: Any, path: Any) -> Any:
     if found is None:
         raise PluginError(
             "kernels cannot be explored: no plugin provides a display",
-            hint="finch_core.show does; it may be missing, or blocked (python -m finch_core plugins)",
+            hint="finch_core.show does; it may be blocked (python -m finch_core plugins)",
         )
     return found.explore(lowered, path)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 
@@ -21,7 +22,7 @@ from finch_core.records import frozen
 Key = tuple[str, str]
 _NOTHING = Block((Comment(""),))
 
-_ASSEMBLY: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+_ASSEMBLY: tuple[tuple[str, Any], ...] = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
         ("for", r"for (\w+) in "),
@@ -34,7 +35,7 @@ _ASSEMBLY: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("call", r"(fill|move|swap|sort|prefetch)\("),
     )
 )
-_C: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+_C: tuple[tuple[str, Any], ...] = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
         ("for", r"for \(\w+ (\w+) = "),
@@ -164,7 +165,7 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _key(line: str, table: Sequence[tuple[str, re.Pattern[str]]]) -> Key | None:
+def _key(line: str, table: Sequence[tuple[str, Any]]) -> Key | None:
     """What a line does, and to which name; for a condition, the names in it."""
     for kind, pattern in table:
         match = pattern.match(line)

@@ -12,7 +12,7 @@ from finch_core.records import frozen
 from finch_core.show.boxes import Box
 from finch_core.show.links import Line
 from finch_core.show.marks import element, escaped
-from finch_core.show.record import Record, Step, Used
+from finch_core.show.record import LoweringStep, Record, Used
 
 DIFF = 300
 """The most lines that are shown of what one pass changed."""
@@ -118,7 +118,7 @@ def _steps(record: Record) -> str:
     return f'<p class="help">{help_}</p><p>{buttons}</p><div class="tree">{body}</div>{rest}'
 
 
-def _step(step: Step) -> str:
+def _step(step: LoweringStep) -> str:
     line = f' <span class="note">line {step.line}</span>' if step.line else ""
     head = f"<summary><code>{escaped(step.head)}</code>{line}{_rule(step)}</summary>"
     body = f"<pre>{escaped(_first(step.body.splitlines()))}</pre>" if step.body else ""
@@ -129,7 +129,7 @@ def _step(step: Step) -> str:
     return f"<details class='step'{marks}>{head}{body}{boxes}{inner}{_emitted(step)}</details>"
 
 
-def _rule(step: Step) -> str:
+def _rule(step: LoweringStep) -> str:
     if step.first is None:
         return ""
     name, box = step.looplets[step.first]
@@ -151,7 +151,7 @@ def _box(box: Box) -> str:
     return f'<div class="looplet">{head}{facts}{inner}</div>'
 
 
-def _emitted(step: Step) -> str:
+def _emitted(step: LoweringStep) -> str:
     if not step.emitted:
         return '<p class="note">nothing is emitted</p>'
     text = escaped(_first(step.emitted))

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from finch_core.interface.display import Display
-from finch_core.plugins import hookimpl
+from finch_core.interface.plugins import hookimpl
 
 
 def _load() -> Any:

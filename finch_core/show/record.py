@@ -30,7 +30,7 @@ EXAMPLES = 3
 
 
 @define(eq=False)
-class Step:
+class LoweringStep:
     """A statement or a region while it is lowered, with the steps that this took."""
 
     head: str
@@ -40,7 +40,7 @@ class Step:
     first: int | None = None
     """Which of ``looplets`` is lowered first."""
     emitted: tuple[str, ...] = ()
-    steps: list[Step] = attrs.field(factory=list)
+    steps: list[LoweringStep] = attrs.field(factory=list)
 
 
 @define(eq=False)
@@ -65,7 +65,7 @@ class Record(Watch):
         self.normal: list[tuple[str, str]] = [("program", program_text(program))]
         self.passes: list[tuple[str, str]] = []
         self.used: dict[str, Used] = {}
-        self.root = Step("", "", None)
+        self.root = LoweringStep("", "", None)
         self.origins: dict[str, int] = {}
         """The source line of each line of assembly as it was emitted."""
         self.left_out = 0
@@ -103,7 +103,7 @@ class Record(Watch):
         body = _safe(statement_text, stmt)
         head, _, rest = body.partition("\n")
         line = stmt.span.line if stmt.span is not None else None
-        with self._step(ctx, Step(head, rest, line)):
+        with self._step(ctx, LoweringStep(head, rest, line)):
             yield
 
     @contextmanager
@@ -118,11 +118,11 @@ class Record(Watch):
         head = f"for {region.index.name} in range({shown(region.start)}, {shown(region.stop)})"
         body = _safe(statement_text, region.body)
         line = self._path[-1].line
-        with self._step(ctx, Step(head, body, line, looplets, first)):
+        with self._step(ctx, LoweringStep(head, body, line, looplets, first)):
             yield
 
     @contextmanager
-    def _step(self, ctx: Any, step: Step) -> Iterator[None]:
+    def _step(self, ctx: Any, step: LoweringStep) -> Iterator[None]:
         """A context in which ``step`` is taken; what a trial emits (``Context.look``) is not
         recorded."""
         self._names = self._names or ctx.names
@@ -142,7 +142,7 @@ class Record(Watch):
             self._path.pop()
         self._note(step, Block(tuple(ctx._frame().statements[before:])))
 
-    def _note(self, step: Step, emitted: Block) -> None:
+    def _note(self, step: LoweringStep, emitted: Block) -> None:
         text = block_text(emitted)
         step.emitted = tuple(text.splitlines())
         if step.line is not None:
@@ -197,4 +197,4 @@ def record(lowered: Lowered) -> tuple[Record, Kernel]:
     return made, lowered.watched(made)
 
 
-__all__ = ["Record", "Step", "Used", "record"]
+__all__ = ["LoweringStep", "Record", "Used", "record"]

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from finch_core import _, stored
 from finch_core.frontend import parse
+from finch_core.frontend.functions import _, stored
 from finch_core.interface.structure import Pieces
 from finch_core.records import frozen
 from finch_core.runtime.backends import LAST

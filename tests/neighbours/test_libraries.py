@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import finch_array as fa
+from finch_array.interop import libraries
 from finch_core import Tensor, asarray
 from finch_core.errors import FormatError
 from finch_levels import Dense, Element, RunList, SparseList
-from finch_neighbours import libraries
 
 CSR = Dense(SparseList(Element(0.0)))
 

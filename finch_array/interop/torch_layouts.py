@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.interop.libraries import library
 from finch_array.operands import array_of, is_dense, stored
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import FormatError
@@ -13,7 +14,6 @@ from finch_core.interface.level import Format
 from finch_core.runtime.convert import asarray
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Dense, Element, SparseCOO, SparseList
-from finch_neighbours.libraries import library
 
 EXTRA = "torch"
 

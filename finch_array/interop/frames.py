@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.interop.libraries import library
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import FormatError
 from finch_core.runtime.convert import asarray
-from finch_neighbours.libraries import library
 
 EXTRA = "pandas"
 

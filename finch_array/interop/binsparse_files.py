@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.interop.libraries import library
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.io import Coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Dense, Element, SparseCOO, SparseList
-from finch_neighbours.libraries import library
 
 EXTRA = "binsparse"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from finch_array.creation import asarray
+from finch_array.interop.libraries import library
 from finch_array.neighbours import to_scipy_sparse
-from finch_neighbours.libraries import library
 
 EXTRA = "networkx"
 

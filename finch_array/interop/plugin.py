@@ -15,7 +15,7 @@ def _of(module: str, name: str) -> Callable[..., Any]:
     """The function ``name`` of a module of this package, imported at its first call."""
 
     def call(*args: Any) -> Any:
-        return getattr(import_module(f"finch_neighbours.{module}"), name)(*args)
+        return getattr(import_module(f"finch_array.interop.{module}"), name)(*args)
 
     return call
 

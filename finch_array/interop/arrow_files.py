@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.interop.libraries import library
 from finch_core.errors import FormatError
 from finch_core.io import Coordinates, content_of
-from finch_neighbours.libraries import library
 
 EXTRA = "arrow"
 _KEY = b"finch"
