@@ -81,6 +81,11 @@ class Tensor(ArrayMethods, TensorStorage):
         """
         from finch_core.runtime.validation import take_buffers, validate
 
+        if not isinstance(buffers, Mapping):
+            raise FormatError(
+                f"buffers is a {type(buffers).__name__}, not a mapping from names to arrays",
+                hint='as in {"1_ptr": ptr, "1_idx": idx, "2_val": val}; docs/formats.md lists them',
+            )
         self = cls._bare(format)
         shape = checked_shape(shape, format.ndim)
         taken = take_buffers(self._layout, dict(buffers))

@@ -48,7 +48,7 @@ def test_a_format_takes_less_than_150_lines() -> None:
 
 def test_the_suite_of_the_page_on_dtypes_passes(tmp_path: Path) -> None:
     script = tmp_path / "test_float8.py"
-    write_program((ROOT / "docs/write-a-dtype.md").read_text(), script)
+    script.write_text(SITE["program"]((ROOT / "docs/write-a-dtype.md").read_text()))
     printed = run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(script))
     assert re.search(r"^\d\d? passed", printed, re.MULTILINE), printed
 

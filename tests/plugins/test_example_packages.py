@@ -20,8 +20,8 @@ EXAMPLES = ROOT / "docs/examples/plugins"
 PACKAGES = {
     "finch-bitmask": 50,
     "finch-cyclic": 50,
-    "finch-float8": 8,
-    "finch-ragged": 8,
+    "finch-float8": 6,
+    "finch-ragged": 7,
     "finch-reciprocal": 60,
     "finch-smtx": 30,
 }

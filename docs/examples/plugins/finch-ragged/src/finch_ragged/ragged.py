@@ -37,7 +37,7 @@ def take(ragged: Ragged) -> Tensor:
     return Tensor.from_buffers(
         dense(compressed(leaf)),
         (len(lengths), int(lengths.max(initial=0))),
-        ({}, {"ptr": ragged.offsets, "idx": columns.astype(np.int64)}, {"val": ragged.values}),
+        {"ptr": ragged.offsets, "idx": columns.astype(np.int64), "val": ragged.values},
     )
 
 
@@ -47,7 +47,7 @@ def give(tensor: Tensor) -> Ragged:
         raise FormatError(f"a Ragged has rows; the tensor has {tensor.ndim} dimensions")
     array = np.asarray(tensor)
     stored = array != tensor.fill_value
-    lengths = np.where(stored.any(1), array.shape[1] - stored[:, ::-1].argmax(1), 0)
+    lengths = (stored * np.arange(1, array.shape[1] + 1)).max(axis=1, initial=0)
     rows = [row[:n] for row, n in zip(array, lengths, strict=True)]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     return Ragged(np.concatenate([array[:0, :0].ravel(), *rows]), offsets)
