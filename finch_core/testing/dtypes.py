@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, is_storable
 from finch_core.ir.expressions import Access, Cast, Expr, Index, call
 from finch_core.ir.operators import Operator, operator
-from finch_core.ir.program import Loop, Program, Update
+from finch_core.ir.program import Loop, Program, Sequential, Update
 from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
@@ -72,18 +72,20 @@ class DtypeSuite:
     @pytest.mark.parametrize("backend", backend_names())
     def test_operators_mean_what_they_evaluate_to(self, backend: str) -> None:
         wrong = {}
-        for op, kinds in self._cases():
+        for kinds, ops in self._cases().items():
             columns = self._columns(kinds)
-            found = _run(op.name, lambda *x, op=op: call(op, *x), columns, backend)
-            wanted = _meaning(op, columns)
-            try:
-                _same(found, wanted, op.name, self.rtol if op.name in self.inexact else 0.0)
-            except AssertionError as error:
-                wrong[f"{op.name} on {kinds}"] = str(error)
+            values = {op.name: lambda *x, op=op: call(op, *x) for op in ops}
+            for op, found in zip(ops, _run(values, columns, backend), strict=True):
+                wanted = _meaning(op, columns)
+                try:
+                    _same(found, wanted, op.name, self.rtol if op.name in self.inexact else 0.0)
+                except AssertionError as error:
+                    wrong[f"{op.name} on {kinds}"] = str(error)
         assert not wrong, "\n".join(f"{name}: {text}" for name, text in wrong.items())
 
-    def _cases(self) -> Iterator[tuple[Operator, tuple[DType, ...]]]:
-        """The operators that NumPy has for the dtype, with the dtypes of the operands."""
+    def _cases(self) -> dict[tuple[DType, ...], list[Operator]]:
+        """The operators that NumPy has for the dtype, by the dtypes of their operands."""
+        cases: dict[tuple[DType, ...], list[Operator]] = {}
         for name in prim.PRIMITIVES:
             op = operator(name)
             least = op.arity[0]
@@ -93,7 +95,8 @@ class DtypeSuite:
             kinds += [(other, self.dtype) for other in others[1:] if least == 2]
             for given in kinds:
                 if least <= 2 and name not in _ASKED_ELSEWHERE and _is_defined(op, given):
-                    yield op, given
+                    cases.setdefault(given, []).append(op)
+        return cases
 
     def _columns(self, kinds: tuple[DType, ...]) -> list[Array]:
         values = [self._values(dtype) for dtype in kinds]
@@ -114,7 +117,8 @@ class DtypeSuite:
         for other in map(np.dtype, self.casts):
             for source, target in ((self.dtype, other), (other, self.dtype)):
                 values = self._values(source)
-                found = _run("cast", lambda x, t=target: Cast(x, t), [values], backend, target)
+                value = {"cast": lambda x, t=target: Cast(x, t)}
+                found = next(_run(value, [values], backend))
                 with _quiet():
                     wanted = values.astype(target)
                     known = _fits(values, target)
@@ -141,18 +145,24 @@ def _is_defined(op: Operator, types: tuple[DType, ...]) -> bool:
         return False
 
 
-def _run(name: str, value: Any, columns: list[Array], backend: str, dtype: Any = None) -> Array:
-    """``value`` of the columns' elements, by a kernel."""
+def _run(
+    values: Mapping[str, Callable[..., Expr]], columns: list[Array], backend: str
+) -> Iterator[Array]:
+    """The expressions ``values`` of the columns' elements, all by one kernel."""
     at = Index("i")
     names = [f"x{k}" for k in range(len(columns))]
     holders = [Access(column, (at,)) for column in names]
-    types: Expr = value(*(_Typed(column.dtype) for column in columns))
-    result = np.dtype(concrete(types.dtype) if dtype is None else dtype)
-    body = Loop(at, None, Update(Access("out", (at,)), None, value(*holders)))
-    program = Program(name, ("out", *names), body)
-    out = np.zeros(len(columns[0]), result)
-    Kernel.of_program(program, Options(backend=backend), quiet=True)(out, *columns)
-    return out
+    typed = [_Typed(column.dtype) for column in columns]
+    targets = [f"out_{name}" for name in values]
+    updates = tuple(
+        Update(Access(target, (at,)), None, value(*holders))
+        for target, value in zip(targets, values.values(), strict=True)
+    )
+    program = Program("operators", (*targets, *names), Loop(at, None, Sequential(updates)))
+    dtypes = (np.dtype(concrete(value(*typed).dtype)) for value in values.values())
+    outs = [np.zeros(len(columns[0]), dtype) for dtype in dtypes]
+    Kernel.of_program(program, Options(backend=backend), quiet=True)(*outs, *columns)
+    yield from outs
 
 
 class _Typed(Expr):
