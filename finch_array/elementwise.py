@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import leaves
-from finch_array.operands import NUMBERS, is_lazy, operand, stored
+from finch_array.operands import NUMBERS, is_lazy, operand, stored, told
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import leaf_for, simplified
@@ -150,7 +150,7 @@ class Elementwise:
     ) -> tuple[Any, np.dtype[Any]]:
         """The fill and dtype of the function of one array and numbers."""
         fill = source.format.fill_value
-        key = (place, fill.dtype, fill.tobytes(), *[(type(x), _bits(x)) for x in numbers])
+        key = (place, fill.dtype, fill.tobytes(), *map(told, numbers))
         found = self._fills.get(key)
         if found is None:
             if len(self._fills) >= MOST:
@@ -204,7 +204,7 @@ class Elementwise:
                 *(known[k] if k in known else next(rest) for k in range(len(operands)))
             )
 
-        constants = tuple((k, type(lit.value), _bits(lit.value)) for k, lit in known.items())
+        constants = tuple((k, told(lit.value)) for k, lit in known.items())
         own = tuple(rank for k, rank in enumerate(ranks) if k not in known)
         return run((self, ranks, constants), lambda: self._request(value, own, ndim), arrays)
 
@@ -230,11 +230,6 @@ def _value_of(function: Any) -> Value:
     if isinstance(function, np.ufunc):
         raise TypeError(f"the language has no operator for {function.__name__}")
     return expression_of(function)
-
-
-def _bits(number: Any) -> Any:
-    """What tells numbers of one type apart: zeros of both signs, and NaN from itself."""
-    return number if isinstance(number, int) else np.asarray(number).tobytes()
 
 
 def check_range(dtype: np.dtype[Any], numbers: Sequence[Any]) -> None:

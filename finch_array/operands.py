@@ -17,6 +17,18 @@ from finch_core.runtime.tensor import Tensor
 NUMBERS = (bool, int, float, complex, np.generic)
 
 
+def kind_of(number: Any) -> Any:
+    """The dtype of a number, or its class, if that says all."""
+    return number.dtype if isinstance(number, np.generic) else type(number)
+
+
+def told(number: Any) -> tuple[Any, Any]:
+    """What tells a number from others: its dtype and bits, so that zeros of both signs and units
+    of time differ, and NaN is itself."""
+    whole = isinstance(number, int)
+    return kind_of(number), number if whole else np.asarray(number).tobytes()
+
+
 def operand(value: Any) -> Any:
     """``value`` as an operand: a tensor or wrapper with dimensions, or a number.
 

@@ -446,7 +446,8 @@ def repeated(request: Request, value: Any, count: int, dtype: np.dtype[Any]) -> 
         return value
     with np.errstate(all="ignore"):
         if op.repeated is not None:
-            return cast_value(op.repeated.evaluate(value, np.dtype(dtype).type(count)), dtype)
+            number = np.dtype(np.int64 if dtype.kind == "m" else dtype).type(count)
+            return cast_value(op.repeated.evaluate(value, number), dtype)
     return start
 
 

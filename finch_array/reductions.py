@@ -79,6 +79,8 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
 
 def _folded(name: str, op: Operator, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
     array = array_operand(x)
+    if array.dtype.kind == "M":
+        raise TypeError(f"{name} is not defined on dates")
     wanted = sum_dtype(array.dtype) if dtype is None else np.dtype(dtype)
     if array.dtype == wanted:
         return reduce(name, op, array, axis, keepdims)
@@ -142,7 +144,7 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
 
 def _float_of(x: Any) -> Any:
     array = array_operand(x)
-    return array if array.dtype.kind in "fc" else fn.cast(array, np.float64)
+    return array if array.dtype.kind in "fcmM" else fn.cast(array, np.float64)
 
 
 def _count(array: Any, axis: Any) -> int:
@@ -150,14 +152,16 @@ def _count(array: Any, axis: Any) -> int:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The mean along ``axis``."""
+    """The mean along ``axis``; of half floats computed in single, as a sum may overflow."""
     array = _float_of(x)
-    return divided(sum(array, axis=axis, keepdims=keepdims), _count(array, axis))
+    wide = np.float32 if array.dtype == np.float16 else None
+    found = divided(sum(array, axis=axis, dtype=wide, keepdims=keepdims), _count(array, axis))
+    return found if wide is None else fn.cast(found, array.dtype)
 
 
 def divided(array: Any, count: float) -> Any:
     """``array / count``, NaN or infinite for a count of 0."""
-    divisor = np.asarray(count, array.dtype)[()]
+    divisor = np.asarray(count, float if array.dtype.kind == "m" else array.dtype)[()]
     return fn.FUNCTIONS["divide"](array, divisor)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
-from finch_array.operands import NUMBERS, entries, stored
+from finch_array.operands import NUMBERS, entries, kind_of, stored
 from finch_array.requests import Request
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -45,7 +45,7 @@ def run(
         if x.__class__ is Tensor:
             quick += (x.signature, x.shape)
         elif isinstance(x, NUMBERS):
-            quick.append(type(x))
+            quick.append(kind_of(x))
         else:
             quick += (x.signature, x.shape)
     if given is not None:
@@ -137,7 +137,7 @@ def _planned(
 
 def signature_of(operand: Any) -> Any:
     """What a plan depends on of an operand, besides its shape."""
-    return type(operand) if isinstance(operand, NUMBERS) else operand.signature
+    return kind_of(operand) if isinstance(operand, NUMBERS) else operand.signature
 
 
 def stretched(

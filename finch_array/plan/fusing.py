@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.operands import NUMBERS, is_dense, operand
+from finch_array.operands import NUMBERS, is_dense, operand, told
 from finch_array.plan.graph import Node, Source, Step, ordered, source
 from finch_array.plan.lazies import Lazy, taken_apart
 from finch_array.plan.programs import Plan, Problem
@@ -183,7 +183,7 @@ class Fused:
                 arrays.append(found)
                 parts.append(signed(found))
             else:
-                parts.append((type(x), x))
+                parts.append(told(x) if isinstance(x, NUMBERS) else (type(x), x))
         return arrays, tuple(parts)
 
     def _outside(self) -> list[Any]:

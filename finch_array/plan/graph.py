@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import structures
-from finch_array.operands import NUMBERS
+from finch_array.operands import NUMBERS, told
 from finch_array.plans import final_fill
 from finch_array.requests import Request
 from finch_core.ir.dtypes import concrete, type_of
@@ -76,15 +76,11 @@ _nodes: weakref.WeakValueDictionary[Any, Node] = weakref.WeakValueDictionary()
 
 def source(array: Any) -> Source:
     """The node of an array or number. Nodes of one array are identical."""
-    key = ("number", type(array), _bits(array)) if isinstance(array, NUMBERS) else id(array)
+    key = ("number", told(array)) if isinstance(array, NUMBERS) else id(array)
     found = _nodes.get(key)
     if not isinstance(found, Source):
         found = _nodes[key] = Source(array)
     return found
-
-
-def _bits(number: Any) -> Any:
-    return number if isinstance(number, int) else np.asarray(number).tobytes()
 
 
 def step(

@@ -87,7 +87,8 @@ def _assigned(
     names, tensors = set(), set()
     for part in (node for stmt in body for node in ast.walk(stmt)):
         if isinstance(part, ast.Assign):
-            plain = {target.id for target in part.targets if isinstance(target, ast.Name)}
+            first = part.targets[0]  # others are refused
+            plain = {first.id} if isinstance(first, ast.Name) else set()
             names |= plain
             if is_tensor(part.value):
                 tensors |= plain

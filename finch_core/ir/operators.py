@@ -239,21 +239,29 @@ def constant(value: Any) -> Callable[[np.dtype[Any]], Any]:
 
 
 def largest(dtype: np.dtype[Any]) -> Any:
-    """The identity of ``min``: infinity, the largest integer, or True; None for complex."""
-    if dtype.kind == "f":
-        return dtype.type(np.inf)
+    """The identity of ``min``: infinity, the largest integer or date, or True; None for complex."""
+    if dtype.kind in "mM":
+        return np.int64(np.iinfo(np.int64).max).view(dtype)
     if dtype.kind == "b":
         return np.True_
-    return dtype.type(np.iinfo(dtype).max) if dtype.kind in "iu" else None
+    return dtype.type(np.iinfo(dtype).max) if dtype.kind in "iu" else _infinity(np.inf, dtype)
 
 
 def smallest(dtype: np.dtype[Any]) -> Any:
-    """The identity of ``max``: minus infinity, the smallest integer, or False."""
-    if dtype.kind == "f":
-        return dtype.type(-np.inf)
+    """The identity of ``max``: minus infinity, the smallest integer or date, or False."""
+    if dtype.kind in "mM":
+        return np.int64(np.iinfo(np.int64).min + 1).view(dtype)  # the smallest is NaT
     if dtype.kind == "b":
         return np.False_
-    return dtype.type(np.iinfo(dtype).min) if dtype.kind in "iu" else None
+    return dtype.type(np.iinfo(dtype).min) if dtype.kind in "iu" else _infinity(-np.inf, dtype)
+
+
+def _infinity(value: float, dtype: np.dtype[Any]) -> Any:
+    """``value`` in ``dtype``, which may be of another package; None where it has none."""
+    if dtype.kind == "c" or dtype.fields is not None:
+        return None
+    found = np.asarray(value).astype(dtype)[()]
+    return found if found == value else None
 
 
 def ones(dtype: np.dtype[Any]) -> Any:
@@ -331,6 +339,8 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def opposite(one: Any, other: Any) -> bool:
-    """Whether one value is the negative of the other."""
+    """Whether one value is the negative of the other; False for a date, which has none."""
+    if getattr(one, "dtype", np.dtype(float)).kind == "M":
+        return False
     with np.errstate(all="ignore"):
         return bool(np.multiply(one, -1.0) == other)

@@ -223,9 +223,12 @@ def _subtract_zero(call: Call) -> Expr | None:
     first, second = call.args
     if not isinstance(second, Literal) or is_tuple(second.type):
         return None
+    kind = concrete(call.dtype).kind
+    if kind in "mM":  # -0 is 0, but units may differ
+        return None
     value = literal_value(second.value, concrete(call.dtype))
     signed = np.signbit(value.real) or np.signbit(value.imag)
-    plain = concrete(call.dtype).kind in "iu" or second.structural or not signed
+    plain = kind in "iu" or second.structural or not signed
     return _same_type(first, call) if value == 0 and plain else None
 
 

@@ -19,3 +19,14 @@ one assignment has one target
         ^
   hint: write one line for each"""
     assert message == expected
+
+
+def test_chained_assignment_of_a_name_that_is_updated_later():
+    def kernel(y, x):
+        a = b = 0
+        for i in _:
+            a = b = x[i]
+        y[0] = a + b
+
+    with pytest.raises(KernelSyntaxError, match="one assignment has one target"):
+        parse(kernel)
