@@ -174,3 +174,6 @@ def test_the_order_of_unsorted_coordinates_is_remembered(monkeypatch: pytest.Mon
     given.coords = (rows[::-1].copy(), columns)
     assert (asarray(given).to_numpy() == given.toarray()).all()
     assert len(sorts) == 2
+    given.coords[0][:] = [2, 0, 1, 2]  # in place: the arrays stay the same
+    assert (asarray(given).to_numpy() == given.toarray()).all()
+    assert len(sorts) == 3
