@@ -70,7 +70,7 @@ def installed(group: str) -> tuple[EntryPoint, ...]:
 @lru_cache(maxsize=1)
 def _on_path(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     if any(map(_finds_others, sys.meta_path)) or any(map(_holds_others, path)):
-        return _by_library()
+        return _by_library(path)
     return tuple(_in_folders(path))
 
 
@@ -84,23 +84,23 @@ def _holds_others(place: str) -> bool:
     return place.lower().endswith(".egg") or os.path.isfile(place)
 
 
-def _by_library() -> tuple[EntryPoint, ...]:
+def _by_library(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    return tuple(_of_distributions(path))
+
+
+def _of_distributions(path: tuple[str, ...]) -> Iterator[EntryPoint]:
     from importlib import metadata
 
-    # the result type differs between versions of Python; each has had ``select``
-    found: Any = metadata.entry_points()
-    groups = sorted(group for group in found.groups if group.startswith(PREFIX))
-    return tuple(
-        EntryPoint(entry.name, entry.value, entry.group, *_told(entry.dist))
-        for group in groups
-        for entry in found.select(group=group)
-    )
-
-
-def _told(dist: Any) -> tuple[str, str]:
-    if dist is None:
-        return UNKNOWN, "0"
-    return dist.name, dist.version
+    seen: set[str] = set()
+    # the path is passed: what else lies on ``sys.path`` stops finders that are not Python's own
+    for distribution in metadata.distributions(path=list(path)):
+        name, version = distribution.name or UNKNOWN, distribution.version or "0"
+        normal = _normal_name(name)
+        if normal not in seen:
+            seen.add(normal)
+            for entry in distribution.entry_points:
+                if entry.group.startswith(PREFIX):
+                    yield EntryPoint(entry.name, entry.value, entry.group, name, version)
 
 
 # -- folders ------------------------------------------------------------------------------------
@@ -129,7 +129,11 @@ _ENDINGS = (".dist-info", ".egg-info")
 
 def _normal(folder: str) -> str:
     """The normalised name of the distribution that ``folder`` describes."""
-    return re.sub(r"[-_.]+", "_", folder.rpartition(".")[0].partition("-")[0]).lower()
+    return _normal_name(folder.rpartition(".")[0].partition("-")[0])
+
+
+def _normal_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
 
 
 def _of(folder: str) -> Iterator[EntryPoint]:

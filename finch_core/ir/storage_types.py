@@ -13,6 +13,7 @@ from finch_core.errors import FormatError
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Argument,
+    Assign,
     Block,
     Fill,
     Function,
@@ -54,8 +55,8 @@ def without_stored_dtypes(kernel: Kernel) -> Kernel:
     no others. The result is to be typed again."""
     rewriting = _Rewriting()
     functions = tuple(map(rewriting.function, kernel.functions))
-    body = rewriting.block(kernel.body)
     params = tuple(map(rewriting.param, kernel.params))
+    body = rewriting.block(kernel.body)
     if not rewriting.found:
         return kernel
     return attrs.evolve(kernel, params=params, functions=functions, body=body)
@@ -80,6 +81,8 @@ class _Rewriting:
         self.found = False
         self._memo: dict[int, tuple[Expr, Expr]] = {}  # keyed by id; the value holds the node
         self._functions: dict[str, Function] = {}
+        self._in_records: set[str] = set()
+        """Variables of record slots, which are loaded and stored back as they are."""
 
     # -- declarations -----------------------------------------------------------------------
 
@@ -93,7 +96,9 @@ class _Rewriting:
 
     def slot(self, slot: Slot) -> Slot:
         target = slot.target
-        new = self.buffer(target) if isinstance(target, Buffer) else self.stored_var(target)
+        if isinstance(target, Var) and stored_dtype(concrete(target.type)) is not None:
+            self._in_records.add(target.name)
+        new = self.buffer(target) if isinstance(target, Buffer) else self.var(target)
         return slot if new is target else attrs.evolve(slot, target=new)
 
     def function(self, function: Function) -> Function:
@@ -117,11 +122,7 @@ class _Rewriting:
         if row is None:
             return var
         self.found = True
-        return Var(var.name, row.computed)
-
-    def stored_var(self, var: Var) -> Var:
-        """A variable that lies in a record: its word there is what is computed with."""
-        return self.var(var)
+        return Var(var.name, row.storage if var.name in self._in_records else row.computed)
 
     # -- statements -------------------------------------------------------------------------
 
@@ -133,6 +134,8 @@ class _Rewriting:
         if isinstance(statement, (Store, Fill)):
             value = _encoded(expressions[-1], statement.buffer.dtype)
             expressions = (*expressions[:-1], value)
+        elif isinstance(statement, Assign) and statement.var.name in self._in_records:
+            expressions = (_encoded(expressions[0], concrete(statement.var.type)),)
         statement = with_expressions(statement, expressions)
         statement = self._targets(statement)
         return with_blocks(statement, tuple(map(self.block, statement.blocks)))
@@ -156,9 +159,14 @@ class _Rewriting:
         target, init = private.target, private.init
         if isinstance(target, Buffer):
             return attrs.evolve(private, target=self.buffer(target))
-        new = None if init is None else self.expr(init)
-        assert new is None or isinstance(new, Literal)
-        return Private(self.var(target), new)
+        row = stored_dtype(concrete(target.type))
+        if row is None or init is None:
+            return private
+        bits = np.asarray(init.value).astype(concrete(init.type)).view(row.storage)[()]
+        var = self.var(target)
+        kept = Literal(bits, row.storage) if var.name in self._in_records else self.expr(init)
+        assert isinstance(kept, Literal), "what a private variable begins with is a constant"
+        return Private(var, kept)
 
     # -- expressions ------------------------------------------------------------------------
 
@@ -174,7 +182,10 @@ class _Rewriting:
 
     @_rewritten.register
     def _(self, expr: Var) -> Expr:
-        return self.var(expr)
+        row, var = stored_dtype(concrete(expr.type)), self.var(expr)
+        if row is None or row.decode is None or expr.name not in self._in_records:
+            return var
+        return Call(row.decode, (var,))
 
     @_rewritten.register
     def _(self, expr: Literal) -> Expr:

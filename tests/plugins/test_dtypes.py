@@ -9,14 +9,22 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from finch_core import FormatError, PluginError, Tensor, _, kernel
+from finch_core import FormatError, PluginError, Tensor, _, kernel, parallel
 from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.plugins import hookimpl, hub
 from finch_core.testing import DtypeSuite, backend_names, on
-from finch_levels import Dense, Element, SparseList
+from finch_levels import (
+    Dense,
+    Element,
+    Scalar,
+    ShortCircuitScalar,
+    SparseList,
+    SparseScalar,
+)
 
 BACKENDS = backend_names()
 NAT = "NaT"
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16).type
 
 
 class TestSpans(DtypeSuite):
@@ -71,6 +79,55 @@ def test_spans_since_a_date_are_summed(backend: str, level: Any) -> None:
     wanted = np.where(data > t, data - t, np.timedelta64(0, "D")).sum(1)
     assert (found == wanted).all()
     assert (np.asarray(on(backend, late).reference(np.zeros(2, "m8[h]"), T, t)) == wanted).all()
+
+
+def total(s, x):
+    for i in _:
+        s[()] += x[i]
+    return s
+
+
+def parallel_total(s, x):
+    for i in parallel(_):
+        s[()] += x[i]
+    return s
+
+
+def greatest(x):
+    t = x[0]
+    for i in _:
+        t = max(t, x[i])
+    return t
+
+
+def squared_rows(y, A):
+    for i in _:
+        t = Scalar(BFLOAT16(0.5))
+        for j in _:
+            t[()] += A[i, j]
+        y[i] = t[()] * t[()]
+    return y
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", [total, parallel_total])
+@pytest.mark.parametrize("scalar", [Scalar, SparseScalar, ShortCircuitScalar])
+def test_scalars_lie_in_records_as_they_are_stored(backend: str, program: Any, scalar: Any) -> None:
+    """A record holds the bits of a bfloat16, which are decoded where they are computed with."""
+    x = np.array([1.5, 2, 3], BFLOAT16)
+    found = on(backend, program)(scalar(BFLOAT16(0)), x)
+    assert float(found.value) == 6.5
+    assert float(on(backend, program).reference(scalar(BFLOAT16(0)), x).value) == 6.5
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_scalars_within_a_kernel_and_returned_numbers_are_decoded(backend: str) -> None:
+    x = np.array([1.5, 2, 3], BFLOAT16)
+    assert (float(on(backend, greatest)(x)), float(on(backend, greatest).reference(x))) == (3, 3)
+    A = np.array([[1, 2, 0], [0, 0.5, 3]], BFLOAT16)
+    stored = Tensor(Dense(SparseList(Element(BFLOAT16(0)))), A)
+    found = on(backend, squared_rows)(np.zeros(2, BFLOAT16), stored)
+    assert found.astype(float).tolist() == [3.5**2, 16.0]
 
 
 def test_units_of_the_calendar_are_refused() -> None:

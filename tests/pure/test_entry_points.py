@@ -83,6 +83,23 @@ def test_the_folder_one_works_in_is_on_the_path(tmp_path, monkeypatch) -> None:
     assert [entry.value for entry in installed(PLUGINS)] == ["mine"]
 
 
+def test_finders_that_are_not_pythons_own_see_names_of_folders_alone(place, monkeypatch) -> None:
+    """``importlib_metadata``'s finder fails on whatever else lies on the path."""
+
+    class Finder(metadata.DistributionFinder):
+        def find_distributions(self, context: Any = None) -> list[metadata.Distribution]:
+            assert all(isinstance(folder, str) for folder in context.path)
+            return []
+
+    write(place, "mine-1.dist-info", "[finch.plugins]\nmine = mine")
+    write(place, "again/mine-2.dist-info", "[finch.plugins]\nold = mine")
+    monkeypatch.setattr(sys, "path", [str(place), str(place / "again"), place, None])
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    entry_points._on_path.cache_clear()
+    assert [(e.name, e.distribution) for e in installed(PLUGINS)] == [("mine", "Some-Formats")]
+    entry_points._on_path.cache_clear()
+
+
 def test_a_folder_that_cannot_be_read_tells_nothing(place: Path) -> None:
     place.joinpath("broken-1.dist-info", "entry_points.txt").mkdir(parents=True)
     place.joinpath("file-1.egg-info").write_text("Name: file")
