@@ -13,7 +13,7 @@ def token(array: Any) -> Any:
     """What an array is told apart by: equal for arrays of one format, shape and contents, in every
     process. The engine hashes the buffers."""
     if isinstance(array, Tensor):
-        scalars = [array._scalar(part).item() for part in array._layout.scalars]
+        scalars = [array.scalar(part).item() for part in array.layout.scalars]
         return *_name(array.format), array.shape, scalars, list(array.buffers.values())
     parts = {k: v for k, v in vars(array).items() if k != "signature"}
     return _path(type(array)), sorted(parts.items())

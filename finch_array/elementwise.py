@@ -90,7 +90,7 @@ class Elementwise:
             source = source.tensor
         if source.__class__ is not Tensor:
             return None
-        layout = source._layout
+        layout = source.layout
         if layout.levels[-1].layout != "values":
             return None
         numbers = [x for k, x in enumerate(operands) if k != place]
@@ -105,14 +105,14 @@ class Elementwise:
         self, source: Tensor, numbers: Sequence[Any], place: int, fill: Any, dtype: np.dtype[Any]
     ) -> Tensor:
         """The tensor of the same structure with the function's values."""
-        (part,) = [p for p in source._layout.buffers if p.level == len(source._layout.levels) - 1]
-        values = source._arrays[part.number]
+        (part,) = [p for p in source.layout.buffers if p.level == len(source.layout.levels) - 1]
+        values = source.arrays[part.number]
         out = np.empty(values.size, dtype)
         if values.size:
             self._map(place, len(numbers))(out, values, *numbers)
         other: Tensor = leaves.maker(source.format, fill, dtype)()
-        arrays = [out if k == part.number else a.copy() for k, a in enumerate(source._arrays)]
-        other._take(source._record, arrays)
+        arrays = [out if k == part.number else a.copy() for k, a in enumerate(source.arrays)]
+        other.adopt(source.record, arrays)
         return other
 
     def _map_stored(self, source: Tensor, numbers: Sequence[Any], place: int, fill: Any) -> Any:
@@ -243,7 +243,7 @@ def check_range(dtype: np.dtype[Any], numbers: Sequence[Any]) -> None:
 
 
 def _has_gaps(tensor: Tensor) -> bool:
-    return any(level.structure.gaps for level in tensor._layout.levels[:-1])
+    return any(level.structure.gaps for level in tensor.layout.levels[:-1])
 
 
 def scalar_tensor(value: Any, fill: Any = None) -> Tensor:
@@ -251,8 +251,8 @@ def scalar_tensor(value: Any, fill: Any = None) -> Tensor:
     value = np.asarray(value)[()]
     fill = np.zeros((), value.dtype)[()] if fill is None else fill
     leaf = leaves.with_leaf(_LEAF, np.asarray(fill, value.dtype)[()], value.dtype)
-    tensor = Tensor._bare(leaf)
-    tensor._set_fields((), [{"val": np.array([value])}])
+    tensor = Tensor.bare(leaf)
+    tensor.set_fields((), [{"val": np.array([value])}])
     return tensor
 
 

@@ -44,7 +44,7 @@ def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
             _makers.clear()
             _kept.clear()
         _kept.append(format)  # so that its id stays its own
-        found = _makers[key] = Tensor._maker(with_leaf(format, fill, dtype))
+        found = _makers[key] = Tensor.maker(with_leaf(format, fill, dtype))
     return found
 
 
@@ -57,9 +57,9 @@ def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     """The same stored values with another fill, over the same memory."""
     if alike(tensor.fill_value, fill):
         return tensor
-    other = Tensor._bare(with_leaf(tensor.format, fill, tensor.dtype))
-    other._take(tensor._record, tensor._arrays)
-    return other
+    return Tensor.of_parts(
+        with_leaf(tensor.format, fill, tensor.dtype), tensor.record, tensor.arrays
+    )
 
 
 __all__ = ["maker", "relabelled", "with_leaf"]

@@ -107,7 +107,7 @@ def replace(array: Tensor, result: Any) -> None:
         if cast.__class__ is Tensor and cast.format == array.format
         else Tensor(array.format, cast)
     )
-    array._take(made._record, made._arrays)
+    array.adopt(made.record, made.arrays)
 
 
 # -- the rest ---------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def operand(value: Any) -> Any:
     Arrays without dimensions become NumPy scalars. Raises ``TypeError`` for what is no array.
     """
     if value.__class__ is Tensor:
-        return value if value._layout.ndim else np.asarray(value.value, value.dtype)[()]
+        return value if value.layout.ndim else np.asarray(value.value, value.dtype)[()]
     if isinstance(value, NUMBERS):
         return value
     if value.__class__ is np.ndarray and value.ndim and value.flags.c_contiguous:
@@ -158,7 +158,7 @@ def fanouts(source: Any) -> tuple[float, ...]:
             return fanouts(inner)
         return tuple(EVERY if n is None else float(n) for n in source.shape)
     result = []
-    for level, positions, _, below in source._levels():
+    for level, positions, _, below in source.levels():
         if not level.is_leaf:
             result.append(below / max(positions, 1))
     return tuple(result)
@@ -171,7 +171,7 @@ EVERY = 1e9
 def entries(array: Any) -> int:
     """An upper bound of the number of values that an array stores, from the size of its memory."""
     if array.__class__ is Tensor:
-        room = sum(stop - start for start, stop in array._memory)
+        room = sum(stop - start for start, stop in array.memory)
         return int(room // array.dtype.itemsize) + 1
     if hasattr(array, "tensor"):
         return entries(array.tensor)

@@ -470,7 +470,7 @@ class _Refill:
 def _blank(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
     """For a shape, a function that makes a tensor for a kernel that declares it: with memory of
     this shape where it is dense, else empty."""
-    make = Tensor._maker(format)
+    make = Tensor.maker(format)
     levels = format.levels()
     if not all(level.layout == "dense" for level in levels[:-1]):
         return lambda shape: make
@@ -481,7 +481,7 @@ def _blank(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
 
         def dense() -> Tensor:
             tensor: Tensor = make()
-            tensor._set_fields(shape, [*above, {"val": np.empty(cells, dtype)}])
+            tensor.set_fields(shape, [*above, {"val": np.empty(cells, dtype)}])
             return tensor
 
         return dense

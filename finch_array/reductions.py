@@ -220,14 +220,13 @@ def presence(array: Any) -> Any:
     if source.format.levels()[-1].layout != "values":
         return fn.cast(array, np.float64)
     one = np.dtype(np.float64)
-    made = Tensor._bare(leaves.with_leaf(source.format, one.type(0), one))
-    last = len(source._layout.levels) - 1
+    format = leaves.with_leaf(source.format, one.type(0), one)
+    last = len(source.layout.levels) - 1
     arrays = [
         np.ones(a.size) if part.level == last else a.copy()
-        for part, a in zip(source._layout.buffers, source._arrays, strict=True)
+        for part, a in zip(source.layout.buffers, source.arrays, strict=True)
     ]
-    made._take(source._record, arrays)
-    return as_seen(made, found.axes)
+    return as_seen(Tensor.of_parts(format, source.record, arrays), found.axes)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:

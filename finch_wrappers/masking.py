@@ -40,7 +40,7 @@ class Mask(ArrayOperators, TensorLike):
         Structure(Pieces.RUNS, gaps=False), Structure(Pieces.RUNS, gaps=True)
     )  # fmt: skip
     nscalars: ClassVar[int] = 0
-    _memory: ClassVar[tuple[()]] = ()
+    memory: ClassVar[tuple[()]] = ()
 
     def row(self, i: Expr) -> Row:
         """Row ``i`` of the mask."""

@@ -72,11 +72,11 @@ class SwizzleTensor(ArrayMethods):
         return words
 
     @property
-    def _memory(self) -> Any:
-        return self.tensor._memory
+    def memory(self) -> Any:
+        return self.tensor.memory
 
-    def _adopt_moved(self, kernel: Any) -> None:
-        self.tensor._adopt_moved(kernel)
+    def adopt_moved(self, kernel: Any) -> None:
+        self.tensor.adopt_moved(kernel)
 
     def fill(self, shape: tuple[int, ...]) -> None:
         """Set the shape of this view, and every element to the fill value (see ``Tensor.fill``)."""

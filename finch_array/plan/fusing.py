@@ -98,11 +98,11 @@ def signed(array: Any) -> Any:
     if array.__class__ is not Tensor:
         return array.signature, array.shape, statistics(array).magnitude
     known = _magnitudes.get(id(array))
-    if known is not None and known[0] is array._state and known[1] == array._record.tobytes():
+    if known is not None and known[0] is array.state and known[1] == array.record.tobytes():
         return known[2]
     key, found = id(array), (array.signature, array.shape, statistics(array).magnitude)
     there = weakref.ref(array, lambda _: _magnitudes.pop(key, None))
-    _magnitudes[key] = array._state, array._record.tobytes(), found, there
+    _magnitudes[key] = array.state, array.record.tobytes(), found, there
     return found
 
 

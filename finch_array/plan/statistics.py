@@ -76,7 +76,7 @@ def _of_source(source: Any) -> Statistics:
         return _full.get(shape) or _full.setdefault(shape, full(shape))
     if not isinstance(source, Tensor):
         return _counted(source)
-    key, state, entries = id(source), source._state, source.nstored
+    key, state, entries = id(source), source.state, source.nstored
     known = _known.get(key)
     if known is not None and known[1] is state and known[2] == entries:
         return known[3]

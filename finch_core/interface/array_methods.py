@@ -192,7 +192,7 @@ class ArrayMethods(ArrayOperators):
     @property
     def nbytes(self) -> int:
         """The number of bytes of the buffers: of what is stored, not of all elements."""
-        own = getattr(self, "_arrays", None)
+        own = getattr(self, "arrays", None)
         return sum(a.nbytes for a in own) if own is not None else int(self.tensor.nbytes)
 
     def __sizeof__(self) -> int:

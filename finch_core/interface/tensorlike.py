@@ -38,7 +38,7 @@ class TensorLike:
     """
 
     __slots__ = ()
-    _memory: ClassVar[Any] = ()
+    memory: ClassVar[Any] = ()
     """Address ranges of the memory of an argument, as pairs; none by default."""
 
     @property

@@ -23,7 +23,7 @@ class Number:
     """A number passed to a kernel: its value, and the signature that code depends on."""
 
     __slots__ = ("_kind", "signature", "value")
-    _memory = ()
+    memory = ()
     signature: ScalarSignature
 
     def __init__(self, value: Any) -> None:
@@ -141,7 +141,7 @@ def are_small(values: Iterable[Any]) -> bool:
             if value._kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
                 return False
         elif isinstance(value, TensorStorage):
-            room -= sum(stop - start for start, stop in value._memory)
+            room -= sum(stop - start for start, stop in value.memory)
             if room < 0 or max(value.shape, default=0) > SMALL_EXTENT:
                 return False
         else:
@@ -164,7 +164,7 @@ def _require_writeable(value: Any, name: str, program: Program) -> None:
             return  # it has no memory, and is refused when the program is normalised
         tensor = tensor.tensor
     if isinstance(tensor, TensorStorage) and tensor.signature.readonly:
-        key, hint = tensor._readonly_buffer(), f"pass a copy, {name}.copy()"
+        key, hint = tensor.readonly_buffer(), f"pass a copy, {name}.copy()"
         what = f"its buffer {key} is read-only"
         if tensor.signature.fixed:
             what = "the array that it wraps is read-only, or was copied to be wrapped"
@@ -252,7 +252,7 @@ def _remembered(array: np.ndarray[Any, Any]) -> Any:
         if len(_tensors) >= MOST:
             _tensors.clear()
         address = _ffi.cast("char *", _address(array))
-        tensor._arrays = []
+        tensor.arrays = []
         _tensors[address, array.shape, array.dtype] = tensor
     return tensor
 

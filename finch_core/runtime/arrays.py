@@ -34,13 +34,13 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
         array = np.require(array, requirements=("C", "ALIGNED"))
     start = address_of(array)
     tensor = kind.__new__(kind)
-    tensor.format, tensor.signature, tensor._layout = signature.format, signature, place
-    tensor._record = np.array((*array.shape, start, array.size, 0), np.uint64)
-    tensor.address = record = address_of(tensor._record)
-    tensor._arrays = [array.reshape(-1)]
+    tensor.format, tensor.signature, tensor.layout = signature.format, signature, place
+    tensor.record = np.array((*array.shape, start, array.size, 0), np.uint64)
+    tensor.address = record = address_of(tensor.record)
+    tensor.arrays = [array.reshape(-1)]
     stop = start + array.nbytes
-    tensor._memory = ((start, stop),) if stop > start else ((record, record + 8),)
-    tensor._state = object()
+    tensor.memory = ((start, stop),) if stop > start else ((record, record + 8),)
+    tensor.state = object()
     return tensor
 
 

@@ -68,7 +68,7 @@ def wrapped(data: Any) -> Any:
     """``asarray`` for the tensor inside a wrapper. An array that must be copied becomes read-only:
     what a kernel writes to the copy would not appear in the array."""
     tensor = asarray(data)
-    if isinstance(data, np.ndarray) and data.size and not tensor._is_over(data):
+    if isinstance(data, np.ndarray) and data.size and not tensor.is_over(data):
         tensor.signature = tensor_signature(tensor.format, fixed=True, readonly=True)
     return tensor
 
@@ -78,7 +78,7 @@ def wrapped(data: Any) -> Any:
 
 def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
     """Set the shape of ``tensor``, and every element to the fill value."""
-    if tensor._take_blank(shape):
+    if tensor.become_blank(shape):
         return
     if any(shape):
         small = math.prod(n + 1 for n in shape) <= SMALL
@@ -87,17 +87,17 @@ def empty_into(tensor: Tensor, shape: tuple[int, ...]) -> None:
     with _lock:
         template = _templates.get(tensor.format)
     if template is None:
-        template = Tensor._bare(tensor.format)
+        template = Tensor.bare(tensor.format)
         _declare(template, shape, Options(backend=LAST))
         with _lock:
             _templates[tensor.format] = template
-    tensor._take_copy(template)
+    tensor.adopt_copy(template)
 
 
 def _declare(tensor: Tensor, shape: tuple[int, ...], options: Options) -> None:
     """Run a program that declares ``tensor`` and nothing else."""
-    tensor._set_shape(shape)
-    tensor._reset_scalars()  # a kernel that failed may have left them invalid
+    tensor.set_shape(shape)
+    tensor.reset_scalars()  # a kernel that failed may have left them invalid
     fill = Literal(tensor.fill_value, tensor.dtype)
     program = Program("empty", ("out",), Declare("out", fill))
     cached_kernel(program, options)(tensor)
@@ -157,7 +157,7 @@ def convert_into(out: Tensor, data: Any) -> None:
         source = _in_order(source)
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
-    out._set_shape(source.shape)
+    out.set_shape(source.shape)
     cached_kernel(program, Options())(out, source)
 
 
@@ -334,7 +334,7 @@ def _where_stored(params: tuple[str, ...], ndim: int, value: Expr) -> Program:
 
 def element(tensor: Tensor, index: tuple[int, ...]) -> Any:
     """The element of a tensor at a valid ``index``, as a NumPy scalar."""
-    found = tensor._plain_element(index)
+    found = tensor.plain_element(index)
     if found is not None:
         return found
     names = tuple(f"i{k}" for k in range(tensor.ndim))

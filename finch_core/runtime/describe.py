@@ -15,7 +15,7 @@ def describe(tensor: Any) -> str:
     lines = [head]
     buffers = tensor.buffers
     dims = iter(tensor.shape)
-    for k, (level, positions, sizes, _) in enumerate(tensor._levels()):
+    for k, (level, positions, sizes, _) in enumerate(tensor.levels()):
         nbytes = sum(buffers[f"{k}_{name}"].nbytes for name in sizes)
         indent = "   " * k + ("└─ " if k else "")
         size = "" if level.is_leaf else f"[{next(dims)}]"

@@ -22,18 +22,18 @@ Array = np.ndarray[Any, Any]
 def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -> None:
     """Make the tensors, which may have exchanged buffers with one another in a call of ``kernel``,
     hold the memory that their records name. Buffers that the kernel allocated are left to
-    ``_adopt_moved``, except where an array's elements are in one."""
+    ``adopt_moved``, except where an array's elements are in one."""
     owners: dict[int, tuple[TensorStorage, Array]] = {}
     for tensor in tensors:
-        for part in tensor._layout.buffers:
+        for part in tensor.layout.buffers:
             array = _own(tensor, part)
-            if array.size or tensor._arrays:
+            if array.size or tensor.arrays:
                 owners[address_of(array)] = tensor, array
     copies: list[tuple[Array, Array]] = []
     taken: list[tuple[TensorStorage, Part, Array]] = []
     for tensor in tensors:
-        for part in tensor._layout.buffers:
-            address, count = (int(word) for word in tensor._record[part.offset :][:2])
+        for part in tensor.layout.buffers:
+            address, count = (int(word) for word in tensor.record[part.offset :][:2])
             own = _own(tensor, part)
             found = owners.get(address)
             if address == address_of(own) or (address and not count and found is None):
@@ -50,12 +50,12 @@ def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -
     for own, elements in copies:
         own[:] = elements
     for tensor, part, array in taken:
-        if tensor._arrays:
-            tensor._set_array(part, array)
+        if tensor.arrays:
+            tensor.set_array(part, array)
         else:
-            tensor._record[part.offset : part.offset + 2] = address_of(array), array.size
+            tensor.record[part.offset : part.offset + 2] = address_of(array), array.size
         if not tensor.signature.fixed:
-            tensor._note_memory()
+            tensor.note_memory()
 
 
 def _allocated(kernel: CompleteKernel, address: int, like: Array, count: int) -> Array:
@@ -65,9 +65,9 @@ def _allocated(kernel: CompleteKernel, address: int, like: Array, count: int) ->
 
 def _own(tensor: TensorStorage, part: Part) -> Array:
     """The memory of a buffer before the call."""
-    if tensor._arrays:
-        return tensor._arrays[part.number]
-    (start, stop), dtype = tensor._memory[0], part.field.dtype
+    if tensor.arrays:
+        return tensor.arrays[part.number]
+    (start, stop), dtype = tensor.memory[0], part.field.dtype
     room: Any = (ctypes.c_char * (stop - start)).from_address(start)
     return np.frombuffer(room, dtype) if np.prod(tensor.shape) else np.empty(0, dtype)
 

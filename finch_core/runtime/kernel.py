@@ -17,7 +17,7 @@ does not know; what is found is entered into those before.
 
 (1) where what was read while parsing has changed: a function that the kernel inlines, say.
 
-A tensor whose buffers have moved has a new ``_state``, so a key of ``_calls`` never comes again. A
+A tensor whose buffers have moved has a new ``state``, so a key of ``_calls`` never comes again. A
 call is entered there when it comes for the second time, with memory that ``_checked`` knows. Calls
 with numbers or wrappers begin at ``_quick``; those with keywords, or of kernels with free names, at
 ``_specializations``.
@@ -185,7 +185,7 @@ class Kernel(Generic[P, R]):
                 if calls := self._calls:
                     try:
                         states = [
-                            (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg))._state
+                            (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg)).state
                             for arg in args
                         ]
                         call, words, arrays = calls[tuple(states)]

@@ -22,21 +22,21 @@ def like(source: Storage, value: Any = None, dtype: Any = None) -> tuple[Storage
     that value. See ``Tensor.like``."""
     format = _with_leaf(source.format, _leaf(source.format, value, dtype))
     wanted = format.fill_value if value is None else _held(value, format.dtype)
-    made = type(source)._bare(format)
-    made._record[: source.ndim] = source.shape
+    made = type(source).bare(format)
+    made.record[: source.ndim] = source.shape
     positions = 1
-    for k, (level, above, _sizes, _below) in enumerate(source._levels()):
+    for k, (level, above, _sizes, _below) in enumerate(source.levels()):
         positions = above
         if not level.is_leaf:
             _copy_level(source, made, k)
     leaf = format.levels()[-1]
     found = leaf.blank(positions, 0)
     fields = {} if found is None else found[0]
-    for part in (*made._layout.scalars, *made._layout.buffers):
+    for part in (*made.layout.scalars, *made.layout.buffers):
         if part.level == source.ndim and part.field.name in fields:
-            set_ = made._set_array if part.field.is_buffer else made._set_scalar
+            set_ = made.set_array if part.field.is_buffer else made.set_scalar
             set_(part, fields[part.field.name])
-    made._note_memory()
+    made.note_memory()
     return made, None if found is not None and _is(wanted, format) else wanted
 
 
@@ -79,13 +79,13 @@ def _with_leaf(format: Any, leaf: Format) -> Format:
 def _copy_level(source: TensorStorage, made: TensorStorage, k: int) -> None:
     """Copy the scalars and buffers of a level, as far as they are in use."""
     buffers = source.buffers
-    for part in made._layout.scalars:
+    for part in made.layout.scalars:
         if part.level == k and not (part.field.private or part.field.scratch):
-            made._set_scalar(part, source._fields(k)[part.field.name])
-    for part in made._layout.buffers:
+            made.set_scalar(part, source.fields(k)[part.field.name])
+    for part in made.layout.buffers:
         name = f"{k}_{part.field.name}"
         if part.level == k and name in buffers:
-            made._set_array(part, buffers[name].copy())
+            made.set_array(part, buffers[name].copy())
 
 
 def _is(value: Any, format: Format) -> bool:

@@ -110,7 +110,7 @@ class Specialization:
         """
         if self._is_draft and not are_small(values):
             self.finish()
-        memory = [value._memory for value in values]
+        memory = [value.memory for value in values]
         if memory not in self._checked:
             self.check_memory(values)
             self._checked.append(memory)
@@ -184,7 +184,7 @@ class Specialization:
         arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
         self._entered = calls
         words = [value.address for value in values]
-        calls[tuple([value._state for value in values])] = self.call, words, arrays
+        calls[tuple([value.state for value in values])] = self.call, words, arrays
 
     def _caller(self) -> Caller:
         """The function that runs the kernel on checked arguments, given as addresses of records
@@ -286,7 +286,7 @@ class Specialization:
         """Make the outputs valid after a call that was interrupted."""
         self._settle(compiled, values, locals_)
         for k in self.outputs:
-            values[k]._adopt_moved(compiled)
+            values[k].adopt_moved(compiled)
         self._checked.clear()
         self._reset(values, True)
 
@@ -323,9 +323,9 @@ class Specialization:
         if moved:
             self._settle(compiled, values, locals_)
             for k in self.outputs:
-                values[k]._adopt_moved(compiled)
+                values[k].adopt_moved(compiled)
             for local in locals_:
-                local._adopt_moved(compiled, keep=self.keeps_locals)
+                local.adopt_moved(compiled, keep=self.keeps_locals)
             self._checked.clear()
         if failed:
             numbers = [int(v) for v in block[:3]]
@@ -367,8 +367,8 @@ def _empty(value: Any) -> None:
 def _shared(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    for start, stop in a._memory:
-        for other_start, other_stop in b._memory:
+    for start, stop in a.memory:
+        for other_start, other_stop in b.memory:
             if start < other_stop and other_start < stop:
                 return True
     return False

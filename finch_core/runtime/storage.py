@@ -21,20 +21,26 @@ class TensorStorage:
 
     Kernels access it through its *record* (see ``interface.abi``), an array of words that Python
     and compiled code share. It holds dimensions, scalars, and addresses and sizes of buffers.
+
+    The attributes and methods here are for the runtime and for packages that take over buffers;
+    what users rely on is in ``Tensor``.
     """
 
     __slots__ = (
-        "__weakref__", "_arrays", "_layout", "_memory", "_record", "_state", "address", "format",
-        "signature",
+        "__weakref__", "address", "arrays", "format", "layout", "memory", "record", "signature",
+        "state",
     )  # fmt: skip
     format: Format
     signature: TensorSignature
     address: int
-    _layout: Layout
-    _record: np.ndarray[Any, np.dtype[np.uint64]]
-    _arrays: list[np.ndarray[Any, Any]]
-    _memory: tuple[tuple[int, int], ...]
-    _state: object
+    layout: Layout
+    """Where the record has each field."""
+    record: np.ndarray[Any, np.dtype[np.uint64]]
+    arrays: list[np.ndarray[Any, Any]]
+    """The buffers, with their spare capacity, by the numbers of their parts."""
+    memory: tuple[tuple[int, int], ...]
+    """The ranges of addresses of the buffers, by which shared memory is detected."""
+    state: object
     """Replaced whenever the buffers move, so that checks of a state stay valid for it."""
 
     # -- making -------------------------------------------------------------------------
@@ -49,42 +55,49 @@ class TensorStorage:
         if made.sizeless is None:
             return False
         record, arrays = made.sizeless
-        self.format, self.signature, self._layout = format, made.signature, made.layout
-        self._record = record.copy()
-        self.address = address = address_of(self._record)
-        self._arrays = list(arrays)
-        self._memory = ((address, address + record.nbytes),)
-        self._state = object()
+        self.format, self.signature, self.layout = format, made.signature, made.layout
+        self.record = record.copy()
+        self.address = address = address_of(self.record)
+        self.arrays = list(arrays)
+        self.memory = ((address, address + record.nbytes),)
+        self.state = object()
         if made.sized:
             for part in made.sized:
-                self._set_array(part, arrays[part.number].copy())
-            self._note_memory()
+                self.set_array(part, arrays[part.number].copy())
+            self.note_memory()
         return True
 
     def _keep_sizeless(self) -> None:
         """Remember what this is, which was made without a shape: others are copied from it."""
         made = _unset(self.format)
-        arrays = [array.copy() if array.size else array for array in self._arrays]
-        made.sized = [part for part in self._layout.buffers if arrays[part.number].size]
-        made.sizeless = self._record.copy(), arrays
+        arrays = [array.copy() if array.size else array for array in self.arrays]
+        made.sized = [part for part in self.layout.buffers if arrays[part.number].size]
+        made.sizeless = self.record.copy(), arrays
 
     def _setup_as(self, format: Format, made: _Unset) -> None:
-        self.format, self.signature, self._layout = format, made.signature, made.layout
-        self._record = made.record.copy()
-        self.address = address_of(self._record)
-        self._arrays = list(made.arrays)
-        self._memory, self._state = (), object()
+        self.format, self.signature, self.layout = format, made.signature, made.layout
+        self.record = made.record.copy()
+        self.address = address_of(self.record)
+        self.arrays = list(made.arrays)
+        self.memory, self.state = (), object()
 
     @classmethod
-    def _bare(cls, format: Format) -> Self:
+    def bare(cls, format: Format) -> Self:
         """A tensor whose shape and buffers the caller sets."""
         self = cls.__new__(cls)
         self._setup(format)
         return self
 
     @classmethod
-    def _maker(cls, format: Format) -> Callable[[], Any]:
-        """A function that makes tensors as ``_bare`` does, without looking the format up."""
+    def of_parts(cls, format: Format, record: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> Self:
+        """A tensor with the dimensions and scalars of a record of ``format``, over ``arrays``."""
+        self = cls.bare(format)
+        self.adopt(record, arrays)
+        return self
+
+    @classmethod
+    def maker(cls, format: Format) -> Callable[[], Any]:
+        """A function that makes tensors as ``bare`` does, without looking the format up."""
         made = _unset(format)
 
         def make() -> Any:
@@ -99,12 +112,12 @@ class TensorStorage:
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return self._layout.ndim
+        return self.layout.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The dimensions, outermost first."""
-        return tuple(self._record[: self._layout.ndim].tolist())
+        return tuple(self.record[: self.layout.ndim].tolist())
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -120,13 +133,13 @@ class TensorStorage:
     def nstored(self) -> int:
         """The number of leaf values that are stored."""
         stored, shape = 1, (*self.shape, 0)
-        for k, (level, positions, _, below) in enumerate(self._levels()):
+        for k, (level, positions, _, below) in enumerate(self.levels()):
             if level.is_leaf:
                 break
             if level.stores_fill:
                 stored = stored * below // max(positions, 1)
             else:
-                stored = level.entries(positions, shape[k], self._fields(k), below)
+                stored = level.entries(positions, shape[k], self.fields(k), below)
         return stored
 
     @property
@@ -134,31 +147,31 @@ class TensorStorage:
         """Views of all buffers, cut to the part in use, by ``"<depth>_<name>"`` (see
         ``docs/formats.md``)."""
         result = {}
-        for k, (_, _, sizes, _) in enumerate(self._levels()):
+        for k, (_, _, sizes, _) in enumerate(self.levels()):
             for name, size in sizes.items():
-                part = self._layout.part(k, name)
-                result[f"{k}_{name}"] = self._arrays[part.number][:size]
+                part = self.layout.part(k, name)
+                result[f"{k}_{name}"] = self.arrays[part.number][:size]
         return result
 
     def _arrays_in_use(self) -> list[np.ndarray[Any, Any]]:
         """Views of the arrays of all levels, without spare capacity; scratch ones are empty."""
-        result = [array[:0] for array in self._arrays]
-        for k, (_, _, sizes, _) in enumerate(self._levels()):
+        result = [array[:0] for array in self.arrays]
+        for k, (_, _, sizes, _) in enumerate(self.levels()):
             for name, size in sizes.items():
-                number = self._layout.part(k, name).number
-                result[number] = self._arrays[number][:size]
+                number = self.layout.part(k, name).number
+                result[number] = self.arrays[number][:size]
         return result
 
-    def _levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
+    def levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
         """Each level with its number of positions, its buffers' sizes and its child's positions."""
         positions, dims = 1, iter(self.shape)
-        for k, level in enumerate(self._layout.levels):
+        for k, level in enumerate(self.layout.levels):
             shape = 0 if level.is_leaf else next(dims)
-            sizes, below = sizes_of(level, positions, shape, self._fields(k))
+            sizes, below = sizes_of(level, positions, shape, self.fields(k))
             yield level, positions, sizes, below
             positions = below
 
-    def _fields(self, k: int) -> Mapping[str, Any]:
+    def fields(self, k: int) -> Mapping[str, Any]:
         """The arrays, with their spare capacity, and scalars of level ``k``, by name."""
         return _Fields(self, k)
 
@@ -168,169 +181,169 @@ class TensorStorage:
 
     # -- the record ---------------------------------------------------------------------
 
-    def _scalar(self, part: Part) -> Any:
+    def scalar(self, part: Part) -> Any:
         if part.field.dtype.itemsize == 8:
-            return self._record.view(part.field.dtype)[part.offset]
-        raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
+            return self.record.view(part.field.dtype)[part.offset]
+        raw = self.record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
         return raw.view(part.field.dtype)[0]
 
-    def _set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
+    def set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
         """Set the shape, and the scalars and buffers of each level."""
         words, spans, rest = list(shape), [], []
-        for part in self._layout.scalars:
+        for part in self.layout.scalars:
             value = fields[part.level][part.field.name]
             plain = type(value) is int and value >= 0 and part.field.dtype.kind in "iu"
             words += [value] if plain else [0] * part.words
             if not plain:
                 rest.append((part, value))
-        for part in self._layout.buffers:
+        for part in self.layout.buffers:
             array = fields[part.level][part.field.name]
-            self._arrays[part.number] = array
+            self.arrays[part.number] = array
             start, size = address_of(array), array.size
             words += (start, size)
             if size:
                 spans.append((start, start + array.nbytes))
-        if self._layout.sizeless is not None:
+        if self.layout.sizeless is not None:
             words.append(0)
         if words:
-            self._record[:] = words
+            self.record[:] = words
         for part, value in rest:
-            self._set_scalar(part, value)
+            self.set_scalar(part, value)
         self._remember(spans)
 
     def _mark_sizeless(self, sizeless: bool) -> None:
         """Note whether this was made without a shape, to be sized by a kernel."""
-        if self._layout.sizeless is not None:
-            self._record[self._layout.sizeless] = sizeless
+        if self.layout.sizeless is not None:
+            self.record[self.layout.sizeless] = sizeless
 
     @property
     def _sizeless(self) -> bool:
-        place = self._layout.sizeless
-        return place is not None and bool(self._record[place])
+        place = self.layout.sizeless
+        return place is not None and bool(self.record[place])
 
-    def _set_scalar(self, part: Part, value: Any) -> None:
-        raw = self._record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
+    def set_scalar(self, part: Part, value: Any) -> None:
+        raw = self.record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
         raw.view(part.field.dtype)[0] = value
 
-    def _set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
-        self._arrays[part.number] = array
-        self._record[part.offset] = address_of(array)
-        self._record[part.offset + 1] = array.size
+    def set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
+        self.arrays[part.number] = array
+        self.record[part.offset] = address_of(array)
+        self.record[part.offset + 1] = array.size
 
     def places(self) -> tuple[list[int], list[int]]:
         """The addresses of the words of the record that say the shape, and where buffers are."""
-        buffers = [p.offset for p in self._layout.buffers if not p.field.scratch]
-        dims = range(self._layout.ndim)
+        buffers = [p.offset for p in self.layout.buffers if not p.field.scratch]
+        dims = range(self.layout.ndim)
         return [self.address + 8 * k for k in dims], [self.address + 8 * k for k in buffers]
 
     # -- its contents as a whole --------------------------------------------------------
 
-    def _take(self, record: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+    def adopt(self, record: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         """Take the dimensions and scalars of a record of this format, and ``arrays`` as buffers."""
-        self._record[:] = record
-        for part in self._layout.buffers:
-            self._set_array(part, arrays[part.number])
-        self._note_memory()
+        self.record[:] = record
+        for part in self.layout.buffers:
+            self.set_array(part, arrays[part.number])
+        self.note_memory()
 
-    def _take_copy(self, other: TensorStorage) -> None:
+    def adopt_copy(self, other: TensorStorage) -> None:
         """Become a copy of ``other``, of the same format, with memory of its own."""
-        self._take(other._record, [array.copy() for array in other._arrays])
+        self.adopt(other.record, [array.copy() for array in other.arrays])
 
-    def _take_blank(self, shape: tuple[int, ...]) -> bool:
+    def become_blank(self, shape: tuple[int, ...]) -> bool:
         """Become empty, of this shape, by ``Format.blank``; False if a level of the format lacks
         it."""
         contents = []
         positions, dims = 1, iter(shape)
-        for level in self._layout.levels:
+        for level in self.layout.levels:
             found = level.blank(positions, 0 if level.is_leaf else next(dims))
             if found is None:
                 return False
             fields, positions = found
             contents.append(fields)
-        self._set_fields(shape, contents)
+        self.set_fields(shape, contents)
         return True
 
-    def _set_shape(self, shape: tuple[int, ...]) -> None:
+    def set_shape(self, shape: tuple[int, ...]) -> None:
         """Set the dimensions alone, before a kernel that declares this."""
-        self._record[: len(shape)] = shape
+        self.record[: len(shape)] = shape
 
-    def _reset_scalars(self) -> None:
+    def reset_scalars(self) -> None:
         """Give the scalars the values that they have in an empty tensor."""
-        for part in self._layout.scalars:
-            self._set_scalar(part, part.field.init)
+        for part in self.layout.scalars:
+            self.set_scalar(part, part.field.init)
 
-    def _plain_element(self, index: tuple[int, ...]) -> Any:
+    def plain_element(self, index: tuple[int, ...]) -> Any:
         """An element that the levels find in their buffers; None if one of them does not."""
-        layout, position = self._layout, 0
+        layout, position = self.layout, 0
         if not index and len(layout.scalars) == 1 and not layout.buffers:
-            return self._scalar(layout.scalars[0])
+            return self.scalar(layout.scalars[0])
         *levels, leaf = layout.levels
         for k, (level, i, n) in enumerate(zip(levels, index, self.shape, strict=True)):
-            place = level.locate(self._fields(k), position, i, n)
+            place = level.locate(self.fields(k), position, i, n)
             if place is None:
                 return None
             if place < 0:
                 return np.asarray(self.fill_value, self.dtype)[()]
             position = place
-        return leaf.value_at(self._fields(len(levels)), position)
+        return leaf.value_at(self.fields(len(levels)), position)
 
     # -- its memory ---------------------------------------------------------------------
 
-    def _is_over(self, array: np.ndarray[Any, Any]) -> bool:
+    def is_over(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether this dense tensor of the array's dimensions is over the array's memory."""
-        return bool(self._record[array.ndim] == address_of(array))
+        return bool(self.record[array.ndim] == address_of(array))
 
-    def _readonly_buffer(self) -> str:
+    def readonly_buffer(self) -> str:
         """The first read-only buffer, as ``"<depth>_<name>"``; empty if all are writeable."""
-        for part in self._layout.buffers:
-            if not self._arrays[part.number].flags.writeable:
+        for part in self.layout.buffers:
+            if not self.arrays[part.number].flags.writeable:
                 return f"{part.level}_{part.field.name}"
         return ""
 
-    def _note_memory(self) -> None:
+    def note_memory(self) -> None:
         """Record the address ranges of the buffers (of the record if there are none), by which
         shared memory is detected."""
         spans = []
-        for part in self._layout.buffers:
-            if size := self._arrays[part.number].nbytes:
-                start = int(self._record[part.offset])
+        for part in self.layout.buffers:
+            if size := self.arrays[part.number].nbytes:
+                start = int(self.record[part.offset])
                 spans.append((start, start + size))
         self._remember(spans)
 
-    def _note_readonly(self) -> None:
+    def note_readonly(self) -> None:
         """Mark the signature read-only if a buffer is, so that kernels refuse to write it."""
-        if any(array.size and not array.flags.writeable for array in self._arrays):
+        if any(array.size and not array.flags.writeable for array in self.arrays):
             self.signature = tensor_signature(self.format, self.signature.fixed, readonly=True)
 
     def _leave_readonly(self) -> None:
         """Replace read-only buffers by new, empty ones."""
         self.signature = tensor_signature(self.format, self.signature.fixed)
-        for part in self._layout.buffers:
-            self._set_array(part, np.empty(0, part.field.dtype))
-        self._note_memory()
+        for part in self.layout.buffers:
+            self.set_array(part, np.empty(0, part.field.dtype))
+        self.note_memory()
 
     def _remember(self, spans: list[tuple[int, int]]) -> None:
-        self._memory = tuple(spans) or ((self.address, self.address + self._record.nbytes),)
-        self._state = object()
+        self.memory = tuple(spans) or ((self.address, self.address + self.record.nbytes),)
+        self.state = object()
 
-    def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+    def adopt_moved(self, kernel: Any, keep: bool = False) -> None:
         """Adopt the buffers that a kernel has reallocated. Scratch buffers are released, unless
         ``keep`` asks to reuse them in the next call."""
-        if not self._arrays:  # a view of an array, which kernels do not reallocate
+        if not self.arrays:  # a view of an array, which kernels do not reallocate
             return
-        words, spans = self._record.tolist(), []
-        for part in self._layout.buffers:
-            address, array = words[part.offset], self._arrays[part.number]
+        words, spans = self.record.tolist(), []
+        for part in self.layout.buffers:
+            address, array = words[part.offset], self.arrays[part.number]
             if address != address_of(array):
                 dtype = part.field.dtype
                 size = words[part.offset + 1]
                 memory = kernel.adopt(address, size * dtype.itemsize)
-                self._arrays[part.number] = array = np.frombuffer(memory, dtype, size)
+                self.arrays[part.number] = array = np.frombuffer(memory, dtype, size)
             if array.size:
                 spans.append((address, address + array.nbytes))
         self._remember(spans)
         if not keep and self._drop_scratch():
-            self._note_memory()
+            self.note_memory()
 
     def _drop_scratch(self) -> bool:
         """Release scratch buffers and reset scratch scalars: they have no meaning between calls.
@@ -338,9 +351,9 @@ class TensorStorage:
         scratch = _unset(self.format).scratch
         for part in scratch:
             if part.field.is_buffer:
-                self._set_array(part, np.empty(0, part.field.dtype))
+                self.set_array(part, np.empty(0, part.field.dtype))
             else:
-                self._set_scalar(part, part.field.init)
+                self.set_scalar(part, part.field.init)
         return bool(scratch)
 
 
@@ -359,12 +372,12 @@ class _Unset:
         self.sizeless, self.sized = None, []
         self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
         model = TensorStorage.__new__(TensorStorage)
-        model._layout, model._arrays = self.layout, list(self.arrays)
-        model._record = self.record = np.zeros(self.layout.words, np.uint64)
+        model.layout, model.arrays = self.layout, list(self.arrays)
+        model.record = self.record = np.zeros(self.layout.words, np.uint64)
         for part in self.layout.buffers:
-            model._set_array(part, self.arrays[part.number])
+            model.set_array(part, self.arrays[part.number])
         for part in self.layout.scalars:
-            model._set_scalar(part, part.field.init)
+            model.set_scalar(part, part.field.init)
 
 
 _UNSET: dict[Format, _Unset] = {}
@@ -393,13 +406,13 @@ class _Fields(Mapping[str, Any]):
     __slots__ = ("_parts", "_tensor")
 
     def __init__(self, tensor: TensorStorage, k: int) -> None:
-        self._tensor, self._parts = tensor, tensor._layout.fields[k]
+        self._tensor, self._parts = tensor, tensor.layout.fields[k]
 
     def __getitem__(self, name: str) -> Any:
         part = self._parts[name]
         if part.field.is_buffer:
-            return self._tensor._arrays[part.number]
-        return self._tensor._scalar(part)
+            return self._tensor.arrays[part.number]
+        return self._tensor.scalar(part)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts)

@@ -54,11 +54,11 @@ class Tensor(ArrayMethods, TensorStorage):
         if data is None and format.fill_value is None:
             return  # a variable: what is not stored has no value
         if data is None:
-            self._empty((0,) * self._layout.ndim)
+            self._empty((0,) * self.layout.ndim)
             self._mark_sizeless(True)
             self._keep_sizeless()
         elif _is_shape(data):
-            self._empty(checked_shape(data, self._layout.ndim))
+            self._empty(checked_shape(data, self.layout.ndim))
         else:
             from finch_core.runtime.convert import convert_into
 
@@ -86,19 +86,19 @@ class Tensor(ArrayMethods, TensorStorage):
                 f"buffers is a {type(buffers).__name__}, not a mapping from names to arrays",
                 hint='as in {"1_ptr": ptr, "1_idx": idx, "2_val": val}; docs/formats.md lists them',
             )
-        self = cls._bare(format)
+        self = cls.bare(format)
         shape = checked_shape(shape, format.ndim)
-        taken = take_buffers(self._layout, dict(buffers))
-        self._record[: len(shape)] = shape
-        for part in self._layout.scalars:
+        taken = take_buffers(self.layout, dict(buffers))
+        self.record[: len(shape)] = shape
+        for part in self.layout.scalars:
             key = (part.level, part.field.name)
             if key in taken:
-                self._set_scalar(part, taken[key])
-        for part in self._layout.buffers:
+                self.set_scalar(part, taken[key])
+        for part in self.layout.buffers:
             empty = np.empty(0, part.field.dtype)
-            self._set_array(part, taken.get((part.level, part.field.name), empty))
-        self._note_memory()
-        self._note_readonly()
+            self.set_array(part, taken.get((part.level, part.field.name), empty))
+        self.note_memory()
+        self.note_readonly()
         validate(self)
         return self
 
@@ -134,9 +134,9 @@ class Tensor(ArrayMethods, TensorStorage):
                 f"a tensor with {self.ndim} dimensions has no single value",
                 hint="A[i, j] reads one element",
             )
-        place = self._layout
+        place = self.layout
         if not place.buffers and len(place.scalars) == 1:
-            return self._scalar(place.scalars[0]).item()
+            return self.scalar(place.scalars[0]).item()
         return self[()].item()
 
     # -- conversions --------------------------------------------------------------------
@@ -150,7 +150,7 @@ class Tensor(ArrayMethods, TensorStorage):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.to_numpy()
-        fresh = not any(np.may_share_memory(array, mine) for mine in self._arrays)
+        fresh = not any(np.may_share_memory(array, mine) for mine in self.arrays)
         cast = dtype is not None and array.dtype != dtype
         if copy is False and (fresh or cast):
             raise ValueError("a dense array of this tensor cannot be made without a copy")
@@ -188,12 +188,12 @@ class Tensor(ArrayMethods, TensorStorage):
         return self.copy()
 
     def __reduce__(self) -> Any:
-        return _restored, (self.format, self._record, self._arrays_in_use())
+        return _restored, (self.format, self.record, self._arrays_in_use())
 
     def copy(self) -> Tensor:
         """A copy: a tensor of the same format and values with memory of its own."""
-        other = Tensor._bare(self.format)
-        other._take_copy(self)
+        other = Tensor.bare(self.format)
+        other.adopt_copy(self)
         return other
 
     def like(self, value: Any = None, dtype: Any = None) -> Tensor:
@@ -239,9 +239,8 @@ class Tensor(ArrayMethods, TensorStorage):
 
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
     """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers."""
-    tensor = Tensor._bare(format)
-    tensor._take(record, arrays)
-    tensor._note_readonly()
+    tensor = Tensor.of_parts(format, record, arrays)
+    tensor.note_readonly()
     return tensor
 
 

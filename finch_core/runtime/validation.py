@@ -82,7 +82,7 @@ def _scalar(key: str, part: Part, value: Any) -> Any:
 def validate(tensor: TensorStorage) -> None:
     """Check all buffers of a tensor, level by level from the outermost. Raises ``FormatError``."""
     levels, counts, dims = tensor.format.levels(), [1], iter(tensor.shape)
-    fields = [tensor._fields(k) for k in range(len(levels))]
+    fields = [tensor.fields(k) for k in range(len(levels))]
     for k, level in enumerate(levels):
         shape = 0 if level.is_leaf else next(dims)
         with _placed(k, level):
@@ -118,7 +118,7 @@ def _validate_alone(level: Format, positions: int, shape: int, fields: Mapping[s
 
 def is_valid(tensor: Any) -> bool:
     """Whether the buffers of a tensor, or of the tensor inside a wrapper, are valid."""
-    while not hasattr(tensor, "_fields"):
+    while not hasattr(tensor, "fields"):
         tensor = tensor.tensor
     try:
         validate(tensor)

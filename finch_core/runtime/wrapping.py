@@ -232,11 +232,11 @@ class WrapperTensor(ArrayMethods):
         return (*self.tensor.words(), *self.scalars)
 
     @property
-    def _memory(self) -> Any:
-        return self.tensor._memory
+    def memory(self) -> Any:
+        return self.tensor.memory
 
-    def _adopt_moved(self, kernel: Any, keep: bool = False) -> None:
-        self.tensor._adopt_moved(kernel, keep)
+    def adopt_moved(self, kernel: Any, keep: bool = False) -> None:
+        self.tensor.adopt_moved(kernel, keep)
 
     def fill(self, shape: tuple[int, ...]) -> None:
         """Set every element of the wrapped tensor to its fill value; its shape stays."""

@@ -50,7 +50,7 @@ def tree(tensor: Any) -> str:
 def _rows(tensor: Any) -> Any:
     """Of each level: its name and dimension, its fibers, and name, kind and bytes of buffers."""
     buffers, dims = tensor.buffers, iter(tensor.shape)
-    for k, (level, positions, sizes, _) in enumerate(tensor._levels()):
+    for k, (level, positions, sizes, _) in enumerate(tensor.levels()):
         size = "" if level.is_leaf else f"[{next(dims):,}]"
         noun = "value" if level.is_leaf else "fiber"
         found = [(name, buffers[f"{k}_{name}"]) for name in sizes]

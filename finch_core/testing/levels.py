@@ -196,8 +196,8 @@ class LevelSuite(LevelUpdates, LevelInPlace):
             data = array((6, 3, 4), float, "half", 5)
             data[[0, 2, 3]] = 0
             tensor = self.round_trip(format, data)
-            level, positions, _, below = next(tensor._levels())
-            stored = level.entries(positions, len(data), tensor._fields(0), below)
+            level, positions, _, below = next(tensor.levels())
+            stored = level.entries(positions, len(data), tensor.fields(0), below)
             assert stored == self.admitted(format, data).any(axis=(1, 2)).sum()
 
     # -- among other formats ----------------------------------------------------------------
@@ -373,7 +373,7 @@ def _contents(tensor: Tensor) -> dict[str, Any]:
     """All buffers and scalars of a tensor, by the names that ``from_buffers`` takes."""
     found: dict[str, Any] = dict(tensor.buffers)
     for depth, level in enumerate(tensor.format.levels()):
-        values = tensor._fields(depth)
+        values = tensor.fields(depth)
         found |= {f"{depth}_{f.name}": values[f.name] for f in level.fields if not f.is_buffer}
     return found
 

@@ -107,8 +107,8 @@ def test_scratch_is_not_held():
     for format in (RunList(Dense(V)), SparseRunList(SparseList(V)), Dense(RunList(Dense(V)))):
         data = image if format.ndim == 2 else image.reshape(4, 50, 3)
         tensor = Tensor(format, data)
-        fields = [part.field for part in tensor._layout.buffers]
-        scratch = [a.nbytes for a, f in zip(tensor._arrays, fields, strict=True) if f.scratch]
+        fields = [part.field for part in tensor.layout.buffers]
+        scratch = [a.nbytes for a, f in zip(tensor.arrays, fields, strict=True) if f.scratch]
         assert scratch
         assert not any(scratch)
         np.testing.assert_array_equal(tensor.to_numpy(), data)
@@ -153,17 +153,17 @@ def test_workspaces_are_kept_from_call_to_call():
     spread(total, x)
     (entry,) = spread._specializations.values()
     (workspace,) = entry._pool
-    before = [[a.ctypes.data for a in tensor._arrays] for tensor in workspace[0]]
-    assert all(a.size for tensor in workspace[0] for a in tensor._arrays)
+    before = [[a.ctypes.data for a in tensor.arrays] for tensor in workspace[0]]
+    assert all(a.size for tensor in workspace[0] for a in tensor.arrays)
     spread(total, x)
     assert total.value == 3000
     assert entry._pool == [workspace]
-    assert [[a.ctypes.data for a in t._arrays] for t in workspace[0]] == before
+    assert [[a.ctypes.data for a in t.arrays] for t in workspace[0]] == before
 
 
 def test_an_interval_keeps_no_scratch():
     tensor = Tensor(SparseInterval(Dense(V)), np.ones((4, 2)))
-    assert sum(array.nbytes for array in tensor._arrays) < 400
+    assert sum(array.nbytes for array in tensor.arrays) < 400
 
 
 @kernel

@@ -49,7 +49,7 @@ def _set_fill(tensor: Any, value: Any) -> None:
     cast = tensor.astype(wide)
     found = relabelled(cast, wide.type(value))
     tensor._setup(found.format)
-    tensor._take(found._record, found._arrays)
+    tensor.adopt(found.record, found.arrays)
 
 
 Tensor.fill_value = property(lambda self: self.format.fill_value, _set_fill)  # type: ignore

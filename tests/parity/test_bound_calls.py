@@ -298,7 +298,7 @@ def test_memory_that_an_output_comes_to_share_is_refused(spmv):
     y, A, x = Tensor(VECTOR, np.zeros(4)), Tensor(CSR, np.eye(4)), Tensor(VECTOR, np.ones(4))
     call = spmv.bind(y, A, x)
     call()
-    y._take(x._record, x._arrays)
+    y.adopt(x.record, x.arrays)
     with pytest.raises(LifecycleError, match="shares memory"):
         call()
 

@@ -486,12 +486,12 @@ def test_a_swizzle_converts_in_the_order_in_which_it_is_seen():
 def test_tensors_without_a_shape_share_no_memory(name: str) -> None:
     """What is copied for each new tensor of a format is as new."""
     made = [Tensor(hub().levels[name](Element(0.0))) for _ in range(3)]
-    buffers = [b for tensor in made for b in tensor._arrays if b.size]
+    buffers = [b for tensor in made for b in tensor.arrays if b.size]
     for k, one in enumerate(buffers):
         assert not any(np.may_share_memory(one, other) for other in buffers[k + 1 :])
     for tensor in made[:2]:
         tensor.fill((4,))
-        for buffer in tensor._arrays:
+        for buffer in tensor.arrays:
             buffer.view(np.uint8)[:] = 1
     last = Tensor(hub().levels[name](Element(0.0)))
     assert last.shape == (0,)

@@ -225,7 +225,7 @@ def test_calls_that_are_known_are_few(monkeypatch):
 def test_a_copy_has_memory_of_its_own(again, made):
     first = made(np.array([0.0, 1.0, 2.0]))
     second = again(first)
-    assert second.address == second._record.ctypes.data != first.address
+    assert second.address == second.record.ctypes.data != first.address
     doubled(first, np.ones(3))
     assert second.to_numpy().tolist() == [0.0, 1.0, 2.0]
     assert doubled(second, np.ones(3)).to_numpy().tolist() == [2.0] * 3
