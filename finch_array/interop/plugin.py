@@ -58,5 +58,6 @@ def finch_conversion() -> list[Conversion]:
         Conversion(
             "torch", "", "tensors of torch", _of("torch_layouts", "from_torch"),
             _of("torch_layouts", "to_torch"), "fa.to_torch(A)", types=("torch.Tensor",),
+            memory=_of("torch_layouts", "memory"),
         ),
     ]  # fmt: skip

@@ -19,13 +19,33 @@ EXTRA = "torch"
 
 
 def _numpy(part: Any) -> Any:
-    return part.detach().numpy()
+    """The array over a part's memory. NumPy knows bfloat16 by ``ml_dtypes`` alone."""
+    if str(part.dtype) == "torch.bfloat16":
+        import torch
+
+        return part.view(torch.int16).numpy().view(library("ml_dtypes", EXTRA).bfloat16)
+    return part.numpy()
+
+
+def memory(tensor: Any) -> Any:
+    """The array over the memory of a strided tensor, for kernels that write it in place; None for
+    other layouts and devices, and for tensors whose gradient torch follows."""
+    torch = library("torch", EXTRA)
+    plain = tensor.layout == torch.strided and tensor.device.type == "cpu"
+    if not plain or tensor.requires_grad or tensor.is_conj() or tensor.is_neg():
+        return None
+    return _numpy(tensor)
 
 
 def from_torch(tensor: Any) -> Any:
-    """An array over the memory of a tensor. Raises ``FormatError`` for one on another device, and
-    for batches of sparse matrices."""
+    """An array over the memory of a tensor. Raises ``FormatError`` for one on another device, for
+    one whose gradient torch follows, and for batches of sparse matrices."""
     torch = library("torch", EXTRA)
+    if tensor.requires_grad:
+        raise FormatError(
+            "torch follows the gradient of this tensor, which kernels do not",
+            hint="tensor.detach()",
+        )
     if tensor.device.type != "cpu":
         raise FormatError(f"this tensor is on {tensor.device}", hint="tensor.cpu()")
     if tensor.layout == torch.strided:
@@ -102,13 +122,17 @@ def to_torch(array: Any) -> Any:
             ptr, idx, values = (buffers[name] for name in ("1_ptr", "1_idx", "2_val"))
             if ptr.dtype == idx.dtype and ptr.dtype in (np.int32, np.int64):
                 parts = (_given(torch, part) for part in (ptr, idx, values))
-                return made(*parts, size=found.shape)
+                return made(*parts, size=found.shape, check_invariants=False)
     shape, coords, values = coordinates(found)
     places = np.stack([np.asarray(c, np.int64) for c in coords])
-    given = torch.from_numpy(places), torch.from_numpy(np.array(values))
-    return torch.sparse_coo_tensor(*given, size=shape).coalesce()
+    given = torch.from_numpy(places), _given(torch, np.array(values))
+    # the invariants are those of our levels; without a word on them torch warns
+    return torch.sparse_coo_tensor(*given, size=shape, check_invariants=False).coalesce()
 
 
 def _given(torch: Any, array: Any) -> Any:
     """A tensor over the memory of an array; a copy of one that is read-only."""
-    return torch.from_numpy(array if array.flags.writeable else array.copy())
+    array = array if array.flags.writeable else array.copy()
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @frozen
@@ -28,6 +31,9 @@ class Conversion:
     as long as no byte has changed. None (also: unless given) where ``take`` copies nothing, or the
     value is not in arrays.
 
+    ``memory(object)`` gives the C-contiguous NumPy array over the memory of a dense object, so that
+    a kernel may write it in place; None (also: unless given) for objects that are only read.
+
     A ``fallback`` is asked after all others: it is for protocols that objects of many libraries
     have.
     """
@@ -42,6 +48,7 @@ class Conversion:
     types: tuple[str, ...] = ()
     fallback: bool = False
     state: Callable[[Any], tuple[Any, list[Any]] | None] = lambda _: None
+    memory: Callable[[Any], np.ndarray[Any, Any] | None] = lambda _: None
 
     def takes(self, value: Any) -> bool:
         """Whether ``value`` is one of its objects."""

@@ -91,6 +91,9 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
         return _as_number(value, name, written, program)
     if (conversion := hub().conversion_of(value)) is not None:
         if written:
+            memory = conversion.memory(value)
+            if memory is not None:
+                return array_argument(memory, name, written, program)
             raise FormatError(
                 f"{name} is written, and {conversion.objects} are read only",
                 span=program.spans.get(name),

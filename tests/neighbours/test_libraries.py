@@ -13,7 +13,7 @@ import pytest
 
 import finch_array as fa
 from finch_array.interop import libraries
-from finch_core import Tensor, asarray
+from finch_core import Tensor, _, asarray, kernel
 from finch_core.errors import FormatError
 from finch_levels import Dense, Element, RunList, SparseList
 
@@ -186,6 +186,10 @@ def test_estimators_of_scikit_learn_take_views() -> None:
     assert np.allclose(fitted.coef_, np.arange(20.0), atol=1e-3)
 
 
+IN_BETA = "ignore:Sparse (CSR|CSC|BSR|BSC) tensor support is in beta:UserWarning"
+
+
+@pytest.mark.filterwarnings(IN_BETA)
 def test_tensors_of_torch_come_and_go() -> None:
     torch = pytest.importorskip("torch")
     dense = torch.from_numpy(plain())
@@ -201,3 +205,43 @@ def test_tensors_of_torch_come_and_go() -> None:
     A = fa.asarray(plain(), format=CSR)
     assert np.shares_memory(fa.to_torch(A).values().numpy(), A.buffers["2_val"])
     assert fa.to_torch(A.T).layout == torch.sparse_csc
+
+
+@pytest.mark.filterwarnings(IN_BETA)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "bfloat16", "complex64"])
+def test_dtypes_of_torch_come_and_go(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    dense = torch.tensor([[0, 1, 0], [2, 0, 3]]).to(getattr(torch, dtype))
+    for made in (dense, dense.T, dense.to_sparse(), dense.to_sparse_csr(), dense[:0].to_sparse()):
+        back = fa.to_torch(fa.from_torch(made))
+        assert (back.dtype, back.layout) == (dense.dtype, made.layout)
+        assert torch.equal(back.to_dense(), made.to_dense())
+
+
+@kernel
+def product(y, A, x):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j] * x[j]
+    return y
+
+
+@pytest.mark.filterwarnings(IN_BETA)
+def test_kernels_write_strided_tensors_of_torch_in_place() -> None:
+    torch = pytest.importorskip("torch")
+    A = torch.from_numpy(plain())
+    x, y = torch.arange(A.shape[1], dtype=A.dtype), torch.ones(A.shape[0], dtype=A.dtype)
+    assert product(y, A.to_sparse_csr(), x) is y
+    assert torch.allclose(y, A @ x)
+    half = torch.ones(A.shape[0], dtype=torch.bfloat16)
+    assert torch.allclose(product(half, A, x).double(), A @ x, rtol=2**-5)  # rounds at each +=
+    refused = {
+        "tensors of torch are read only": torch.zeros(A.shape[0]).to_sparse(),
+        "tensors of torch are read only ": torch.zeros(A.shape[0], requires_grad=True),
+        "the array is not contiguous": torch.zeros(A.shape[0] * 2, dtype=A.dtype)[::2],
+    }
+    for message, output in refused.items():
+        with pytest.raises(FormatError, match=f"y is written, and {message.strip()}"):
+            product(output, A, x)
+    with pytest.raises(FormatError, match="torch follows the gradient of this tensor"):
+        product(y, A, x.clone().requires_grad_())
