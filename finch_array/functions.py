@@ -86,7 +86,7 @@ _DEFINED: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-class _Direct(Elementwise):
+class Direct(Elementwise):
     """An elementwise function whose expression is built by a function of expressions."""
 
     @property
@@ -97,10 +97,10 @@ class _Direct(Elementwise):
 FUNCTIONS: dict[str, Elementwise] = {name: Elementwise(name, f) for name, f in _UFUNCS.items()}
 FUNCTIONS.update({name: Elementwise(name, f) for name, f in _DEFINED.items()})
 FUNCTIONS.update(
-    logical_and=_Direct("logical_and", lambda x, y: Call(prim.and_, _truth(x, y))),
-    logical_or=_Direct("logical_or", lambda x, y: Call(prim.or_, _truth(x, y))),
-    logical_not=_Direct("logical_not", lambda x: Call(prim.not_, _truth(x))),
-    logical_xor=_Direct("logical_xor", _logical_xor),
+    logical_and=Direct("logical_and", lambda x, y: Call(prim.and_, _truth(x, y))),
+    logical_or=Direct("logical_or", lambda x, y: Call(prim.or_, _truth(x, y))),
+    logical_not=Direct("logical_not", lambda x: Call(prim.not_, _truth(x))),
+    logical_xor=Direct("logical_xor", _logical_xor),
 )
 
 _abs, _negative = Elementwise("abs", np.absolute), Elementwise("negative", np.negative)
@@ -109,8 +109,8 @@ _conj = Elementwise("conj", np.conjugate)
 _real, _imag = Elementwise("real", np.real), Elementwise("imag", np.imag)
 _isnan, _isinf = Elementwise("isnan", np.isnan), Elementwise("isinf", np.isinf)
 _isfinite = Elementwise("isfinite", np.isfinite)
-_copy = _Direct("positive", lambda x: x)
-_choose = _Direct("where", lambda c, x, y: Call(prim.ifelse, (Cast(c, np.dtype(bool)), x, y)))
+_copy = Direct("positive", lambda x: x)
+_choose = Direct("where", lambda c, x, y: Call(prim.ifelse, (Cast(c, np.dtype(bool)), x, y)))
 _reciprocals = Elementwise("reciprocal", _reciprocal)
 _rounded = {name: Elementwise(name, f) for name, f in _ROUNDED.items()}
 _casts: dict[Any, Elementwise] = {}
@@ -125,7 +125,7 @@ def cast(array: Any, dtype: Any) -> Any:
     """``array`` with its values, and its fill, cast to a dtype."""
     wanted = np.dtype(dtype)
     if wanted not in _casts:
-        _casts[wanted] = _Direct(f"as_{wanted}", lambda x: Cast(x, wanted))
+        _casts[wanted] = Direct(f"as_{wanted}", lambda x: Cast(x, wanted))
     return _casts[wanted](array)
 
 
@@ -216,7 +216,7 @@ def reciprocal(x: Any, /) -> Any:
 
 def _float_test(function: Elementwise, whole: bool) -> Callable[[Any], Any]:
     """A test of floats; ``whole`` is its value on integers."""
-    constant = _Direct(function.__name__, lambda x: Call(prim.eq if whole else prim.ne, (x, x)))
+    constant = Direct(function.__name__, lambda x: Call(prim.eq if whole else prim.ne, (x, x)))
 
     def test(x: Any, /) -> Any:
         return constant(x) if dtype_of(operand(x)).kind in "biu" else function(x)

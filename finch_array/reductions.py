@@ -48,7 +48,7 @@ def array_operand(x: Any) -> Any:
 
 def value_alone(name: str, array: Any, value: Value | None, dtype: Any) -> Any:
     """The reduction of an array without dimensions: its one value."""
-    found = array if value is None else fn._Direct(name, value)(array)
+    found = array if value is None else fn.Direct(name, value)(array)
     found = array_operand(found)
     return fn.cast(found, dtype) if dtype is not None and found.dtype != dtype else fn.copied(found)
 

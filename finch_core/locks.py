@@ -24,6 +24,15 @@ class Lock:
         self._owner, self._depth = 0, 0
         _locks.add(self)
 
+    def acquire(self, timeout: float) -> bool:
+        """Take the lock as it is taken for a fork: a child finds it free. False after ``timeout``
+        seconds."""
+        return self._lock.acquire(timeout=timeout)
+
+    def release(self) -> None:
+        """Give back what ``acquire`` has taken."""
+        self._lock.release()
+
     def __enter__(self) -> None:
         self._lock.acquire()
         self._owner, self._depth = threading.get_ident(), self._depth + 1
@@ -60,12 +69,12 @@ _holding: list[bool] = []
 
 
 def _before() -> None:
-    _holding.append(importing._lock.acquire(timeout=_PATIENCE))
+    _holding.append(importing.acquire(_PATIENCE))
 
 
 def _after() -> None:
     if _holding and _holding.pop():
-        importing._lock.release()
+        importing.release()
 
 
 def _in_child() -> None:

@@ -259,7 +259,7 @@ class AssignmentParser:
             sizes = count(len(computed), "dimension")
             message = f"a shape of {sizes} for a format of {len(made.shape)}"
             self.context.refuse(node.value, message, "nest one level a dimension, ending in a leaf")
-        given = tuple(made.shape) if made.shape and not made._sizeless else None
+        given = tuple(made.shape) if made.shape and not made.is_sizeless else None
         shape = computed or given
         self.locals[target.id] = Local(target.id, made.format, shape, span)
         return Declare(target.id, fill(made.fill_value), span=self.context.span(node))

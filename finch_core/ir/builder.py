@@ -366,6 +366,10 @@ class Builder:
         frame.close()
         return frame
 
+    def emitted(self) -> list[Statement]:
+        """The statements of the innermost block so far."""
+        return self._frame().statements
+
     def finish(self) -> Block:
         """The block of everything emitted."""
         assert len(self._stack) == 1, "finish inside a block"

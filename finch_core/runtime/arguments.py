@@ -22,13 +22,13 @@ from finch_core.runtime.storage import TensorStorage
 class Number:
     """A number passed to a kernel: its value, and the signature that code depends on."""
 
-    __slots__ = ("_kind", "signature", "value")
+    __slots__ = ("kind", "signature", "value")
     memory = ()
     signature: ScalarSignature
 
     def __init__(self, value: Any) -> None:
         known = _SIGNATURES.get(type(value)) or _signature(type_of(value))
-        self.signature, self._kind = known
+        self.signature, self.kind = known
         self.value = value
 
     @property
@@ -39,11 +39,11 @@ class Number:
     def words(self) -> tuple[Any, ...]:
         """The machine words that pass it to compiled code (see ``interface.abi``): one, or two
         for a complex number."""
-        if self._kind not in "biufc":
+        if self.kind not in "biufc":
             return self._computed().words()
-        if self._kind == "f":
+        if self.kind == "f":
             return (float(self.value),)
-        if self._kind == "c":
+        if self.kind == "c":
             return (float(self.value.real), float(self.value.imag))
         return (int(self.value),)
 
@@ -141,7 +141,7 @@ def are_small(values: Iterable[Any]) -> bool:
     room = SMALL_BYTES
     for value in values:
         if value.__class__ is Number:
-            if value._kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
+            if value.kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
                 return False
         elif isinstance(value, TensorStorage):
             room -= sum(stop - start for start, stop in value.memory)

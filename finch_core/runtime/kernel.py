@@ -274,12 +274,13 @@ class Kernel(Generic[P, R]):
                     made = signatures
                     specialized = roomy(
                         self._function.__name__,
-                        lambda: Specialization(self._lowered(made), Tensor, draft),
+                        lambda: Specialization(self.lowered(made), Tensor, draft),
                     )
                     self._specializations[signatures] = specialized
         return specialized
 
-    def _lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
+    def lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
+        """The stages of the kernel for signatures, each of which is made when it is asked for."""
         backend, disabled = backends.backend(self._options.backend), self._options.disabled
         if disabled:
             backend = backend.without(disabled)
@@ -419,7 +420,7 @@ def restored(function: FunctionType, options: Options, module: str, name: str) -
     from finch_core.runtime.pickling import named_in
 
     found = named_in(module, name)
-    if isinstance(found, Kernel) and found._function is function:
+    if isinstance(found, Kernel) and getattr(found, "__wrapped__", None) is function:
         return found
     function.__qualname__ = name
     return Kernel(function, options)

@@ -217,7 +217,8 @@ class TensorStorage:
             self.record[self.layout.sizeless] = sizeless
 
     @property
-    def _sizeless(self) -> bool:
+    def is_sizeless(self) -> bool:
+        """Whether this was made without a shape, to be sized by a kernel."""
         place = self.layout.sizeless
         return place is not None and bool(self.record[place])
 

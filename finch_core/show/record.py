@@ -135,12 +135,12 @@ class Record(Watch):
         if self._count <= STEPS:
             self._path[-1].steps.append(step)
         self._path.append(step)
-        before = len(ctx._frame().statements)
+        before = len(ctx.emitted())
         try:
             yield
         finally:
             self._path.pop()
-        self._note(step, Block(tuple(ctx._frame().statements[before:])))
+        self._note(step, Block(tuple(ctx.emitted()[before:])))
 
     def _note(self, step: LoweringStep, emitted: Block) -> None:
         text = block_text(emitted)

@@ -12,8 +12,10 @@ from finch_core.errors import OutOfBounds
 from finch_core.interface.abi import Backend, CompleteBackend
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.interface.signatures import Signature
 from finch_core.ir.dtypes import SUPPORTED
 from finch_core.runtime.kernel import Kernel, kernel
+from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.validation import validate
@@ -42,10 +44,18 @@ ALLOCATING = (
 
 def kernel_on(backend: Backend, function: Function) -> Kernel[..., Any]:
     """A new kernel of ``function`` that compiles on this backend object."""
-    made: Any = kernel(function)
-    found = CompleteBackend(backend)
-    made._lowered = lambda signatures: Lowered(made.program, signatures, made._options, found)
-    return made  # type: ignore[no-any-return]
+    return _KernelOn(function, CompleteBackend(backend))
+
+
+class _KernelOn(Kernel[..., Any]):
+    """A kernel that compiles on a backend that is not installed."""
+
+    def __init__(self, function: Function, backend: CompleteBackend) -> None:
+        super().__init__(function, Options())
+        self.backend = backend
+
+    def lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
+        return Lowered(self.program, signatures, Options(), self.backend)
 
 
 def of(levels: str) -> Format:

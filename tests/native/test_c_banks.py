@@ -49,7 +49,7 @@ def both(bins, others, image):
 def check(program: Any, outputs: int, *args: Any) -> None:
     """C, the interpreter and plain NumPy agree."""
     found = []
-    for made in (program, kernel(backend="interpreter")(program._function)):
+    for made in (program, kernel(backend="interpreter")(program.__wrapped__)):
         bins = [np.zeros(16, np.int64) for _k in range(outputs)]
         made(*bins, *args)
         found.append(bins)

@@ -78,7 +78,7 @@ def test_a_kernel_of_a_module_is_pickled_by_name(module, pickler):
 
 def test_a_kernel_beside_its_function(module):
     again = pickle.loads(pickle.dumps(module.other))
-    assert again._function is module.plain
+    assert again.__wrapped__ is module.plain
     assert again(np.zeros(2), np.ones(2)).tolist() == [1, 1]
 
 

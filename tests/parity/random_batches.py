@@ -94,8 +94,8 @@ class Batched(Kernel):
 
     batch: Batch
 
-    def _lowered(self, signatures: Any) -> Any:
-        lowered = super()._lowered(signatures)
+    def lowered(self, signatures: Any) -> Any:
+        lowered = super().lowered(signatures)
         lowered.backend = CompleteBackend(self.batch)
         return lowered
 
