@@ -1,5 +1,5 @@
-"""Makes the screenshots of the README and the site: tensors as a notebook shows them, and the
-explorer. Needs Chromium; run it after the pictures have changed."""
+"""Makes the screenshots of the README and the site: tensors as a notebook shows them, a plan, and
+the explorer. Needs Chromium; run it after the pictures have changed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+import finch_array as fa
 from finch_core import Tensor, _, kernel
 from finch_levels import Dense, Element, RunList, Scalar, SparseBand, SparseList
 
@@ -39,6 +40,16 @@ def tensors() -> str:
     ]
     cells = "".join(f"<div style='margin:12px'>{tensor._repr_html_()}</div>" for tensor in shown)
     return f"<meta charset=utf-8><body style='background:#161618;color:#e6e6e2'>{cells}"
+
+
+def plan() -> str:
+    """The plan of a sum over two sparse products and a sampled dense one."""
+    csr = Dense(SparseList(E))
+    A = fa.random((1000, 1000), 0.1, format=csr, rng=0)
+    B = fa.random((1000, 1000), 0.1, format=csr, rng=1)
+    C = fa.random((1000, 1000), 1e-4, format=csr, rng=2)
+    told = fa.explain(fa.sum(fa.lazy(A) @ B @ C))
+    return f"<meta charset=utf-8><body style='background:#fff;margin:12px'>{told._repr_html_()}"
 
 
 def explorer(folder: Path, tab: str) -> str:
@@ -74,6 +85,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shoot(tensors(), "tensors", "860,900", folder)
+        shoot(plan(), "plan", "740,340", folder)
         shoot(explorer(folder, "code"), "explorer", "1500,760", folder)
         shoot(explorer(folder, "steps"), "explorer-steps", "1000,1100", folder)
 
