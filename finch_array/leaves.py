@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_array import structures
 from finch_core.interface.level import Format
 from finch_core.ir.expressions import alike
+from finch_core.records import evolve
 from finch_core.runtime.tensor import Tensor
 
 _leaves: dict[Any, Format] = {}
@@ -28,7 +28,7 @@ def with_leaf(format: Format, fill: Any, dtype: np.dtype[Any]) -> Format:
 def _with_leaf(format: Any, leaf: Format) -> Format:
     if format.child is None:
         return leaf
-    found: Format = attrs.evolve(format, lvl=_with_leaf(format.child, leaf))
+    found: Format = evolve(format, lvl=_with_leaf(format.child, leaf))
     return found
 
 

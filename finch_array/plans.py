@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_array import orders, programs, structures
@@ -22,7 +21,7 @@ from finch_core.ir.expressions import FALSE, Access, Cast, Expr, Literal, Name, 
 from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
-from finch_core.records import define, frozen
+from finch_core.records import define, evolve, frozen
 from finch_core.runtime.arguments import Number
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
@@ -206,7 +205,7 @@ def make(request: Request, operands: Sequence[Any], sizes: Mapping[str, int], de
     dtype = request.dtype or concrete(known.dtype)
     if dtype != known.dtype:
         value = Cast(value, dtype)
-        known = attrs.evolve(known, fill=structures.simplified(Cast(known.fill, dtype)))
+        known = evolve(known, fill=structures.simplified(Cast(known.fill, dtype)))
     order = _ordered(request, operands, sizes, seen, value, known, dtype)
     copies = {k: _permutation(seen.indices[k], order.loops) for k in order.copied}
     plan = Plan(request, order, copies)
@@ -353,7 +352,7 @@ def _complete(
     )  # fmt: skip
     marks = _marks(request, seen, loops, sizes)
     if marks:
-        writing = attrs.evolve(writing, marks=marks)
+        writing = evolve(writing, marks=marks)
         places = {mark.source: mark.access for mark in marks}
         value = rewrite_expr(value, lambda e: places.get(e, e) if isinstance(e, Access) else e)
     params = ("out", *_parameters(seen), *(f"n_{name}" for name in extended))

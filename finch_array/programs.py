@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.interface.level import Format
@@ -28,7 +27,7 @@ from finch_core.ir.program import (
     Stmt,
     Update,
 )
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 WORKSPACE, TOTAL = "w", "t"
 ROOM = 1 << 24
@@ -173,7 +172,7 @@ def _collected(
     store = _nest(
         rest,
         Update(_out(writing), None, work),
-        attrs.evolve(writing, extended=frozenset(), marks=()),
+        evolve(writing, extended=frozenset(), marks=()),
     )
     body = _nest(outer, Sequential((Declare(WORKSPACE, start), collect, store)), writing)
     assert writing.workspace is not None

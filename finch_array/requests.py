@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.interface.level import Format
 from finch_core.ir.expressions import Expr
 from finch_core.ir.operators import Operator
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 Value = Callable[..., Expr]
 """Builds the value at an index from one expression for each operand."""
@@ -40,7 +39,7 @@ class Request:
     op: Operator | None = None
     dtype: np.dtype[Any] | None = None
     format: Format | None = None
-    sizes: dict[str, int] = attrs.field(factory=dict)
+    sizes: dict[str, int] = field(factory=dict)
     fixed: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()
     loops: Indices | None = None

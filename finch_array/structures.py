@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.interface.abilities import Order
@@ -23,7 +22,7 @@ from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import FALSE, Access, Call, Cast, Expr, Literal, Name, Var, alike
 from finch_core.ir.program import Stored
 from finch_core.ir.rewrite import rewrite_expr
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.simplifier import Simplifier
 
 DENSE = Structure(Pieces.BLOCKS, gaps=False)
@@ -158,7 +157,7 @@ def reduced(shapes: Shapes, loops: Sequence[str], kept: Sequence[str]) -> dict[s
     outer = False
     for name, shape in zip(loops, shapes, strict=True):
         if name in kept:
-            found[name] = attrs.evolve(shape, single=False, pads=False) if outer else shape
+            found[name] = evolve(shape, single=False, pads=False) if outer else shape
         else:
             outer = True
     return found
@@ -184,7 +183,7 @@ def level_for(structure: Structure, offered: Iterable[Format], below: Format) ->
         wanted = (max(structure.pieces, Pieces.BLOCKS), False, False)
     for level in offered:
         if _essence(level.structure) == wanted and _is_written_in_order(level):
-            made: Format = attrs.evolve(level, lvl=below)  # type: ignore[misc]
+            made: Format = evolve(level, lvl=below)  # type: ignore[misc]
             return made
     if wanted == (Pieces.POINTS, True, False):
         listed: Format = hub().layout("compressed")(below)

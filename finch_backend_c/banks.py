@@ -26,13 +26,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_backend_c import ctree as c
 from finch_backend_c.spelling import ctype
 from finch_core.ir import assembly as asm
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer
+from finch_core.records import evolve
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
@@ -51,7 +50,7 @@ def in_banks(emitter: Emitter, loop: asm.For) -> tuple[c.Stmt, ...]:
     """Emit a loop whose ``banks`` permit private copies."""
     arrays = {b: emitter.scope.fresh(f"{b.name}_bank") for b, _ in loop.banks}
     with emitter.banked({b.name: c.Name(array) for b, array in arrays.items()}):
-        body = emitter.emit(attrs.evolve(loop, banks=()))
+        body = emitter.emit(evolve(loop, banks=()))
     return (
         *(part for b, count in loop.banks for part in _declared(b, arrays[b], count)),
         *body,

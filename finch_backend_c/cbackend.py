@@ -7,12 +7,10 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_backend_c import cache, loader, toolchain
 from finch_core.errors import BackendError
 from finch_core.locks import importing
-from finch_core.records import define
+from finch_core.records import define, evolve, field
 
 if TYPE_CHECKING:
     from finch_core.ir.assembly import Kernel
@@ -44,19 +42,19 @@ class CBackend:
     fail_alloc: int = 0
     disabled: frozenset[str] = frozenset()
     drafts: bool = False
-    name: str = attrs.field(default="c", init=False)
+    name: str = field(default="c", init=False)
     optimisations: ClassVar[frozenset[str]] = OPTIMISATIONS
 
     def without(self, names: frozenset[str]) -> CBackend:
         """This backend with the optimisations in ``names`` switched off; ignores other names."""
         disabled = self.disabled | (names & OPTIMISATIONS)
-        return self if disabled == self.disabled else attrs.evolve(self, disabled=disabled)
+        return self if disabled == self.disabled else evolve(self, disabled=disabled)
 
     def draft(self) -> CBackend:
         """This backend with fewer optimisations, for kernels on small data."""
         if any(flag.startswith("-O") for flag in self._extra()):
             return self  # the user has set the level of optimisation
-        return attrs.evolve(self, drafts=True)
+        return evolve(self, drafts=True)
 
     def available(self) -> str:
         """An empty string if there is a C compiler, else the reason why not.

@@ -24,6 +24,7 @@ from finch_core.ir import expressions as ir
 from finch_core.ir.dtypes import INTP, Type, concrete
 from finch_core.ir.primitives import PRIMITIVES
 from finch_core.operators import Operator, literal_value
+from finch_core.records import fields
 
 _COMPOUND = frozenset("+-*/&|^")
 _COMMUTATIVE = frozenset("+*&|^")
@@ -376,7 +377,7 @@ def _names(node: c.Expr) -> set[str]:
     if isinstance(node, c.Name):
         return {node.text}
     found: set[str] = set()
-    for slot in node.__attrs_attrs__:  # type: ignore[attr-defined]
+    for slot in fields(type(node)):  # type: ignore[arg-type]
         part = getattr(node, slot.name)
         for child in part if isinstance(part, tuple) else (part,):
             found |= _names(child) if isinstance(child, c.Expr) else set()

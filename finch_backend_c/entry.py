@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_backend_c import ctree as c
@@ -30,7 +29,7 @@ from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs
 from finch_core.ir import assembly as asm
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Var
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 _WORD = {"i": "int64_t", "b": "int64_t", "u": "uint64_t", "f": "double"}
 WORK = "static __attribute__((noinline)) int64_t"
@@ -61,7 +60,7 @@ class KernelWriter:
     kernel: asm.Kernel
     emitter: Emitter
     usage: Usage
-    buffers: dict[str, c.Expr] = attrs.field(factory=dict)
+    buffers: dict[str, c.Expr] = field(factory=dict)
     """The parameters for addresses of buffers, and the expressions passed for them."""
 
     @property

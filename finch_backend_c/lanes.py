@@ -43,7 +43,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from finch_backend_c import ctree as c
@@ -54,7 +53,7 @@ from finch_core.ir.assembly_rewrite import Substitution, changed_names, own_chan
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Expr, Literal, Load, Var
 from finch_core.ir.strides import LONG_GATHER, scattered
-from finch_core.records import define
+from finch_core.records import define, field
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
@@ -244,7 +243,7 @@ class Lanes:
     reductions: Reductions
     count: int
     loads: frozenset[Load] = frozenset()
-    arrays: dict[str, str] = attrs.field(init=False)
+    arrays: dict[str, str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.arrays = {var.name: self._array(var.name) for var, _ in self.reductions}

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_backend_c import ctree as c
 from finch_core.ir import assembly as asm
 from finch_core.ir.builder import negation
+from finch_core.records import evolve
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
@@ -49,4 +48,4 @@ def parted(emitter: Emitter, loop: asm.For | asm.While, plain: c.Stmt) -> c.Stmt
     more = c.Binary("<", name, c.Name(plain.bound) if plain.bound else plain.limit)
     counted = c.Block((*turn, c.Increment(name)))
     body = c.Block((check, c.DoWhile(c.Binary("&&", more, room), counted)))
-    return attrs.evolve(plain, body=body, counts=False)
+    return evolve(plain, body=body, counts=False)

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import attrs
-
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 
 @frozen
@@ -16,7 +14,7 @@ class Source:
     """The text of a kernel's file that spans point into."""
 
     filename: str
-    lines: tuple[str, ...] = attrs.field(repr=False)
+    lines: tuple[str, ...] = field(repr=False)
     first_line: int = 1
     """Line number in the file of ``lines[0]``."""
 
@@ -25,7 +23,7 @@ class Source:
 class Span:
     """A stretch of one source line: 1-based line number in the file, 0-based columns."""
 
-    source: Source = attrs.field(repr=False)
+    source: Source = field(repr=False)
     line: int
     column: int
     end_column: int

@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.errors import FormatError
 from finch_core.interface.offers import Fibers, Offer
 from finch_core.level import Format, Mode, Order, Pieces, Sharing, Structure, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.looplets.routines import positions_below
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -30,7 +28,7 @@ class Dense(Format):
     Can be read by ``walk`` and ``follow``, and written in any order.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
+    lvl: Format = field(converter=check_child)
 
     name: ClassVar[str] = "Dense"
     structure: ClassVar[Structure] = Structure(Pieces.BLOCKS, gaps=False)

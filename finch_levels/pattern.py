@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -15,7 +14,7 @@ from finch_core.ir.dtypes import BOOL
 from finch_core.ir.expressions import TRUE, Expr
 from finch_core.level import Field, Format, Mode, Order, Sharing
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -35,7 +34,7 @@ def _only_false(instance: object, attribute: object, fill: Any) -> None:
 class Pattern(Format):
     """A leaf without values: True at each stored position, False elsewhere."""
 
-    fill: bool = attrs.field(default=False, validator=_only_false)
+    fill: bool = field(default=False, validator=_only_false)
 
     name: ClassVar[str] = "Pattern"
     order: ClassVar[Order] = Order.ANY

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -34,7 +33,7 @@ from finch_core.looplets.routines import (
     same_value,
 )
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 from finch_levels.common.compressed import bounds_of, find, steps, unfurled
 from finch_levels.common.resuming import copy_last, declare_last, last_of, require_behind
 from finch_levels.common.runs import (
@@ -64,9 +63,9 @@ class RunList(Format):
     of the child. Raises ``FormatError`` for a child that cannot store fill values (``Pattern``).
     """
 
-    lvl: Format = attrs.field(converter=check_child)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
-    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=check_child)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
     merge: bool = True
 
     name: ClassVar[str] = "RunList"

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -32,7 +31,7 @@ from finch_core.looplets.routines import (
     ensure_position,
 )
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
@@ -52,9 +51,9 @@ class SparseBand(Format):
     kernel raises ``FormatError``.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
-    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=check_child)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseBand"
     structure: ClassVar[Structure] = Structure(Pieces.BLOCKS, single=True, pads=True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.interface.offers import Fibers, Offer
@@ -34,7 +33,7 @@ from finch_core.looplets.routines import (
     require_width,
 )
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 from finch_levels.common.compressed import bounds_of, find, steps, unfurled
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
@@ -54,9 +53,9 @@ class SparseBlockList(Format):
     appended in increasing order; adjacent ones form a block.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
-    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=check_child)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseBlockList"
     structure: ClassVar[Structure] = Structure(Pieces.BLOCKS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -21,7 +20,7 @@ from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, i
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.looplets.routines import positions_below, require_width
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 from finch_levels.common.compressed import steps, unfurled
 
 if TYPE_CHECKING:
@@ -49,9 +48,9 @@ class SparseByteMap(Format):
     Reads walk, gallop or follow; writes come in any order.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
-    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=check_child)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseByteMap"
     order: ClassVar[Order] = Order.ANY

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -30,7 +29,7 @@ from finch_core.looplets.routines import (
     search,
 )
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 from finch_levels.common.compressed import bounds_of, steps, unfurled
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 def _joined(child: Any) -> Format:
     """The child of a ``SparseCOO``: another one has the entries of its parent."""
     format = check_child(child)
-    return attrs.evolve(format, joined=True) if isinstance(format, SparseCOO) else format
+    return evolve(format, joined=True) if isinstance(format, SparseCOO) else format
 
 
 @frozen
@@ -58,9 +57,9 @@ class SparseCOO(Format):
     in increasing order.
     """
 
-    lvl: Format = attrs.field(converter=_joined)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
-    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=_joined)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
     joined: bool = False
 
     name: ClassVar[str] = "SparseCOO"
@@ -235,7 +234,7 @@ def _walk_groups(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Pa
         ctx.assign(q, end)
 
     body = lambda ctx, q: Spike(fill, Thunk(group))  # noqa: E731
-    yield attrs.evolve(alone, body=body, seek=seek, following=following)
+    yield evolve(alone, body=body, seek=seek, following=following)
 
 
 def _follow(ctx: Context, fiber: Fiber) -> Iterator[Part]:

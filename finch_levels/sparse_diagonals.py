@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -18,7 +17,7 @@ from finch_core.level import Field, Format, Mode, Order, check_child
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch
 from finch_core.looplets.routines import positions_below, search
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 from finch_levels.common.compressed import steps, unfurled
 from finch_levels.common.runs import bind_scratch, copy_subfiber, empty_scratch, scratch_fields
 from finch_levels.sparse_list import SparseList
@@ -41,7 +40,7 @@ class SparseDiagonals(Format):
     cannot store them, cannot be below.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
+    lvl: Format = field(converter=check_child)
 
     name: ClassVar[str] = "SparseDiagonals"
     layout: ClassVar[str] = "diagonals"
@@ -138,7 +137,7 @@ class SparseDiagonals(Format):
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
         if mode is Mode.UPDATE:
             assert fiber.lvl.scratch is not None
-            return attrs.evolve(fiber, lvl=fiber.lvl.scratch).unfurl(ctx, mode, protocol)
+            return evolve(fiber, lvl=fiber.lvl.scratch).unfurl(ctx, mode, protocol)
         return unfurled(fiber, mode, protocol, update=_follow, follow=_follow, walk=_walk)
 
 

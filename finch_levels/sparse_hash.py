@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError, IndexOverflow
@@ -17,7 +16,7 @@ from finch_core.level import Field, Format, Mode, Order, Sharing, check_child, i
 from finch_core.looplets import Lookup, Looplet, Part, Run, Spike, Stepper, Switch, Thunk
 from finch_core.looplets.routines import append_position, check_index_width, require_width
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 from finch_levels.common import hashing
 from finch_levels.common.compressed import steps, unfurled
 
@@ -37,9 +36,9 @@ class SparseHash(Format):
     order.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
-    pointer: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=check_child)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
+    pointer: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseHash"
     order: ClassVar[Order] = Order.ANY

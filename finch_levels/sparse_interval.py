@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first_run
@@ -45,7 +44,7 @@ from finch_core.looplets.routines import (
     spare_position,
 )
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 from finch_levels.common.runs import (
     bind_scratch,
@@ -75,8 +74,8 @@ class SparseInterval(Format):
     SparseRunList.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=check_child)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparseInterval"
     structure: ClassVar[Structure] = Structure(Pieces.RUNS, single=True)
@@ -169,7 +168,7 @@ class SparseInterval(Format):
         if mode is Mode.READ:
             return Thunk(lambda ctx: _read(ctx, fiber, protocol))
         if fiber.lvl.scratch is not None:
-            return attrs.evolve(fiber, lvl=fiber.lvl.scratch).unfurl(ctx, mode, protocol)
+            return evolve(fiber, lvl=fiber.lvl.scratch).unfurl(ctx, mode, protocol)
         return Thunk(lambda ctx: _write(ctx, fiber))
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first
@@ -32,7 +31,7 @@ from finch_core.looplets.routines import (
     spare_position,
 )
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 from finch_levels.common.resuming import declare_last, last_of, mark_last, require_behind
 
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ class SparsePinpoint(Format):
     a search. Writing at a second index of a fiber raises ``FormatError``.
     """
 
-    lvl: Format = attrs.field(converter=check_child)
-    index: np.dtype[Any] = attrs.field(default=INTP, converter=integer_dtype)
+    lvl: Format = field(converter=check_child)
+    index: np.dtype[Any] = field(default=INTP, converter=integer_dtype)
 
     name: ClassVar[str] = "SparsePinpoint"
     structure: ClassVar[Structure] = Structure(single=True)

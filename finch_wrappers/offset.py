@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from operator import add
 from typing import Any, ClassVar
 
-import attrs
-
 from finch_core.errors import DimensionMismatch, count
 from finch_core.interface.wrapper_examples import Example, Place, View
 from finch_core.ir.expressions import Access, Call, Expr, Index, Name, lift
@@ -16,6 +14,7 @@ from finch_core.ir.program import Extent
 from finch_core.looplets import Looplet
 from finch_core.looplets.transform import Transform, minus
 from finch_core.plugins import hookimpl
+from finch_core.records import evolve
 from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, tensor_of, whole
 from finch_core.symbolic.affine import Scope, affine
 
@@ -43,7 +42,7 @@ class OffsetTensor(WrapperTensor):
 
     def dense_access(self, node: Access) -> Expr:
         shifts = map(lift, self.scalars)
-        return attrs.evolve(node, indices=tuple(map(plus, node.indices, shifts)))
+        return evolve(node, indices=tuple(map(plus, node.indices, shifts)))
 
     @staticmethod
     def match_access(node: Access, scope: Scope) -> Access | None:
@@ -51,7 +50,7 @@ class OffsetTensor(WrapperTensor):
         argument = seen(node, OffsetTensor)
         if argument is not None:
             indices = tuple(map(plus, node.indices, argument.params))
-            return attrs.evolve(node, tensor=argument.inner, indices=indices)
+            return evolve(node, tensor=argument.inner, indices=indices)
         if isinstance(node.tensor, Seen):
             return None
         for k, index in enumerate(node.indices):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.errors import DimensionMismatch, count
 from finch_core.interface.tensorlike import Constant, Discard, TensorLike
 from finch_core.interface.wrapper_examples import Example, View
@@ -18,6 +16,7 @@ from finch_core.level import Mode
 from finch_core.looplets import Looplet, Part, Phase, Run, Sequence, as_looplet, endless
 from finch_core.looplets.transform import inside
 from finch_core.plugins import hookimpl
+from finch_core.records import evolve
 from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen, tensor_of
 from finch_core.symbolic.affine import Scope
 
@@ -70,7 +69,7 @@ class Permissive(Wrapped):
             return sub
         if isinstance(sub, Constant) and any(self.parts[1:]) and not isinstance(sub.value, Missing):
             dims = sub.extents or self.inner.dims[1:]
-            return Permissive(attrs.evolve(sub, extents=dims), self.parts[1:])
+            return Permissive(evolve(sub, extents=dims), self.parts[1:])
         return super().around(sub)
 
     def _beyond(self, mode: Mode) -> TensorLike:
@@ -101,7 +100,7 @@ class PermissiveTensor(WrapperTensor):
         """``A[..., ~j, ...]`` -> ``permissive(A, (..., True, ...))[..., j, ...]``."""
         argument = seen(node, PermissiveTensor)
         if argument is not None:
-            return attrs.evolve(_marked(node, argument.params), tensor=argument.inner)
+            return evolve(_marked(node, argument.params), tensor=argument.inner)
         if isinstance(node.tensor, Seen):
             return None
         for k, index in enumerate(node.indices):
@@ -120,14 +119,14 @@ def _example(view: View, flags: tuple[bool, ...]) -> Example:
     pairs = list(zip(view.ranges, flags, strict=True))
     ranges = tuple((lo - 2, hi + 2) if flag else (lo, hi) for (lo, hi), flag in pairs)
     sized = tuple(a and not flag for a, flag in zip(view.sized, flags, strict=True))
-    seen = attrs.evolve(view, ranges=ranges, sized=sized, permissive=True)
+    seen = evolve(view, ranges=ranges, sized=sized, permissive=True)
     return Example(lambda tensor: permissive(tensor, *flags), seen)
 
 
 def _marked(node: Access, flags: tuple[bool, ...]) -> Access:
     """An access with ``~`` before the indices whose flag is set."""
     pairs = zip(node.indices, flags, strict=True)
-    return attrs.evolve(
+    return evolve(
         node, indices=tuple(Modified("permissive", i) if flag else i for i, flag in pairs)
     )
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.errors import DimensionMismatch, FormatError, count, quote
 from finch_core.frontend.functions import PROTOCOLS
 from finch_core.interface.wrapper_examples import Example, View
@@ -15,6 +13,7 @@ from finch_core.ir.expressions import Access, Expr, Modified
 from finch_core.level import Mode
 from finch_core.looplets import Looplet
 from finch_core.plugins import hookimpl, hub
+from finch_core.records import evolve
 from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, seen, tensor_of
 from finch_core.symbolic.affine import Scope
 
@@ -75,7 +74,7 @@ class ProtocolizedTensor(WrapperTensor):
         if argument is not None:
             pairs = zip(node.indices, argument.params, strict=True)
             indices = tuple(i if p is None else Modified(p, i) for i, p in pairs)
-            return attrs.evolve(node, tensor=argument.inner, indices=indices)
+            return evolve(node, tensor=argument.inner, indices=indices)
         if isinstance(node.tensor, Seen):
             return None
         for k, index in enumerate(node.indices):

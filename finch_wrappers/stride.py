@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import DimensionMismatch, FormatError, count
@@ -22,7 +21,7 @@ from finch_core.looplets.reversed import NOWHERE, Reversal, mirrored
 from finch_core.looplets.strided import Single, Stride, looked_up
 from finch_core.looplets.transform import Transform, minus
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.runtime.wrapping import (
     Seen,
     Wrapped,
@@ -173,7 +172,7 @@ class StrideTensor(WrapperTensor):
         it is read; ``c`` may depend on outer loops."""
         argument = seen(node, StrideTensor)
         if argument is not None:
-            return attrs.evolve(_placed(node, argument.params), tensor=argument.inner)
+            return evolve(_placed(node, argument.params), tensor=argument.inner)
         if scope.written or isinstance(node.tensor, Seen):
             return None
         for k, index in enumerate(node.indices):
@@ -185,7 +184,7 @@ class StrideTensor(WrapperTensor):
             if scope.ready(found.rest):
                 rest = Modified("given", found.rest)
                 indices = (*node.indices[:k], rest, index, *node.indices[k + 1 :])
-                split = attrs.evolve(node, tensor=Toeplitz(node.tensor, k), indices=indices)
+                split = evolve(node, tensor=Toeplitz(node.tensor, k), indices=indices)
                 return Strided.along(split, k + 1, Step(found.factor, lift(0)), found.index)
         return None
 
@@ -236,7 +235,7 @@ def _placed(node: Access, places: tuple[tuple[int, Expr], ...]) -> Access:
 
     pairs = zip(node.indices, places, strict=True)
     indices = tuple(mapped(i, partial(at, step=s, first=first)) for i, (s, first) in pairs)
-    return attrs.evolve(node, indices=indices)
+    return evolve(node, indices=indices)
 
 
 def _inner(pair: Bounds | None, step: int, size: int) -> Bounds | None:

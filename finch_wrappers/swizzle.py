@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import DimensionMismatch, count
@@ -19,7 +18,7 @@ from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Extent
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.runtime.wrapping import tensor_of, whole
 
 
@@ -84,7 +83,7 @@ class SwizzleTensor(ArrayMethods):
 
     def dense_access(self, node: Access) -> Expr:
         """The access of the wrapped tensor that an access of this means."""
-        return attrs.evolve(node, indices=tuple(node.indices[p] for p in self.perm))
+        return evolve(node, indices=tuple(node.indices[p] for p in self.perm))
 
     def dense_result(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The array of this view, given the array of the wrapped tensor."""
@@ -152,7 +151,7 @@ class SwizzleTensor(ArrayMethods):
         if not isinstance(node.tensor, Swizzled):
             return None
         indices = tuple(node.indices[p] for p in node.tensor.perm)
-        return attrs.evolve(node, tensor=node.tensor.inner, indices=indices)
+        return evolve(node, tensor=node.tensor.inner, indices=indices)
 
     @staticmethod
     def examples(view: View) -> Iterator[Example]:

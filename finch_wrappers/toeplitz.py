@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.errors import DimensionMismatch, count
 from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, TensorLike
 from finch_core.interface.wrapper_examples import Example, View
@@ -17,7 +15,7 @@ from finch_core.level import Format, Mode
 from finch_core.looplets import Lookup, Looplet
 from finch_core.looplets.transform import Transform
 from finch_core.plugins import hookimpl
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.runtime.wrapping import Seen, Wrapped, WrapperTensor, plus, seen, tensor_of, whole
 from finch_core.symbolic.affine import Scope, affine
 from finch_wrappers.bounded import bounded
@@ -78,7 +76,7 @@ class Toeplitz(TensorLike):
 
     def _around(self, sub: TensorLike) -> TensorLike:
         if isinstance(sub, (Constant, Discard)):
-            return attrs.evolve(sub, rank=sub.rank + 1)
+            return evolve(sub, rank=sub.rank + 1)
         return Toeplitz(sub, self.k - 1)
 
 
@@ -112,7 +110,7 @@ class ToeplitzTensor(WrapperTensor):
         the loop of ``k``."""
         argument = seen(node, ToeplitzTensor)
         if argument is not None:
-            return attrs.evolve(_summed(node, argument.params), tensor=argument.inner)
+            return evolve(_summed(node, argument.params), tensor=argument.inner)
         if isinstance(node.tensor, Seen):
             return None
         for k, index in enumerate(node.indices):
@@ -120,7 +118,7 @@ class ToeplitzTensor(WrapperTensor):
             if found is not None and found.sign == 1 and scope.ready(found.shift):
                 shift = Modified("given", found.shift)
                 indices = (*node.indices[:k], shift, found.index, *node.indices[k + 1 :])
-                return attrs.evolve(node, tensor=Toeplitz(node.tensor, k), indices=indices)
+                return evolve(node, tensor=Toeplitz(node.tensor, k), indices=indices)
         return None
 
     @staticmethod
@@ -146,7 +144,7 @@ def _summed(node: Access, k: int) -> Access:
     """An access with indices ``k`` and ``k + 1`` replaced by their sum."""
     indices = node.indices
     both = plus(indices[k], indices[k + 1])
-    return attrs.evolve(node, indices=(*indices[:k], both, *indices[k + 2 :]))
+    return evolve(node, indices=(*indices[:k], both, *indices[k + 2 :]))
 
 
 def toeplitz(tensor: Any, dim: int = 0) -> ToeplitzTensor:

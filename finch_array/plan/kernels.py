@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_array.plan import loops
@@ -21,7 +20,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, Name
 from finch_core.ir.operators import Operator, operators
-from finch_core.records import define, frozen
+from finch_core.records import define, evolve, field, frozen
 
 FULL_ENOUGH = 0.15
 """A result of which more than this part is estimated to be stored is dense."""
@@ -51,10 +50,10 @@ class Book:
 
     arrays: dict[str, Known]
     sizes: dict[str, int]
-    patterns: dict[Expr, Pattern] = attrs.field(factory=dict)
+    patterns: dict[Expr, Pattern] = field(factory=dict)
     fresh: int = 0
-    truths: dict[Any, float] = attrs.field(factory=dict)
-    identities: dict[str, Any] = attrs.field(factory=dict)
+    truths: dict[Any, float] = field(factory=dict)
+    identities: dict[str, Any] = field(factory=dict)
 
     def pattern(self, expr: Expr) -> Pattern:
         """The pattern of an expression."""
@@ -211,7 +210,7 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     if book.truths:
         true = book.truths.get(identity_of(kernel, book))
         if true is not None and not estimated.full:
-            estimated = attrs.evolve(estimated, entries=max(true, 1.0))
+            estimated = evolve(estimated, entries=max(true, 1.0))
     room = math.prod(float(book.sizes[i]) for i in kernel.out)
     keeps = not patterns and kernel.op is None and _sparse_alone(kernel, book)
     dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)

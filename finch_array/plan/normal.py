@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_array.plan.graph import Node, Source, Step, ordered, substituted, type_in
@@ -19,13 +18,13 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import Type, concrete
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Name, cast
 from finch_core.ir.operators import Operator, cast_value
-from finch_core.records import frozen
+from finch_core.records import define, field, frozen
 
 LONGEST = 60
 """The most nodes that an expression grows to by inlining: beyond it a step is stored."""
 
 
-@attrs.frozen(order=False, eq=False)
+@frozen(order=False, eq=False)
 class Reduced(Expr):
     """``body`` reduced by ``op`` over the indices ``names``; a reduction in normal form."""
 
@@ -54,17 +53,17 @@ class Ref:
     dtype: np.dtype[Any]
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class Forms:
     """The normal forms of the nodes that are stored, by the node, and what their names mean.
 
     ``arrays`` are the nodes that expressions access, by name; ``sizes`` those of all indices.
     """
 
-    forms: dict[Node, tuple[tuple[str, ...], Expr]] = attrs.field(factory=dict)
-    arrays: dict[str, Node] = attrs.field(factory=dict)
-    names: dict[Node, str] = attrs.field(factory=dict)
-    sizes: dict[str, int] = attrs.field(factory=dict)
+    forms: dict[Node, tuple[tuple[str, ...], Expr]] = field(factory=dict)
+    arrays: dict[str, Node] = field(factory=dict)
+    names: dict[Node, str] = field(factory=dict)
+    sizes: dict[str, int] = field(factory=dict)
 
     def name(self, node: Node) -> str:
         """The name by which expressions access a stored node."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_array.operands import entries, is_dense, levels_of, stored
@@ -15,7 +14,7 @@ from finch_array.plan.normal import Forms, indices_of, normal_forms
 from finch_array.plan.search import Lowering
 from finch_array.plan.statistics import statistics
 from finch_array.plan.steps import Runnable, as_operand, runnable, stored_entries
-from finch_core.records import define
+from finch_core.records import define, evolve, field
 
 WRONG = 10.0
 """What follows is planned again where a result has so many times more or fewer entries."""
@@ -56,7 +55,7 @@ class Problem:
 
     roots: tuple[Node, ...]
     sources: tuple[Source, ...]
-    truths: dict[Any, float] = attrs.field(factory=dict)
+    truths: dict[Any, float] = field(factory=dict)
 
     @classmethod
     def of(cls, roots: Sequence[Node]) -> Problem:
@@ -116,7 +115,7 @@ class Problem:
                 step.entries = stored_entries(found)
                 self.truths[identity] = step.entries
                 if wrong(step) and place < len(plan.steps) and plan.replanned < 3:
-                    again = attrs.evolve(self.plan(), replanned=plan.replanned + 1)
+                    again = evolve(self.plan(), replanned=plan.replanned + 1)
                     plan, place = again, 0
                     known = {name: arrays[k] for name, k in plan.slots}
         for step in plan.steps:

@@ -13,8 +13,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import attrs
-
 from finch_array.plan.estimates import decides
 from finch_array.plan.kernels import (
     Book,
@@ -31,7 +29,7 @@ from finch_array.plan.normal import Reduced, indices_of
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.operators import Operator, alike, cast_value
-from finch_core.records import define
+from finch_core.records import define, field
 
 EXACT = 8
 """Reductions of up to this many connected indices are searched exactly."""
@@ -51,7 +49,7 @@ class Lowering:
     """Kernels for the normal forms of one graph, in the order of their computation."""
 
     book: Book
-    kernels: list[Kernel] = attrs.field(factory=list)
+    kernels: list[Kernel] = field(factory=list)
     exhaustive: bool = True
 
     def store(self, name: str, out: tuple[str, ...], expr: Expr, dtype: Any) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_array import run as running
@@ -21,7 +20,7 @@ from finch_array.plan.search import masked_value
 from finch_array.requests import Request
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Expr, Name
-from finch_core.records import define, frozen
+from finch_core.records import define, field, frozen
 
 Operand = tuple[str, tuple[range, ...] | None]
 """An array by name, and the part of it that is read, by dimension (None: all of it)."""
@@ -139,17 +138,17 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
     return Canonical(key, request, tuple(reader.operands), sizes, found)
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class _Reader:
     """Replaces the accesses of a kernel by the numbers of its operands."""
 
     book: Book
     names: Mapping[str, str]
     sizes: dict[str, int]
-    operands: list[Operand] = attrs.field(factory=list)
-    inputs: list[tuple[str, ...]] = attrs.field(factory=list)
-    fixed: list[str] = attrs.field(factory=list)
-    places: dict[Any, int] = attrs.field(factory=dict)
+    operands: list[Operand] = field(factory=list)
+    inputs: list[tuple[str, ...]] = field(factory=list)
+    fixed: list[str] = field(factory=list)
+    places: dict[Any, int] = field(factory=dict)
 
     def read(self, part: Expr) -> Expr | None:
         if isinstance(part, Name):

@@ -6,8 +6,6 @@ import ast
 from types import FunctionType
 from typing import Any, NoReturn
 
-import attrs
-
 from finch_core.errors import count
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import ParseContext
@@ -20,7 +18,7 @@ from finch_core.ir.expressions import Access, Call, Cast, Dimension, Expr, Liter
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Declare, Local, Stmt, Update
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 
 
 @frozen
@@ -29,7 +27,7 @@ class AssignmentParser:
 
     context: ParseContext
     expressions: ExpressionParser
-    locals: dict[str, Local] = attrs.field(factory=dict)
+    locals: dict[str, Local] = field(factory=dict)
 
     # -- plain names --------------------------------------------------------------------------
 
@@ -88,7 +86,7 @@ class AssignmentParser:
         if not self.begins(node, variable):
             return self.update(node, access, value)
         if isinstance(value, Literal):
-            return [attrs.evolve(self.begin(variable, value), span=span)]
+            return [evolve(self.begin(variable, value), span=span)]
         return [self.begin(variable), Update(access, None, value, span=span)]
 
     def maker(self, node: ast.expr, scope: Scope) -> Any:

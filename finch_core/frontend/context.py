@@ -6,7 +6,6 @@ import ast
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
-import attrs
 import numpy as np
 
 from finch_core.errors import KernelSyntaxError, Span
@@ -17,7 +16,7 @@ from finch_core.frontend.source import FunctionSource
 from finch_core.frontend.variables import Variable, Variables
 from finch_core.ir.expressions import Expr
 from finch_core.ir.operators import Operator
-from finch_core.records import define
+from finch_core.records import define, field
 
 NUMBERS = (bool, int, float, complex, np.generic)
 
@@ -32,31 +31,31 @@ class ParseContext:
 
     source: FunctionSource
     subscripted: frozenset[str] = frozenset()
-    free: dict[str, None] = attrs.field(factory=dict)
-    captured: dict[str, Any] = attrs.field(factory=dict)
-    ended: dict[str, Binding] = attrs.field(factory=dict)
-    operators: dict[Any, Operator] = attrs.field(factory=dict)
+    free: dict[str, None] = field(factory=dict)
+    captured: dict[str, Any] = field(factory=dict)
+    ended: dict[str, Binding] = field(factory=dict)
+    operators: dict[Any, Operator] = field(factory=dict)
     site: Span | None = None
     callers: tuple[FunctionType, ...] = ()
-    numbers: set[str] = attrs.field(factory=set)
+    numbers: set[str] = field(factory=set)
     """Parameters that are used as numbers."""
-    variables: Variables = attrs.field(factory=Variables)
+    variables: Variables = field(factory=Variables)
     """The names that are assigned, and what belongs together of each."""
-    known: dict[Variable, Expr] = attrs.field(factory=dict)
+    known: dict[Variable, Expr] = field(factory=dict)
     """The values of those that are known before the program runs."""
     kernels: tuple[FunctionType, ...] = ()
     """The kernels that are being parsed, this one last: each calls the next."""
-    names: set[str] = attrs.field(factory=set)
+    names: set[str] = field(factory=set)
     """The names that the program has."""
-    homes: dict[str, tuple[FunctionType, str]] = attrs.field(factory=dict)
+    homes: dict[str, tuple[FunctionType, str]] = field(factory=dict)
     """For the free names of kernels that this one calls: the function there, and the name in it."""
-    steady: set[str] = attrs.field(factory=set)
+    steady: set[str] = field(factory=set)
     """The tensors whose size was taken to be that from before the program runs."""
     strict: bool = False
     """Whether one of the kernels that this one calls keeps the order of reductions."""
     declared: frozenset[str] = frozenset()
     """The names of the tensors that the function declares."""
-    seen: Seen = attrs.field(factory=Seen)
+    seen: Seen = field(factory=Seen)
     """The objects that names in this function, and in those that it calls, were resolved to."""
 
     def __attrs_post_init__(self) -> None:

@@ -15,13 +15,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import attrs
-
 from finch_core.frontend.assignments import AssignmentParser
 from finch_core.frontend.names import Scope
 from finch_core.ir.expressions import Access, Dimension, Expr, Index, Name
 from finch_core.ir.program import Declare, Define, Freeze, Local, Loop, Program, Stmt, Swap, Thaw
 from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
+from finch_core.records import evolve
 
 
 def is_kernel(function: Any) -> bool:
@@ -142,21 +141,21 @@ class _Inlined:
             return Index(self.names[node.name])
         if isinstance(node, Name):
             value = self.values.get(node.name)
-            return attrs.evolve(node, name=self.names[node.name]) if value is None else value
+            return evolve(node, name=self.names[node.name]) if value is None else value
         if isinstance(node, (Access, Dimension)):
-            return attrs.evolve(node, tensor=self.names[node.tensor])
+            return evolve(node, tensor=self.names[node.tensor])
         return node
 
     def stmt(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Loop):
-            return attrs.evolve(stmt, index=Index(self.names[stmt.index.name]))
+            return evolve(stmt, index=Index(self.names[stmt.index.name]))
         if isinstance(stmt, Define):
-            return attrs.evolve(stmt, name=Name(self.names[stmt.name.name], span=stmt.name.span))
+            return evolve(stmt, name=Name(self.names[stmt.name.name], span=stmt.name.span))
         if isinstance(stmt, (Declare, Freeze, Thaw)):
-            return attrs.evolve(stmt, tensor=self.names[stmt.tensor])
+            return evolve(stmt, tensor=self.names[stmt.tensor])
         if isinstance(stmt, Swap):
             names = self.names[stmt.first], self.names[stmt.second]
-            return attrs.evolve(stmt, first=names[0], second=names[1])
+            return evolve(stmt, first=names[0], second=names[1])
         return stmt
 
 

@@ -7,12 +7,10 @@ import builtins
 from types import FunctionType, ModuleType
 from typing import Any
 
-import attrs
-
 from finch_core.errors import Span
 from finch_core.frontend.functions import SYNTAX
 from finch_core.ir.expressions import Expr
-from finch_core.records import define, frozen
+from finch_core.records import define, field, frozen
 
 
 class _Unbound:
@@ -105,7 +103,7 @@ class Scope:
     """The names bound so far in a block and in the blocks around it."""
 
     parent: Scope | None = None
-    names: dict[str, Binding] = attrs.field(factory=dict)
+    names: dict[str, Binding] = field(factory=dict)
 
     def find(self, name: str) -> Binding | None:
         if name in self.names:

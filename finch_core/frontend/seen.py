@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-import attrs
-
-from finch_core.records import define
+from finch_core.records import define, field
 
 _ABSENT = object()
 _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
@@ -24,9 +22,9 @@ _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 class Seen:
     """The names and attributes that were looked up, and the objects that were found."""
 
-    names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = attrs.field(factory=dict)
-    attributes: dict[tuple[int, str], tuple[Any, str, Any]] = attrs.field(factory=dict)
-    texts: dict[FunctionType, tuple[str, ...]] = attrs.field(factory=dict)
+    names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = field(factory=dict)
+    attributes: dict[tuple[int, str], tuple[Any, str, Any]] = field(factory=dict)
+    texts: dict[FunctionType, tuple[str, ...]] = field(factory=dict)
     """The source lines of each function that was read."""
 
     def name(self, function: FunctionType, name: str) -> None:

@@ -17,9 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterable, Iterator
 
-import attrs
-
-from finch_core.records import define, frozen
+from finch_core.records import define, field, frozen
 
 BEFORE, INDEX = -1, -2
 """In place of an assignment: the value that a name has before the block; a loop's index."""
@@ -53,10 +51,10 @@ class Variables:
     """
 
     names: frozenset[str] = frozenset()
-    by_node: dict[int, Variable] = attrs.field(factory=dict)
-    unset: dict[int, ast.Name] = attrs.field(factory=dict)
-    declared: dict[int, list[Variable]] = attrs.field(factory=dict)
-    parameters: dict[str, Variable] = attrs.field(factory=dict)
+    by_node: dict[int, Variable] = field(factory=dict)
+    unset: dict[int, ast.Name] = field(factory=dict)
+    declared: dict[int, list[Variable]] = field(factory=dict)
+    parameters: dict[str, Variable] = field(factory=dict)
 
 
 def find_variables(
@@ -115,11 +113,11 @@ class _Part:
     """What a block does: the values at its end (``reached``: if it comes there) and where loops
     around it are left or continued, and the reads of values from before it."""
 
-    values: _Values = attrs.field(factory=dict)
+    values: _Values = field(factory=dict)
     reached: bool = True
-    breaks: list[_Values] = attrs.field(factory=list)
-    continues: list[_Values] = attrs.field(factory=list)
-    exposed: dict[str, list[int]] = attrs.field(factory=dict)
+    breaks: list[_Values] = field(factory=list)
+    continues: list[_Values] = field(factory=list)
+    exposed: dict[str, list[int]] = field(factory=dict)
 
 
 def _after(values: _Values, later: _Values) -> _Values:

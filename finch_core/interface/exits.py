@@ -15,13 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
-
 from finch_core.ir.assembly import Assign, Block, Break, If, Statement
 from finch_core.ir.assembly_rewrite import read_names
 from finch_core.ir.builder import negation
 from finch_core.ir.expressions import TRUE, Expr, Var
-from finch_core.records import define
+from finch_core.records import define, evolve
 
 Statements = tuple[Statement, ...]
 
@@ -59,10 +57,10 @@ def with_breaks(statements: Statements, flags: tuple[Var, ...]) -> Statements | 
     if body is None or orelse is None:
         return None
     if body and isinstance(body[-1], Break):
-        return (*before, attrs.evolve(last, body=Block(body), orelse=Block()), *orelse)
+        return (*before, evolve(last, body=Block(body), orelse=Block()), *orelse)
     if orelse and isinstance(orelse[-1], Break):
         return (*before, If(negation(last.cond), Block(orelse)), *body)
-    return (*before, attrs.evolve(last, body=Block(body), orelse=Block(orelse)))
+    return (*before, evolve(last, body=Block(body), orelse=Block(orelse)))
 
 
 def with_rest(
@@ -82,7 +80,7 @@ def with_rest(
         body = Block((*body.statements, *rest))
     else:
         return None
-    return (*statements[:-1], attrs.evolve(last, body=body, orelse=orelse))
+    return (*statements[:-1], evolve(last, body=body, orelse=orelse))
 
 
 def any_of(conds: Sequence[Expr]) -> Expr:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 
 @frozen
@@ -45,7 +44,7 @@ class Fibers:
     """The standard deviation of their lengths over the mean."""
     depth: int = 1
     """The number of levels from this one on."""
-    index: np.dtype[Any] = attrs.field(default=np.dtype(np.intp), converter=np.dtype)
+    index: np.dtype[Any] = field(default=np.dtype(np.intp), converter=np.dtype)
     """The narrowest dtype of indices and pointers that fits."""
 
     @property

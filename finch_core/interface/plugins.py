@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-import attrs
 import pluggy
 
 from finch_core.errors import PluginError, quote
@@ -45,6 +44,7 @@ from finch_core.interface.versions import version_objection, version_objection_i
 from finch_core.ir import operators as registry
 from finch_core.ir.stored_dtypes import load_with, register_dtype, unregister_dtype
 from finch_core.locks import Lock, importing, on_fork
+from finch_core.records import evolve
 
 GROUP = "finch.plugins"
 """The entry-point group of plugins."""
@@ -126,7 +126,7 @@ class Hub(PluginTables):
         with self._lock:
             failure = self._add(module, name, BY_HAND, "0")
             if failure is not None:
-                found = attrs.evolve(failure, name=name)
+                found = evolve(failure, name=name)
                 raise PluginError(f"the plugin {found}", hint=_REMEDY)
             self._refresh()
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
+from finch_core import records
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.plugin_calls import emitted, part_of, unfurled, value_of
@@ -140,7 +140,7 @@ class BoundLevel:
     shape: Expr
     parts: dict[str, Var | Buffer]
     child: BoundLevel | None
-    state: dict[str, Var] = attrs.field(factory=dict)
+    state: dict[str, Var] = records.field(factory=dict)
     scratch: BoundLevel | None = None
     """A level like the child that holds updates until they are final."""
     first: Expr = ZERO
@@ -194,7 +194,7 @@ class Fiber(TensorLike):
     lvl: BoundLevel
     pos: Expr
     dirty: Var | None = None
-    tensor: BoundTensor | None = attrs.field(default=None, eq=False, repr=False)
+    tensor: BoundTensor | None = records.field(default=None, eq=False, repr=False)
     stop: Expr | None = None
 
     def __str__(self) -> str:

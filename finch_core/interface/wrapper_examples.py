@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 Place = tuple[int, ...]
 Range = tuple[int, int]
@@ -56,7 +54,7 @@ class View:
             inner = to(index)
             return None if inner is None else self.place(inner)
 
-        return attrs.evolve(self, place=place, **changes)
+        return evolve(self, place=place, **changes)
 
 
 @frozen

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import attrs
 import numpy as np
 
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -84,7 +83,7 @@ class Words:
         """Every ``step``-th word from ``start``."""
         starts = np.ascontiguousarray(self.starts[start::step])
         ends = np.ascontiguousarray(self.ends[start::step])
-        return attrs.evolve(self, starts=starts, ends=ends)
+        return evolve(self, starts=starts, ends=ends)
 
     def word(self, k: int) -> bytes:
         return self.data[self.starts[k] : self.ends[k]].tobytes()

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-import attrs
 import numpy as np
 
+from finch_core import records
 from finch_core.errors import PluginError
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import Type, concrete, is_tuple, is_weak, same, type_of
@@ -150,7 +150,7 @@ def unlike(expr: Expr, other: object) -> Any:
     return NotImplemented
 
 
-@attrs.frozen(order=False, eq=False, hash=False)
+@records.frozen(order=False, eq=False)
 class Literal(Expr):
     """A constant.
 
@@ -207,13 +207,13 @@ class Literal(Expr):
         return hash(self.value if self._is_plain() else int(literal_value(self.value, int)))
 
 
-@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+@records.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Call(Expr):
     """An operator applied to arguments."""
 
     op: Operator
     args: tuple[Expr, ...]
-    _dtype: Type | None = attrs.field(default=None, init=False, eq=False, repr=False)
+    _dtype: Type | None = records.field(default=None, init=False, eq=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
@@ -236,7 +236,7 @@ class Call(Expr):
         return Call(self.op, children)
 
 
-@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+@records.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Cast(Expr):
     """A value converted to another dtype (C's rules; NumPy's ``astype``)."""
 

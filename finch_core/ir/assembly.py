@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FinchError, Span
@@ -336,7 +335,7 @@ def is_growth_check(statement: Statement) -> bool:
     return only and any(isinstance(s, Grow) for s in inner)
 
 
-@attrs.frozen(hash=False, eq=False)
+@frozen(eq=False)
 class Function:
     """A routine with several callers. It cannot fail and grows no buffer.
 

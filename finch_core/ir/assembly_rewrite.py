@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import attrs
-
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Assign,
@@ -34,6 +32,7 @@ from finch_core.ir.assembly import (
     While,
 )
 from finch_core.ir.expressions import Buffer, Call, Expr, Invoke, Length, Load, Overlaps, Var
+from finch_core.records import evolve
 
 _EXPRESSIONS: dict[type[Statement], tuple[str, ...]] = {
     Let: ("value",),
@@ -70,7 +69,7 @@ def with_expressions(statement: Statement, expressions: tuple[Expr, ...]) -> Sta
     if isinstance(statement, Fail):
         return Fail(statement.site, expressions)
     names = _EXPRESSIONS[type(statement)]
-    return attrs.evolve(statement, **dict(zip(names, expressions, strict=True)))  # type: ignore[misc]
+    return evolve(statement, **dict(zip(names, expressions, strict=True)))  # type: ignore[misc]
 
 
 def with_blocks(statement: Statement, blocks: tuple[Block, ...]) -> Statement:
@@ -78,7 +77,7 @@ def with_blocks(statement: Statement, blocks: tuple[Block, ...]) -> Statement:
     if not _changed(statement.blocks, blocks):
         return statement
     names = _BLOCKS[type(statement)]
-    return attrs.evolve(statement, **dict(zip(names, blocks, strict=True)))  # type: ignore[misc]
+    return evolve(statement, **dict(zip(names, blocks, strict=True)))  # type: ignore[misc]
 
 
 def with_statements(block: Block, statements: Iterable[Statement]) -> Block:
@@ -156,11 +155,11 @@ class _Renaming(Substitution):
 
     def _with_buffers(self, expr: Length | Overlaps | Invoke) -> Expr:
         if isinstance(expr, Length):
-            return attrs.evolve(expr, buffer=self.target(expr.buffer))
+            return evolve(expr, buffer=self.target(expr.buffer))
         if isinstance(expr, Overlaps):
             return Overlaps(self.target(expr.first), self.target(expr.second))
         args = (self.target(a) if isinstance(a, Buffer) else self(a) for a in expr.args)
-        return attrs.evolve(expr, args=tuple(args))
+        return evolve(expr, args=tuple(args))
 
     def target(self, target: Any) -> Any:
         return self._new.get(target.name, target)
@@ -168,7 +167,7 @@ class _Renaming(Substitution):
     def statement(self, statement: Statement) -> Statement:
         statement = super().statement(statement)
         names = [name for name in _TARGETS if hasattr(statement, name)]
-        return attrs.evolve(  # type: ignore[misc]
+        return evolve(  # type: ignore[misc]
             statement, **{name: self.target(getattr(statement, name)) for name in names}
         )
 

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import PluginError
@@ -52,7 +51,7 @@ from finch_core.ir.expressions import (
     cast,
     lift,
 )
-from finch_core.records import define
+from finch_core.records import define, field
 
 _WORDS = (
     "alignas alignof asm auto bool break case char const constexpr continue default do double "
@@ -116,7 +115,7 @@ def negation(cond: Expr) -> Expr:
 class _Frame:
     """A block under construction; ``branch`` is an ``if`` that an ``else`` may still follow."""
 
-    statements: list[Statement] = attrs.field(factory=list)
+    statements: list[Statement] = field(factory=list)
     branch: tuple[Expr, Block, bool] | None = None
 
     def close(self, orelse: Block = _NOTHING) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
 import numpy as np
 
 from finch_core.ir.arithmetic import (
@@ -27,7 +26,7 @@ from finch_core.ir.arithmetic import (
 )
 from finch_core.ir.dtypes import BOOL, INTP, Type
 from finch_core.ir.operators import alike, opposite
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.errors import Span
@@ -84,7 +83,7 @@ class Buffer:
     growable: bool = False
 
 
-@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+@frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Load(Expr):
     """``buffer[index]``."""
 
@@ -144,7 +143,7 @@ class Callee(Protocol):
     def body(self) -> Any: ...
 
 
-@attrs.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
+@frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
 class Invoke(Expr):
     """A call of an assembly function; arguments are expressions or buffers, like its parameters."""
 
@@ -194,8 +193,8 @@ class Name(Expr):
     """
 
     name: str
-    type: Type | None = attrs.field(default=None, eq=False)
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    type: Type | None = field(default=None, eq=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
     def dtype(self) -> Type:
@@ -215,14 +214,14 @@ class Dimension(Expr):
     tensor: Any
     axis: int
     size: Expr | None = None
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
     def dtype(self) -> Type:
         return int
 
 
-@attrs.frozen(order=False, cache_hash=True)
+@frozen(order=False, cache_hash=True)
 class Modified(Expr):
     """An index with a modifier: ``~i`` (permissive), a protocol (follow, walk, gallop), or, in
     normal form, an expression that no loop runs over (given; see ``symbolic.affine``)."""
@@ -242,7 +241,7 @@ class Modified(Expr):
         return Modified(self.modifier, children[0])
 
 
-@attrs.frozen(order=False, cache_hash=True)
+@frozen(order=False, cache_hash=True)
 class Access(Expr):
     """``tensor[indices]``.
 
@@ -252,7 +251,7 @@ class Access(Expr):
 
     tensor: Any
     indices: tuple[Expr, ...]
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
     def dtype(self) -> Type:

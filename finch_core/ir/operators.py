@@ -14,11 +14,11 @@ from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from finch_core.ir.dtypes import Type, concrete, promote, resolve
 from finch_core.ir.stored_dtypes import stored_dtype
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.ir.arithmetic import Expr
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Typing = Callable[[tuple[Type, ...]], tuple[tuple[Type, ...], Type]]
 
 
-@attrs.frozen(eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Operator:
     """A scalar function and its algebra.
 

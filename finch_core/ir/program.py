@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
-
 from finch_core.errors import Source, Span
 from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import Access, Expr, Index, Name
 from finch_core.ir.operators import Operator
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 
 
 def _span() -> Any:
-    return attrs.field(default=None, eq=False, repr=False, kw_only=True)
+    return field(default=None, eq=False, repr=False, kw_only=True)
 
 
 class Stmt:
@@ -126,8 +124,8 @@ class Loop(Stmt):
     index: Index
     extent: Extent | None
     body: Stmt
-    step: Expr | None = attrs.field(default=None, kw_only=True)
-    parallel: bool = attrs.field(default=False, kw_only=True)
+    step: Expr | None = field(default=None, kw_only=True)
+    parallel: bool = field(default=False, kw_only=True)
     span: Span | None = _span()
 
     @property
@@ -142,7 +140,7 @@ class Loop(Stmt):
         extent = exprs[0] if exprs else None
         assert extent is None or isinstance(extent, Extent)
         step = None if self.step is None else exprs[1]
-        return attrs.evolve(self, extent=extent, body=bodies[0], step=step)
+        return evolve(self, extent=extent, body=bodies[0], step=step)
 
 
 @frozen
@@ -156,7 +154,7 @@ class Update(Stmt):
     target: Access
     op: Operator | None
     value: Expr
-    fresh: bool = attrs.field(default=False, kw_only=True)
+    fresh: bool = field(default=False, kw_only=True)
     span: Span | None = _span()
 
     @property
@@ -280,7 +278,7 @@ class Declare(Stmt):
     tensor: Any
     init: Expr
     dims: tuple[Extent | None, ...] = ()
-    scratch: bool = attrs.field(default=False, kw_only=True)
+    scratch: bool = field(default=False, kw_only=True)
     span: Span | None = _span()
 
     @property
@@ -332,7 +330,7 @@ class Local:
     name: str
     format: Any
     shape: tuple[int | Expr, ...] | None = None
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
     def is_variable(self) -> bool:
@@ -357,15 +355,15 @@ class Program:
     results: tuple[str, ...] = ()
     single: bool = True
     free: tuple[str, ...] = ()
-    captured: tuple[tuple[str, Any], ...] = attrs.field(default=(), eq=False)
-    homes: tuple[tuple[str, Any, str], ...] = attrs.field(default=(), eq=False, repr=False)
+    captured: tuple[tuple[str, Any], ...] = field(default=(), eq=False)
+    homes: tuple[tuple[str, Any, str], ...] = field(default=(), eq=False, repr=False)
     """For free names of kernels that this one calls: the function there, and the name in it."""
     strict: bool = False
     """Whether one of those keeps the order of reductions, so that this one must."""
-    spans: dict[str, Span] = attrs.field(factory=dict, eq=False, repr=False)
+    spans: dict[str, Span] = field(factory=dict, eq=False, repr=False)
     """Where each parameter, local and result is named."""
-    source: Source | None = attrs.field(default=None, eq=False, repr=False)
-    seen: Any = attrs.field(default=None, eq=False, repr=False)
+    source: Source | None = field(default=None, eq=False, repr=False)
+    seen: Any = field(default=None, eq=False, repr=False)
     """The objects that the parser resolved names to (``frontend.seen.Seen``), if it recorded
     them."""
 

@@ -10,7 +10,6 @@ import builtins
 from collections.abc import Callable, Iterator
 from typing import Any, TypeGuard
 
-import attrs
 import numpy as np
 
 from finch_core.ir import primitives as prim
@@ -49,6 +48,7 @@ from finch_core.ir.program import (
     While,
 )
 from finch_core.ir.rewrite import rewrite, rewrite_statements
+from finch_core.records import evolve
 
 _LEVELS = (
     ("or",), ("and",), ("not",), ("==", "!=", "<", "<=", ">", ">="), ("|",), ("^",), ("&",),
@@ -84,7 +84,7 @@ def _with_names(stmt: Stmt, variables: set[str]) -> Stmt:
     def updates(part: Stmt) -> Stmt:
         if not isinstance(part, Update):
             return part
-        return attrs.evolve(part, target=rule(part.target))
+        return evolve(part, target=rule(part.target))
 
     return rewrite_statements(rewrite(stmt, rule, lambda target: target), updates)
 

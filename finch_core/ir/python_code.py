@@ -10,7 +10,6 @@ import operator as py
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import OutOfBounds
@@ -32,7 +31,7 @@ from finch_core.ir.expressions import (
 from finch_core.ir.missing import Missing, MissingType, coalesce, missing
 from finch_core.ir.operators import Operator, cast_value, literal_value
 from finch_core.ir.program import Stored
-from finch_core.records import define, frozen
+from finch_core.records import define, evolve, field, frozen
 
 _NATIVE = {prim.add: "+", prim.sub: "-", prim.mul: "*", prim.lt: "<", prim.le: "<=",
            prim.gt: ">", prim.ge: ">=", prim.eq: "==", prim.ne: "!="}  # fmt: skip
@@ -59,11 +58,11 @@ class Emitter:
     """
 
     types: dict[str, Code]
-    tensors: Mapping[str, np.dtype[Any]] = attrs.field(factory=dict)
-    structures: Mapping[str, str] = attrs.field(factory=dict)
+    tensors: Mapping[str, np.dtype[Any]] = field(factory=dict)
+    structures: Mapping[str, str] = field(factory=dict)
     """The names of the arrays that say which elements of a tensor are stored."""
     safe: frozenset[tuple[str, str]] = frozenset()
-    constants: dict[str, Any] = attrs.field(
+    constants: dict[str, Any] = field(
         factory=lambda: {
             "missing": missing, "_at": in_bounds, "_read": permissive_read, "_present": present,
             "_true": is_true,
@@ -118,7 +117,7 @@ class Emitter:
         """Whether an access is of a stored element; a mask, a comparison here, stores what is
         true."""
         if isinstance(node, Access):
-            node = attrs.evolve(node, tensor=self.structures[str(node.tensor)])
+            node = evolve(node, tensor=self.structures[str(node.tensor)])
         found = self.emit(node)
         return Code(f"_true({found.text})" if found.maybe else f"bool({found.text})", BOOL)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_core.ir.expressions import Access, Expr, Index, Name
 from finch_core.ir.program import Define, Stmt, Update
+from finch_core.records import evolve
 
 if TYPE_CHECKING:
     pass
@@ -45,7 +44,7 @@ def rewrite(stmt: Stmt, rule: ExprRule, target_rule: ExprRule | None = None) -> 
 def _target(target: Access, rule: ExprRule, target_rule: ExprRule) -> Expr:
     indices = tuple([rewrite_expr(index, rule) for index in target.indices])
     if any(new is not old for new, old in zip(indices, target.indices, strict=True)):
-        target = attrs.evolve(target, indices=indices)
+        target = evolve(target, indices=indices)
     return target_rule(target)
 
 

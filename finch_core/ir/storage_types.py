@@ -6,7 +6,6 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -46,6 +45,7 @@ from finch_core.ir.expressions import (
     cast,
 )
 from finch_core.ir.stored_dtypes import StoredDtype, stored_dtype
+from finch_core.records import evolve
 
 DType = np.dtype[Any]
 
@@ -59,7 +59,7 @@ def without_stored_dtypes(kernel: Kernel) -> Kernel:
     body = rewriting.block(kernel.body)
     if not rewriting.found:
         return kernel
-    return attrs.evolve(kernel, params=params, functions=functions, body=body)
+    return evolve(kernel, params=params, functions=functions, body=body)
 
 
 def stored_in(dtype: DType) -> DType:
@@ -92,21 +92,21 @@ class _Rewriting:
             return param if var is param.var else Argument(var)
         slots = tuple(map(self.slot, param.slots))
         changed = any(new is not old for new, old in zip(slots, param.slots, strict=True))
-        return attrs.evolve(param, slots=slots) if changed else param
+        return evolve(param, slots=slots) if changed else param
 
     def slot(self, slot: Slot) -> Slot:
         target = slot.target
         if isinstance(target, Var) and stored_dtype(concrete(target.type)) is not None:
             self._in_records.add(target.name)
         new = self.buffer(target) if isinstance(target, Buffer) else self.var(target)
-        return slot if new is target else attrs.evolve(slot, target=new)
+        return slot if new is target else evolve(slot, target=new)
 
     def function(self, function: Function) -> Function:
         params = tuple(
             self.buffer(p) if isinstance(p, Buffer) else self.var(p) for p in function.params
         )
         body = self.block(function.body)
-        new = attrs.evolve(function, params=params, dtype=computed_in(function.dtype), body=body)
+        new = evolve(function, params=params, dtype=computed_in(function.dtype), body=body)
         self._functions[function.name] = new
         return new
 
@@ -115,7 +115,7 @@ class _Rewriting:
         if dtype is buffer.dtype:
             return buffer
         self.found = True
-        return attrs.evolve(buffer, dtype=dtype)
+        return evolve(buffer, dtype=dtype)
 
     def var(self, var: Var) -> Var:
         row = stored_dtype(concrete(var.type))
@@ -153,12 +153,12 @@ class _Rewriting:
             new["private"] = tuple(map(self._private, statement.private))
             new["shared"] = tuple(map(self.buffer, statement.shared))
         changed = any(new[name] is not getattr(statement, name) for name in new)
-        return attrs.evolve(statement, **new) if changed else statement  # type: ignore[misc]
+        return evolve(statement, **new) if changed else statement  # type: ignore[misc]
 
     def _private(self, private: Private) -> Private:
         target, init = private.target, private.init
         if isinstance(target, Buffer):
-            return attrs.evolve(private, target=self.buffer(target))
+            return evolve(private, target=self.buffer(target))
         row = stored_dtype(concrete(target.type))
         if row is None or init is None:
             return private

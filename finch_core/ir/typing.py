@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.ir import primitives as prim
@@ -52,6 +51,7 @@ from finch_core.ir.expressions import (
     Var,
     cast,
 )
+from finch_core.records import evolve
 
 DType = np.dtype[Any]
 UINT64 = np.dtype(np.uint64)
@@ -71,14 +71,14 @@ def typed_function(function: Function) -> Function:
     """``function`` with a typed body."""
     names = Names({param.name for param in function.params} | names_in(function.body))
     body = typed(function.body, function.dtype, names)
-    return function if body is function.body else attrs.evolve(function, body=body)
+    return function if body is function.body else evolve(function, body=body)
 
 
 def typed_kernel(kernel: Kernel) -> Kernel:
     """``kernel`` with its body and functions typed."""
     functions = tuple(map(typed_function, kernel.functions))
     names = Names(kernel_names(kernel))
-    return attrs.evolve(kernel, body=typed(kernel.body, names=names), functions=functions)
+    return evolve(kernel, body=typed(kernel.body, names=names), functions=functions)
 
 
 def kernel_names(kernel: Kernel) -> set[str]:
@@ -299,5 +299,5 @@ def _(statement: Return, returns: DType | None) -> tuple[DType, ...]:
 def _concrete_target(statement: Statement) -> Statement:
     """``statement`` with a concrete dtype for its variable; a loop index is int64."""
     if isinstance(statement, (Let, Assign, For)) and is_weak(statement.var.type):
-        return attrs.evolve(statement, var=_variable(statement.var))
+        return evolve(statement, var=_variable(statement.var))
     return statement

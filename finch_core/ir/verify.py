@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from functools import singledispatch
 from typing import NoReturn
 
-import attrs
-
 from finch_core.ir.assembly import (
     Argument,
     Assign,
@@ -51,7 +49,7 @@ from finch_core.ir.expressions import (
     Overlaps,
     Var,
 )
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 _LONG = 300
 
@@ -73,12 +71,12 @@ class _Context:
 
     def inside(self, loop: bool = False) -> _Context:
         """The context of a nested block: its declarations end with it."""
-        return attrs.evolve(self, declared=dict(self.declared), loop=self.loop or loop)
+        return evolve(self, declared=dict(self.declared), loop=self.loop or loop)
 
     def part(self, shared: tuple[Buffer, ...]) -> _Context:
         """The context of a part of a parallel loop."""
         around = frozenset(self.declared)
-        return attrs.evolve(
+        return evolve(
             self, declared=dict(self.declared), loop=False, frozen=around,
             unshared=around - {buffer.name for buffer in shared},
         )  # fmt: skip
@@ -365,7 +363,7 @@ def _(statement: Parallel, context: _Context) -> None:
 @_check_statement.register
 def _(statement: Merge, context: _Context) -> None:
     assert context.frozen, "a merge outside of a parallel loop"
-    free = attrs.evolve(context.inside(), frozen=frozenset(), unshared=frozenset())
+    free = evolve(context.inside(), frozen=frozenset(), unshared=frozenset())
     _check_block(statement.body, free)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Run, as_looplet
 from finch_core.interface.tensorlike import TensorLike
@@ -14,6 +12,7 @@ from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
+from finch_core.records import evolve
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -29,7 +28,7 @@ def endless(ctx: Context, looplet: Looplet, fill: TensorLike) -> Looplet | None:
             return None
         steps = looplet
         first = ctx.look(lambda: steps.step(ctx, steps.position))
-        return attrs.evolve(steps, early=True) if _begins(ctx, first, fill) else None
+        return evolve(steps, early=True) if _begins(ctx, first, fill) else None
     if isinstance(looplet, Sequence):
         last = as_looplet(looplet.phases[-1].body)
         return looplet if last == Run(fill) and _begins(ctx, looplet, fill) else None

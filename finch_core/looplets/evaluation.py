@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_core.interface.looplet import Precedence
 from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
@@ -16,6 +14,7 @@ from finch_core.looplets.slots import slots_in
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.stretches import lower_stretches
 from finch_core.looplets.tail_duplication import duplicates_much
+from finch_core.records import evolve
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -105,4 +104,4 @@ def _used(region: Region) -> Region:
     if used.issuperset(region.looplets):
         return region
     kept = {k: looplet for k, looplet in region.looplets.items() if k in used}
-    return attrs.evolve(region, looplets=kept)
+    return evolve(region, looplets=kept)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from finch_core.ir.dtypes import INTP, concrete
@@ -18,7 +17,7 @@ from finch_core.looplets.lookup import each_index
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot, mentions
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.updates import is_closed
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def _once(ctx: Context, region: Region, body: Stmt) -> None:
         return
     looplets = {k: run.over(ctx, region.start, region.stop) for k, run in region.looplets.items()}  # type: ignore[attr-defined]
     point = region.between(region.start, region.start + 1)
-    attrs.evolve(point, body=body, looplets=looplets).lower(ctx)
+    evolve(point, body=body, looplets=looplets).lower(ctx)
 
 
 def _tested(stmt: Stmt) -> Stmt | None:
@@ -158,7 +157,7 @@ def _repeated_operator(stmt: Update, count: Expr, strict: bool) -> Update | None
         return None
     times = cast(count, _COUNTED[dtype.kind] or dtype)
     value = cast(call(op.repeated, cast(stmt.value, dtype), times), dtype)
-    return attrs.evolve(stmt, value=value)
+    return evolve(stmt, value=value)
 
 
 def _is_closed(stmt: Update) -> bool:

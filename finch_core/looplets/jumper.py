@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
+from finch_core import records
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.ir.expressions import Expr
 from finch_core.looplets.short_circuit import end_early
@@ -38,7 +37,7 @@ class Jumper(Stepper):
 
     def demoted(self) -> Stepper:
         """The same steps as a follower."""
-        fields = {a.name: getattr(self, a.name) for a in attrs.fields(Stepper)}
+        fields = {a.name: getattr(self, a.name) for a in records.fields(Stepper)}
         return Stepper(**fields)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, made
 from finch_core.ir.expressions import TRUE, Expr
@@ -14,7 +12,7 @@ from finch_core.ir.rewrite import substitute_index
 from finch_core.looplets.loop_strides import LoopStride, stride_of, strided
 from finch_core.looplets.region import begins
 from finch_core.looplets.short_circuit import end_early
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -81,4 +79,4 @@ def at_index(ctx: Context, region: Region, index: Expr) -> None:
     """Emit the region at a single index."""
     body = ctx.simplify(substitute_index(region.body, region.index, index))
     looplets = {k: looplet.at(ctx, index) for k, looplet in region.looplets.items()}  # type: ignore[attr-defined]
-    attrs.evolve(region, start=index, stop=index + 1, body=body, looplets=looplets).lower(ctx)
+    evolve(region, start=index, stop=index + 1, body=body, looplets=looplets).lower(ctx)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Run
 from finch_core.ir.builder import negation
@@ -15,7 +13,7 @@ from finch_core.looplets.select import select
 from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -43,8 +41,8 @@ class Piece:
     def up_to(self, stop: Expr, open: bool = False) -> Piece:
         """This piece as a part of one that ends at ``stop``."""
         if self.stop is None:
-            return attrs.evolve(self, stop=stop, end=stop, open=open)
-        return attrs.evolve(self, stop=self.stop.min(stop), open=False)
+            return evolve(self, stop=stop, end=stop, open=open)
+        return evolve(self, stop=self.stop.min(stop), open=False)
 
 
 class Conditions:
@@ -70,9 +68,9 @@ def either(ctx: Context, cond: Expr, head: Piece, tail: Piece, last: Expr) -> Pi
     """
     moves = head.moves + tail.moves
     if isinstance(cond, Literal):
-        return attrs.evolve(head if cond.value else tail, moves=moves)
+        return evolve(head if cond.value else tail, moves=moves)
     if head.open and tail.stop is None and _is_nothing_beside(head.looplet, tail.looplet):
-        return attrs.evolve(head, moves=moves)
+        return evolve(head, moves=moves)
     stop = _first(ctx, cond, head.stop, tail.stop, last)
     end = _first(ctx, cond, head.end, tail.end, last)
     looplet = _mixed(cond, head.looplet, tail.looplet)

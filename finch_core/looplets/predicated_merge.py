@@ -21,7 +21,6 @@ from collections.abc import Container, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
 import numpy as np
 
 from finch_core.interface.looplet import Looplet
@@ -41,7 +40,7 @@ from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk, finish, yielded
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -193,7 +192,7 @@ class _Merge:
                 body = self._begun(body, here, at, conditions)
                 if body is None:
                     return None
-            phases.append(attrs.evolve(phase, body=body))
+            phases.append(evolve(phase, body=body))
             at = ctx.prover.maximum(at, stop)
         return Sequence(tuple(phases))
 
@@ -257,8 +256,8 @@ class _Merge:
         last = select(here, tail, spike.body)
         if spike.body != fill:
             whole = Spike(spike.body, last)
-            return attrs.evolve(piece, looplet=whole, present=TRUE, alone=whole)
-        return attrs.evolve(piece, looplet=Spike(fill, last), present=piece.present.and_(here))
+            return evolve(piece, looplet=whole, present=TRUE, alone=whole)
+        return evolve(piece, looplet=Spike(fill, last), present=piece.present.and_(here))
 
     def _last(self, given: Looplet, guard: Expr, index: Expr) -> TensorLike | None:
         """The tail of a spike, which is at a single index."""
@@ -369,7 +368,7 @@ class _Merge:
             return None
         piece = piece.up_to(end, open=True)
         if begun:
-            piece = attrs.evolve(piece, moves=((end, steps),))
+            piece = evolve(piece, moves=((end, steps),))
         if steps.tail is None:
             return piece
         behind = guard.and_(negation(left))

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.expressions import Expr, Index
 from finch_core.ir.program import Sequential, Stmt
 from finch_core.looplets.slots import fill_slot
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -34,10 +32,10 @@ class Region:
 
     def put(self, slot: int, looplet: Looplet) -> Region:
         """The region with another looplet in a slot."""
-        return attrs.evolve(self, looplets={**self.looplets, slot: looplet})
+        return evolve(self, looplets={**self.looplets, slot: looplet})
 
     def between(self, start: Expr, stop: Expr) -> Region:
-        return attrs.evolve(self, start=start, stop=stop)
+        return evolve(self, start=start, stop=stop)
 
     def is_point(self, ctx: Context) -> bool:
         """Whether the region is known to have exactly one index."""
@@ -47,7 +45,7 @@ class Region:
         """The region with a slot replaced by ``tensor``, simplified."""
         rest = {k: looplet for k, looplet in self.looplets.items() if k != slot}
         body = ctx.simplify(fill_slot(ctx, self.body, slot, tensor))
-        return attrs.evolve(self, looplets=rest, body=body)
+        return evolve(self, looplets=rest, body=body)
 
     def lower(self, ctx: Context) -> None:
         """Emit this region (see ``looplets.evaluation``)."""

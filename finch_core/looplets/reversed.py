@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Part, Run, as_looplet
 from finch_core.ir.expressions import Expr, Var
@@ -24,7 +22,7 @@ from finch_core.looplets.stepper import Stepper, from_start
 from finch_core.looplets.strided import Single, around, before, is_list, looked_up
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.affine import collected
 
 if TYPE_CHECKING:
@@ -75,12 +73,12 @@ def _lookup(t: Reversal, ctx: Context, looplet: Lookup, bounds: Ends) -> Looplet
         at = 0 - i
         return t.part(ctx, looplet.at(ctx, at), (at, at + 1))
 
-    return attrs.evolve(looplet, body=body)
+    return evolve(looplet, body=body)
 
 
 def _switch(t: Reversal, ctx: Context, looplet: Switch, bounds: Ends) -> Looplet:
     head, tail = t.part(ctx, looplet.head, bounds), t.part(ctx, looplet.tail, bounds)
-    return attrs.evolve(looplet, head=head, tail=tail)
+    return evolve(looplet, head=head, tail=tail)
 
 
 def _thunk(t: Reversal, ctx: Context, looplet: Thunk, bounds: Ends) -> Looplet:
@@ -166,7 +164,7 @@ def _listed(t: Reversal, back: _Backwards) -> Stepper:
     def seek(ctx: Context, i: Expr) -> None:
         ctx.assign(back.position, back.end - back.sought(ctx, 1 - i))
 
-    return attrs.evolve(
+    return evolve(
         steps,
         position=back.position,
         end=back.count,
@@ -205,7 +203,7 @@ def _stepped(t: Reversal, ctx: Context, back: _Backwards) -> Looplet:
         found = back.end - 1 - back.sought(ctx, 0 - i)
         ctx.assign(back.position, found.max(0))
 
-    stepper = attrs.evolve(
+    stepper = evolve(
         steps,
         position=back.position,
         end=back.count,

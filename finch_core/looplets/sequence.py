@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar
-
-import attrs
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import PluginError, count
 from finch_core.interface.looplet import Looplet, Precedence
@@ -13,18 +11,22 @@ from finch_core.interface.run import Part, as_looplet
 from finch_core.ir.expressions import Expr, lift
 from finch_core.looplets.covering import require_covered
 from finch_core.looplets.switch import Switch
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
     from finch_core.looplets.region import Region
 
 
+def _stop(value: Any) -> Expr | None:
+    return None if value is None else lift(value)
+
+
 @frozen
 class Phase(Looplet):
     """``body`` from the end of the previous phase up to ``stop`` (None: the end of the loop)."""
 
-    stop: Expr | None = attrs.field(converter=attrs.converters.optional(lift))
+    stop: Expr | None = field(converter=_stop)
     body: Part
     precedence: ClassVar[Precedence] = Precedence.PHASE
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from finch_core.interface.tensorlike import TensorLike
@@ -22,6 +21,7 @@ from finch_core.ir.expressions import FALSE, Expr, Literal, Var, cast, lift
 from finch_core.ir.program import Declare, Sequential, Stmt, Update
 from finch_core.ir.rewrite import rewrite_statements
 from finch_core.looplets.region import Region, is_empty
+from finch_core.records import evolve
 from finch_core.symbolic.updates import update_dtype
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def end_early(
     for target, cond in saturating:
         cursors = dict(ctx.cursors)
         with ctx.if_(cond):
-            rest = attrs.evolve(region, body=_without(ctx, region.body, target))
+            rest = evolve(region, body=_without(ctx, region.body, target))
             if not is_empty(rest.body):
                 _finish(ctx, rest, reached, synchronized or {})
             ctx.break_()

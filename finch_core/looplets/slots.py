@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.interface.views import View
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.ir.program import Stmt
 from finch_core.ir.rewrite import rewrite
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -24,7 +22,7 @@ class AccessSlot(TensorLike):
     """The placeholder of an access; the region's map of looplets says what it is."""
 
     number: int
-    tensor: TensorLike = attrs.field(eq=False, repr=False)
+    tensor: TensorLike = field(eq=False, repr=False)
     view: type[View] | None = None
     """How this access sees the tensor, if not as its values; a slot may have accesses of each."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, Run, as_looplet, made
 from finch_core.ir.builder import negation
@@ -18,7 +16,7 @@ from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk, yielded
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.prover import balanced, split
 
 if TYPE_CHECKING:
@@ -331,7 +329,7 @@ def from_start(ctx: Context, looplet: Looplet, start: Expr) -> Looplet:
             yield from_start(ctx, yielded(looplet, parts), start)
             yield from parts
 
-        return attrs.evolve(looplet, code=code)
+        return evolve(looplet, code=code)
     return looplet
 
 
@@ -354,7 +352,7 @@ def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
         )
         ctx.prover.know_le(last, ctx.prover.maximum(steps.bound, region.start))
         ctx.prover.know_le(region.start, last)
-        body = attrs.evolve(steps, tail=None, bound=last, whole=True)
+        body = evolve(steps, tail=None, bound=last, whole=True)
         parted = parted.put(k, Sequence((Phase(last, body), Phase(None, as_looplet(steps.tail)))))
     if parted is region:
         return False
@@ -388,7 +386,7 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         steady = {k: body for k, body in bodies.items() if is_steady(ctx, body)}
         asked = [_Step(k, steps[k], bodies[k], stops[k]) for k in slots if k not in steady]
         certain = whole and not steady
-        step = attrs.evolve(step, looplets=step.looplets | steady)
+        step = evolve(step, looplets=step.looplets | steady)
         _cases(ctx, step, asked, certain)
         for k in steady:
             _advance_past(ctx, steps[k], stops[k], stop)

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Part, Run, as_looplet
 from finch_core.ir import primitives as prim
@@ -28,7 +26,7 @@ from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk, yielded
 from finch_core.looplets.transform import Transform
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.affine import collected
 from finch_core.symbolic.prover import split
 
@@ -106,7 +104,7 @@ def around(thunk: Thunk, change: Callable[[Context, Looplet], Part]) -> Thunk:
         yield change(ctx, yielded(thunk, steps))
         yield from steps
 
-    return attrs.evolve(thunk, code=code)
+    return evolve(thunk, code=code)
 
 
 def is_list(ctx: Context, steps: Stepper) -> bool:
@@ -129,12 +127,12 @@ def _lookup(t: Stride, ctx: Context, looplet: Lookup, stop: Expr | None) -> Loop
     def body(ctx: Context, i: Expr) -> Part:
         return t.part(ctx, looplet.at(ctx, i * t.step), None)
 
-    return attrs.evolve(looplet, body=body)
+    return evolve(looplet, body=body)
 
 
 def _switch(t: Stride, ctx: Context, looplet: Switch, stop: Expr | None) -> Looplet:
     head, tail = t.part(ctx, looplet.head, stop), t.part(ctx, looplet.tail, stop)
-    return attrs.evolve(looplet, head=head, tail=tail)
+    return evolve(looplet, head=head, tail=tail)
 
 
 def _thunk(t: Stride, ctx: Context, looplet: Thunk, stop: Expr | None) -> Looplet:
@@ -153,19 +151,19 @@ def _sequence(t: Stride, ctx: Context, looplet: Sequence, stop: Expr | None) -> 
     for one, other in pairwise(ends):
         if ctx.prover.le(one, other):
             ctx.prover.know_le(t.outer(one), t.outer(other))
-    return attrs.evolve(looplet, phases=tuple(_phase(t, ctx, p, stop) for p in looplet.phases))
+    return evolve(looplet, phases=tuple(_phase(t, ctx, p, stop) for p in looplet.phases))
 
 
 def _phase(t: Stride, ctx: Context, phase: Phase, stop: Expr | None) -> Phase:
     if phase.stop is None:
-        return attrs.evolve(phase, body=t.part(ctx, phase.body, stop))
+        return evolve(phase, body=t.part(ctx, phase.body, stop))
     return Phase(t.outer(phase.stop), t.part(ctx, phase.body, phase.stop))
 
 
 def _stepper(t: Stride, ctx: Context, steps: Stepper, stop: Expr | None) -> Looplet:
     if steps.present is not None:
         return looked_up(t.single, lambda i: i * t.step)
-    strided = attrs.evolve(
+    strided = evolve(
         steps,
         seek=lambda ctx, i: steps.seek(ctx, i * t.step),
         bound=t.outer(steps.bound),
@@ -195,7 +193,7 @@ def _listed(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
             ctx.assign(k, k - 1)
         return stop_of(k - 1)
 
-    return attrs.evolve(strided, stop=stop_of, body=body, present=present, last=last, walked=None)
+    return evolve(strided, stop=stop_of, body=body, present=present, last=last, walked=None)
 
 
 def _stepped(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
@@ -208,7 +206,7 @@ def _stepped(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
     def stop_of(q: Expr) -> Expr:
         return t.outer(steps.stop(q))
 
-    return attrs.evolve(
+    return evolve(
         strided,
         stop=stop_of,
         body=body,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, as_looplet
 from finch_core.ir.expressions import Expr, lift
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 class Switch(Looplet):
     """``head`` where ``cond`` holds, else ``tail``; both cases are lowered under an ``if``."""
 
-    cond: Expr = attrs.field(converter=lift)
+    cond: Expr = field(converter=lift)
     head: Part
     tail: Part
     precedence: ClassVar[Precedence] = Precedence.SWITCH

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, as_looplet, place_of
 from finch_core.looplets.covering import owner
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -42,7 +40,7 @@ class Thunk(Looplet):
         finish(self, steps)
 
     def truncated(self) -> Looplet:
-        return self if self.cut or self.steady else attrs.evolve(self, cut=True)
+        return self if self.cut or self.steady else evolve(self, cut=True)
 
 
 def yielded(thunk: Thunk, steps: Iterator[Part]) -> Looplet:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, Run, as_looplet, as_subtensor
 from finch_core.interface.tensorlike import TensorLike
@@ -24,7 +22,7 @@ from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk, yielded
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -83,33 +81,31 @@ def _run(t: Transform, looplet: Run) -> Looplet:
 
 
 def _lookup(t: Transform, looplet: Lookup) -> Looplet:
-    return attrs.evolve(
-        looplet, body=lambda ctx, i: t.part(looplet.body(ctx, t.inner(i)), looplet.body)
-    )
+    return evolve(looplet, body=lambda ctx, i: t.part(looplet.body(ctx, t.inner(i)), looplet.body))
 
 
 def _accept_run(t: Transform, looplet: AcceptRun) -> Looplet:
     def body(ctx: Context, start: Expr, stop: Expr) -> Part:
         return t.part(looplet.body(ctx, t.inner(start), t.inner(stop)), looplet.body)
 
-    return attrs.evolve(looplet, body=body)
+    return evolve(looplet, body=body)
 
 
 def _switch(t: Transform, looplet: Switch) -> Looplet:
-    return attrs.evolve(looplet, head=t.part(looplet.head), tail=t.part(looplet.tail))
+    return evolve(looplet, head=t.part(looplet.head), tail=t.part(looplet.tail))
 
 
 def _spike(t: Transform, looplet: Spike) -> Looplet:
-    return attrs.evolve(looplet, body=t.part(looplet.body), tail=t.part(looplet.tail))
+    return evolve(looplet, body=t.part(looplet.body), tail=t.part(looplet.tail))
 
 
 def _phase(t: Transform, looplet: Phase) -> Phase:
     stop = None if looplet.stop is None else t.outer(looplet.stop)
-    return attrs.evolve(looplet, stop=stop, body=t.part(looplet.body))
+    return evolve(looplet, stop=stop, body=t.part(looplet.body))
 
 
 def _sequence(t: Transform, looplet: Sequence) -> Looplet:
-    return attrs.evolve(looplet, phases=tuple(_phase(t, phase) for phase in looplet.phases))
+    return evolve(looplet, phases=tuple(_phase(t, phase) for phase in looplet.phases))
 
 
 def _thunk(t: Transform, looplet: Thunk) -> Looplet:
@@ -118,7 +114,7 @@ def _thunk(t: Transform, looplet: Thunk) -> Looplet:
 
 def _stepper(t: Transform, looplet: Stepper) -> Looplet:
     last, present = looplet.last, looplet.present
-    return attrs.evolve(
+    return evolve(
         looplet,
         stop=lambda q: t.outer(looplet.stop(q)),
         body=lambda ctx, q: t.part(looplet.body(ctx, q), looplet.body),
@@ -196,7 +192,7 @@ class _Within(Region):
             looplets[self.slot] = self.by.looplet(looplets[self.slot])
         start, stop = self._outside(self.start), self._outside(self.stop)
         part = self.outer.between(start, stop)
-        attrs.evolve(part, body=self.body, looplets=looplets).lower(ctx)
+        evolve(part, body=self.body, looplets=looplets).lower(ctx)
 
     def _outside(self, index: Expr) -> Expr:
         found = next((outer for inner, outer in self.known if inner == index), None)
@@ -211,7 +207,7 @@ def around_thunk(thunk: Thunk, change: Callable[[Part], Part]) -> Thunk:
         yield change(yielded(thunk, steps))
         yield from steps
 
-    return attrs.evolve(thunk, code=code)
+    return evolve(thunk, code=code)
 
 
 def inside(looplet: Part, change: Callable[[Part], Part]) -> Part:
@@ -221,7 +217,7 @@ def inside(looplet: Part, change: Callable[[Part], Part]) -> Part:
         return around_thunk(looplet, lambda part: inside(part, change))
     if isinstance(looplet, Switch):
         head, tail = inside(looplet.head, change), inside(looplet.tail, change)
-        return attrs.evolve(looplet, head=head, tail=tail)
+        return evolve(looplet, head=head, tail=tail)
     return change(looplet)
 
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-import attrs
-
+from finch_core import records
 from finch_core.errors import FormatError, Span, quote
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, Run, as_looplet
@@ -40,7 +39,7 @@ class WholeRuns:
 
     tensor: TensorLike
     level: Format | None
-    span: Span | None = attrs.field(default=None, eq=False)
+    span: Span | None = records.field(default=None, eq=False)
 
     def refuse(self) -> NoReturn:
         """Raise ``FormatError``: a part of a run would change."""
@@ -64,7 +63,7 @@ class WholeRuns:
         if isinstance(looplet, Run):
             return WholeRun(looplet.body, self) if self.is_stored(looplet.body) else looplet
         if isinstance(looplet, Switch):
-            return attrs.evolve(looplet, head=self.of(looplet.head), tail=self.of(looplet.tail))
+            return records.evolve(looplet, head=self.of(looplet.head), tail=self.of(looplet.tail))
         if isinstance(looplet, Sequence):
             phases = (Phase(phase.stop, self.of(phase.body)) for phase in looplet.phases)
             return WholeSequence(tuple(phases))
@@ -87,10 +86,10 @@ class WholeRuns:
             yield self.of(yielded(thunk, steps))
             yield from steps
 
-        return attrs.evolve(thunk, code=code, steady=False)
+        return records.evolve(thunk, code=code, steady=False)
 
     def stepper(self, steps: Stepper) -> Stepper:
-        fields = {a.name: getattr(steps, a.name) for a in attrs.fields(Stepper)}
+        fields = {a.name: getattr(steps, a.name) for a in records.fields(Stepper)}
         fields["tail"] = None if steps.tail is None else self.of(steps.tail)
         fields["body"] = lambda ctx, q: self.of(steps.step(ctx, q))
         return WholeStepper(**fields, runs=self)
@@ -168,13 +167,13 @@ class WholeSequence(Sequence):
 class WholeStepper(Stepper):
     """Steps that end with runs. A region that does not begin with the first may cut one."""
 
-    runs: WholeRuns = attrs.field(kw_only=True)
+    runs: WholeRuns = records.field(kw_only=True)
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
         if ctx.prover.equal(region.start, self.start):
             Stepper.lower(self, ctx, region, slot)
             return
-        fields = {a.name: getattr(self, a.name) for a in attrs.fields(Stepper)}
+        fields = {a.name: getattr(self, a.name) for a in records.fields(Stepper)}
         fields["body"] = lambda ctx, q: self.step(ctx, q).truncated()
         region.put(slot, Stepper(**fields)).lower(ctx)
 

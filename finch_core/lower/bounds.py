@@ -14,8 +14,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_core.errors import OutOfBounds, Span
 from finch_core.interface.run import Run
 from finch_core.interface.tensorlike import TensorLike
@@ -23,7 +21,7 @@ from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, lift
 from finch_core.ir.program import Extent, Loop
 from finch_core.lower.strides import is_unit
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.guards import accesses, as_condition, conjuncts
 from finch_core.symbolic.out_of_range import OutOfRange, parted
 
@@ -136,7 +134,7 @@ class Beyond(TensorLike):
     rank: int
     size: Expr
     index: Expr | None = None
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
     cause: OutOfRange | None = None
     """The out-of-range read in the index itself, where that is why there is no subtensor."""
 
@@ -153,13 +151,13 @@ class Beyond(TensorLike):
         return (None,) * self.rank
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        return Run(attrs.evolve(self, rank=self.rank - 1))
+        return Run(evolve(self, rank=self.rank - 1))
 
     @property
     def failure(self) -> OutOfRange:
         """The failure that stands for the values read from this subtensor."""
         if self.cause is not None:
-            return attrs.evolve(self.cause, type=self.dtype)
+            return evolve(self.cause, type=self.dtype)
         root = self.like.root
         where = 0 if root is None else root.fiber.ndim - self.like.ndim
         what = f"dimension {where} of {root}"
@@ -173,7 +171,7 @@ class Beyond(TensorLike):
         return self.failure
 
     def is_stored(self, ctx: Context) -> Expr:
-        return attrs.evolve(self.failure, type=BOOL)
+        return evolve(self.failure, type=BOOL)
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         fail_out_of_range(ctx, self.failure)

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from finch_core.interface.signatures import bind, tensor_signature
 from finch_core.interface.tensorlike import ZERO, BoundTensor
 from finch_core.interface.variable import Variable
@@ -36,6 +34,7 @@ from finch_core.ir.program import (
 from finch_core.ir.rewrite import rewrite
 from finch_core.looplets.carried import Carried
 from finch_core.lower.pass_state import Unit, exchanged, reads_of
+from finch_core.records import evolve
 
 
 def carried_values(stmt: Stmt, unit: Unit) -> Stmt:
@@ -129,7 +128,7 @@ def _carrying(loop: Loop, tensor: BoundTensor, unit: Unit) -> Loop:
             return _at_last(stmt, loop.index, tensor, last)
         return stmt.rebuild(stmt.exprs, tuple(map(changed, stmt.bodies)))
 
-    return attrs.evolve(loop, body=changed(loop.body))
+    return evolve(loop, body=changed(loop.body))
 
 
 def _stored(update: Update, last: BoundTensor) -> Stmt:
@@ -137,7 +136,7 @@ def _stored(update: Update, last: BoundTensor) -> Stmt:
     there = Access(last.fiber, ())
     value = update.value if update.op is None else Call(update.op, (update.target, update.value))
     kept = Update(there, None, value, span=update.span)
-    return Sequential((kept, attrs.evolve(update, op=None, value=there)), span=update.span)
+    return Sequential((kept, evolve(update, op=None, value=there)), span=update.span)
 
 
 def _at_last(loop: Loop, turn: Index, tensor: BoundTensor, last: BoundTensor) -> Loop:
@@ -149,7 +148,7 @@ def _at_last(loop: Loop, turn: Index, tensor: BoundTensor, last: BoundTensor) ->
             return node
         return Access(Carried(tensor.fiber, last), (turn, loop.index), node.span)
 
-    return attrs.evolve(loop, body=rewrite(loop.body, rule, lambda target: target))
+    return evolve(loop, body=rewrite(loop.body, rule, lambda target: target))
 
 
 __all__ = ["carried_values"]

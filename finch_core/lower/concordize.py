@@ -21,8 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-import attrs
-
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.ir.builder import Names
@@ -45,7 +43,7 @@ from finch_core.ir.program import (
 )
 from finch_core.lower.access_order import discordance
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode, exchanged
-from finch_core.records import define
+from finch_core.records import define, evolve, field
 from finch_core.symbolic.affine import Scope, is_given
 
 
@@ -72,7 +70,7 @@ class _Units:
     unit: Unit
     moving: Set[BoundTensor]
     """Tensors that this statement looks up anew."""
-    loops: list[tuple[Index, Expr, int]] = attrs.field(factory=list)
+    loops: list[tuple[Index, Expr, int]] = field(factory=list)
 
     def depth(self, index: Expr) -> int:
         """The nesting depth of an index's loop; -1 for an expression that is not an index."""
@@ -123,7 +121,7 @@ class _Units:
             indices.append(index)
             above = depth
         same = tuple(indices) == node.indices
-        return node if same else attrs.evolve(node, indices=tuple(indices))
+        return node if same else evolve(node, indices=tuple(indices))
 
     def plain(self, root: BoundTensor | None) -> bool:
         """Whether a tensor is an argument in its storage order."""

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import attrs
-
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Literal, Load, Name, Var
@@ -24,6 +22,7 @@ from finch_core.ir.missing import Missing
 from finch_core.ir.program import Define, Loop, Sieve, Stmt, While
 from finch_core.ir.rewrite import rewrite_expr, substitute_name
 from finch_core.looplets.region import is_empty
+from finch_core.records import evolve
 from finch_core.symbolic.dead_locals import NOTHING
 from finch_core.symbolic.missing_values import may_be_missing, parted, presence
 
@@ -96,7 +95,7 @@ def _replaced(value: Expr, old: Expr, new: Expr) -> Expr:
 def _loops_of_nothing(ctx: Context, stmt: Stmt, absent: Define) -> list[Stmt]:
     """The outermost loops that do nothing with the value of ``absent``."""
     is_loop = isinstance(stmt, (Loop, While))
-    if is_loop and is_empty(ctx.simplify(attrs.evolve(absent, body=stmt))):
+    if is_loop and is_empty(ctx.simplify(evolve(absent, body=stmt))):
         return [stmt]
     return [loop for body in stmt.bodies for loop in _loops_of_nothing(ctx, body, absent)]
 

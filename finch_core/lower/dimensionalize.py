@@ -39,8 +39,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import zip_longest
 
-import attrs
-
 from finch_core.errors import DimensionMismatch, FormatError, Span
 from finch_core.interface.tensorlike import ZERO, BoundTensor
 from finch_core.ir.expressions import (
@@ -70,6 +68,7 @@ from finch_core.lower.dimensions import (
 from finch_core.lower.extents import Solver
 from finch_core.lower.index_conditions import comparisons, narrowed, opposites
 from finch_core.lower.pass_state import Check, Unit
+from finch_core.records import evolve
 from finch_core.symbolic.affine import is_given, linear
 from finch_core.symbolic.guards import guarded
 
@@ -249,13 +248,13 @@ class _Dimensionalizer:
         if not (isinstance(base, Dim) and written and base.find().own):
             part = narrowed(stated, index, conds, self.is_known)
             if part != stated:
-                range_ = attrs.evolve(range_, extent=part)
+                range_ = evolve(range_, extent=part)
                 self.unit.loose.add(index)
         if isinstance(dim, Extent):
             self.solver.fit(range_, dim)
             return
         if isinstance(dim, Shifted):
-            range_ = attrs.evolve(range_, extent=moved(range_.extent, dim.shift))
+            range_ = evolve(range_, extent=moved(range_.extent, dim.shift))
             dim = dim.dim
         found = dim.find()
         (found.ranges if written and dim.own else found.fits).append(range_)
@@ -307,11 +306,11 @@ class _Dimensionalizer:
     def resolve(self, stmt: Stmt) -> Stmt:
         bodies = tuple(self.resolve(body) for body in stmt.bodies)
         if isinstance(stmt, Loop):
-            return attrs.evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0])
+            return evolve(stmt, extent=self.loop_extent(stmt), body=bodies[0])
         if isinstance(stmt, Declare):
             classes = zip(self.declarations[id(stmt)], self.present(stmt), strict=True)
             dims = tuple(self.tensor_extent(dim, own) for dim, own in classes)
-            return attrs.evolve(stmt, dims=dims)
+            return evolve(stmt, dims=dims)
         return stmt.rebuild(stmt.exprs, bodies)
 
     def loop_extent(self, stmt: Loop) -> Extent:

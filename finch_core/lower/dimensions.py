@@ -9,15 +9,13 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-import attrs
-
 from finch_core.errors import Span
 from finch_core.interface.tensorlike import ONE, ZERO, BoundTensor
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Expr, Index, Literal, lift
 from finch_core.ir.program import Extent
 from finch_core.looplets.transform import minus, plus
-from finch_core.records import define, frozen
+from finch_core.records import define, evolve, field, frozen
 from finch_core.symbolic.affine import combination
 
 
@@ -73,7 +71,7 @@ class Known:
         if _never_negative(self.start) or self.stop is None:
             return self
         start: Expr = ZERO if isinstance(self.start, Literal) else self.start.max(ZERO)
-        return attrs.evolve(self, start=start, stop=self.stop.max(ZERO))
+        return evolve(self, start=start, stop=self.stop.max(ZERO))
 
 
 @frozen(eq=False)
@@ -101,15 +99,15 @@ class Dim:
     """
 
     parent: Dim | None = None
-    known: list[Known] = attrs.field(factory=list)
-    ranges: list[Range] = attrs.field(factory=list)
-    fits: list[Range] = attrs.field(factory=list)
-    own: list[tuple[int, BoundTensor, Expr]] = attrs.field(factory=list)
-    cut: list[Index] = attrs.field(factory=list)
-    reaches: list[Reach] = attrs.field(factory=list)
-    written: list[Relation] = attrs.field(factory=list)
-    read: list[Relation] = attrs.field(factory=list)
-    begins: dict[Index, Expr] = attrs.field(factory=dict)
+    known: list[Known] = field(factory=list)
+    ranges: list[Range] = field(factory=list)
+    fits: list[Range] = field(factory=list)
+    own: list[tuple[int, BoundTensor, Expr]] = field(factory=list)
+    cut: list[Index] = field(factory=list)
+    reaches: list[Reach] = field(factory=list)
+    written: list[Relation] = field(factory=list)
+    read: list[Relation] = field(factory=list)
+    begins: dict[Index, Expr] = field(factory=dict)
     stop: Expr | None = None
     source: str = ""
     """Which rule gave ``stop``: ``"known"``, ``"reach"`` or ``"own"``."""

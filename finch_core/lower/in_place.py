@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import attrs
-
 from finch_core.interface.abilities import Order
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.views import InPlace, Structure
@@ -35,7 +33,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite_expr, rewrite_statements
 from finch_core.lower.pass_state import Unit
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.guards import as_condition
 from finch_core.symbolic.outcomes import equals
 
@@ -55,7 +53,7 @@ def in_place(stmt: Stmt, unit: Unit) -> Stmt:
 def _scattered(part: Stmt, unit: Unit) -> Stmt:
     """An update that is not in place, without wrappers that take no other."""
     if isinstance(part, Update) and part.target in unit.scattered:
-        return attrs.evolve(part, target=unit.scattered[part.target])
+        return evolve(part, target=unit.scattered[part.target])
     return part
 
 
@@ -118,7 +116,7 @@ class _InPlace:
         """``expr`` where the element that is updated is not stored, simplified."""
         target, simplify = found.update.target, self.unit.simplifier.expr_rule
         fill = Literal(target.tensor.fill_value, concrete(target.dtype), structural=True)
-        structure = attrs.evolve(target, tensor=Structure(target.tensor))
+        structure = evolve(target, tensor=Structure(target.tensor))
 
         def rule(node: Expr) -> Expr:
             if node == target:
@@ -163,8 +161,8 @@ def _marked(stmt: Stmt, kept: Iterable[BoundTensor | None]) -> Stmt:
     def rule(part: Stmt) -> Stmt:
         if not isinstance(part, Update) or part.target.tensor.root not in kept:
             return part
-        target = attrs.evolve(part.target, tensor=InPlace(part.target.tensor))
-        return attrs.evolve(part, target=target)
+        target = evolve(part.target, tensor=InPlace(part.target.tensor))
+        return evolve(part, target=target)
 
     return rewrite_statements(stmt, rule)
 

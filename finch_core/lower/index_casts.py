@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from finch_core.ir.dtypes import Type, concrete, is_weak
 from finch_core.ir.expressions import Access, Call, Dimension, Expr, Index, Name, cast
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Stmt, Update
 from finch_core.ir.rewrite import rewrite, rewrite_statements
 from finch_core.lower.pass_state import Unit
+from finch_core.records import evolve
 from finch_core.symbolic.updates import wraps_alike
 
 
@@ -48,7 +47,7 @@ def _value(stmt: Stmt) -> Stmt:
     if not _loses_width(stmt.value):
         return _narrowed(stmt, stmt.op)
     wanted = _wanted(stmt.op, (stmt.target, stmt.value))[1]
-    return stmt if wanted is None else attrs.evolve(stmt, value=cast(stmt.value, wanted))
+    return stmt if wanted is None else evolve(stmt, value=cast(stmt.value, wanted))
 
 
 def _narrowed(stmt: Update, op: Operator) -> Update:
@@ -56,7 +55,7 @@ def _narrowed(stmt: Update, op: Operator) -> Update:
     dtype = concrete(stmt.target.dtype)
     if not wraps_alike(op, dtype, stmt.value):
         return stmt
-    return attrs.evolve(stmt, value=cast(stmt.value, dtype))
+    return evolve(stmt, value=cast(stmt.value, dtype))
 
 
 def _loses_width(expr: Expr) -> bool:

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-import attrs
-
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import NEGATIONS, negation
@@ -20,7 +18,7 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Index, Literal, lift
 from finch_core.ir.program import Extent
 from finch_core.lower.dimensions import greatest, least
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.affine import linear
 
 
@@ -76,10 +74,10 @@ class _Bound:
     def cut(self, extent: Extent) -> Extent:
         if self.op in (prim.lt, prim.le, prim.eq):
             stop = self.at(Expr.min, MOST_INDICES, self.op is not prim.lt)
-            extent = attrs.evolve(extent, stop=least([extent.stop, stop]))
+            extent = evolve(extent, stop=least([extent.stop, stop]))
         if self.op in (prim.gt, prim.ge, prim.eq):
             start = self.at(Expr.max, -MOST_INDICES, self.op is prim.gt)
-            extent = attrs.evolve(extent, start=greatest([extent.start, start]))
+            extent = evolve(extent, start=greatest([extent.start, start]))
         return extent
 
     def at(self, kept: Callable[[Expr, Expr], Expr], most: int, beyond: bool) -> Expr:

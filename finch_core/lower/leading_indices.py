@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
@@ -25,7 +23,7 @@ from finch_core.ir.program import Define, Extent, Sequential, Stmt, leaves
 from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
 from finch_core.looplets.transform import around_thunk
 from finch_core.lower.bounds import Beyond, fail_out_of_range, within
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.affine import is_given
 from finch_core.symbolic.guards import accesses
 from finch_core.symbolic.out_of_range import OutOfRange, parted
@@ -47,7 +45,7 @@ class At(TensorLike):
     inner: TensorLike
     index: Expr
     sure: bool = False
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
     failures: tuple[tuple[Expr, OutOfRange], ...] = ()
     """Out-of-range reads in the index itself, each with the condition under which it happens."""
 
@@ -108,7 +106,7 @@ class At(TensorLike):
         if isinstance(part, Thunk):
             return around_thunk(part, select)
         if isinstance(part, Switch):
-            return attrs.evolve(part, head=select(part.head), tail=select(part.tail))
+            return evolve(part, head=select(part.head), tail=select(part.tail))
         if isinstance(part, Sequence):
             return self._phase(part, select)
         assert isinstance(part, Lookup), f"a {type(part).__name__} has no random access"
@@ -171,7 +169,7 @@ def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
 def read_for_sure(stmt: Stmt) -> frozenset[Access]:
     """The accesses that ``stmt`` reads unconditionally."""
     if isinstance(stmt, Define):
-        return _unguarded(attrs.evolve(stmt, body=Sequential())) | read_for_sure(stmt.body)
+        return _unguarded(evolve(stmt, body=Sequential())) | read_for_sure(stmt.body)
     if isinstance(stmt, Sequential):
         sure = takewhile(lambda part: not leaves(part), stmt.statements)
         return frozenset().union(*map(read_for_sure, sure))

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from finch_core.errors import FormatError, LifecycleError, Span, quote
 from finch_core.interface.abilities import RANDOM_ACCESS, Order
 from finch_core.interface.level import Mode
@@ -43,7 +41,7 @@ from finch_core.ir.program import (
 )
 from finch_core.lower.boxes import Box, are_apart, boxes_of
 from finch_core.lower.pass_state import Unit, exchanged, reads_of
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 
 def lifecycle(stmt: Stmt, unit: Unit) -> Stmt:
@@ -376,7 +374,7 @@ def _flatten(stmt: Stmt) -> Iterator[Stmt]:
         if isinstance(part, Sequential):
             left.extend(reversed(part.statements))
         elif isinstance(part, Define):
-            yield attrs.evolve(part, body=Sequential())
+            yield evolve(part, body=Sequential())
             left.append(part.body)
         else:
             yield part
@@ -387,7 +385,7 @@ def _nest(items: list[Stmt]) -> Stmt:
     done: list[Stmt] = []
     for k, item in enumerate(items):
         if isinstance(item, Define):
-            done.append(attrs.evolve(item, body=_nest(items[k + 1 :])))
+            done.append(evolve(item, body=_nest(items[k + 1 :])))
             break
         done.append(item)
     return done[0] if len(done) == 1 else Sequential(tuple(done))
@@ -419,7 +417,7 @@ def _marked(stmt: Stmt, singles: _Singles, unit: Unit) -> Stmt:
     if isinstance(stmt, Update):
         root = stmt.target.tensor.root
         once = root in singles and set(singles[root]) <= set(stmt.target.indices)
-        return attrs.evolve(stmt, fresh=True) if once else stmt
+        return evolve(stmt, fresh=True) if once else stmt
     if isinstance(stmt, (Loop, While)):
         turn = stmt.index if isinstance(stmt, Loop) else Index("while")
         singles = {tensor: (*loops, turn) for tensor, loops in singles.items()}

@@ -18,8 +18,6 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.interface.abilities import Sharing
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
@@ -30,6 +28,7 @@ from finch_core.ir.expressions import Access, Buffer, Expr, Index, Literal, Var
 from finch_core.ir.program import Extent, Loop, Update
 from finch_core.lower.races import Reduction, Roles
 from finch_core.lower.work import Work
+from finch_core.records import define, evolve
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -64,7 +63,7 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
                 made.begin(ctx, begin, end)
             with _standing_in([made.pair for made in own]):
                 extent = Extent(begin, end)
-                lower(ctx, attrs.evolve(stmt, extent=extent, parallel=False))
+                lower(ctx, evolve(stmt, extent=extent, parallel=False))
             for rows in joined:
                 rows.end(ctx, begin, end)
             with ctx.block() as merge:
@@ -125,7 +124,7 @@ def _private(ctx: Context, block: Block, roles: Roles) -> tuple[Block, list[Priv
             is_buffer = isinstance(target, Buffer)
             if target.name not in (used if is_buffer else changed):
                 continue
-            own: Any = attrs.evolve(target, name=ctx.names.fresh(target.name))
+            own: Any = evolve(target, name=ctx.names.fresh(target.name))
             new[target.name] = own
             if tensor.format.ndim:
                 found.append(Private(own, init))
@@ -149,7 +148,7 @@ def _fields(tensor: BoundTensor) -> Iterator[tuple[Any, Any]]:
 # -- tensors of each part -------------------------------------------------------------------------
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class _Copy:
     """The copies of a tensor that is reduced into."""
 
@@ -227,7 +226,7 @@ class _Copy:
             yield ZERO
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class _Rows:
     """The rows of a tensor that each part writes to one of its own, ``made``."""
 
@@ -305,7 +304,7 @@ def _own_level(ctx: Context, level: BoundLevel) -> BoundLevel:
     """A level like ``level``, and those below, of its dimensions, with other buffers."""
     child = None if level.child is None else _own_level(ctx, level.child)
     parts: dict[str, Var | Buffer] = {
-        name: attrs.evolve(part, name=ctx.names.fresh(f"{part.name}_part"))
+        name: evolve(part, name=ctx.names.fresh(f"{part.name}_part"))
         for name, part in level.parts.items()
     }
     return BoundLevel(level.format, f"{level.name}_part", level.shape, parts, child)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.errors import Span
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Declare, Extent, Freeze, Loop, Program, Stmt, Swap, Thaw, Update
-from finch_core.records import define, frozen
+from finch_core.records import define, field, frozen
 
 if TYPE_CHECKING:
     from finch_core.lower.access_order import Discordance
@@ -49,31 +47,31 @@ class Unit:
     strict: bool = False
     disabled: frozenset[str] = frozenset()
     """Optimisation rules that are switched off (see ``Options.disabled``)."""
-    checks: list[Check] = attrs.field(factory=list)
+    checks: list[Check] = field(factory=list)
     hub: Any = None
     simplifier: Any = None
-    fitting: set[tuple[Index, Extent]] = attrs.field(factory=set)
+    fitting: set[tuple[Index, Extent]] = field(factory=set)
     """Indices whose loops are known to lie within a dimension; others are checked at run time."""
-    loose: set[Index] = attrs.field(factory=set)
+    loose: set[Index] = field(factory=set)
     """Indices that conditions keep within a dimension, where their loops do not."""
-    plain: dict[Access, Access] = attrs.field(factory=dict)
+    plain: dict[Access, Access] = field(factory=dict)
     """Accesses of wrappers that wrapperization made, and the accesses that they replaced."""
-    compared: dict[Expr, Expr] = attrs.field(factory=dict)
+    compared: dict[Expr, Expr] = field(factory=dict)
     """The accesses of masks that wrapperization made, and the comparisons that they replaced."""
-    scattered: dict[Access, Access] = attrs.field(factory=dict)
+    scattered: dict[Access, Access] = field(factory=dict)
     """Targets of updates through wrappers that take only updates in place, and the accesses by
     which other updates write."""
-    written: dict[Index, str] = attrs.field(factory=dict)
+    written: dict[Index, str] = field(factory=dict)
     """The names of indices in the program, where another index has that name here."""
-    costly: list[Discordance] = attrs.field(factory=list)
+    costly: list[Discordance] = field(factory=list)
     """Expensive reads against the order of the storage, for warnings."""
-    read_in_update: set[BoundTensor] = attrs.field(factory=set)
+    read_in_update: set[BoundTensor] = field(factory=set)
     """The tensors that some statement reads while it updates them (set by the lifecycle pass)."""
-    parallel: dict[Index, Any] = attrs.field(factory=dict)
+    parallel: dict[Index, Any] = field(factory=dict)
     """How the parallel loops over these indices treat what they write (``lower.races``)."""
-    made: list[BoundTensor] = attrs.field(factory=list)
+    made: list[BoundTensor] = field(factory=list)
     """The variables that passes have added."""
-    snapshots: dict[Var, Var] = attrs.field(factory=dict)
+    snapshots: dict[Var, Var] = field(factory=dict)
     """Dimensions that the program changes, and the variables that hold their initial values."""
 
     def present(self, expr: Expr) -> Expr:

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NoReturn
 
-import attrs
-
 from finch_core.errors import RaceError, Span
 from finch_core.interface.abilities import Order, Sharing
 from finch_core.interface.tensorlike import BoundTensor
@@ -40,7 +38,7 @@ from finch_core.ir.program import (
 from finch_core.lower.injectivity import Turns, are_apart
 from finch_core.lower.pass_state import Unit
 from finch_core.lower.scratch import used_undeclared
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 
 Tensors = frozenset[BoundTensor]
 
@@ -60,7 +58,7 @@ class Roles:
     private: Tensors = frozenset()
     disjoint: Tensors = frozenset()
     in_place: Tensors = frozenset()
-    reduced: dict[BoundTensor, Reduction] = attrs.field(factory=dict, hash=False)
+    reduced: dict[BoundTensor, Reduction] = field(factory=dict, hash=False)
     joined: Tensors = frozenset()
 
     @property
@@ -121,7 +119,7 @@ def _outermost(stmt: Stmt, inside: bool = False) -> Stmt:
     here = inside or (isinstance(stmt, Loop) and stmt.parallel)
     stmt = stmt.rebuild(stmt.exprs, tuple(_outermost(body, here) for body in stmt.bodies))
     if inside and isinstance(stmt, Loop) and stmt.parallel:
-        return attrs.evolve(stmt, parallel=False)
+        return evolve(stmt, parallel=False)
     return stmt
 
 
@@ -226,18 +224,18 @@ class _Proof:
         inner = [level for level in levels if not level.is_leaf]
         if inner and are_apart([use.access for use in uses], self.turns):
             if all(Sharing.DISJOINT in level.parallel for level in levels):
-                return attrs.evolve(found, disjoint=found.disjoint | {tensor})
+                return evolve(found, disjoint=found.disjoint | {tensor})
             declared = any(_declares(part, tensor) for part in self.whole.walk())
             if declared and self.joins(tensor, uses):
                 root = tensor.level
                 root.resumed = Sharing.ROWS not in levels[0].parallel and levels[0].resumes
-                return attrs.evolve(found, joined=found.joined | {tensor})
+                return evolve(found, joined=found.joined | {tensor})
             if not declared and all(Sharing.IN_PLACE in level.parallel for level in levels):
-                return attrs.evolve(found, in_place=found.in_place | {tensor})
+                return evolve(found, in_place=found.in_place | {tensor})
             self.refuse_format(tensor, uses, Sharing.DISJOINT)
         if reduction is not None:
             if all(Sharing.COPIED in level.parallel for level in levels):
-                return attrs.evolve(found, reduced={**found.reduced, tensor: reduction})
+                return evolve(found, reduced={**found.reduced, tensor: reduction})
             self.refuse_format(tensor, uses, Sharing.COPIED)
         self.refuse_race(tensor, uses)
 

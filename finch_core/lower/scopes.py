@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import (
@@ -61,6 +60,7 @@ from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
 from finch_core.lower.strides import ascending
+from finch_core.records import evolve
 from finch_core.symbolic.affine import total
 from finch_core.symbolic.outcomes import outcomes
 
@@ -92,7 +92,7 @@ class _Scopes:
                 self.range(stmt.index.name, extent, stmt.span)
                 extent, step = ascending(extent)
             body = self.stmt(stmt.body, {**scope, stmt.index.name: index})
-            return attrs.evolve(stmt, index=index, extent=extent, body=body, step=step)
+            return evolve(stmt, index=index, extent=extent, body=body, step=step)
         if isinstance(stmt, Define):
             value = self.expr(stmt.value, scope, stmt.span)
             name = Name(self.names.fresh(stmt.name.name), self.type_of(value, stmt.span))
@@ -103,7 +103,7 @@ class _Scopes:
         if isinstance(stmt, Declare):
             return self.declare(stmt, scope)
         if isinstance(stmt, (Freeze, Thaw)):
-            return attrs.evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
+            return evolve(stmt, tensor=self.plain(stmt.tensor, stmt.span))
         if isinstance(stmt, Swap):
             return self.swap(stmt)
         exprs = tuple(sized(self.expr(expr, scope, stmt.span)) for expr in stmt.exprs)
@@ -291,7 +291,7 @@ class _Scopes:
         for index in node.indices:
             self.index(index, node)
         indices = tuple(map(sized, node.indices))
-        return attrs.evolve(node, tensor=tensor, indices=indices)
+        return evolve(node, tensor=tensor, indices=indices)
 
     def index(self, index: Expr, node: Access) -> None:
         inner = index.index if isinstance(index, Modified) else index

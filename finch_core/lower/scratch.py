@@ -12,13 +12,12 @@ If the readers of a scratch local are eliminated, so is all code that computes i
 
 from __future__ import annotations
 
-import attrs
-
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.ir.expressions import Access
 from finch_core.ir.program import Declare, Freeze, Sequential, Stmt, Thaw
 from finch_core.ir.rewrite import rewrite_statements
 from finch_core.lower.pass_state import Unit
+from finch_core.records import evolve
 
 _Tensors = frozenset[BoundTensor]
 
@@ -33,7 +32,7 @@ def scratch(stmt: Stmt, unit: Unit) -> Stmt:
 
     def mark(part: Stmt) -> Stmt:
         if isinstance(part, Declare) and part.tensor in private:
-            return attrs.evolve(part, scratch=True)
+            return evolve(part, scratch=True)
         return part
 
     return rewrite_statements(stmt, mark)

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.errors import DimensionMismatch, IndexOverflow, Span, placed
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.abilities import RANDOM_ACCESS
@@ -60,6 +58,7 @@ from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.parallel import lower_parallel
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive, is_unit
+from finch_core.records import evolve
 from finch_core.symbolic.guards import as_condition
 from finch_core.symbolic.missing_values import require_present
 
@@ -293,10 +292,10 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
                 protocol = RANDOM_ACCESS if at_random(node.tensor.root, reads) else ""
                 with placed(node.span):
                     looplets[slots[key].number] = tensor.unfurl(ctx, reads, protocol)
-            slot = attrs.evolve(slots[key], view=view)
+            slot = evolve(slots[key], view=view)
             if view is InPlace:
                 whole[slot.number] = base
-            return attrs.evolve(node, tensor=slot, indices=node.indices[lead:])
+            return evolve(node, tensor=slot, indices=node.indices[lead:])
 
         return rule
 
@@ -348,7 +347,7 @@ def _seen(node: Access) -> tuple[type[View] | None, Access]:
     """The view of an access, if it is one, and the access of the tensor inside."""
     if not isinstance(node.tensor, View):
         return None, node
-    return type(node.tensor), attrs.evolve(node, tensor=node.tensor.inner)
+    return type(node.tensor), evolve(node, tensor=node.tensor.inner)
 
 
 _LOWERING: dict[type, Callable[[Context, Any], None]] = {

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
-
 from finch_core.interface.views import Structure
 from finch_core.ir.expressions import Access, Call, Expr
 from finch_core.ir.program import Define, Loop, Stmt, Stored, Update
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
+from finch_core.records import evolve
 from finch_core.symbolic.affine import Scope
 from finch_core.symbolic.missing_values import fill_for_missing
 
@@ -66,8 +65,8 @@ class _Wrapperizer:
         others. Where indices share elements, a part of them cannot be updated in place.
         """
         indices = tuple(self.expr(index, scope) for index in access.indices)
-        target = attrs.evolve(access, indices=indices)
-        scattered = self.rule(target, attrs.evolve(scope, written=True))
+        target = evolve(access, indices=indices)
+        scattered = self.rule(target, evolve(scope, written=True))
         root = target.tensor.root
         if root is None or any(lvl.shares for lvl in root.format.levels() if not lvl.is_leaf):
             return scattered
@@ -118,4 +117,4 @@ class _Wrapperizer:
 
 def of_structure(access: Access) -> Access:
     """The access of whether the element of ``access`` is stored."""
-    return attrs.evolve(access, tensor=Structure(access.tensor))
+    return evolve(access, tensor=Structure(access.tensor))

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-import attrs
-
 from finch_core.errors import PluginError, quote
 from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.interface.plugins import hub
@@ -41,6 +39,7 @@ from finch_core.optimize.sinking import sinking
 from finch_core.optimize.store_forwarding import store_forwarding
 from finch_core.optimize.unswitching import unswitching
 from finch_core.optimize.vector_reductions import vector_reductions
+from finch_core.records import evolve
 
 Pass = Callable[[Block, Names], Block]
 
@@ -140,10 +139,10 @@ def optimize_kernel(
             continue
         run = _checked(row) if row.name in known else row.run
         functions = tuple(
-            attrs.evolve(f, body=run(f.body, own))
+            evolve(f, body=run(f.body, own))
             for f, own in zip(kernel.functions, locals_, strict=True)
         )
-        new = attrs.evolve(kernel, body=run(kernel.body, names), functions=functions)
+        new = evolve(kernel, body=run(kernel.body, names), functions=functions)
         if row.name in known:
             _verify(row, new)
         if watch is not None:
@@ -169,7 +168,7 @@ def _checked(row: AssemblyPass) -> Pass:
 
 def _verify(row: AssemblyPass, kernel: Kernel) -> None:
     try:
-        check(attrs.evolve(kernel, params=tuple(map(_written, kernel.params))))
+        check(evolve(kernel, params=tuple(map(_written, kernel.params))))
     except AssertionError as error:
         raise _mistake(row, f"made illegal assembly: {error}") from error
 
@@ -178,8 +177,8 @@ def _written(param: Record | Argument) -> Record | Argument:
     """A parameter of which all slots may be written: which of them are is found out at the end."""
     if isinstance(param, Argument):
         return param
-    slots = tuple(attrs.evolve(slot, written=True) for slot in param.slots)
-    return attrs.evolve(param, slots=slots)
+    slots = tuple(evolve(slot, written=True) for slot in param.slots)
+    return evolve(param, slots=slots)
 
 
 def _mistake(row: AssemblyPass, what: str) -> PluginError:

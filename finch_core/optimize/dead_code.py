@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
-
 from finch_core.ir.assembly import Assign, Block, Comment, For, If, Let, Statement, While
 from finch_core.ir.assembly_rewrite import (
     Substitution,
@@ -18,6 +16,7 @@ from finch_core.ir.assembly_rewrite import (
 from finch_core.ir.builder import Names, conditional
 from finch_core.ir.expressions import Expr, Literal, Var
 from finch_core.optimize.dereferenceability import assigned_names
+from finch_core.records import evolve
 from finch_core.symbolic.simplifier import folded
 
 
@@ -57,7 +56,7 @@ def _immutable(block: Block, assigned: frozenset[str]) -> Block:
     done = []
     for statement in block.statements:
         if isinstance(statement, Let) and statement.mutable and statement.var.name not in assigned:
-            statement = attrs.evolve(statement, mutable=False)
+            statement = evolve(statement, mutable=False)
         blocks = tuple(_immutable(inner, assigned) for inner in statement.blocks)
         done.append(with_blocks(statement, blocks))
     return with_statements(block, done)

@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import attrs
-
 from finch_core.ir.assembly import Assign, Block, Fill, For, Let, Statement, Swap
 from finch_core.ir.assembly_rewrite import certain, own_changes, read_names
 from finch_core.ir.assembly_text import expr_text
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Load, Var
-from finch_core.records import define
+from finch_core.records import define, field
 
 _LONG = 24
 
@@ -40,11 +38,11 @@ class Places:
     true."""
 
     assigned: frozenset[str]
-    grounded: set[str] = attrs.field(factory=set)
+    grounded: set[str] = field(factory=set)
     """Variables of enclosing loops, and variables computed from those alone."""
-    declared: set[str] = attrs.field(factory=set)
-    known: set[Load] = attrs.field(factory=set)
-    filled: list[Fill] = attrs.field(factory=list)
+    declared: set[str] = field(factory=set)
+    known: set[Load] = field(factory=set)
+    filled: list[Fill] = field(factory=list)
 
     def inside(self, statement: Statement) -> Places:
         """The facts at the start of a block of ``statement``."""

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
-
 from finch_core.ir.assembly import (
     Assign,
     Block,
@@ -45,6 +43,7 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Expr, Var
+from finch_core.records import evolve
 
 
 def growth_hoisting(block: Block, names: Names) -> Block:
@@ -77,7 +76,7 @@ def _without_check(statement: If) -> If | None:
     if read_names(statement.cond) & changed_names(first):
         return None
     body, orelse = (Block(b.statements[1:]) for b in statement.blocks)
-    return attrs.evolve(statement, body=body, orelse=orelse)
+    return evolve(statement, body=body, orelse=orelse)
 
 
 def _form(statement: Statement) -> Statement:
@@ -89,10 +88,10 @@ def _form(statement: Statement) -> Statement:
     renamed = Substitution(new.get).statement(statement)
     assert isinstance(renamed, If)
     inner = (
-        attrs.evolve(s, var=new.get(s.var, s.var)) if isinstance(s, (Let, Assign)) else s
+        evolve(s, var=new.get(s.var, s.var)) if isinstance(s, (Let, Assign)) else s
         for s in renamed.body.statements
     )
-    return attrs.evolve(renamed, body=Block(tuple(inner)))
+    return evolve(renamed, body=Block(tuple(inner)))
 
 
 def _hoisted(body: Block) -> Block:

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from finch_core.ir.assembly import (
     Assign,
     Block,
@@ -45,7 +43,7 @@ from finch_core.ir.strides import stride_along
 from finch_core.ir.typing import typed
 from finch_core.looplets.routines import same_value
 from finch_core.optimize.dereferenceability import Places, assigned_names, place_name
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.affine import linear, total
 from finch_core.symbolic.prover import Prover
 
@@ -111,9 +109,9 @@ class _Splitting:
         before = Var(self._names.fresh(f"{loop.var.name}_before"), loop.var.type)
         after = Var(self._names.fresh(f"{loop.var.name}_after"), loop.var.type)
         yield from (Let(before, first), Let(after, last))
-        yield from self._loaded_once(attrs.evolve(loop, stop=before), split.load)
+        yield from self._loaded_once(evolve(loop, stop=before), split.load)
         yield If(before < after, Block((Let(loop.var, before), *loop.body.statements)))
-        yield from self._loaded_once(attrs.evolve(loop, start=after), split.load)
+        yield from self._loaded_once(evolve(loop, start=after), split.load)
 
     def _loaded_once(self, loop: For, load: Load) -> Iterator[Statement]:
         value = Var(self._names.fresh(place_name(load)), load.dtype)

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Assign, Block, For, If, Let, Statement, Store
 from finch_core.ir.assembly_rewrite import (
@@ -36,7 +34,7 @@ from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Call, Cast, Expr, Invoke, Load, Var, call, lift
 from finch_core.ir.typing import typed
 from finch_core.optimize.invariant_code_motion import invariant_code_motion
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.affine import linear, total
 
 STRIP = 1024
@@ -96,7 +94,7 @@ def _sums(loop: For) -> _Sums | None:
         return None
     before, range, meanings = found
     ends = [in_terms_of(bound, meanings) for bound in (inner.start, inner.stop)]
-    inner = attrs.evolve(inner, start=ends[0], stop=ends[1])
+    inner = evolve(inner, start=ends[0], stop=ends[1])
     sums = _Sums(loop, before, range, inner, start, end)
     return sums if _is_legal(sums) and _pays(sums) else None
 
@@ -117,7 +115,7 @@ def _before(
             if statement.mutable or value != statement.value or isinstance(value, Var):
                 meanings[statement.var] = value  # elsewhere it may be another
             else:
-                lets.append(attrs.evolve(statement, value=value))
+                lets.append(evolve(statement, value=value))
                 changed -= {statement.var.name}
         elif isinstance(statement, If) and not statement.orelse:
             assigned = {s.var for s in statement.body.walk() if isinstance(s, Assign)}
@@ -223,10 +221,10 @@ def _exchanged(sums: _Sums, names: Names) -> Iterator[Statement]:
     found: list[Statement] = [*sums.before, Let(low, first.min(loop.stop))]
     rest = _without(loop, sums.before)
     if sums.range[0]:
-        found.append(attrs.evolve(rest, stop=low))
+        found.append(evolve(rest, stop=low))
     last = last.max(low)
     found += [Let(high, call(prim.ifelse, last - low >= FEW, last, low))]
-    found += [*_strips(sums, low, high, names), attrs.evolve(rest, start=high)]
+    found += [*_strips(sums, low, high, names), evolve(rest, start=high)]
     yield If(loop.start < loop.stop, Block(tuple(found)))
 
 
@@ -234,7 +232,7 @@ def _without(loop: For, before: tuple[Let, ...]) -> For:
     """``loop`` without the declarations that now stand before it."""
     hoisted = {let.var.name for let in before}
     kept = (s for s in loop.body.statements if not isinstance(s, Let) or s.var.name not in hoisted)
-    return attrs.evolve(loop, body=with_statements(loop.body, kept))
+    return evolve(loop, body=with_statements(loop.body, kept))
 
 
 def _strips(sums: _Sums, low: Var, high: Var, names: Names) -> Iterator[Statement]:
@@ -249,7 +247,7 @@ def _strips(sums: _Sums, low: Var, high: Var, names: Names) -> Iterator[Statemen
         Let(stop, (start + STRIP).min(high)),
     ]
     if sums.start.value != place:
-        first = attrs.evolve(sums.end, value=sums.start.value)
+        first = evolve(sums.end, value=sums.start.value)
         body.append(For(var, start, stop, Block((first,))))
     body += _all_terms(sums, For(var, start, stop, Block()), names)
     yield For(strip, lift(0), (high - low + (STRIP - 1)) // STRIP, Block(tuple(body)))
@@ -283,7 +281,7 @@ def _some_terms(sums: _Sums, over: For, number: int, at: Expr, names: Names) -> 
             body.append(Let(value, new))
             meaning[into] = value
     body.append(Store(sums.end.buffer, sums.end.index, value))
-    yield attrs.evolve(over, body=Block(tuple(body)))
+    yield evolve(over, body=Block(tuple(body)))
 
 
 __all__ = ["loop_interchange"]

@@ -37,8 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import attrs
-
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Block, Break, For, If, Let, Prefetch, Return, Statement, While
 from finch_core.ir.assembly_rewrite import (
@@ -55,6 +53,7 @@ from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var
 from finch_core.ir.strides import scattered, stride_along
+from finch_core.records import evolve
 from finch_core.symbolic.simplifier import folded
 
 AHEAD: dict[type[Statement], int] = {For: 2, While: 8}
@@ -91,10 +90,10 @@ def _prefetched(loop: Statement, done: Statement, names: Names) -> tuple[Stateme
     before: tuple[Statement, ...] = ()
     if not isinstance(loop.stop, Literal) and not _is_unchanged(loop.stop, loop):
         stop = Var(names.fresh(f"{loop.var.name}_stop"), INTP)
-        before, loop = (Let(stop, loop.stop),), attrs.evolve(loop, stop=stop)
+        before, loop = (Let(stop, loop.stop),), evolve(loop, stop=stop)
     requests = [_requests(loop, places, AHEAD[kind], names) for kind, places in far.items()]
     body = Block((*requests, *done.body.statements))
-    return *before, attrs.evolve(done, stop=loop.stop, body=body)
+    return *before, evolve(done, stop=loop.stop, body=body)
 
 
 def _requests(loop: For, places: Places, ahead: int, names: Names) -> Statement:

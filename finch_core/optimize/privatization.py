@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Block,
@@ -45,6 +43,7 @@ from finch_core.ir.assembly_rewrite import (
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Call, Expr, Literal, Load
+from finch_core.records import evolve
 from finch_core.symbolic.ranges import range_of
 
 MOST = 256
@@ -58,7 +57,7 @@ def privatization(block: Block, names: Names) -> Block:
         found = _scattered(statement) if isinstance(statement, For) else {}
         if found:
             assert isinstance(statement, For)
-            marked = attrs.evolve(statement, banks=tuple(found.items()))
+            marked = evolve(statement, banks=tuple(found.items()))
             done.append(_where_long(statement, marked, sum(found.values())))
         else:
             blocks = tuple(privatization(b, names) for b in statement.blocks)

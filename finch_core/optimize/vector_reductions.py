@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
-
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Assign, Block, Comment, For, Let, Statement
 from finch_core.ir.assembly_rewrite import read_names, with_blocks, with_statements
@@ -22,6 +20,7 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Invoke, Var
 from finch_core.ir.operators import Operator
 from finch_core.ir.strides import is_shorter, strides
+from finch_core.records import evolve
 
 WORTHWHILE = 8
 """The least number of iterations for which lanes pay, where it is known."""
@@ -47,7 +46,7 @@ def _in_lanes(loop: For, fits: Callable[[For], bool]) -> For:
     if loop.lanes or is_shorter(loop, WORTHWHILE) or not fits(loop):
         return loop
     found = _reductions(loop)
-    return attrs.evolve(loop, lanes=found) if found else loop
+    return evolve(loop, lanes=found) if found else loop
 
 
 def _contiguous(loop: For) -> bool:

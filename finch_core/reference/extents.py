@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import DimensionMismatch
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name
 from finch_core.ir.program import Declare, Loop, Program, Stmt, Update
-from finch_core.records import define, frozen
+from finch_core.records import define, field, frozen
 
 Sizes = list[int | None]
 Range = tuple[int, int]
@@ -54,16 +53,16 @@ class Extents:
     scalars: dict[str, Any]
     fixed: frozenset[str] = frozenset()
     sizeless: frozenset[str] = frozenset()
-    loops: dict[int, Range] = attrs.field(factory=dict)
-    declares: dict[int, Sizes] = attrs.field(factory=dict)
-    places: list[_Place] = attrs.field(factory=list)
-    open: dict[int, Loop] = attrs.field(factory=dict)
+    loops: dict[int, Range] = field(factory=dict)
+    declares: dict[int, Sizes] = field(factory=dict)
+    places: list[_Place] = field(factory=list)
+    open: dict[int, Loop] = field(factory=dict)
     """The loops whose range is inferred."""
-    firm: dict[int, Range] = attrs.field(factory=dict)
+    firm: dict[int, Range] = field(factory=dict)
     """Ranges of loops by the accesses that must agree and by written ranges alone."""
-    sums: dict[int, Range] = attrs.field(factory=dict)
+    sums: dict[int, Range] = field(factory=dict)
     """Ranges of loops by accesses at other sums."""
-    nodes: dict[int, Declare] = attrs.field(factory=dict)
+    nodes: dict[int, Declare] = field(factory=dict)
 
     def find(self, program: Program) -> None:
         """Fill ``loops`` and ``declares``; raises ``DimensionMismatch``."""

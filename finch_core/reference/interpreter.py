@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.interface.abi import CONTROL_WORDS, FAILED, MOVED, words
@@ -21,7 +20,7 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Var
 from finch_core.ir.verify import check
 from finch_core.locks import Lock
-from finch_core.records import define, frozen
+from finch_core.records import define, field, frozen
 from finch_core.reference.closures import (
     Code,
     Failure,
@@ -50,7 +49,7 @@ class Interpreter:
 
     fail_alloc: int | None = None
     checks_looplets: ClassVar[bool] = True
-    name: str = attrs.field(default="interpreter", init=False)
+    name: str = field(default="interpreter", init=False)
 
     def available(self) -> str:
         """An empty string: the interpreter is always available."""
@@ -136,9 +135,9 @@ class InterpretedKernel:
     _body: Code
     _fail_alloc: int | None
     source: str
-    _kept: dict[int, dict[int, Array]] = attrs.field(factory=dict, init=False)
-    _lock: Lock = attrs.field(factory=Lock, init=False)
-    _deep: bool = attrs.field(factory=is_deep, init=False)
+    _kept: dict[int, dict[int, Array]] = field(factory=dict, init=False)
+    _lock: Lock = field(factory=Lock, init=False)
+    _deep: bool = field(factory=is_deep, init=False)
 
     def __call__(self, control: int, *args: Any) -> int:
         """Run the kernel by the calling convention of ``interface.abi``; returns its status.

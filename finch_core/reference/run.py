@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import DimensionMismatch
@@ -39,7 +38,7 @@ from finch_core.ir.program import (
 from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permissive, strip
 from finch_core.ir.variables import variable_types
 from finch_core.looplets.short_circuit import inexact_fixed_point
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.reference.extents import Extents, accesses
 from finch_core.reference.sizes import dimensions, with_sizes
 from finch_core.reference.structures import Structures
@@ -261,7 +260,7 @@ class _Writer:
         dtype = emitter.tensors[str(target.tensor)]
         value = given = emitter.emit(node.value)
         if value.maybe:
-            value = attrs.evolve(value, text=f"_present({value.text})", maybe=False)
+            value = evolve(value, text=f"_present({value.text})", maybe=False)
         element = emitter.element(Access(target.tensor, tuple(map(strip, target.indices))))
         if node.op is not None:
             args = [Code(element, dtype), value]

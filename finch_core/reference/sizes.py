@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import attrs
-
 from finch_core.ir.expressions import Dimension, Expr, Literal
 from finch_core.ir.program import Declare, Local, Program, Stmt
 from finch_core.ir.rewrite import rewrite, rewrite_expr
+from finch_core.records import evolve
 
 
 def with_sizes(program: Program, values: Mapping[str, Any], fixed: Collection[str]) -> Program:
@@ -32,7 +31,7 @@ def with_sizes(program: Program, values: Mapping[str, Any], fixed: Collection[st
         if local.shape is not None:
             shapes[local.name] = local.shape
         locals_.append(local)
-    return attrs.evolve(program, body=rewrite(program.body, rule), locals=tuple(locals_))
+    return evolve(program, body=rewrite(program.body, rule), locals=tuple(locals_))
 
 
 def _sized(local: Local, rule: Any) -> Local:
@@ -40,7 +39,7 @@ def _sized(local: Local, rule: Any) -> Local:
     if shape is None:
         return local
     sizes = (rewrite_expr(size, rule) if isinstance(size, Expr) else size for size in shape)
-    return attrs.evolve(local, shape=tuple(map(_lifted, sizes)))
+    return evolve(local, shape=tuple(map(_lifted, sizes)))
 
 
 def _lifted(size: Any) -> Expr:

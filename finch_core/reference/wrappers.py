@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from finch_core.ir.expressions import Access, Expr
 from finch_core.ir.program import Program
 from finch_core.ir.rewrite import rewrite
+from finch_core.records import evolve
 
 
 def unwrapped(program: Program, values: Mapping[str, Any]) -> tuple[Program, dict[str, Any]]:
@@ -54,7 +53,7 @@ def _without(program: Program, name: str, value: Any) -> Program:
             return found
         return node
 
-    return attrs.evolve(program, body=rewrite(program.body, rule))
+    return evolve(program, body=rewrite(program.body, rule))
 
 
 __all__ = ["as_seen", "is_array", "unwrapped"]

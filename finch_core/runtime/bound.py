@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, NoReturn
 
-import attrs
 import numpy as np
 
 from finch_core.errors import DimensionMismatch, FinchError, FormatError
 from finch_core.interface.abi import CHANGED, ELSEWHERE, bound_here
 from finch_core.interface.plugins import hub
 from finch_core.ir.program import Program
-from finch_core.records import define, frozen
+from finch_core.records import define, field, frozen
 from finch_core.runtime.specialization import Specialization
 from finch_core.runtime.storage import TensorStorage
 
@@ -46,7 +45,7 @@ class Binding:
     given: Sequence[Any]
     names: Sequence[str]
     checks: Sequence[Check]
-    threads: threading.local = attrs.field(factory=threading.local)
+    threads: threading.local = field(factory=threading.local)
     """The calls of other threads: a control block belongs to one thread."""
 
     def tensors(self) -> Iterator[tuple[str, TensorStorage]]:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -19,7 +18,7 @@ from finch_core.interface.offers import Fibers, Offer
 from finch_core.interface.plugin_calls import offers_of
 from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.runtime.convert import asarray, stored_coordinates
 from finch_core.runtime.pattern_statistics import Entries, statistics
 from finch_core.runtime.scipy_arrays import csr_format
@@ -160,7 +159,7 @@ def choose_format(
         raise FormatError("a scalar has no levels to choose", hint="Scalar, or the leaf alone")
     leaves = _leaves(entries.values, pattern) if leaf is None else [leaf]
     if index is not None:
-        entries = attrs.evolve(entries, index=np.dtype(index))
+        entries = evolve(entries, index=np.dtype(index))
     levels = statistics(entries)
     found = [c for leaf in leaves for c in _candidates(levels, leaf, access)]
     if not runs:
@@ -304,7 +303,7 @@ def _offers(
     """What levels of these kinds offer for the fibers below a prefix; all that are installed, if
     none are given."""
     diagonals = fibers.diagonals if prefix.full else None
-    here = attrs.evolve(fibers, positions=prefix.positions, diagonals=diagonals)
+    here = evolve(fibers, positions=prefix.positions, diagonals=diagonals)
     for kind in hub().levels.values() if kinds is None else kinds:
         for offer in () if kind.is_leaf else offers_of(kind, here):
             if offer.below < MOST_BYTES:
@@ -344,7 +343,7 @@ def _symmetric(half: Candidate, entries: Entries) -> Candidate:
     size = half.bytes + rows * entries.values.itemsize
     time = half.time + (above * SCATTERED + rows) / 1e3
     why = f"symmetric: {above} entries above the diagonal stand for {len(entries.values)}"
-    return attrs.evolve(half, bytes=size, time=time, why=why, symmetric=True)
+    return evolve(half, bytes=size, time=time, why=why, symmetric=True)
 
 
 def _given(
@@ -361,7 +360,7 @@ def _given(
             return None
         prefix = _Prefix((*prefix.makes, offer), offer.below, _is_full(prefix, offer, fibers))
     found = _candidate(prefix, format.levels()[-1], levels, access)
-    return None if found is None else attrs.evolve(found, format=format)
+    return None if found is None else evolve(found, format=format)
 
 
 def _kinds(format: Format) -> list[type[Format]]:

@@ -30,14 +30,13 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-import attrs
-
 from finch_core.errors import FinchError
 from finch_core.frontend import parse
 from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
 from finch_core.ir.program import Program
 from finch_core.locks import Lock
+from finch_core.records import evolve
 from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, are_small, as_argument
 from finch_core.runtime.options import Options
@@ -160,7 +159,7 @@ class Kernel(Generic[P, R]):
         if self._options.rules:
             return None
         program = self._given or parse(self._function, callers)
-        return attrs.evolve(program, strict=program.strict or self._options.strict)
+        return evolve(program, strict=program.strict or self._options.strict)
 
     def _notice(self) -> None:
         """Discard the program and its specialisations if something that was read while parsing
@@ -286,7 +285,7 @@ class Kernel(Generic[P, R]):
             backend = backend.without(disabled)
         options = self._options
         if self.program.strict:
-            options = attrs.evolve(options, strict=True)
+            options = evolve(options, strict=True)
         return Lowered(self.program, signatures, options, backend, self._warned)
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
@@ -340,7 +339,7 @@ class Kernel(Generic[P, R]):
 
         self._notice()
         strict = self.program.strict or self._options.strict
-        program = attrs.evolve(self.program, strict=strict)
+        program = evolve(self.program, strict=strict)
         given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))
         found = roomy(program.name, lambda: run(program, given, free, resize=False))

@@ -3,8 +3,6 @@ checks of arguments, then the program itself, typed and optimised."""
 
 from __future__ import annotations
 
-import attrs
-
 from finch_core.errors import BackendError, DimensionMismatch, quote
 from finch_core.interface.abi import CompleteBackend
 from finch_core.interface.context import LOWERING_RULES, Context
@@ -19,6 +17,7 @@ from finch_core.lower.constant_dimensions import constant_dimensions, set_dimens
 from finch_core.lower.passes import Check, Unit
 from finch_core.lower.statements import FinchRules
 from finch_core.optimize import PASSES, optimize_kernel
+from finch_core.records import evolve
 from finch_core.runtime.options import Options
 from finch_core.runtime.parameters import Binding, parameters_of, used_parameters
 
@@ -67,7 +66,7 @@ def lower_kernel(
     if watch is not None:
         watch.optimised("lowering", kernel)
     kernel = optimize_kernel(kernel, options.disabled, strict=options.strict, watch=watch)
-    return attrs.evolve(kernel, params=tuple(used_parameters(kernel)))
+    return evolve(kernel, params=tuple(used_parameters(kernel)))
 
 
 def _context(
@@ -116,7 +115,7 @@ def _prologue(ctx: Context, unit: Unit, arguments: tuple[Binding, ...]) -> None:
             ctx.prover.know_equal(before, var)
     for check in unit.checks:
         _emit_check(ctx, check)
-    ctx.sites[1:] = [attrs.evolve(site, early=True) for site in ctx.sites[1:]]
+    ctx.sites[1:] = [evolve(site, early=True) for site in ctx.sites[1:]]
 
 
 def _locals(ctx: Context, arguments: tuple[Binding, ...]) -> None:

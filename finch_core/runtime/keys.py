@@ -16,9 +16,9 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-import attrs
 import numpy as np
 
+from finch_core import records
 from finch_core.interface.abi import CompleteBackend
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import (
@@ -159,7 +159,7 @@ class KeyWriter:
 
     def operator(self, op: Operator) -> str:
         """An operator: its name, its algebraic properties, and its definition."""
-        fields = {field.name: getattr(op, field.name) for field in attrs.fields(Operator)}
+        fields = {field.name: getattr(op, field.name) for field in records.fields(Operator)}
         del fields["python"]
         parts = [f"{n}={v!r}" for n, v in fields.items() if isinstance(v, (str, bool, tuple))]
         for values in (op.identity, op.annihilator):
@@ -176,8 +176,8 @@ def _names(value: Any) -> list[str]:
     """The names of the attributes that hold an object's state."""
     kind = type(value)
     names = [*getattr(value, "__dict__", ())]
-    if attrs.has(kind):
-        names += [field.name for field in attrs.fields(kind)]
+    if records.has(kind):
+        names += [field.name for field in records.fields(kind)]
     else:
         slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
         names += [name for some in slots for name in ([some] if isinstance(some, str) else some)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -12,6 +11,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import type_of
 from finch_core.ir.operators import exact_value
+from finch_core.records import evolve
 from finch_core.runtime.storage import TensorStorage
 
 Storage = TypeVar("Storage", bound=TensorStorage)
@@ -72,7 +72,7 @@ def _with_leaf(format: Any, leaf: Format) -> Format:
     """``format`` with another leaf."""
     if format.is_leaf:
         return leaf
-    made: Format = attrs.evolve(format, lvl=_with_leaf(format.child, leaf))
+    made: Format = evolve(format, lvl=_with_leaf(format.child, leaf))
     return made
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import attrs
-
 from finch_core.interface.layout import layout
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import names_in, own_changes
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Var
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 
 @frozen
@@ -33,7 +31,7 @@ def parameters_of(arguments: Iterable[Binding]) -> Iterator[asm.Record | asm.Arg
         if argument.tensor is not None and not argument.in_registers:
             yield _record(argument.tensor)
         for var in argument.scalars:
-            yield asm.Argument(attrs.evolve(var, type=concrete(var.type)))
+            yield asm.Argument(evolve(var, type=concrete(var.type)))
 
 
 def _record(tensor: BoundTensor) -> asm.Record:
@@ -56,11 +54,11 @@ def used_parameters(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
     for param in kernel.params:
         if isinstance(param, asm.Record):
             slots = tuple(
-                attrs.evolve(slot, written=slot.target.name in written)
+                evolve(slot, written=slot.target.name in written)
                 for slot in param.slots
                 if slot.target.name in used
             )
-            param = attrs.evolve(param, slots=slots)
+            param = evolve(param, slots=slots)
         yield param
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.interface.offers import Fibers
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 
 Array = np.ndarray[Any, Any]
 
@@ -21,7 +20,7 @@ class Entries:
     shape: tuple[int, ...]
     coords: tuple[Array, ...]
     values: Array
-    index: np.dtype[Any] = attrs.field()
+    index: np.dtype[Any] = field()
     """The dtype of indices: the narrowest of int32 and int64 that fits, if it is not given."""
 
     @index.default
@@ -32,9 +31,7 @@ class Entries:
     def upper(self) -> Entries:
         """The entries of a matrix above its diagonal."""
         kept = self.coords[0] < self.coords[1]
-        return attrs.evolve(
-            self, coords=tuple(c[kept] for c in self.coords), values=self.values[kept]
-        )
+        return evolve(self, coords=tuple(c[kept] for c in self.coords), values=self.values[kept])
 
     def is_symmetric(self) -> bool:
         """Whether this is a matrix that equals its transpose."""

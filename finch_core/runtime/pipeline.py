@@ -10,8 +10,6 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from finch_core.errors import Span
 from finch_core.interface.abi import CompleteBackend, CompleteKernel
 from finch_core.interface.layout import local_records
@@ -20,7 +18,7 @@ from finch_core.interface.signatures import Signature, parameters
 from finch_core.ir import assembly as asm
 from finch_core.ir.program import Program, Stmt
 from finch_core.locks import importing
-from finch_core.records import define
+from finch_core.records import define, evolve, field
 from finch_core.runtime.options import Options
 
 if TYPE_CHECKING:  # what lowers is imported when something is lowered
@@ -40,9 +38,9 @@ class Lowered:
     signatures: tuple[Signature, ...]
     options: Options
     backend: CompleteBackend
-    warned: set[Span | None] = attrs.field(factory=set)
+    warned: set[Span | None] = field(factory=set)
     """The reads that a ``PerformanceWarning`` has been given for, in any specialisation."""
-    seconds: dict[str, float] = attrs.field(factory=dict)
+    seconds: dict[str, float] = field(factory=dict)
     _compiled: CompleteKernel | None = None
     cached: bool = False
 
@@ -59,7 +57,7 @@ class Lowered:
         if stage == "program":
             return program_text(self.program)
         if stage == "normalized":
-            return program_text(attrs.evolve(self.program, body=self.normal, locals=()))
+            return program_text(evolve(self.program, body=self.normal, locals=()))
         if stage == "assembly":
             return self.kernel.as_text()
         if stage == "source":
@@ -79,7 +77,7 @@ class Lowered:
             from finch_core.runtime.normalize import normalize
 
             found = normalize(self.program, self.signatures, self.options)
-        self._made("normalized", attrs.evolve(self.program, body=found[0], locals=()))
+        self._made("normalized", evolve(self.program, body=found[0], locals=()))
         self._warn(found[1].costly)
         return found
 
@@ -104,7 +102,7 @@ class Lowered:
         if unit.costly:
             from finch_core.lower.access_order import noted
 
-            kernel = attrs.evolve(kernel, notes=noted(unit.costly, self.program.source))
+            kernel = evolve(kernel, notes=noted(unit.costly, self.program.source))
         self._made("assembly", kernel)
         return kernel
 

@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
@@ -17,7 +16,7 @@ from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, Tens
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Modified, Var
 from finch_core.ir.program import Extent
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -81,7 +80,7 @@ class Wrapped(TensorLike):
 
     def filled_beyond(self) -> TensorLike | None:
         inner = self.inner.filled_beyond()
-        return None if inner is None else attrs.evolve(self, inner=inner)
+        return None if inner is None else evolve(self, inner=inner)
 
     def extent(self, extent: Extent, part: Any) -> Extent | None:
         """The extent of a dimension that ``part`` changes."""
@@ -103,7 +102,7 @@ class Wrapped(TensorLike):
         """This wrapper around a subtensor: the changes of the remaining dimensions."""
         if isinstance(sub, (Constant, Discard)) or all(part is None for part in self.parts[1:]):
             return sub
-        return attrs.evolve(self, inner=sub, parts=self.parts[1:])
+        return evolve(self, inner=sub, parts=self.parts[1:])
 
     @classmethod
     def along(cls, node: Access, k: int, part: Any, index: Expr) -> Access:
@@ -114,7 +113,7 @@ class Wrapped(TensorLike):
             parts = (*tensor.parts[:k], part, *tensor.parts[k + 1 :])
             tensor = tensor.inner
         indices = (*node.indices[:k], index, *node.indices[k + 1 :])
-        return attrs.evolve(node, tensor=cls(tensor, parts), indices=indices)
+        return evolve(node, tensor=cls(tensor, parts), indices=indices)
 
 
 def whole(value: Any, what: str) -> int:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import attrs
-
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import Constant, TensorLike
 from finch_core.ir.assembly_text import expr_text
 from finch_core.ir.expressions import Expr
-from finch_core.records import frozen
+from finch_core.records import fields, frozen, has
 from finch_core.show.marks import shortened
 
 DEPTH = 6
@@ -58,9 +56,9 @@ def box_of(part: Any, depth: int = DEPTH) -> Box:
 
 
 def _fields(part: Any) -> list[tuple[str, Any]]:
-    if not attrs.has(type(part)):
+    if not has(type(part)):
         return []
-    return [(a.name, getattr(part, a.name)) for a in attrs.fields(type(part)) if a.repr]
+    return [(a.name, getattr(part, a.name)) for a in fields(type(part)) if a.repr]
 
 
 def _subtensor(part: TensorLike) -> Box:

@@ -12,12 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from finch_core.ir.assembly import Block, Comment, Kernel
 from finch_core.ir.assembly_text import kernel_text
 from finch_core.ir.program import Labelled, Sequential, Stmt
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 Key = tuple[str, str]
 _NOTHING = Block((Comment(""),))
@@ -84,7 +82,7 @@ def assembly_lines(kernel: Kernel, origins: Mapping[str, int]) -> list[Line]:
     for text, origin in origins.items():
         by_key[_key(text, _ASSEMBLY)].add(origin)
     by_key.pop(None, None)
-    without = kernel_text(attrs.evolve(kernel, body=_NOTHING, sites=()))
+    without = kernel_text(evolve(kernel, body=_NOTHING, sites=()))
     slots = without.count("\n") - 1  # the functions and the parameters
     found: list[Line] = []
     around: list[tuple[int, tuple[int, ...]]] = []

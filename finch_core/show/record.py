@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import attrs
-
 from finch_core.interface.watch import Watch
 from finch_core.ir.assembly import Block, Kernel
 from finch_core.ir.assembly_text import block_text, kernel_text
@@ -18,7 +16,7 @@ from finch_core.ir.program_text import expression_text, program_text, statement_
 from finch_core.looplets.evaluation import first_slot
 from finch_core.looplets.region import is_empty
 from finch_core.looplets.slots import AccessSlot
-from finch_core.records import define
+from finch_core.records import define, evolve, field
 from finch_core.runtime.pipeline import Lowered
 from finch_core.show.boxes import Box, box_of, shown
 from finch_core.show.marks import shortened
@@ -40,7 +38,7 @@ class LoweringStep:
     first: int | None = None
     """Which of ``looplets`` is lowered first."""
     emitted: tuple[str, ...] = ()
-    steps: list[LoweringStep] = attrs.field(factory=list)
+    steps: list[LoweringStep] = field(factory=list)
 
 
 @define(eq=False)
@@ -49,7 +47,7 @@ class Used:
 
     meaning: str
     count: int = 0
-    examples: list[tuple[str, str]] = attrs.field(factory=list)
+    examples: list[tuple[str, str]] = field(factory=list)
 
     def note(self, before: str, after: str) -> None:
         self.count += 1
@@ -76,7 +74,7 @@ class Record(Watch):
     # -- normal form, and rules ------------------------------------------------------------
 
     def normalized(self, name: str, stmt: Any) -> None:
-        text = program_text(attrs.evolve(self._program, body=stmt, locals=()))
+        text = program_text(evolve(self._program, body=stmt, locals=()))
         self.normal.append((name, text))
 
     def rules(self, rules: Iterable[Any]) -> Iterable[Any]:

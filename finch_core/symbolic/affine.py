@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-import attrs
-
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP, Type, concrete, is_weak
 from finch_core.ir.expressions import (
@@ -27,7 +25,7 @@ from finch_core.ir.expressions import (
     lift,
 )
 from finch_core.ir.operators import Operator
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 
 
 @frozen
@@ -39,7 +37,7 @@ class Scope:
     """
 
     loops: tuple[Index, ...] = ()
-    bound: Mapping[Any, int] = attrs.field(factory=dict)
+    bound: Mapping[Any, int] = field(factory=dict)
     written: bool = False
     """Whether the expression is what an assignment writes."""
 
@@ -47,11 +45,11 @@ class Scope:
         """The scope in the body of a loop over ``index`` that changes the tensors ``updated``."""
         loops = (*self.loops, index)
         changed = {tensor: max(len(loops), self.bound.get(tensor, 0)) for tensor in updated}
-        return attrs.evolve(self, loops=loops, bound={**self.bound, **changed})
+        return evolve(self, loops=loops, bound={**self.bound, **changed})
 
     def binding(self, name: Name) -> Scope:
         """The scope of the statements after a ``let`` of ``name``."""
-        return attrs.evolve(self, bound={**self.bound, name: len(self.loops)})
+        return evolve(self, bound={**self.bound, name: len(self.loops)})
 
     def depth(self, expr: Expr) -> int:
         """The depth of the innermost loop on which ``expr`` depends: 0 for a constant."""

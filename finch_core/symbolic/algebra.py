@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, is_tuple, is_weak, same
 from finch_core.ir.expressions import FALSE, TRUE, Call, Expr, Literal, alike, cast
 from finch_core.ir.operators import Operator, literal_value, operator
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.missing_values import first_present, propagate
 from finch_core.symbolic.out_of_range import strict
 from finch_core.symbolic.outcomes import constant_call
@@ -41,7 +40,7 @@ class Rule:
     exact: str = "biufc"
     meaning: str = ""
     otherwise: str = ""
-    concerns: Callable[[Operator], bool] = attrs.field(default=lambda op: True, repr=False)
+    concerns: Callable[[Operator], bool] = field(default=lambda op: True, repr=False)
 
     def is_about(self, op: Operator) -> bool:
         """Whether the rule may rewrite calls of ``op``."""
@@ -121,7 +120,7 @@ def _ifelse(call: Call) -> Expr | None:
     if isinstance(yes, Literal) and isinstance(
         no, Literal
     ):  # a fill and the same value as a constant
-        one, other = (attrs.evolve(c, structural=True) for c in (yes, no))
+        one, other = (evolve(c, structural=True) for c in (yes, no))
         return _same_type(one, call) if _same_type(one, call) == _same_type(other, call) else None
     return None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError, Span
@@ -18,6 +17,7 @@ from finch_core.ir.dtypes import Type, concrete, is_weak, same
 from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Literal, Name, cast
 from finch_core.ir.missing import Missing, MissingType, coalesce
 from finch_core.ir.rewrite import rewrite_expr
+from finch_core.records import evolve
 
 
 def propagate(call: Call) -> Expr | None:
@@ -68,7 +68,7 @@ def fill_for_missing(call: Call) -> Expr:
     tensor = access.tensor.filled_beyond() if _is_fill(access, default) else None
     if tensor is None:
         return call
-    access = attrs.evolve(access, tensor=tensor)
+    access = evolve(access, tensor=tensor)
     return Call(coalesce, (*first, access)) if first else _as_type_of(access, call)
 
 

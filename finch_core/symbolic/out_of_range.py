@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import attrs
-
 from finch_core.errors import Span
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import TRUE, Call, Expr, zero_of
 from finch_core.ir.missing import coalesce
 from finch_core.ir.operators import Operator
 from finch_core.ir.rewrite import rewrite_expr
-from finch_core.records import frozen
+from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.guards import LAZY, as_condition, guarded
 
 
@@ -23,7 +21,7 @@ class OutOfRange(Expr):
     size: Expr
     index: Expr | None = None
     """The index of the read, if it is known when the statement fails."""
-    span: Span | None = attrs.field(default=None, eq=False, repr=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
     def dtype(self) -> Type:
@@ -36,7 +34,7 @@ def strict(call: Call) -> Expr | None:
     for k, arg in enumerate(call.args):
         if isinstance(arg, OutOfRange) and (k == 0 or not _may_skip(call.op)):
             try:
-                return attrs.evolve(arg, type=call.dtype)
+                return evolve(arg, type=call.dtype)
             except TypeError:  # missing has no type
                 return None
     return None

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import attrs
-
 from finch_core.errors import PluginError
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, cast
@@ -29,7 +27,7 @@ from finch_core.ir.program import (
     leaves,
 )
 from finch_core.ir.rewrite import rewrite, substitute_name
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.algebra import RULES, Rule, is_identity
 from finch_core.symbolic.dead_locals import NOTHING, dead_locals
 from finch_core.symbolic.outcomes import equals
@@ -113,7 +111,7 @@ def folded(expr: Expr) -> Expr:
 
 
 def _number(expr: Expr) -> Expr:
-    return attrs.evolve(expr, structural=False) if isinstance(expr, Literal) else expr
+    return evolve(expr, structural=False) if isinstance(expr, Literal) else expr
 
 
 @frozen

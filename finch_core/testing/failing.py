@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
-
 from finch_core.interface.abi import Backend, CompiledKernel
 from finch_core.ir.assembly import Assign, Block, Grow, If, Kernel, Let, Statement
 from finch_core.ir.assembly_rewrite import with_blocks
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Length, Literal, Var
-from finch_core.records import define
+from finch_core.records import define, evolve, field
 
 ALL_MEMORY = Literal(2**60, INTP)
 COUNT = Var("allocations_so_far", INTP)
@@ -25,7 +23,7 @@ class FailingBackend:
 
     backend: Backend
     number: int
-    name: str = attrs.field(init=False)
+    name: str = field(init=False)
 
     @name.default
     def _name(self) -> str:
@@ -37,7 +35,7 @@ class FailingBackend:
     def compile(self, kernel: Kernel, *, key: str = "") -> CompiledKernel:
         start = Let(COUNT, Literal(0, INTP), mutable=True)
         body = Block((start, *self._block(kernel.body).statements))
-        return self.backend.compile(attrs.evolve(kernel, body=body))
+        return self.backend.compile(evolve(kernel, body=body))
 
     def load(self, key: str, params: int) -> CompiledKernel | None:
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 
+from finch_core import records
 from finch_core.interface.abilities import Order
 from finch_core.interface.capacity import Limit, only_first, only_first_run, stored
 from finch_core.interface.level import Format
@@ -41,11 +41,11 @@ def nest(levels: Sequence[Level], below: Format) -> Format:
 def indexed(format: Format, dtype: Any) -> Format:
     """``format`` with this dtype for all parameters that ``integer_dtype`` converts."""
     level: Any = format  # a class of attrs, which ``Format`` itself is not
-    fields = attrs.fields(type(level))
+    fields = records.fields(type(level))
     changed = {field.name: dtype for field in fields if field.converter is integer_dtype}
     if format.child is not None:
         changed["lvl"] = indexed(format.child, dtype)
-    found: Format = attrs.evolve(level, **changed)
+    found: Format = records.evolve(level, **changed)
     return found
 
 

@@ -8,7 +8,6 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-import attrs
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.wrapper_examples import Example, Range, View
+from finch_core.records import evolve
 from finch_core.runtime.tensor import Tensor
 from finch_core.testing import wrapped_programs as programs
 from finch_core.testing.arrays import Array, array
@@ -217,7 +217,7 @@ class WrapperSuite:
                 found = run(Tensor(leaf()), example.make(tensor), other, *bounds).value
                 expected = sum(
                     (x * data[i] + x + data[i]) * programs.weight(i)
-                    for i in indices(attrs.evolve(view, ranges=tuple(ranges)))
+                    for i in indices(evolve(view, ranges=tuple(ranges)))
                     for x in [seen(view, tensor.to_numpy(), i)]
                 )
                 assert found == expected, (ranges, str(tensor.format))

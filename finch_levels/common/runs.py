@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from finch_core.interface.tensorlike import BoundLevel, Fiber, TensorLike
@@ -21,7 +20,7 @@ from finch_core.ir.expressions import TRUE, Access, Buffer, Expr, Index, Literal
 from finch_core.ir.program import Extent, Loop, Sieve, Stmt, Update
 from finch_core.level import Field, Format
 from finch_core.looplets.routines import append_position, is_fill, same_value
-from finch_core.records import frozen
+from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 def scratch_fields(child: Format) -> tuple[Field, ...]:
     """The fields of scratch levels with format ``child``."""
     return tuple(
-        attrs.evolve(field, name=_scratch_name(k, field.name), scratch=True)
+        evolve(field, name=_scratch_name(k, field.name), scratch=True)
         for k, level in enumerate(child.levels())
         for field in level.fields
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.level import Format, leaf_dtype
 from finch_core.operators import exact_value
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -28,7 +27,7 @@ class ValueLeaf(Format):
     """
 
     fill: Any = 0.0
-    type: np.dtype[Any] = attrs.field(default=None, alias="dtype")
+    type: np.dtype[Any] = field(default=None, alias="dtype")
 
     is_leaf: ClassVar[bool] = True
     reads_updates: ClassVar[bool] = True
