@@ -15,8 +15,7 @@ from typing import Any
 
 from finch_backend_c import loader, support
 from finch_backend_c.guards import GUARD
-from finch_core.errors import BackendError
-from finch_core.locks import Lock, on_fork
+from finch_core.locks import on_fork
 
 _TEXT = (
     """\
@@ -117,9 +116,6 @@ void finch_unguarded(int ends)
 """
 )
 
-_lock = Lock()
-_made: Guard | None = None
-
 
 class Guard:
     """The library that interrupts the main thread, the address of its guard, and what a handler
@@ -147,21 +143,19 @@ def _asked() -> int:
     return 0
 
 
+GUARDED = support.Shared("interrupts", _TEXT, Guard)
+
+
 def guard() -> int:
     """The address of the guard for kernels in this thread; 0 in threads other than the main one,
     and on systems without interrupts."""
     if threading.current_thread() is not threading.main_thread():
         return 0
-    global _made
-    with _lock:
-        if _made is None:
-            try:
-                _made = support.library("interrupts", _TEXT, Guard)
-            except (BackendError, OSError, AttributeError, NotImplementedError):
-                return 0
-        return _made.address
+    found = GUARDED.get()
+    return 0 if found is None else found.address
 
 
 def interruption() -> BaseException:
     """The exception of the handler that ended a kernel."""
-    return _made.raised.pop() if _made is not None and _made.raised else KeyboardInterrupt()
+    raised = [] if GUARDED.made is None else GUARDED.made.raised
+    return raised.pop() if raised else KeyboardInterrupt()

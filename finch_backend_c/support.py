@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from finch_backend_c import cache, loader, toolchain
+from finch_core.errors import BackendError
+from finch_core.locks import Lock
 
 T = TypeVar("T")
 _FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared")
@@ -30,3 +32,22 @@ def library(name: str, text: str, use: Callable[[str], T]) -> T:
     if kept is None:  # it was removed in the meantime
         raise OSError(f"the library for {name} has left the cache")
     return loader.in_place(kept.library, use)
+
+
+class Shared(Generic[T]):
+    """What the kernels of a process share: made of a library of this C text at the first use."""
+
+    def __init__(self, name: str, text: str, use: Callable[[str], T]) -> None:
+        self._parts = name, text, use
+        self._lock = Lock()
+        self.made: T | None = None
+
+    def get(self) -> T | None:
+        """What is shared; None on systems where the library cannot be made."""
+        with self._lock:
+            if self.made is None:
+                try:
+                    self.made = library(*self._parts)
+                except (BackendError, OSError, AttributeError, NotImplementedError):
+                    return None
+            return self.made

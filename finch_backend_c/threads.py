@@ -11,8 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from finch_backend_c import loader, support
-from finch_core.errors import BackendError
-from finch_core.locks import Lock
 from finch_core.runtime import threads
 
 _TEXT = """\
@@ -113,9 +111,6 @@ struct parallel_pool *finch_pool(const int64_t *threads)
 }
 """
 
-_lock = Lock()
-_made: _Pool | None = None
-
 
 class _Pool:
     """The library of the pool, which stays open, and the address of the pool."""
@@ -127,13 +122,10 @@ class _Pool:
         self.address = int(begin(threads.address()))
 
 
+POOL = support.Shared("threads", _TEXT, _Pool)
+
+
 def pool() -> int:
     """The address of the pool; 0 on systems without such threads, where loops run on one."""
-    global _made
-    with _lock:
-        if _made is None:
-            try:
-                _made = support.library("threads", _TEXT, _Pool)
-            except (BackendError, OSError, AttributeError, NotImplementedError):
-                return 0
-        return _made.address
+    found = POOL.get()
+    return 0 if found is None else found.address

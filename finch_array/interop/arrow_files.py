@@ -4,18 +4,18 @@ the column ``value``; the shape and the fill value are in the metadata of the ta
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from finch_array.interop.libraries import library
+from finch_array.interop.libraries import library, malformed
 from finch_core.errors import FormatError
 from finch_core.io import Coordinates, content_of
 
 EXTRA = "arrow"
+KIND = "a table of coordinates"
 _KEY = b"finch"
 
 
@@ -40,19 +40,8 @@ def save_arrow(tensor: Any, path: Path) -> None:
 
 
 def _loaded(path: Path, read: Callable[[str], Any]) -> Coordinates:
-    with _malformed(path):
+    with malformed(path, KIND):
         return coordinates_of(read(str(path)))
-
-
-@contextmanager
-def _malformed(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (MemoryError, FileNotFoundError, PermissionError):
-        raise
-    except Exception as error:  # of pyarrow: anything
-        told = error.message if isinstance(error, FormatError) else str(error)
-        raise FormatError(f"{path.name} is not a table of coordinates: {told}") from error
 
 
 def table_of(tensor: Any) -> Any:

@@ -7,14 +7,13 @@ standard has no other levels, so tensors in others are refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from finch_array.interop.libraries import library
+from finch_array.interop.libraries import library, malformed
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.io import Coordinates
@@ -22,6 +21,7 @@ from finch_core.runtime.tensor import Tensor
 from finch_levels import Dense, Element, SparseCOO, SparseList
 
 EXTRA = "binsparse"
+KIND = "a binsparse file"
 
 # -- reading ----------------------------------------------------------------------------------
 
@@ -29,14 +29,14 @@ EXTRA = "binsparse"
 def load_h5(path: Path) -> Any:
     """A tensor from an HDF5 file."""
     h5py = library("h5py", EXTRA)
-    with _malformed(path), h5py.File(path, "r") as file:
+    with malformed(path, KIND), h5py.File(path, "r") as file:
         return _read(library("binsparse", EXTRA).HDF5BinsparseContainer(file))
 
 
 def load_npz(path: Path) -> Any:
     """A tensor from an archive of NumPy arrays."""
     kind = library("binsparse", EXTRA).NPZBinsparseContainer
-    with _malformed(path), path.open("rb") as file, np.load(file) as archive:  # no pickles
+    with malformed(path, KIND), path.open("rb") as file, np.load(file) as archive:  # no pickles
         return _read(kind(archive))
 
 
@@ -44,20 +44,8 @@ def load_zarr(path: Path) -> Any:
     """A tensor from the folder of a Zarr group."""
     kind = library("binsparse", EXTRA).ZarrBinsparseContainer
     zarr = library("zarr", EXTRA)
-    with _malformed(path):
+    with malformed(path, KIND):
         return _read(kind(zarr.open_group(path, mode="r")))
-
-
-@contextmanager
-def _malformed(path: Path) -> Iterator[None]:
-    """Name the file in errors about its content."""
-    try:
-        yield
-    except (MemoryError, FileNotFoundError, PermissionError):
-        raise
-    except Exception as error:  # of h5py, zarr, zipfile and json: anything
-        told = error.message if isinstance(error, FormatError) else str(error)
-        raise FormatError(f"{path.name} is not a binsparse file: {told}") from error
 
 
 def _read(container: Any) -> Any:

@@ -6,8 +6,9 @@ that tells of a step compares with None.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 
@@ -38,4 +39,25 @@ class Watch:
         """The pass ``name`` over assembly has made ``kernel``."""
 
 
-__all__ = ["Watch"]
+Lower = Callable[[Any, Any], None]
+
+
+def watched(kind: str) -> Callable[[Lower], Lower]:
+    """Makes a function ``lower(ctx, step)`` tell the context's watch, if there is one, of each
+    step, which is of this kind: ``statement`` or ``region``."""
+
+    def telling(lower: Lower) -> Lower:
+        @wraps(lower)
+        def told(ctx: Any, step: Any) -> None:
+            if ctx.watch is None:
+                lower(ctx, step)
+                return
+            with getattr(ctx.watch, kind)(ctx, step):
+                lower(ctx, step)
+
+        return told
+
+    return telling
+
+
+__all__ = ["Watch", "watched"]

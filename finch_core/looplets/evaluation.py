@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from finch_core.interface.looplet import Precedence
+from finch_core.interface.watch import watched
 from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
 from finch_core.looplets.predicated_merge import lower_predicated
@@ -28,14 +29,10 @@ _BRANCHING = (*_VARYING, Precedence.SWITCH)
 
 def lower_region(ctx: Context, region: Region) -> None:
     """Emit a region: the looplet with the highest precedence first."""
-    region = _used(region)
-    if ctx.watch is None:
-        _lower_region(ctx, region)
-        return
-    with ctx.watch.region(ctx, region):
-        _lower_region(ctx, region)
+    _lower_region(ctx, _used(region))
 
 
+@watched("region")
 def _lower_region(ctx: Context, region: Region) -> None:
     if is_empty(region.body) or ctx.prover.le(region.stop, region.start):
         return

@@ -16,6 +16,7 @@ from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import BoundTensor, Fiber, TensorLike
 from finch_core.interface.views import InPlace, View
+from finch_core.interface.watch import watched
 from finch_core.ir.assembly import Let
 from finch_core.ir.assembly import Swap as Exchange
 from finch_core.ir.builder import negation
@@ -66,16 +67,9 @@ if TYPE_CHECKING:
     from finch_core.interface.context import Context
 
 
+@watched("statement")
 def lower(ctx: Context, stmt: Stmt) -> None:
     """Emit a statement in Finch Normal Form whose enclosing loops have been lowered."""
-    if ctx.watch is None:
-        _lower(ctx, stmt)
-        return
-    with ctx.watch.statement(ctx, stmt):
-        _lower(ctx, stmt)
-
-
-def _lower(ctx: Context, stmt: Stmt) -> None:
     cases = cases_of(ctx, stmt)
     if cases is None:
         _LOWERING[type(stmt)](ctx, stmt)

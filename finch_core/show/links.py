@@ -20,32 +20,32 @@ from finch_core.records import evolve, frozen
 Key = tuple[str, str]
 _NOTHING = Block((Comment(""),))
 
-_ASSEMBLY: tuple[tuple[str, Any], ...] = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        ("for", r"for (\w+) in "),
-        ("while", r"while (.*):"),
-        ("if", r"(?:el)?if (.*?):(?:  #.*)?$"),
-        ("grow", r"grow\((\w+)"),
-        ("fail", r"(fail)\("),
-        ("store", r"(\w+)\[.*?\] (?:\W{1,2})?= "),
-        ("set", r"(?:mut )?(\w+)(?:: [^=]*)? (?:\W{1,2})?= "),
-        ("call", r"(fill|move|swap|sort|prefetch)\("),
-    )
-)
-_C: tuple[tuple[str, Any], ...] = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        ("for", r"for \(\w+ (\w+) = "),
-        ("while", r"(?:\} )?while \((.*)\)"),
-        ("if", r"(?:\} else )?if \((.*)\)"),
-        ("grow", r"GROW\((\w+)"),
-        ("fail", r"(status|return) =? ?[3-9]"),
-        ("store", r"(\w+)\[.*?\](?: (?:\W{1,2})?= |\+\+)"),
-        ("set", r"(?:const )?(?:[a-z]\w* (?:\*const )?\*?)?(\w+)(?: (?:\W{1,2})?= |\+\+)"),
-        ("call", r"(memmove|SWAP|sort|__builtin_prefetch|heapsort)"),
-    )
-)
+
+def _patterns(**patterns: str) -> tuple[tuple[str, Any], ...]:
+    """The kinds of lines with the pattern of each, tried in this order."""
+    return tuple((kind, re.compile(pattern)) for kind, pattern in patterns.items())
+
+
+_ASSEMBLY = _patterns(**{
+    "for": r"for (\w+) in ",
+    "while": r"while (.*):",
+    "if": r"(?:el)?if (.*?):(?:  #.*)?$",
+    "grow": r"grow\((\w+)",
+    "fail": r"(fail)\(",
+    "store": r"(\w+)\[.*?\] (?:\W{1,2})?= ",
+    "set": r"(?:mut )?(\w+)(?:: [^=]*)? (?:\W{1,2})?= ",
+    "call": r"(fill|move|swap|sort|prefetch)\(",
+})  # fmt: skip
+_C = _patterns(**{
+    "for": r"for \(\w+ (\w+) = ",
+    "while": r"(?:\} )?while \((.*)\)",
+    "if": r"(?:\} else )?if \((.*)\)",
+    "grow": r"GROW\((\w+)",
+    "fail": r"(status|return) =? ?[3-9]",
+    "store": r"(\w+)\[.*?\](?: (?:\W{1,2})?= |\+\+)",
+    "set": r"(?:const )?(?:[a-z]\w* (?:\*const )?\*?)?(\w+)(?: (?:\W{1,2})?= |\+\+)",
+    "call": r"(memmove|SWAP|sort|__builtin_prefetch|heapsort)",
+})  # fmt: skip
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _CALLS = {"memmove": "move", "SWAP": "swap", "heapsort": "sort", "__builtin_prefetch": "prefetch"}
 _NO_NAMES = frozenset("and or not float64 float32 int64 int32 int8 int16 bool likely".split())

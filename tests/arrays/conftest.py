@@ -1,22 +1,7 @@
-"""Quick C compiles for this room; several processes share one cache of its own."""
+"""This room compiles quickly."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from quick_compiles import quick_compiles
 
-import pytest
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _quick_compiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    with pytest.MonkeyPatch.context() as patch:
-        if "FINCH_CFLAGS" not in os.environ:
-            patch.setenv("FINCH_CFLAGS", "-O1")
-        if "FINCH_CACHE_DIR" not in os.environ:
-            path = shared / "finch-cache-arrays"
-            path.mkdir(mode=0o700, exist_ok=True)
-            patch.setenv("FINCH_CACHE_DIR", str(path))
-        yield
+__all__ = ["quick_compiles"]

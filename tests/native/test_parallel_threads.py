@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from parallel_kernels import spgemm
 from test_c_interrupts import interrupted
 
 from finch_backend_c import entry, toolchain
@@ -23,7 +24,7 @@ from finch_core.runtime import threads
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.validation import validate
-from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseList
+from finch_levels import Dense, Element, Scalar, SparseList
 
 ROOM = Path(__file__).parent
 CSR = Dense(SparseList(Element(0)))
@@ -50,17 +51,6 @@ def histogram(h, x):
         h[x[i]] += 1
 
 
-def spgemm(C, A, B):
-    w = Tensor(SparseByteMap(Element(0)))
-    C[...] = 0
-    for i in parallel(_):
-        w[...] = 0
-        for k, j in _:
-            w[j] += A[i, k] * B[k, j]
-        for j in _:
-            C[i, j] = w[j]
-
-
 def counting(s, n):
     for i in parallel(range(n)):
         s[()] += i * i % 1000003
@@ -84,7 +74,7 @@ def sanitized(*arguments):
             "FINCH_THREADS": "4",
             "LD_PRELOAD": library,
             "TSAN_OPTIONS": "report_signal_unsafe=0:exitcode=66",
-            "PYTHONPATH": str(ROOM.parent.parent),
+            "PYTHONPATH": os.pathsep.join(map(str, ROOM.parents[:2])),
         },
         capture_output=True,
         text=True,
@@ -194,7 +184,7 @@ def test_a_kernel_without_parallel_loops_knows_no_threads():
 
 def test_loops_run_without_a_pool(monkeypatch):
     """Where the library of threads cannot be made, on the calling thread."""
-    monkeypatch.setattr(pool, "_made", None)
+    monkeypatch.setattr(pool.POOL, "made", None)
     monkeypatch.setattr(pool.support, "library", lambda *_: (_ for _ in ()).throw(OSError()))
     set_threads(3)
     s = Scalar(0)

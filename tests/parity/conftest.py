@@ -1,4 +1,4 @@
-"""Quick C compiles for this room; several processes share one cache of its own.
+"""What this room runs on: quick C compiles, and the backends.
 
 The room runs on the interpreter and on the backend that kernels take which name none: with
 ``FINCH_BACKEND=llvm``, say, on that one. ``FINCH_TESTS_CASES=n`` leaves at most so many cases of
@@ -10,32 +10,15 @@ from __future__ import annotations
 import os
 import random
 from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from quick_compiles import quick_compiles
 
 from finch_core.testing import backend_names
 
 CASES = "FINCH_TESTS_CASES"
 
-
-@pytest.fixture(autouse=True, scope="session")
-def _quick_compiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """-O1, and a cache that all workers of one run share."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    with pytest.MonkeyPatch.context() as patch:
-        if "FINCH_CFLAGS" not in os.environ:
-            patch.setenv("FINCH_CFLAGS", "-O1")
-        if "FINCH_CACHE_DIR" not in os.environ:
-            patch.setenv("FINCH_CACHE_DIR", str(_private(shared / "finch-cache")))
-        yield
-
-
-def _private(path: Path) -> Path:
-    path.mkdir(mode=0o700, exist_ok=True)
-    return path
+__all__ = ["pytest_collection_modifyitems", "quick_compiles"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

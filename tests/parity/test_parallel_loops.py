@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from parallel_kernels import spgemm, spmv
 
 from finch_core import RaceError, Tensor, _, maxby, parallel, set_threads
 from finch_core.runtime.kernel import Kernel
@@ -38,13 +39,6 @@ THREADS = (1, 2, 3, 7)
 def _threads() -> Iterator[None]:
     yield
     set_threads(None)
-
-
-def spmv(y, A, x):
-    y[...] = 0
-    for i in parallel(_):
-        for j in _:
-            y[i] += A[i, j] * x[j]
 
 
 def shifted(y, x):
@@ -116,17 +110,6 @@ def transposed_sums(C, A):
     for i in parallel(_):
         for j in _:
             C[j, i % 2] += A[i, j]
-
-
-def spgemm(C, A, B):
-    w = Tensor(SparseByteMap(Element(0)))
-    C[...] = 0
-    for i in parallel(_):
-        w[...] = 0
-        for k, j in _:
-            w[j] += A[i, k] * B[k, j]
-        for j in _:
-            C[i, j] = w[j]
 
 
 def filtered(C, A):
