@@ -8,12 +8,28 @@ for j in range(0, n): x[i * n + j] = ...  the rest is below the factor, whatever
 
 from __future__ import annotations
 
+import numpy as np
+
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Modified, Name
+from finch_core.ir.dtypes import Type, concrete, is_weak
+from finch_core.ir.expressions import (
+    Access,
+    Call,
+    Cast,
+    Dimension,
+    Expr,
+    Index,
+    Literal,
+    Modified,
+    Name,
+)
 from finch_core.ir.program import Define, Extent, Loop
 from finch_core.records import frozen
 from finch_core.symbolic.affine import linear
+
+LARGE = 1 << 20
+"""Factors of a loop's index from which on a loop is thought to be long enough to wrap around."""
 
 
 class Turns:
@@ -34,7 +50,8 @@ class Turns:
             return node != self.index and node not in self.inner
         if isinstance(node, Name):
             return node not in self._lets
-        return not (isinstance(node, Access) and node.tensor.root in self.written)
+        sized = isinstance(node, Dimension) and node.size is None
+        return not ((sized or isinstance(node, Access)) and node.tensor.root in self.written)  # type: ignore[attr-defined]
 
 
 @frozen
@@ -86,6 +103,8 @@ def _place(index: Expr, turns: Turns) -> _Place | None:
             same.add((by, term))
         else:
             others.append((by, term))
+    if not _is_exact(index, factor, others):
+        return None
     if not factor:
         return _row_major(others, turns) if not same and low == high == 0 else None
     for by, term in others:
@@ -95,6 +114,27 @@ def _place(index: Expr, turns: Turns) -> _Place | None:
         ends = by * range_[0], by * range_[1]
         low, high = low + min(ends), high + max(ends)
     return _Place(factor, frozenset(same), low, high)
+
+
+def _is_exact(index: Expr, factor: int, others: list[tuple[int, Expr]]) -> bool:
+    """Whether the index cannot wrap around to that of another turn. A shift of the loop's index
+    alone is computed in 64 bits, whatever its dtype."""
+    if abs(factor) >= LARGE:
+        return False
+    return (abs(factor) == 1 and not others) or not _is_narrow(index)
+
+
+def may_wrap(access: Access) -> bool:
+    """Whether an index is computed in fewer than 64 bits."""
+    return any(map(_is_narrow, access.indices))
+
+
+def _is_narrow(index: Expr) -> bool:
+    return not all(_is_wide(node.dtype) for node in index.walk() if isinstance(node, Call))
+
+
+def _is_wide(dtype: Type) -> bool:
+    return is_weak(dtype) or (concrete(dtype).kind == "i" and concrete(dtype).itemsize == 8)
 
 
 def _range(term: Expr, turns: Turns) -> tuple[int, int] | None:
@@ -127,7 +167,10 @@ def _row_major(terms: list[tuple[int, Expr]], turns: Turns) -> _Place | None:
 
 
 def _plain(expr: Expr) -> Expr:
-    return _plain(expr.value) if isinstance(expr, Cast) else expr
+    """An integer without the casts that keep its value."""
+    if isinstance(expr, Cast) and np.can_cast(concrete(expr.value.dtype), expr.dtype, "safe"):
+        return _plain(expr.value)
+    return expr
 
 
-__all__ = ["Turns", "are_apart"]
+__all__ = ["Turns", "are_apart", "may_wrap"]

@@ -18,13 +18,17 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from finch_core.interface.abilities import Sharing
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
+from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private
 from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Buffer, Expr, Index, Literal, Var
+from finch_core.ir.operators import Operator
 from finch_core.ir.program import Extent, Loop, Update
 from finch_core.lower.races import Reduction, Roles
 from finch_core.lower.work import Work
@@ -193,8 +197,7 @@ class _Copy:
         merge = self.reduction.merge
         value = self.before
         if value is None:
-            assert merge.identity is not None
-            value = Literal(merge.identity(dtype), dtype)
+            value = Literal(_neutral(merge, dtype), dtype)
         for field in self.leaf.format.fields:
             target = self.leaf.parts[field.name]
             if isinstance(target, Var):
@@ -298,6 +301,13 @@ class _Rows:
             stmt = Loop(index, extent, stmt)
         found: Loop = stmt
         return found
+
+
+def _neutral(merge: Operator, dtype: np.dtype[Any]) -> Any:
+    """A value that changes no other: -0.0 in sums of floats, where 0.0 would change -0.0."""
+    assert merge.identity is not None
+    found = merge.identity(dtype)
+    return -found if merge is prim.add and dtype.kind in "fc" else found
 
 
 def _own_level(ctx: Context, level: BoundLevel) -> BoundLevel:

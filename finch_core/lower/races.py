@@ -20,7 +20,7 @@ from finch_core.interface.abilities import Order, Sharing
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.views import InPlace
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Access, Expr
+from finch_core.ir.expressions import Access
 from finch_core.ir.operators import Operator, operator
 from finch_core.ir.program import (
     Declare,
@@ -32,13 +32,14 @@ from finch_core.ir.program import (
     Swap,
     Thaw,
     Update,
-    While,
     leaves,
 )
-from finch_core.lower.injectivity import Turns, are_apart
+from finch_core.lower.emptiness import is_empty_before
+from finch_core.lower.injectivity import Turns, are_apart, may_wrap
 from finch_core.lower.pass_state import Unit
 from finch_core.lower.scratch import used_undeclared
 from finch_core.records import evolve, field, frozen
+from finch_core.symbolic.updates import stays_associative
 
 Tensors = frozenset[BoundTensor]
 
@@ -196,7 +197,7 @@ class _Proof:
             return set()
         if not any(part is self.loop for part in stmt.walk()):
             return {t for t in used_undeclared(stmt) if not _only_changes(stmt, t)}
-        own = {node.tensor.root for e in stmt.exprs for node in e.walk() if _is_access(node)}  # type: ignore[attr-defined]
+        own = {use.access.tensor.root for use in _uses_of(stmt)}
         return own.union(*map(self.used_elsewhere, stmt.bodies))
 
     def is_not_changed_whole(self, tensor: BoundTensor) -> None:
@@ -251,34 +252,22 @@ class _Proof:
         plain = all(use.access.tensor == use.access.tensor.root.fiber for use in uses)
         at = {use.access.indices[0] for use in uses}
         rows = plain and at == {self.loop.index} and all(use.update for use in uses)
-        return rows and self.is_empty_before(tensor)
+        return rows and is_empty_before(self.loop, tensor, self.whole)
 
-    def is_empty_before(self, tensor: BoundTensor) -> bool:
-        """Whether the loop alone writes a tensor after its declaration."""
-        around = self.whole
-        while True:  # the innermost loop around this one
-            inner = (p for body in around.bodies for p in body.walk() if _repeats(p))
-            found = next((p for p in inner if p is not self.loop and self.is_in(p)), None)
-            if found is None:
-                break
-            around = found
-        parts = tuple(around.walk())
-        written = [p for p in parts if isinstance(p, Update) and p.target.tensor.root is tensor]
-        inside = [p for p in self.parts if isinstance(p, Update)]
-        alone = all(any(p is q for q in inside) for p in written)
-        return alone and any(_declares(part, tensor) for part in parts)
-
-    def is_in(self, stmt: Stmt) -> bool:
-        return any(part is self.loop for part in stmt.walk())
+    def reduces(self, uses: list[_Use]) -> Operator | None:
+        """The operator by which all of these update, if there is one."""
+        merges = {_merge(use) for use in uses}
+        return merges.pop() if len(merges) == 1 else None
 
     def reduction(self, tensor: BoundTensor, uses: list[_Use]) -> Reduction | None:
         """The operator by which all updates of a tensor reduce; None if they do more."""
-        merges = {_merge(use) for use in uses}
-        merge = merges.pop()
-        if merge is None or merges:
+        merge = self.reduces(uses)
+        if merge is None:
             return None
         dtype = tensor.format.dtype
         if merge.identity is None and not (merge.idempotent and not tensor.format.ndim):
+            return None
+        if any(map(_overflows, uses)):
             return None
         exact = concrete(dtype).kind in "biu" or merge.idempotent
         if self.unit.strict and not exact:
@@ -293,12 +282,16 @@ class _Proof:
     # -- refusals -----------------------------------------------------------------------------
 
     def refuse_race(self, tensor: BoundTensor, uses: list[_Use]) -> NoReturn:
+        if self.reduces(uses) is not None:
+            self.refuse_overflow(tensor, uses)
         first = next(use for use in uses if use.update is not None)
         different = (use for use in uses if use is not first and not self.fits(first, use))
         second = next(different, None) or next((use for use in uses if use is not first), None)
         does = "write" if second is None or second.update is not None else "read"
         what = f"one turn of the parallel loop over {self.name} may {does} what another writes"
         ways = [f"write {tensor} at the index {self.name}"] if tensor.format.ndim else []
+        if any(may_wrap(use.access) for use in uses):
+            ways = [f"write {tensor} at an index that cannot wrap around, computed in int64"]
         ways += ["only reduce into it, by one operator such as +="]
         ways += ["declare it in each turn" if tensor.local else "use a workspace of the kernel"]
         self.refuse(
@@ -308,12 +301,23 @@ class _Proof:
             hint=", or ".join(ways),
         )
 
+    def refuse_overflow(self, tensor: BoundTensor, uses: list[_Use]) -> None:
+        """Refuse a reduction of values that the tensor may not hold."""
+        for use in filter(_overflows, uses):
+            assert use.update is not None
+            self.refuse(
+                f"{tensor} holds {concrete(tensor.format.dtype)}, and reduces "
+                f"{concrete(use.update.value.dtype)}: where a value does not fit, the result "
+                f"depends on the order in which the parallel loop over {self.name} runs",
+                use.span,
+                hint=f"cast the value to the dtype of {tensor}, or give {tensor} that of the value",
+            )
+
     def fits(self, first: _Use, second: _Use) -> bool:
         """Whether two accesses by themselves could stand in a parallel loop."""
         if are_apart([first.access, second.access], self.turns):
             return True
-        merges = {_merge(first), _merge(second)}
-        return len(merges) == 1 and None not in merges
+        return self.reduces([first, second]) is not None
 
     def refuse_format(self, tensor: BoundTensor, uses: list[_Use], wanted: Sharing) -> NoReturn:
         first = next(use for use in uses if use.update is not None)
@@ -353,12 +357,12 @@ def _merge(use: _Use) -> Operator | None:
     return found if found is not None and found.associative else None
 
 
-def _repeats(stmt: Stmt) -> bool:
-    return isinstance(stmt, (Loop, While))
-
-
-def _is_access(node: Expr) -> bool:
-    return isinstance(node, Access)
+def _overflows(use: _Use) -> bool:
+    """Whether an update reduces values that its target may not hold."""
+    if use.update is None or use.update.op is None:
+        return False
+    dtype = concrete(use.access.tensor.root.format.dtype)
+    return not stays_associative(use.update.op, dtype, use.update.value)
 
 
 def _declares(stmt: Stmt, tensor: BoundTensor) -> bool:

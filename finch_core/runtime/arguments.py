@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from _cffi_backend import FFI
+from numpy.lib.array_utils import byte_bounds
 
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.interface.plugins import hub
@@ -251,7 +252,9 @@ def _remembered(array: np.ndarray[Any, Any]) -> Any:
     tensor = from_array(array, TensorStorage)
     tensor.signature = tensor_signature(tensor.format, fixed=True)  # calls check the write flag
     flags = array.flags
-    if array.size and flags.c_contiguous and flags.aligned:
+    if not (flags.c_contiguous and flags.aligned):  # a copy, which misses what is written to it
+        tensor._memory += (byte_bounds(array),)
+    elif array.size:
         if len(_tensors) >= MOST:
             _tensors.clear()
         address = _ffi.cast("char *", _address(array))

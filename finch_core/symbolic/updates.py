@@ -47,4 +47,14 @@ def wraps_alike(op: Operator, target: np.dtype[Any], value: Expr) -> bool:
     return wide is not None and wide.kind in "iu" and not same(wide, target)
 
 
-__all__ = ["is_closed", "update_dtype", "wraps_alike"]
+def stays_associative(op: Operator, target: np.dtype[Any], value: Expr) -> bool:
+    """Whether an associative operator is so where each result is stored as ``target``. The maximum
+    of int8 and int64 is not: 300 is stored as 44."""
+    if wraps_alike(op, target, value):
+        return True
+    wide = update_dtype(op, target, value)
+    rounds = wide is not None and wide.kind == target.kind and target.kind in "fc"
+    return rounds or (wide is not None and same(wide, target))
+
+
+__all__ = ["is_closed", "stays_associative", "update_dtype", "wraps_alike"]
