@@ -253,7 +253,7 @@ def _remembered(array: np.ndarray[Any, Any]) -> Any:
     tensor.signature = tensor_signature(tensor.format, fixed=True)  # calls check the write flag
     flags = array.flags
     if not (flags.c_contiguous and flags.aligned):  # a copy, which misses what is written to it
-        tensor._memory += (byte_bounds(array),)
+        tensor.memory += (byte_bounds(array),)
     elif array.size:
         if len(_tensors) >= MOST:
             _tensors.clear()
