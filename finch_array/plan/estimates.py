@@ -47,7 +47,9 @@ class Pattern:
         """The number of distinct tuples of some of the indices."""
         if len(names) == len(self.names):
             return self.entries
-        return min(self.entries, math.prod(self.distinct[i] for i in names))
+        if len(names) == 1:
+            return min(self.entries, self.distinct[names[0]])
+        return min(self.entries, math.prod([self.distinct[i] for i in names]))
 
 
 def pattern_of(
@@ -204,26 +206,49 @@ def domain(parts: Sequence[Pattern], name: str, sizes: Mapping[str, int]) -> flo
     """The number of indices that all patterns with this index allow."""
     found = float(sizes[name])
     for part in parts:
-        if name in part.distinct:
-            found = min(found, part.distinct[name])
+        width = part.distinct.get(name, found)
+        if width < found:
+            found = width
     return found
 
 
 def count(parts: Sequence[Pattern], names: Sequence[str], sizes: Mapping[str, int]) -> float:
     """The estimated number of tuples of ``names`` that all patterns allow."""
-    found = 1.0
     parts = independent(parts)
+    if len(parts) == 1:
+        return _count_of_one(parts[0], names, sizes)
+    found, shared = 1.0, []
     for i in names:
         found *= domain(parts, i, sizes)
-    shared = [(part, [i for i in part.names if i in names]) for part in parts if not part.full]
-    for part, own in shared:
-        if len(own) > 1:
-            room = math.prod(part.distinct[i] for i in own)
-            found *= part.projected(own) / room if room else 0.0
+    for part in parts:
+        if not part.full:
+            distinct = part.distinct
+            own = [i for i in part.names if i in names]
+            if len(own) > 1:
+                room = math.prod([distinct[i] for i in own])
+                found *= part.projected(own) / room if room else 0.0
+            if own:
+                shared.append((part, own))
+    if not shared:
+        return found
     if len(shared) == 1 and len(shared[0][1]) == len(names):
         return min(found, shared[0][0].projected(names))
     found *= _skew(shared)
     return min(found, bound(shared, names, sizes))
+
+
+def _count_of_one(part: Pattern, names: Sequence[str], sizes: Mapping[str, int]) -> float:
+    """``count`` of one pattern: its own tuples, with all of the other indices."""
+    distinct, own, found = part.distinct, [], 1.0
+    for i in names:
+        size, here = sizes[i], distinct.get(i)
+        if here is None:
+            found *= size
+            continue
+        own.append(i)
+        if size < here:  # a slice
+            found *= size / here
+    return found * part.projected(own)
 
 
 def independent(parts: Sequence[Pattern]) -> list[Pattern]:
@@ -269,20 +294,20 @@ def bound(
     index by index by the least degree that is known."""
     best = math.inf
     for first, own in shared:
-        total, bound_names = first.projected(own), set(own)
-        rest = [i for i in names if i not in bound_names]
+        total = first.projected(own)
+        rest = [i for i in names if i not in own]
+        known = list(own)
         while rest and total < best:
-            width, name = min((_extension(shared, bound_names, i, sizes), i) for i in rest)
-            total *= width
-            bound_names.add(name)
-            rest.remove(name)
+            widths = [_extension(shared, known, i, sizes) for i in rest]
+            total *= (width := min(widths))
+            known.append(rest.pop(widths.index(width)))
         best = min(best, total)
     return best
 
 
 def _extension(
     shared: Sequence[tuple[Pattern, list[str]]],
-    known: set[str],
+    known: Sequence[str],
     name: str,
     sizes: Mapping[str, int],
 ) -> float:
@@ -290,22 +315,26 @@ def _extension(
     found = float(sizes[name])
     for part, own in shared:
         if name in own:
-            found = min(found, part.distinct[name])
-            for i in part.names:
-                if i in known:
-                    found = min(found, part.degrees[i])
+            width = part.distinct[name]
+            if width < found:
+                found = width
+            for i in own:
+                if i in known and part.degrees[i] < found:
+                    found = part.degrees[i]
     return found
 
 
-def reduced(parts: Sequence[Pattern], names: Sequence[str], out: tuple[str, ...],
-            sizes: Mapping[str, int], fill: Any) -> Pattern:  # fmt: skip
-    """What is stored of a product of patterns over ``names``, reduced to the indices ``out``."""
+def reduced(
+    parts: Sequence[Pattern], visited: float, out: tuple[str, ...], sizes: Mapping[str, int],
+    fill: Any,
+) -> Pattern:  # fmt: skip
+    """What is stored of a product of patterns that allow ``visited`` index tuples, reduced to the
+    indices ``out``."""
     if not out:
         return Pattern((), 1.0, {}, {}, {}, True, fill)
     room = count(parts, out, sizes)
-    visited = count(parts, names, sizes)
     entries = -room * math.expm1(-visited / room) if room else 0.0
-    total = math.prod(float(sizes[i]) for i in out)
+    total = math.prod([float(sizes[i]) for i in out])
     distinct = {i: max(min(domain(parts, i, sizes), entries), 1.0) for i in out}
     within = frozenset(
         s for p in parts for s in p.within

@@ -6,6 +6,7 @@ a kernel and whether its result is dense.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from finch_array.plan import loops
 from finch_array.plan.estimates import Pattern, count, expression_pattern, reduced
-from finch_array.plan.normal import Ref, affine, distributes, indices_of
+from finch_array.plan.normal import Ref, affine, distributes, in_turn, indices_of
 from finch_array.plan.statistics import Statistics
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
@@ -51,6 +52,7 @@ class Book:
     arrays: dict[str, Known]
     sizes: dict[str, int]
     patterns: dict[Expr, Pattern] = field(factory=dict)
+    read: dict[Expr, tuple[tuple[Read, bool], ...]] = field(factory=dict)
     fresh: int = 0
     truths: dict[Any, float] = field(factory=dict)
     identities: dict[str, Any] = field(factory=dict)
@@ -60,6 +62,13 @@ class Book:
         found = self.patterns.get(expr)
         if found is None:
             found = self.patterns[expr] = expression_pattern(expr, self.arrays, self.sizes)
+        return found
+
+    def reads(self, expr: Expr) -> tuple[tuple[Read, bool], ...]:
+        """What an expression reads: see ``reads_of``."""
+        found = self.read.get(expr)
+        if found is None:
+            found = self.read[expr] = reads_of(expr, self)
         return found
 
     def name(self) -> str:
@@ -92,12 +101,14 @@ class Kernel:
     dense: bool = False
     pattern: Pattern | None = None
     identity: Any = None
+    rows: bool = False
+    """Whether the first dimension of the result is stored without gaps: that of the operands is."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """All indices: those of the result first."""
         own = frozenset[str]().union(*map(indices_of, (*self.factors, *self.masks)))
-        return (*self.out, *sorted(own - set(self.out), key=lambda i: int(i[1:])))
+        return (*self.out, *in_turn(own.difference(self.out)))
 
     @property
     def value(self) -> Expr:
@@ -151,83 +162,128 @@ def times_for(op: Operator, dtype: Any) -> Operator | None:
 
 def terms_of(kernel: Kernel, book: Book) -> tuple[list[loops.Term], list[Access]]:
     """The operands of a kernel for the choice of its loops."""
-    found: list[loops.Term] = []
-    read: list[Access] = []
-    for part, decides in _read(kernel, book):
-        if part in read:
-            continue
-        known = book.arrays[part.tensor.name]
-        stored = [affine(part.indices[a])[0] for a in known.axes]
-        names = tuple(i for i in stored if i is not None)
-        pattern = book.pattern(part)
-        gaps = {affine(i)[0] for i, gap in zip(part.indices, known.gaps, strict=True) if gap}
-        lists = frozenset(i for i in gaps if i is not None)
-        decides = decides and not pattern.full
-        found.append(loops.Term(names, pattern, known.sparse, lists, decides))
-        read.append(part)
-    return found, read
+    found: dict[Access, loops.Term] = {}
+    restricting = [True] * len(kernel.masks) + [_restricts(kernel, f, book) for f in kernel.factors]
+    for part, restricts in zip((*kernel.masks, *kernel.factors), restricting, strict=True):
+        for read, within in book.reads(part):
+            if read.access not in found:
+                found[read.access] = read.term(restricts and within)
+    return list(found.values()), list(found)
 
 
-def _read(kernel: Kernel, book: Book) -> Iterator[tuple[Access, bool]]:
-    """The accesses with dimensions, with whether the value is its fill where they are theirs."""
-    alone = len(kernel.factors) == 1
-    for mask in kernel.masks:
-        for part in accesses(mask):
-            if isinstance(part, Access):
-                yield part, True
-    for factor in kernel.factors:
-        pattern = book.pattern(factor)
-        deciding = not pattern.full and (alone or _annihilates(kernel, pattern.fill))
-        reads = [p for p in accesses(factor) if isinstance(p, Access)]
-        for part in reads:
-            own = book.pattern(part)
-            within = len(reads) == 1 or own.entries <= pattern.entries * 1.000001
-            yield part, deciding and within
+def restrictions(kernel: Kernel, book: Book) -> list[loops.Restriction]:
+    """The patterns that all must allow an index tuple at which the body is run, each with the
+    indices over which lists run that find it out."""
+    parts = [*kernel.masks, *(f for f in kernel.factors if _restricts(kernel, f, book))]
+    return [
+        (frozenset[str]().union(*(read.lists for read, _ in book.reads(part))), book.pattern(part))
+        for part in parts
+    ]
 
 
-def _annihilates(kernel: Kernel, fill: Any) -> bool:
-    if kernel.times is None or fill is None or kernel.times.annihilator is None:
+@define(eq=False)
+class Read:
+    """An access as an operand of kernels: see ``loops.Term``."""
+
+    access: Access
+    indices: tuple[str, ...]
+    pattern: Pattern
+    sparse: bool
+    lists: frozenset[str]
+    terms: dict[bool, loops.Term] = field(factory=dict)
+
+    def term(self, decides: bool) -> loops.Term:
+        """The operand, where the value is the fill wherever it stores nothing, or not."""
+        decides = decides and not self.pattern.full
+        found = self.terms.get(decides)
+        if found is None:
+            found = self.terms[decides] = loops.Term(
+                self.indices, self.pattern, self.sparse, self.lists, decides
+            )
+        return found
+
+
+def reads_of(expr: Expr, book: Book) -> tuple[tuple[Read, bool], ...]:
+    """The accesses with dimensions of an expression, each with whether it takes part in deciding
+    where the value is its fill: alone, or with others (``A + B``)."""
+    within = book.pattern(expr).within
+    parts = [p for p in accesses(expr) if isinstance(p, Access)]
+    return tuple(
+        (_read(p, book), len(parts) == 1 or not within or (p.tensor.name, p.indices) in within)
+        for p in parts
+    )
+
+
+def _read(part: Access, book: Book) -> Read:
+    known = book.arrays[part.tensor.name]
+    names = [affine(i)[0] for i in part.indices]
+    stored = tuple(i for a in known.axes if (i := names[a]) is not None)
+    lists = frozenset(i for i, gap in zip(names, known.gaps, strict=True) if gap and i is not None)
+    return Read(part, stored, book.pattern(part), known.sparse, lists)
+
+
+def _restricts(kernel: Kernel, factor: Expr, book: Book) -> bool:
+    """Whether the value of a kernel is its fill where that of a factor is."""
+    pattern = book.pattern(factor)
+    if pattern.full:
         return False
-    value = kernel.times.annihilator(kernel.dtype)
+    return len(kernel.factors) == 1 or annihilates(kernel.times, pattern.fill, kernel.dtype)
+
+
+def annihilates(times: Operator | None, fill: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a product is its zero wherever a factor is ``fill``."""
+    if times is None or fill is None:
+        return False
+    value = annihilator(times, dtype)
     return value is not None and bool(value == fill)
 
 
-def deciding(kernel: Kernel, book: Book) -> list[Pattern]:
-    """The patterns that all must allow an index tuple at which the body is run."""
-    found = [book.pattern(mask) for mask in kernel.masks]
-    for factor in kernel.factors:
-        pattern = book.pattern(factor)
-        if not pattern.full and (len(kernel.factors) == 1 or _annihilates(kernel, pattern.fill)):
-            found.append(pattern)
-    return found
+@functools.cache
+def annihilator(op: Operator, dtype: np.dtype[Any]) -> Any:
+    """The value that makes a product that value; None if there is none."""
+    return op.annihilator(dtype) if op.annihilator is not None else None
+
+
+@functools.cache
+def identity(op: Operator, dtype: np.dtype[Any]) -> Any:
+    """The value that a reduction begins with; None if there is none."""
+    return op.identity(dtype) if op.identity is not None else None
 
 
 def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     """Choose loops and the format of the result; False if the price is not below ``limit``."""
-    patterns = deciding(kernel, book)
-    names = kernel.names
-    estimated = reduced(patterns, names, kernel.out, book.sizes, result_fill(kernel, book))
+    restricted = restrictions(kernel, book)
+    patterns, names = [pattern for _, pattern in restricted], kernel.names
+    visited = count(patterns, names, book.sizes)
+    fill = result_fill(kernel, book)
+    estimated = reduced(patterns, visited, kernel.out, book.sizes, fill)
     if book.truths:
         true = book.truths.get(identity_of(kernel, book))
         if true is not None and not estimated.full:
             estimated = evolve(estimated, entries=max(true, 1.0))
-    room = math.prod(float(book.sizes[i]) for i in kernel.out)
+    room = math.prod([float(book.sizes[i]) for i in kernel.out])
     keeps = not patterns and kernel.op is None and _sparse_alone(kernel, book)
     dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)
+    result = loops.Result(kernel.out, kernel.fixed, dense, room if dense else estimated.entries)
     terms, read = terms_of(kernel, book)
-    found = loops.choose(
-        terms, names, kernel.out, book.sizes, fixed=kernel.fixed, dense=dense,
-        entries=estimated.entries, limit=limit,
-    )  # fmt: skip
+    by_numpy = math.inf
+    if dense and _contracts(kernel, terms):
+        by_numpy = loops.LAUNCH + CONTRACTED * visited
+    if min(loops.least(result, visited), by_numpy) >= limit:
+        return False
+    below = math.inf if by_numpy < limit else limit
+    found = loops.choose(terms, restricted, names, result, book.sizes, below)
     if found is None:
         return False
     kernel.loops, kernel.copied, kernel.price = found.loops, found.copied, found.price
     kernel.marked = tuple(read[k] for k in found.marked)
     kernel.visits, kernel.dense, kernel.pattern = found.visits, dense, estimated
-    if not kernel.fixed:
-        kernel.out = tuple(i for i in found.loops if i in kernel.out)
-    if dense and _contracts(kernel, terms):
-        kernel.price = min(kernel.price, loops.LAUNCH + CONTRACTED * found.visits)
+    if kernel.out:
+        order = tuple(i for i in found.loops if i in kernel.out)
+        kernel.rows = not any(order[0] in term.lists for term in terms)
+        if not kernel.fixed:
+            kernel.out = order
+    kernel.price = min(kernel.price, by_numpy)
     return True
 
 
@@ -267,7 +323,7 @@ def result_fill(kernel: Kernel, book: Book) -> Any:
     """The fill of a kernel's result, as far as it is known."""
     if kernel.op is None:
         return book.pattern(kernel.value).fill
-    return kernel.op.identity(kernel.dtype) if kernel.op.identity is not None else None
+    return identity(kernel.op, kernel.dtype)
 
 
 def known_result(kernel: Kernel, book: Book) -> Known:
@@ -287,7 +343,7 @@ def known_result(kernel: Kernel, book: Book) -> Known:
             shape, entries, tuple(found.distinct[i] for i in kernel.out),
             tuple(found.degrees[i] for i in kernel.out), (None,) * len(shape), False,
         )  # fmt: skip
-    first = axes[0] if axes and _row_wise(kernel, book) else -1
+    first = axes[0] if axes and kernel.rows else -1
     gaps = tuple(not kernel.dense and k != first for k in range(len(shape)))
     within = frozenset(
         (array, tuple(kernel.out.index(affine(i)[0] or "") for i in indices))
@@ -295,13 +351,6 @@ def known_result(kernel: Kernel, book: Book) -> Known:
         if not kernel.dense and all(affine(i)[0] in kernel.out for i in indices)
     )
     return Known(statistics, result_fill(kernel, book), axes, not kernel.dense, gaps, within)
-
-
-def _row_wise(kernel: Kernel, book: Book) -> bool:
-    """Whether the first dimension of a result is stored without gaps: that of its operands is."""
-    name = next(i for i in kernel.loops if i in kernel.out)
-    terms, _ = terms_of(kernel, book)
-    return not any(name in term.lists for term in terms)
 
 
 def access(kernel: Kernel) -> Expr:
@@ -314,6 +363,6 @@ def access(kernel: Kernel) -> Expr:
 
 
 __all__ = [
-    "Book", "Kernel", "Known", "access", "accesses", "count", "deciding", "known_result", "prim",
+    "Book", "Kernel", "Known", "access", "accesses", "count", "known_result", "prim",
     "identity_of", "priced", "product_of", "Literal", "Mapping", "Sequence",
 ]  # fmt: skip

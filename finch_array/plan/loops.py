@@ -1,13 +1,16 @@
 """The loop order of a kernel and its price: estimated visits, in nanoseconds.
 
 Orders are searched with bounds: the price of the loops so far, and of the copies that they force,
-only grows. The constants are measured once, on a processor of 2020 at 3 GHz.
+only grows, and the body and the result cost at least what they cost in the best order. The
+constants are measured once, on a processor of 2020 at 3 GHz.
+
+Sets of indices are the bits of an integer here: the search asks for the same sets again and again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from finch_array.plan.estimates import Pattern, count
 from finch_core.records import define, frozen
@@ -32,6 +35,8 @@ COPY = 60.0
 """An entry that is sorted into another order."""
 LAUNCH = 4000.0
 """A kernel."""
+NEAR = 0.95
+"""An order or kernel that may be cheaper by less than this is not looked for."""
 LONGEST_ROW = 1 << 22
 """Longer rows are not copied into workspaces."""
 SEARCHED = 7
@@ -63,60 +68,118 @@ class Choice:
     marked: tuple[int, ...] = ()
 
 
-@define(eq=False)
+@frozen(eq=False)
+class Result:
+    """The result of a kernel: its indices; ``fixed``: they are wanted in this order; whether it is
+    dense, and how many elements it then stores."""
+
+    out: tuple[str, ...]
+    fixed: bool
+    dense: bool
+    entries: float
+
+    @property
+    def price(self) -> float:
+        """The price of writing it in order."""
+        return (FILL if self.dense else APPEND) * self.entries
+
+
+Restriction = tuple[frozenset[str], Pattern]
+"""A pattern outside of which the value is the fill; the loops whose lists find it out."""
+
+
+def least(result: Result, visits: float) -> float:
+    """Less than the price of any kernel with this result and number of visits."""
+    return LAUNCH + 0.25 * STEP * visits + result.price
+
+
 class Space:
     """The loops to order: operands, indices, and what the result wants. An operand restricts the
     turns of loops from its first list on: rows that are empty are found empty inside."""
 
-    terms: Sequence[Term]
-    names: tuple[str, ...]
-    out: tuple[str, ...]
-    sizes: Mapping[str, int]
-    fixed: bool
-    dense: bool
-    entries: float
-    best: Choice | None
-    counts: dict[frozenset[str], float]
-    levels: dict[tuple[frozenset[str], str], float]
+    def __init__(
+        self, terms: Sequence[Term], restricted: Sequence[Restriction], names: tuple[str, ...],
+        result: Result, sizes: Mapping[str, int],
+    ) -> None:  # fmt: skip
+        self.terms, self.names, self.result, self.sizes = terms, names, result, sizes
+        self.best: Choice | None = None
+        self.bits = {name: 1 << k for k, name in enumerate(names)}
+        self.whole = (1 << len(names)) - 1
+        self.own = [self.mask(t.indices) for t in terms]
+        self.lists = {i: [k for k, t in enumerate(terms) if i in t.lists] for i in names}
+        self.narrow = {i: any(terms[k].decides for k in own) for i, own in self.lists.items()}
+        self.merges = {
+            i for i, own in self.lists.items()
+            if len(own) > 1 and all(terms[k].decides for k in own)
+        }  # fmt: skip
+        self.restricted = [(self.mask(lists), pattern) for lists, pattern in restricted]
+        self.before = self.order_of_terms()
+        self.counts: dict[int, float] = {0: 1.0}
+        self.levels: dict[tuple[int, str], float] = {}
+        self.widths: dict[tuple[int, int, str], float] = {}
+        once = min(0.25 * len(terms) or 1.0, 1.0)
+        self.floor = once * STEP * self.visits(self.whole) + result.price
 
-    def visits(self, names: frozenset[str]) -> float:
-        """The number of turns of loops over these indices."""
-        found = self.counts.get(names)
-        if found is None:
-            own = [i for i in self.names if i in names]
-            parts = [t.pattern for t in self.terms if t.decides and t.lists & names]
-            found = self.counts[names] = count(parts, own, self.sizes) if own else 1.0
+    def mask(self, names: Iterable[str]) -> int:
+        """A set of indices as bits."""
+        found = 0
+        for name in names:
+            found |= self.bits[name]
         return found
 
-    def level(self, loops: tuple[str, ...], name: str) -> tuple[float, tuple[int, ...]]:
+    def order_of_terms(self) -> dict[str, list[tuple[int, int, float]]]:
+        """By index: the operands that must be read in order, the indices that come before it in
+        them, and the price of a copy in another order."""
+        found: dict[str, list[tuple[int, int, float]]] = {i: [] for i in self.names}
+        for k, term in enumerate(self.terms):
+            if term.sparse:
+                for i in dict.fromkeys(term.indices):
+                    before = self.mask(term.indices[: term.indices.index(i)])
+                    found[i].append((k, before, COPY * term.pattern.entries))
+        return found
+
+    def visits(self, known: int) -> float:
+        """The number of turns of loops over these indices."""
+        found = self.counts.get(known)
+        if found is None:
+            own = [i for i, bit in self.bits.items() if bit & known]
+            parts = [pattern for lists, pattern in self.restricted if lists & known]
+            found = self.counts[known] = count(parts, own, self.sizes)
+        return found
+
+    def level(self, loops: tuple[str, ...], known: int, name: str) -> tuple[float, tuple[int, ...]]:
         """The price of the loop over ``name`` inside of ``loops``, and the operands whose rows are
         better copied into a workspace than merged."""
-        lists = [k for k, t in enumerate(self.terms) if name in t.lists]
-        key = frozenset(loops), name
-        if len(lists) > 1 and all(self.terms[k].decides for k in lists):
-            return self.merged(loops, name, lists)
-        found = self.levels.get(key)
+        if name in self.merges:
+            return self.merged(loops, known, name, self.lists[name])
+        found = self.levels.get((known, name))
         if found is None:
-            before, width = self.visits(key[0]), 0.0
-            if any(self.terms[k].decides for k in lists):
-                width = sum(self.width(k, loops, name) for k in lists)
+            lists, width = self.lists[name], 0.0
+            if self.narrow[name]:
+                width = sum([self.width(k, known, name) for k in lists])
             step = MERGE if len(lists) > 1 else STEP
-            found = self.levels[key] = step * before * (width or self.sizes[name])
+            width = width or self.sizes[name]
+            found = self.levels[known, name] = step * self.visits(known) * width
         return found, ()
 
-    def width(self, k: int, loops: Sequence[str], name: str) -> float:
+    def width(self, k: int, known: int, name: str) -> float:
         """The entries of an operand in one turn of a loop over ``name``, on average."""
-        term = self.terms[k]
-        outer = [i for i in term.indices if i in loops]
-        own = [i for i in term.indices if i in loops or i == name]
-        return term.pattern.projected(own) / max(term.pattern.projected(outer), 1.0)
+        outer = known & self.own[k]
+        found = self.widths.get((k, outer, name))
+        if found is None:
+            pattern, bits = self.terms[k].pattern, self.bits
+            own = outer | bits[name]
+            rows = pattern.projected([i for i in pattern.names if bits[i] & outer])
+            whole = pattern.projected([i for i in pattern.names if bits[i] & own])
+            found = self.widths[k, outer, name] = whole / max(rows, 1.0)
+        return found
 
     def merged(
-        self, loops: tuple[str, ...], name: str, lists: Sequence[int]
+        self, loops: tuple[str, ...], known: int, name: str, lists: Sequence[int]
     ) -> tuple[float, tuple[int, ...]]:
         """The price of walking several lists together, or one of them with look-ups."""
-        before = self.visits(frozenset(loops))
-        widths = {k: self.width(k, loops, name) for k in lists}
+        before = self.visits(known)
+        widths = {k: self.width(k, known, name) for k in lists}
         price = MERGE * before * sum(widths.values())
         places = {k: self.row_of(k, loops, name) for k in lists}
         least = min(lists, key=lambda k: (places[k] is not None, widths[k]))
@@ -125,7 +188,7 @@ class Space:
         walk = (MERGE if len(left) > 1 else STEP) * sum(widths[k] for k in left)
         other = before * (walk + LOOKUP * len(marked) * min(widths[k] for k in left))
         for k in marked:
-            rows = self.visits(frozenset(loops[: places[k]]))
+            rows = self.visits(self.mask(loops[: places[k]]))
             other += MARK * rows * widths[k]
         return (other, marked) if marked and other < price else (price, ())
 
@@ -147,107 +210,105 @@ class Space:
     def body(self, loops: Sequence[str]) -> float:
         """The price of the body once: more where dense operands are read across their rows, less
         where all can be read in vectors."""
-        read = list(self.terms)
+        read = self.terms
         if not loops or not read:
             return STEP
         inner = loops[-1]
         across = sum(not t.lists and inner in t.indices[:-1] for t in read)
-        if self.dense and self.fixed and inner in self.out[:-1]:
+        if self.result.dense and self.result.fixed and inner in self.result.out[:-1]:
             across += 1
-        if not across and not any(inner in t.lists for t in read):
+        if not across and not self.lists[inner]:
             return STEP * 0.25 * len(read)
         return STEP * (0.5 * len(read) + ACROSS * across)
 
     def ending(self, loops: Sequence[str]) -> float:
         """The price of the body and of the result."""
-        body = self.visits(frozenset(self.names)) * self.body(loops)
-        stored = [i for i in loops if i in self.out]
-        leading = list(loops[: len(stored)]) == stored
-        if self.dense:
-            return body + FILL * math.prod(float(self.sizes[i]) for i in self.out)
-        write = 0.0 if leading else SCATTER * self.visits(frozenset(self.names))
-        if self.fixed and stored != list(self.out):
-            write += COPY * self.entries
-        return body + write + APPEND * self.entries
+        visits, result = self.visits(self.whole), self.result
+        price = visits * self.body(loops) + result.price
+        if result.dense:
+            return price
+        stored = [i for i in loops if i in result.out]
+        if list(loops[: len(stored)]) != stored:
+            price += SCATTER * visits
+        if result.fixed and stored != list(result.out):
+            price += COPY * result.entries
+        return price
+
+    def options(self, loops: tuple[str, ...], known: int, copied: tuple[int, ...]) -> list[Option]:
+        """The loops that may come next, the cheapest first: price, index, and what is copied."""
+        found = []
+        for name, bit in self.bits.items():
+            if known & bit:
+                continue
+            cost, more = self.level(loops, known, name)[0], copied
+            for k, before, copy in self.before[name]:
+                if before & ~known and k not in copied:
+                    cost += copy
+                    more = (*more, k)
+            found.append((cost, name, more))
+        found.sort()
+        return found
+
+
+Option = tuple[float, str, tuple[int, ...]]
 
 
 def choose(
-    terms: Sequence[Term], names: Sequence[str], out: tuple[str, ...], sizes: Mapping[str, int],
-    *, fixed: bool, dense: bool, entries: float, limit: float = math.inf,
+    terms: Sequence[Term], restricted: Sequence[Restriction], names: Sequence[str], result: Result,
+    sizes: Mapping[str, int], limit: float = math.inf,
 ) -> Choice | None:  # fmt: skip
-    """The cheapest loop order; None if none is below ``limit``. ``fixed``: the result is wanted in
-    the order ``out``; ``entries``: how many the result has."""
-    start = Choice((), (), limit, 0.0) if limit < math.inf else None
-    space = Space(terms, tuple(names), out, sizes, fixed, dense, entries, start, {}, {})
+    """The cheapest loop order; None if none is below ``limit``."""
+    space = Space(terms, restricted, tuple(names), result, sizes)
     if len(names) <= SEARCHED:
-        _extended(space, (), frozenset(), LAUNCH, ())
+        _extended(space, (), 0, LAUNCH, (), limit)
     else:
-        _greedy(space)
-    found = space.best
-    return None if found is start else found
+        _greedy(space, limit)
+    return space.best
 
 
 def _extended(
-    space: Space, loops: tuple[str, ...], known: frozenset[str], price: float,
-    copied: tuple[int, ...],
-) -> None:  # fmt: skip
-    if space.best is not None and price >= space.best.price:
-        return
-    if len(loops) == len(space.names):
-        _finished(space, loops, copied, price)
-        return
-    options = []
-    for name in space.names:
-        if name not in known:
-            more = _disordered(space.terms, known, name, copied)
-            cost = space.level(loops, name)[0]
-            if more:
-                cost += COPY * sum(space.terms[k].pattern.entries for k in more)
-            options.append((cost, name, more))
-    for cost, name, more in sorted(options):
-        _extended(space, (*loops, name), known | {name}, price + cost, copied + more)
+    space: Space, loops: tuple[str, ...], known: int, price: float, copied: tuple[int, ...],
+    limit: float,
+) -> float:  # fmt: skip
+    """Search the orders that begin with ``loops``; the price that others must go below."""
+    if price + space.floor >= limit:
+        return limit
+    if known == space.whole:
+        return _finished(space, loops, copied, price, limit)
+    for cost, name, more in space.options(loops, known, copied):
+        limit = _extended(
+            space, (*loops, name), known | space.bits[name], price + cost, more, limit
+        )
+    return limit
 
 
-def _disordered(
-    terms: Sequence[Term], known: frozenset[str], name: str, copied: tuple[int, ...]
-) -> tuple[int, ...]:
-    """The operands that a loop over ``name`` would read against their order."""
-    found = []
-    for k, term in enumerate(terms):
-        if term.sparse and k not in copied and name in term.indices:
-            before = term.indices[: term.indices.index(name)]
-            if any(i not in known for i in before):
-                found.append(k)
-    return tuple(found)
-
-
-def _greedy(space: Space) -> None:
+def _greedy(space: Space, limit: float) -> None:
     """One order, by the cheapest next loop."""
     loops: tuple[str, ...] = ()
-    known: frozenset[str] = frozenset()
+    known, price = 0, LAUNCH
     copied: tuple[int, ...] = ()
-    price = LAUNCH
-    while len(loops) < len(space.names):
-        options = []
-        for name in space.names:
-            if name not in known:
-                more = _disordered(space.terms, known, name, copied)
-                cost = COPY * sum(space.terms[k].pattern.entries for k in more)
-                options.append((space.level(loops, name)[0] + cost, name, more))
-        cost, name, more = min(options)
-        loops, known, copied = (*loops, name), known | {name}, copied + more
+    while known != space.whole:
+        cost, name, copied = space.options(loops, known, copied)[0]
+        loops, known = (*loops, name), known | space.bits[name]
         price += cost
-    _finished(space, loops, copied, price)
+    _finished(space, loops, copied, price, limit)
 
 
-def _finished(space: Space, loops: tuple[str, ...], copied: tuple[int, ...], price: float) -> None:
-    """Keep an order if it is the cheapest so far."""
+def _finished(
+    space: Space, loops: tuple[str, ...], copied: tuple[int, ...], price: float, limit: float
+) -> float:
+    """Keep an order if it is the cheapest so far; the price to go below."""
     total = price + space.ending(loops)
-    if space.best is not None and total >= space.best.price:
-        return
-    marked = [k for n, name in enumerate(loops) for k in space.level(loops[:n], name)[1]]
-    visits = space.visits(frozenset(loops))
-    space.best = Choice(loops, copied, total, visits, tuple(k for k in marked if k not in copied))
+    if total >= limit:
+        return limit
+    marked = [
+        k
+        for n, name in enumerate(loops)
+        for k in space.level(loops[:n], space.mask(loops[:n]), name)[1]
+        if k not in copied
+    ]
+    space.best = Choice(loops, copied, total, space.visits(space.whole), tuple(marked))
+    return NEAR * total
 
 
-__all__ = ["Choice", "Term", "choose"]
+__all__ = ["Choice", "Restriction", "Result", "Term", "choose", "least"]

@@ -8,7 +8,8 @@ parts lack some of its indices is split. What holds is read from the operators' 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,12 +109,23 @@ def index_of(name: str | None, scale: int, shift: int) -> Expr:
     return Call(prim.add, (found, Literal(shift, int))) if shift else found
 
 
+@functools.lru_cache(8192)
 def indices_of(expr: Expr) -> frozenset[str]:
     """The free indices of an expression."""
     if isinstance(expr, Index):
         return frozenset((expr.name,))
     found = frozenset[str]().union(*map(indices_of, expr.children))
     return found - set(expr.names) if isinstance(expr, Reduced) else found
+
+
+def in_turn(names: Iterable[str]) -> tuple[str, ...]:
+    """Indices in the order in which they were named."""
+    return tuple(sorted(names, key=_place))
+
+
+@functools.cache
+def _place(name: str) -> int:
+    return int(name[1:])
 
 
 # -- inlining ---------------------------------------------------------------------------------
@@ -341,5 +353,6 @@ def _over(expr: Reduced, part: Expr, own: set[str], sizes: Mapping[str, int]) ->
 
 
 __all__ = [
-    "Forms", "Reduced", "Ref", "affine", "distributes", "index_of", "indices_of", "normal_forms",
+    "Forms", "Reduced", "Ref", "affine", "distributes", "in_turn", "index_of", "indices_of",
+    "normal_forms",
 ]  # fmt: skip

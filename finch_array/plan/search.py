@@ -18,6 +18,7 @@ from finch_array.plan.kernels import (
     Book,
     Kernel,
     access,
+    annihilates,
     identity_of,
     known_result,
     priced,
@@ -25,20 +26,33 @@ from finch_array.plan.kernels import (
     result_fill,
     times_for,
 )
-from finch_array.plan.normal import Reduced, indices_of
+from finch_array.plan.loops import LAUNCH, NEAR
+from finch_array.plan.normal import Reduced, in_turn, indices_of
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
-from finch_core.ir.operators import Operator, alike, cast_value
-from finch_core.records import define, field
+from finch_core.ir.operators import Operator, cast_value
+from finch_core.records import define, evolve, field, frozen
 
 EXACT = 8
 """Reductions of up to this many connected indices are searched exactly."""
 
 TOGETHER = 3
-"""More indices than this are summed by one kernel only where the factors form a cycle."""
+"""More indices than this are summed by one kernel only where the factors form a cycle, whatever it
+costs to launch several."""
 
 Solution = tuple[float, tuple[Kernel, ...]]
 """A price, and kernels; the last one has the result."""
+
+
+@frozen(eq=False)
+class Ending:
+    """A last kernel that may be: the price of the kernels before it, these, those of them whose
+    results it reads, and its other factors."""
+
+    price: float
+    kernels: list[Kernel]
+    results: list[Kernel]
+    factors: list[Expr]
 
 
 # -- expressions ------------------------------------------------------------------------------
@@ -63,7 +77,8 @@ class Lowering:
 
     def add(self, kernels: Sequence[Kernel]) -> None:
         for kernel in kernels:
-            priced(kernel, self.book)
+            if kernel.pattern is None:
+                priced(kernel, self.book)
             self.book.arrays[kernel.name] = known_result(kernel, self.book)
             self.book.identities[kernel.name] = identity_of(kernel, self.book)
             self.kernels.append(kernel)
@@ -71,7 +86,7 @@ class Lowering:
     def without_reductions(self, expr: Expr, masks: tuple[Expr, ...]) -> Expr:
         """``expr`` with the reductions inside of it stored by kernels before."""
         if isinstance(expr, Reduced):
-            free = tuple(sorted(indices_of(expr), key=lambda i: int(i[1:])))
+            free = in_turn(indices_of(expr))
             name = self.book.name()
             return self.reduction(name, free, expr, masks, fixed=False)
         if not expr.children or isinstance(expr, Access):
@@ -110,7 +125,11 @@ class Lowering:
             times = times_for(expr.op, expr.type)
         masks = tuple(dict.fromkeys(m for m in masks if indices_of(m) <= set(out)))
         plain = [f for f in factors if self.is_mask(f)]
-        beside = [f for f in plain if len(factors) > 1 and annihilates(times, f, expr, self.book)]
+        beside = [
+            f
+            for f in plain
+            if len(factors) > 1 and annihilates(times, self.book.pattern(f).fill, expr.type)
+        ]
         factors = tuple(
             self.without_reductions(f, (*masks, *(m for m in beside if m is not f)))
             for f in factors
@@ -132,14 +151,6 @@ def is_mask(expr: Expr, book: Book) -> bool:
     return not pattern.full and pattern.fill is not None and bool(pattern.names)
 
 
-def annihilates(times: Operator | None, factor: Expr, expr: Reduced, book: Book) -> bool:
-    """Whether a product is zero wherever ``factor`` is its fill."""
-    if times is None or times.annihilator is None:
-        return False
-    value, fill = times.annihilator(expr.type), book.pattern(factor).fill
-    return value is not None and fill is not None and alike(cast_value(fill, expr.type), value)
-
-
 # -- the order of elimination -----------------------------------------------------------------
 
 
@@ -155,6 +166,15 @@ class Elimination:
         self.own = [indices_of(f) for f in factors]
         self.best: dict[frozenset[str], Solution] = {}
         self.exhaustive = exhaustive
+        self.masking = [k for k, f in enumerate(factors) if self.own[k] and self.restricts(f)]
+        self.fixed: tuple[frozenset[str], tuple[str, ...]] | None = None
+        """The indices whose sum is the result, and the order in which its dimensions are wanted."""
+
+    def restricts(self, factor: Expr) -> bool:
+        """Whether nothing else is needed where a factor is its fill."""
+        if not is_mask(factor, self.book):
+            return False
+        return annihilates(self.times, self.book.pattern(factor).fill, self.expr.type)
 
     def kernels(self, name: str, out: tuple[str, ...], fixed: bool) -> list[Kernel]:
         """The kernels that compute the reduction over ``out``; the last one is ``name``."""
@@ -162,6 +182,8 @@ class Elimination:
         found: list[Kernel] = []
         rest = [f for f, own in zip(self.factors, self.own, strict=True)
                 if not own & set(self.expr.names)]  # fmt: skip
+        if fixed and not rest and set(out) <= present:
+            self.fixed = frozenset(self.expr.names), out
         lone = [i for i in self.expr.names if i not in present]
         results: list[Expr] = []
         for part in self.components(frozenset(self.expr.names) & present):
@@ -203,21 +225,61 @@ class Elimination:
         return [k for k, own in enumerate(self.own) if own & names]
 
     def solve(self, names: frozenset[str]) -> Solution:
-        """The cheapest kernels that sum a connected set of indices."""
+        """The cheapest kernels that sum a connected set of indices, but for a part ``NEAR``."""
         found = self.best.get(names)
         if found is None:
-            for last in self.candidates(names) if len(names) > 1 else ():
-                other = self.ending_with(names, last, found[0] if found else math.inf)
-                if other is not None and (found is None or other[0] < found[0]):
-                    found = other
-            whole = None
-            if found is None or len(names) <= TOGETHER or self.cyclic(names):
-                whole = self.together(names, found[0] if found else math.inf)
-            if whole is not None:
-                found = whole
+            for ending in self.endings(names) if len(names) > 1 else ():
+                limit = NEAR * found[0] if found else math.inf
+                if ending.price + LAUNCH < limit:
+                    found = self.ended(names, ending, limit) or found
+            if found is None or self.may_be_one(names, found):
+                found = self.together(names, NEAR * found[0] if found else math.inf) or found
             assert found is not None
             self.best[names] = found
         return found
+
+    def may_be_one(self, names: frozenset[str], found: Solution) -> bool:
+        """Whether one kernel may be cheaper than the kernels found: for two indices, in a cycle,
+        and where the work of several is little beside launching them."""
+        launches = LAUNCH * len(found[1])
+        little = len(names) <= TOGETHER and found[0] - launches < launches
+        return len(names) <= 2 or little or self.cyclic(names)
+
+    def endings(self, names: frozenset[str]) -> list[Ending]:
+        """The last kernels by the index that is summed last, those first for which the kernels
+        before cost the least."""
+        found = [self.ending(names, last) for last in self.candidates(names)]
+        return sorted(found, key=lambda x: x.price)
+
+    def ending(self, names: frozenset[str], last: str) -> Ending:
+        """The last kernel if ``last`` is summed last. It reads the results of those before it, or
+        sums more indices than the one before it, in whose place it is."""
+        price = 0.0
+        kernels: list[Kernel] = []
+        results: list[Kernel] = []
+        inside: set[int] = set()
+        for part in self.components(names - {last}):
+            cost, found = self.solve(part)
+            price += cost
+            kernels += found
+            results.append(found[-1])
+            inside.update(self.touching(part))
+        direct = [self.factors[k] for k in self.touching(names) if k not in inside]
+        if len(results) == 1 and not direct:
+            return Ending(price - results[0].price, kernels[:-1], [], list(results[0].factors))
+        return Ending(price, kernels, results, direct)
+
+    def ended(self, names: frozenset[str], ending: Ending, limit: float) -> Solution | None:
+        """Kernels that sum ``names``; None if their price is not below ``limit``."""
+        for made in ending.results:
+            if made.name not in self.book.arrays:
+                self.book.arrays[made.name] = known_result(made, self.book)
+                if self.book.truths:
+                    self.book.identities[made.name] = identity_of(made, self.book)
+        kernel = self.kernel(names, [*map(access, ending.results), *ending.factors])
+        if not priced(kernel, self.book, limit - ending.price):
+            return None
+        return ending.price + kernel.price, (*ending.kernels, kernel)
 
     def candidates(self, names: frozenset[str]) -> Sequence[str]:
         """The indices that may be summed last: all, or of many the one in most factors."""
@@ -250,7 +312,7 @@ class Elimination:
 
     def boundary(self, names: frozenset[str]) -> tuple[str, ...]:
         own = frozenset[str]().union(*(self.own[k] for k in self.touching(names)))
-        return tuple(sorted(own - names, key=lambda i: int(i[1:])))
+        return in_turn(own - names)
 
     def together(self, names: frozenset[str], limit: float) -> Solution | None:
         """One kernel for all of the indices; None if its price is not below ``limit``."""
@@ -261,48 +323,18 @@ class Elimination:
     def kernel(self, names: frozenset[str], factors: Sequence[Expr]) -> Kernel:
         out = self.boundary(names)
         outside = [
-            f for f, own in zip(self.factors, self.own, strict=True)
-            if not own & names and own and own <= set(out) and is_mask(f, self.book)
-            and annihilates(self.times, f, self.expr, self.book)
+            self.factors[k] for k in self.masking
+            if not self.own[k] & names and self.own[k].issubset(out)
         ]  # fmt: skip
         masks = [m for m in self.masks if indices_of(m) <= set(out)]
+        whole, wanted = self.fixed or (None, out)
+        fixed = names == whole
+        if fixed:
+            out = wanted
         return Kernel(
             self.book.name(), out, self.op, self.times, tuple(factors),
-            tuple(dict.fromkeys([*outside, *masks])), self.expr.type,
+            tuple(dict.fromkeys([*outside, *masks])), self.expr.type, fixed,
         )  # fmt: skip
-
-    def ending_with(self, names: frozenset[str], last: str, limit: float) -> Solution | None:
-        """The cheapest kernels if ``last`` is summed by the last of them."""
-        price = 0.0
-        kernels: list[Kernel] = []
-        results: list[Kernel] = []
-        inside: set[int] = set()
-        for part in self.components(names - {last}):
-            cost, found = self.solve(part)
-            price += cost
-            kernels += found
-            results.append(found[-1])
-            inside.update(self.touching(part))
-        if price >= limit:
-            return None
-        direct = [self.factors[k] for k in self.touching(names) if k not in inside]
-        if len(results) == 1 and not direct:
-            return self.continued(names, kernels, price)
-        for made in results:
-            self.book.arrays[made.name] = known_result(made, self.book)
-            if self.book.truths:
-                self.book.identities[made.name] = identity_of(made, self.book)
-        kernel = self.kernel(names, [*map(access, results), *direct])
-        if not priced(kernel, self.book, limit - price):
-            return None
-        return price + kernel.price, (*kernels, kernel)
-
-    def continued(self, names: frozenset[str], kernels: Sequence[Kernel], price: float) -> Solution:
-        """The last of ``kernels`` sums more indices, and stores less."""
-        last = kernels[-1]
-        kernel = self.kernel(names, last.factors)
-        priced(kernel, self.book)
-        return price - last.price + kernel.price, (*kernels[:-1], kernel)
 
 
 # -- kernels merged ---------------------------------------------------------------------------
@@ -322,6 +354,8 @@ def merged(kernels: Sequence[Kernel], book: Book) -> list[Kernel]:
         moved = [f for f in last.factors if f is not factor and _moves(f, inner, results, book)]
         if len(moved) + 1 < len(last.factors) or set(inner.out) != set(last.out):
             continue
+        if not moved and inner.out == last.out:
+            return [*(k for k in before if k is not inner), evolve(inner, name=last.name)]
         masks = tuple(m for m in inner.masks if m not in moved)
         made = Kernel(
             last.name, last.out, inner.op, inner.times, (*inner.factors, *moved), masks,

@@ -299,7 +299,7 @@ def forced(request, monkeypatch):
         plain = programs.Problem.plan
         monkeypatch.setattr(programs.Problem, "plan", lambda self: plain(self, exact=True))
     elif kind == "one kernel":
-        monkeypatch.setattr(search.Elimination, "ending_with", lambda *_: None)
+        monkeypatch.setattr(search.Elimination, "endings", lambda *_: [])
         monkeypatch.setattr(search, "TOGETHER", 100)
     else:
         monkeypatch.setattr(
