@@ -17,8 +17,10 @@ os.environ.setdefault("FINCH_DRAFTS", "0")
 
 PACKAGES = (
     "finch-bitmask",
+    "finch-bits",
     "finch-cyclic",
     "finch-float8",
+    "finch-lattice",
     "finch-ragged",
     "finch-reciprocal",
     "finch-smtx",

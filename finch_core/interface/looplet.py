@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 class Precedence(enum.IntEnum):
     """The order in which the looplets of a loop are lowered: the highest precedence first."""
 
-    THUNK = 9
-    PHASE = 8
-    SWITCH = 7
-    RUN = 6
-    SPIKE = 5
-    SEQUENCE = 4
-    JUMPER = 3
-    STEPPER = 2
+    THUNK = 10
+    PHASE = 9
+    SWITCH = 8
+    RUN = 7
+    SPIKE = 6
+    SEQUENCE = 5
+    JUMPER = 4
+    STEPPER = 3
+    PACKED = 2
     LOOKUP = 1
     ACCEPT_RUN = 0
 

@@ -16,7 +16,7 @@ from finch_core.ir.program import Declare, Freeze, Leave, Stmt, Swap, Thaw, Upda
 from finch_core.looplets.lookup import each_index
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.region import Region
-from finch_core.looplets.slots import AccessSlot, mentions
+from finch_core.looplets.slots import AccessSlot, mentions, slots_in
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.updates import is_closed
 
@@ -45,6 +45,20 @@ def lower_invariant(ctx: Context, region: Region, accepting: frozenset[int]) -> 
         else:
             some = region.start < region.stop if steps is None else lift(0) < count
             ctx.fork(some, lambda: _once(ctx, region, ctx.simplify(body)))
+
+
+def repetition(ctx: Context, region: Region, count: Expr) -> Stmt | None:
+    """A statement equivalent to ``count > 0`` repetitions of a region's body.
+
+    None if they differ, since the body depends on the index, or have to be made one by one.
+    """
+    body = region.body
+    if slots_in(body) or mentions(body, region.index) or stride_of(ctx, region) is not None:
+        return None
+    tested = _tested(body)
+    if tested is None and is_unordered(body):
+        return repeated(body, count, frozenset(), strict=ctx.strict)
+    return tested
 
 
 def is_unordered(stmt: Stmt, accepting: frozenset[int] = frozenset()) -> bool:

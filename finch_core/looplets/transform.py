@@ -16,6 +16,7 @@ from finch_core.ir.expressions import Expr, Literal
 from finch_core.looplets.accept_run import AcceptRun
 from finch_core.looplets.jumper import Jumper
 from finch_core.looplets.lookup import Lookup
+from finch_core.looplets.packed import Packed
 from finch_core.looplets.region import Region
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.spike import Spike
@@ -128,6 +129,14 @@ def _stepper(t: Transform, looplet: Stepper) -> Looplet:
     )
 
 
+def _packed(t: Transform, looplet: Packed) -> Looplet:
+    def body(ctx: Context, i: Expr) -> TensorLike:
+        return t.subtensor(looplet.part(ctx, t.inner(i)))
+
+    start, stop = t.outer(looplet.start), t.outer(looplet.stop)
+    return evolve(looplet, body=body, fill=t.subtensor(looplet.fill), start=start, stop=stop)
+
+
 _RULES: dict[type, Callable[[Transform, Any], Looplet]] = {
     Run: _run,
     Lookup: _lookup,
@@ -139,6 +148,7 @@ _RULES: dict[type, Callable[[Transform, Any], Looplet]] = {
     Thunk: _thunk,
     Stepper: _stepper,
     Jumper: _stepper,
+    Packed: _packed,
 }
 
 
@@ -193,6 +203,10 @@ class _Within(Region):
         start, stop = self._outside(self.start), self._outside(self.stop)
         part = self.outer.between(start, stop)
         evolve(part, body=self.body, looplets=looplets).lower(ctx)
+
+    def fill(self, ctx: Context, slot: int, tensor: TensorLike) -> Region:
+        """What the looplet puts in its own slot is wrapped, as its looplets are."""
+        return super().fill(ctx, slot, self.by.subtensor(tensor) if slot == self.slot else tensor)
 
     def _outside(self, index: Expr) -> Expr:
         found = next((outer for inner, outer in self.known if inner == index), None)

@@ -19,8 +19,10 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs/examples/plugins"
 PACKAGES = {
     "finch-bitmask": 50,
+    "finch-bits": 50,
     "finch-cyclic": 50,
     "finch-float8": 6,
+    "finch-lattice": 50,
     "finch-ragged": 7,
     "finch-reciprocal": 60,
     "finch-smtx": 30,
@@ -123,7 +125,15 @@ def test_the_format_composes_with_every_format(example_site: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_file_of_ours_knows_the_package(package: str) -> None:
-    names = {"SparseBitmap", "BlockCyclicMask", "log_add_exp", "float8_e5m2", "smtx", "Ragged"}
+    names = {
+        "SparseBitmap",
+        "EveryMask",
+        "BlockCyclicMask",
+        "log_add_exp",
+        "float8_e5m2",
+        "smtx",
+        "Ragged",
+    }
     names |= {name.replace("-", "_") for name in PACKAGES}
     sources = [p for folder in OURS for p in (ROOT / folder).rglob("*.py")]
     assert sources
