@@ -132,7 +132,7 @@ def _cases(
     }
     if updated.intersection(operands) or written_slots(region).intersection(operands):
         return None
-    found = []
+    found: list[tuple[Case, Region]] = []
     with ctx.block() as emitted, ctx.prover.assuming():
         for bits in product((False, True), repeat=len(operands)):
             case, left = dict(zip(operands, bits, strict=True)), region
