@@ -206,7 +206,8 @@ class _Within(Region):
 
     def fill(self, ctx: Context, slot: int, tensor: TensorLike) -> Region:
         """What the looplet puts in its own slot is wrapped, as its looplets are."""
-        return super().fill(ctx, slot, self.by.subtensor(tensor) if slot == self.slot else tensor)
+        own = slot == self.slot
+        return Region.fill(self, ctx, slot, self.by.subtensor(tensor) if own else tensor)
 
     def _outside(self, index: Expr) -> Expr:
         found = next((outer for inner, outer in self.known if inner == index), None)

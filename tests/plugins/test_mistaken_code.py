@@ -331,6 +331,16 @@ class ByHand(Halves):
 
 
 @attrs.frozen
+class Filled(ByHand):
+    """The same, which puts the value of the second half into the body itself."""
+
+    def lower(self, ctx, region, slot):
+        middle = ctx.bind("middle", region.start.max(region.stop.min(self.middle)))
+        region.between(region.start, middle).put(slot, self.first).lower(ctx)
+        region.between(middle, region.stop).fill(ctx, slot, self.second.body).lower(ctx)
+
+
+@attrs.frozen
 class Asked(Looplet):
     """Asked for one index after another, as a lookup is."""
 
@@ -371,7 +381,7 @@ def looked_up(s, a, b):
 
 
 @BACKENDS
-@pytest.mark.parametrize("kind", [Halves, ByHand, Asked])
+@pytest.mark.parametrize("kind", [Halves, ByHand, Filled, Asked])
 @pytest.mark.parametrize("other", [Dense, SparseList, RunList, SparseBand, SparseHash])
 def test_looplets_of_ones_own_work_under_wrappers(
     backend: str | None, kind: Any, other: Any
@@ -402,7 +412,7 @@ def over_rows(s, A, b):
     return s
 
 
-@pytest.mark.parametrize("kind", [Halves, ByHand, Asked])
+@pytest.mark.parametrize("kind", [Halves, ByHand, Filled, Asked])
 def test_subtensors_in_looplets_of_ones_own_are_wrapped_too(kind: Any) -> None:
     """The wrapper of a matrix goes on to its rows."""
     level = halved(kind)
