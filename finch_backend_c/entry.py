@@ -22,7 +22,7 @@ from finch_backend_c.emitter import Emitter
 from finch_backend_c.guards import GUARD, SETTLE, SIGNALS, UNSETTLE
 from finch_backend_c.loader import SYMBOL
 from finch_backend_c.operators import Value, cast
-from finch_backend_c.parallel import RUNTIME
+from finch_backend_c.parallel_runtime import LIVING, RUNTIME
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs
@@ -368,6 +368,7 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     settles = grows or swaps or shares or "settle(" in text
     parts += [GUARD + SIGNALS, *[SETTLE] * settles, *[UNSETTLE] * (grows or swaps or shares)]
     parts += [_SWAP] * swaps + [RUNTIME] * shares
+    parts += [LIVING] * ("parallel_take(" in text)
     if grows:
         failing = f"static int64_t allocations = {fail_alloc};\n\n" if fail_alloc else ""
         parts.append(failing + _GROW.replace("$fail", " || --allocations == 0" if failing else ""))

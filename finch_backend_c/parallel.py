@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
+from finch_backend_c.parallel_runtime import LANES
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.spelling import ctype
 from finch_core.interface.abi import words
@@ -25,101 +26,6 @@ from finch_core.ir.expressions import Buffer, Expr, Invoke, Var
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
-
-LANES = 64
-"""The largest number of threads of a loop (``runtime.threads.MOST``)."""
-
-RUNTIME = """\
-// A loop in parts, shared by the threads that run it: the next part to begin, the part whose turn
-// it is to merge, the first that failed, and how. Threads take parts in order.
-struct parallel_loop {
-    int64_t (*call)(struct parallel_loop *, int64_t *control, int64_t part, uint64_t *lane);
-    int64_t count, next, turn, failed, status, values[3], locked, words;
-    int64_t *control;
-    uint64_t *lanes;
-    bool shared;
-};
-
-// The threads of the process.
-struct parallel_pool {
-    const int64_t *threads;
-    void (*run)(void (*work)(void *, int64_t), void *, int64_t lanes);
-};
-int sched_yield(void);
-
-static void parallel_failed(struct parallel_loop *loop, const int64_t *control, int64_t part,
-                            int64_t status)
-{
-    while (__atomic_exchange_n(&loop->locked, 1, __ATOMIC_ACQUIRE))
-        sched_yield();
-    if (part < loop->failed) {
-        loop->status = status;
-        for (int k = 0; k < 3; k++)
-            loop->values[k] = control[k];
-        __atomic_store_n(&loop->failed, part, __ATOMIC_RELEASE);
-    }
-    __atomic_store_n(&loop->locked, 0, __ATOMIC_RELEASE);
-}
-
-// Wait until all parts before this one have merged; false if one of them failed.
-static inline bool parallel_awaits(struct parallel_loop *loop, int64_t part)
-{
-    for (int tries = 0; __atomic_load_n(&loop->turn, __ATOMIC_ACQUIRE) != part; tries++) {
-        if (__atomic_load_n(&loop->failed, __ATOMIC_ACQUIRE) < part)
-            return false;
-        if (tries > 200)
-            sched_yield();
-    }
-    return true;
-}
-
-static inline void parallel_passes(struct parallel_loop *loop, int64_t part)
-{
-    __atomic_store_n(&loop->turn, part + 1, __ATOMIC_RELEASE);
-}
-
-static void parallel_work(void *given, int64_t number)
-{
-    struct parallel_loop *const loop = given;
-    int64_t control[6] = {0};
-    control[4] = number ? 0 : loop->control[4];
-    struct guard *const guard = (struct guard *)(uintptr_t)control[4];
-    uint64_t *const lane = loop->lanes + number * loop->words;
-    int64_t part;
-    while ((part = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED)) < loop->count) {
-        if (__atomic_load_n(&loop->failed, __ATOMIC_ACQUIRE) < part)
-            return;
-        const int64_t status = loop->call(loop, control, part, lane);
-        if (status)
-            parallel_failed(loop, control, part, status);
-        if (guard && loop->shared && guard->pending) {
-            guard->pending = 0;
-            if (guard->ask())
-                parallel_failed(loop, control, -1, -1);
-        }
-    }
-}
-
-// Run all parts; gives the status of the first that failed, or 0.
-static int64_t parallel_run(int64_t *control, struct parallel_loop *loop)
-{
-    const struct parallel_pool *const pool = (struct parallel_pool *)(uintptr_t)control[5];
-    int64_t lanes = pool ? *pool->threads : 1;
-    lanes = lanes < loop->count ? lanes : loop->count;
-    loop->failed = loop->count, loop->control = control, loop->shared = lanes > 1;
-    if (lanes > 1) {
-        const int64_t before = settle(control);
-        pool->run(parallel_work, loop, lanes);
-        unsettle(control, before);
-    } else {
-        parallel_work(loop, 0);
-    }
-    for (int k = 0; k < 3 && loop->status; k++)
-        control[k] = loop->values[k];
-    return loop->status;
-}
-"""
-"""What kernels with a parallel loop have in front."""
 
 
 class Part:
@@ -330,19 +236,35 @@ class Part:
         yield c.Declare(f"struct loop_{number}", shared, c.Initializer(tuple(map(c.Name, [
             *head, *(f".{name} = {value}" for _, name, value in self._fields())]))))  # fmt: skip
         loop = c.Member(c.Name(shared), "loop")
-        if private:
-            size = self.words * LANES
-            yield c.Declare("uint64_t", f"{lanes}[{size}]", c.Initializer((c.Number("0"),)))
-            yield from self._begun(lanes, private)
+        run = c.Call("parallel_run", (c.Name("control"), c.Unary("&", loop)))
+        if not private:
+            yield c.Declare("const int64_t", ended, run)
+        else:
+            kept = c.Name(emitter.scope.fresh("kept"))
+            yield c.Declare("static struct parallel_kept", kept.text)
+            yield from self._taken(kept, c.Name(lanes), private)
             yield c.Assign(c.Member(loop, "lanes"), c.Name(lanes))
             yield c.Assign(c.Member(loop, "words"), c.Number(str(self.words)))
-        run = c.Call("parallel_run", (c.Name("control"), c.Unary("&", loop)))
-        yield c.Declare("const int64_t", ended, run)
-        yield from self._released(lanes, private)
+            memory = c.Ternary(c.Name(lanes), run, c.Number("2"))
+            yield c.Declare("const int64_t", ended, memory)
+            yield from self._given(kept, lanes, ended, private)
         yield c.If(c.Name(ended), c.Block(tuple(self._leaving(ended))))
 
+    def _taken(
+        self, kept: c.Name, lanes: c.Name, private: list[tuple[asm.Private, int]]
+    ) -> Iterator[c.Stmt]:
+        """The lanes; in new ones, the first values of variables that are not all zeros."""
+        begun = self.emitter.scope.fresh("begun")
+        yield c.Declare("bool", begun)
+        args = (c.Unary("&", kept), c.Name("control"), c.Number(str(self.words)))
+        take = c.Call("parallel_take", (*args, c.Unary("&", c.Name(begun))))
+        yield c.Declare("uint64_t *const", lanes.text, take)
+        first = tuple(self._begun(lanes.text, private))
+        if first:
+            new = c.Binary("&&", lanes, c.Unary("!", c.Name(begun)))
+            yield c.If(new, c.Block(first))
+
     def _begun(self, lanes: str, private: list[tuple[asm.Private, int]]) -> Iterator[c.Stmt]:
-        """The first values of variables that are not all zeros."""
         for item, offset in private:
             if item.init is None or not _is_not_zero(item.init.value):
                 continue
@@ -355,19 +277,16 @@ class Part:
             copied = _copy(place, c.Unary("&", c.Name(held)), held)
             yield c.For("int64_t", "k", c.Number("0"), c.Number(str(LANES)), c.Block((copied,)))
 
-    def _released(self, lanes: str, private: list[tuple[asm.Private, int]]) -> Iterator[c.Stmt]:
-        places = [offset for item, offset in private if isinstance(item.target, Buffer)]
-        if not places:
-            return
-        freed: list[c.Stmt] = []
-        for offset in places:
-            at = c.Binary("+", c.Binary("*", c.Name("k"), c.Number(str(self.words))),
-                          c.Number(str(offset)))  # fmt: skip
-            word = c.Subscript(c.Name(lanes), at)
-            block = c.Cast("void *", c.Cast("uintptr_t", word))
-            freed.append(c.Evaluate(c.Call("free", (block,))))
-        body = c.Block(tuple(freed))
-        yield c.For("int64_t", "k", c.Number("0"), c.Number(str(LANES)), body)
+    def _given(
+        self, kept: c.Name, lanes: str, ended: str, private: list[tuple[asm.Private, int]]
+    ) -> Iterator[c.Stmt]:
+        places = [str(offset) for item, offset in private if isinstance(item.target, Buffer)]
+        blocks = self.emitter.scope.fresh("blocks")
+        listed = c.Initializer(tuple(map(c.Number, places or ["0"])))
+        yield c.Declare("static const int64_t", f"{blocks}[]", listed)
+        args = (c.Unary("&", kept), c.Name("control"), c.Name(lanes), c.Number(str(self.words)))
+        rest = (c.Name(blocks), c.Number(str(len(places))), c.Name(ended))
+        yield c.Evaluate(c.Call("parallel_give", (*args, *rest)))
 
     def _leaving(self, ended: str) -> Iterator[c.Stmt]:
         if self.emitter.cleanup:

@@ -47,7 +47,7 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
     name = stmt.index.name
     copies = [_Copy.of(ctx, tensor, found) for tensor, found in roles.reduced.items()]
     joined = [_Rows.of(ctx, tensor, lower) for tensor in sorted(roles.joined, key=str)]
-    work = Work(ctx, stmt, start, stop, set(roles.written))
+    work = Work(ctx, stmt, start, stop, roles)
     for copy in copies:
         copy.prepare(ctx)
     parts = ctx.let(f"{name}_parts", work.parts([copy.size for copy in copies]))

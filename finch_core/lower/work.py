@@ -1,48 +1,50 @@
 """The work of a parallel loop, and its division into parts.
 
 A turn costs some constant, and what tensors store at its index, where their levels know that
-(``Format.stored_before``). A part begins at the first turn at which an equal share of the work has
-been done. Nothing here depends on the number of threads.
+(``Format.stored_before``), times what is done for each entry. A part begins at the first turn at
+which an equal share of the work has been done. Nothing here depends on the number of threads.
 """
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from finch_core.interface.tensorlike import ZERO, BoundTensor, Fiber
-from finch_core.ir.expressions import Access, Expr, Index, Literal
+from finch_core.ir.expressions import Access, Expr, Index, Literal, Var, lift
 from finch_core.ir.program import Loop, Stmt, While
+from finch_core.lower.races import Roles, Tensors
 from finch_core.lower.strides import is_unit
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
 
 MOST = 1024
 """The largest number of parts: enough for many cores, and for Ctrl-C in long loops."""
-TURN = 8
+TURN = 7
 """The work of a turn beside what it reads; that of an entry is 1."""
-LOOP, MOST_OF_A_TURN = 16, 1 << 14
-"""What a loop in a turn costs of which nothing is known, and a turn at most."""
+LOOP, MOST_OF_A_TURN, VECTOR = 32, 1 << 14, 4
+"""What a loop in a turn costs of which nothing is known, a turn at most, and how many turns of a
+loop over what lies side by side cost 1."""
 COPY, FEW_COPIES, FEW = 512, 32, 8
 """A copy of a tensor is made for at least so much work for each of its values; and for less, if
 there are few copies."""
 
 
 class Work:
-    """The work of ``loop`` from ``start`` up to ``stop``, which writes the tensors ``written``."""
+    """The work of ``loop`` from ``start`` up to ``stop``, which treats tensors by ``roles``."""
 
-    def __init__(
-        self, ctx: Context, loop: Loop, start: Expr, stop: Expr, written: set[BoundTensor]
-    ) -> None:
+    def __init__(self, ctx: Context, loop: Loop, start: Expr, stop: Expr, roles: Roles) -> None:
         self.ctx, self.loop, self.start, self.stop = ctx, loop, start, stop
-        self.written = written
-        known = self._known()
-        self.turn: Expr | int = _cost(self.loop.body, {fiber.tensor for fiber in known})
-        self.fibers = [fiber for fiber in known if fiber.ndim > 1 and not _is_even(fiber)]
-        for fiber in known:
-            if fiber.ndim > 1 and _is_even(fiber):
-                self.turn = self.turn + _row(fiber)
+        self.roles = roles
+        self.fibers = self._known()
+        costs = Costs(loop, {fiber.tensor for fiber in self.fibers}, roles.private)
+        self.turn: Expr = costs.turn.value() + TURN
+        self.entry = {
+            fiber.tensor: ctx.let("work_entry", ctx.lift(costs.entries[fiber.tensor].value()))
+            for fiber in self.fibers
+        }
         self.turns = ctx.let(
             f"{self.loop.index.name}_turns", ctx.prover.maximum(stop - start, ZERO)
         )
@@ -92,39 +94,32 @@ class Work:
 
     def _entries(self, index: Expr) -> Expr:
         """What the tensors store before an index."""
-        found = [_entries(self.ctx, fiber, index) for fiber in self.fibers]
         total: Expr = self.ctx.lift(0)
-        for entries in found:
+        for fiber in self.fibers:
+            entries = _entries(self.ctx, fiber, index)
             assert entries is not None
-            total = total + entries
+            total = total + entries * self.entry[fiber.tensor]
         return total
 
     def _known(self) -> list[Fiber]:
         """The fibers along the loop whose entries can be counted, one for each tensor."""
         found: dict[BoundTensor | None, Fiber] = {}
-        for part in self.loop.body.walk():
-            for expr in part.exprs:
-                for node in expr.walk():
-                    if isinstance(node, Access) and node.indices[:1] == (self.loop.index,):
-                        fiber = node.tensor
-                        if isinstance(fiber, Fiber) and fiber.tensor not in self.written:
-                            found.setdefault(fiber.tensor, fiber)
-        return [fiber for fiber in found.values() if self._counts(fiber)]
+        for node in _accesses(self.loop.body):
+            fiber = node.tensor
+            mine = isinstance(fiber, Fiber) and fiber.tensor not in self.roles.written
+            if mine and node.indices[:1] == (self.loop.index,):
+                found.setdefault(fiber.tensor, fiber)
+        uneven = (fiber for fiber in found.values() if not _is_even(fiber.tensor))
+        return [fiber for fiber in uneven if self._counts(fiber)]
 
     def _counts(self, fiber: Fiber) -> bool:
         return self.ctx.look(lambda: _entries(self.ctx, fiber, self.start)) is not None
 
 
-def _is_even(fiber: Fiber) -> bool:
+def _is_even(tensor: BoundTensor | None) -> bool:
     """Whether every row stores the same number of values."""
-    levels = fiber.lvl.format.levels()
+    levels = () if tensor is None else tensor.format.levels()
     return all(level.stores_fill and not level.shares for level in levels if not level.is_leaf)
-
-
-def _row(fiber: Fiber) -> Expr:
-    """The number of values of a row of which every index is stored."""
-    sizes = [extent.stop for extent in fiber.dims[1:] if extent is not None]
-    return reduce(lambda a, b: a * b, sizes)
 
 
 def _entries(ctx: Context, fiber: Fiber, index: Expr) -> Expr | None:
@@ -135,33 +130,78 @@ def _entries(ctx: Context, fiber: Fiber, index: Expr) -> Expr | None:
     return lvl.child.format.stored_before(ctx, lvl.child, below)
 
 
-def _cost(stmt: Stmt, known: set[BoundTensor | None]) -> int:
-    """The work of a turn, without the entries of the tensors that are ``known``."""
-    return min(TURN * _loops(stmt, known), MOST_OF_A_TURN)
+@frozen
+class Cost:
+    """Some constant times the extents of loops."""
+
+    times: int = 1
+    sizes: tuple[Expr, ...] = ()
+
+    def __mul__(self, other: Cost) -> Cost:
+        return Cost(min(self.times * other.times, MOST_OF_A_TURN), self.sizes + other.sizes)
+
+    def value(self) -> Expr:
+        """The cost as an expression, at most that of a long turn."""
+        found: Expr = lift(self.times)
+        for size in self.sizes:
+            found = (found * size).min(MOST_OF_A_TURN * VECTOR)
+        return (found // VECTOR).max(1) if self.sizes else found
 
 
-def _loops(stmt: Stmt, known: set[BoundTensor | None]) -> int:
-    within = max((_loops(body, known) for body in stmt.bodies), default=1)
-    if isinstance(stmt, While):
-        return within * LOOP * LOOP
-    if isinstance(stmt, Loop) and not _is_single(stmt) and not _walks(stmt.body, stmt.index, known):
-        return within * LOOP
-    return within
+def _rank(cost: Cost) -> tuple[int, int]:
+    return len(cost.sizes), cost.times
+
+
+class Costs:
+    """The cost of a turn of ``loop``, and that of each entry of the tensors that loops in it walk;
+    each turn makes the tensors ``private`` anew.
+
+    An entry costs what the loop that walks it does in a turn, as many times as loops around that
+    one, at whose index the tensor is not accessed, walk it again.
+    """
+
+    def __init__(self, loop: Loop, walked: set[BoundTensor | None], private: Tensors) -> None:
+        self.changing = {level.shape for tensor in private for level in tensor.level.levels()}
+        self.entries = {tensor: Cost() for tensor in walked}
+        self.turn = self._of(loop.body, ())
+
+    def _of(self, stmt: Stmt, around: tuple[tuple[Index, Cost], ...]) -> Cost:
+        if not isinstance(stmt, Loop) or _is_single(stmt):
+            costs = (self._of(body, around) for body in stmt.bodies)
+            cost = max(costs, key=_rank, default=Cost())
+            return cost * Cost(LOOP * LOOP) if isinstance(stmt, While) else cost
+        walks = [node for node in _accesses(stmt.body) if self._walks(node, stmt.index)]
+        turns = Cost(LOOP) if walks else self._turns(stmt)
+        within = self._of(stmt.body, (*around, (stmt.index, turns)))
+        for node in walks:
+            entry, tensor = within, node.tensor.root
+            for index, again in around:
+                entry = entry if index in node.indices else again * entry
+            self.entries[tensor] = max(self.entries[tensor], entry, key=_rank)
+        return Cost() if walks else turns * within
+
+    def _walks(self, node: Access, index: Index) -> bool:
+        return node.tensor.root in self.entries and index in node.indices
+
+    def _turns(self, loop: Loop) -> Cost:
+        extent = loop.extent
+        tensors = {a.tensor.root for a in _accesses(loop.body) if loop.index in a.indices}
+        even = all(_is_even(tensor) for tensor in tensors)
+        if even and extent is not None and extent.start == ZERO:
+            known = isinstance(extent.stop, Literal | Var) and extent.stop not in self.changing
+            return Cost(1, (extent.stop,)) if known else Cost(LOOP)
+        return Cost(LOOP)
+
+
+def _accesses(stmt: Stmt) -> Iterator[Access]:
+    for part in stmt.walk():
+        for expr in part.exprs:
+            yield from (node for node in expr.walk() if isinstance(node, Access))
 
 
 def _is_single(loop: Loop) -> bool:
     """Whether a loop has one turn, as around a gather."""
     return loop.extent is not None and is_unit(loop.extent)
-
-
-def _walks(stmt: Stmt, index: Index, known: set[BoundTensor | None]) -> bool:
-    """Whether ``stmt`` accesses one of the tensors at an index."""
-    return any(
-        isinstance(node, Access) and node.tensor.root in known and index in node.indices
-        for part in stmt.walk()
-        for expr in part.exprs
-        for node in expr.walk()
-    )
 
 
 __all__ = ["Work"]

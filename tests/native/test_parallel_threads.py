@@ -243,7 +243,7 @@ def test_memory_that_runs_out_in_a_part_leaves_valid_outputs(count, monkeypatch,
                 call(C, A, A)
                 break
         assert np.array_equal(C.to_numpy(), data @ data)
-    assert failed > 8
+    assert failed > 6
 
 
 # -- the number of threads --------------------------------------------------------------------
@@ -276,6 +276,31 @@ def test_cores_are_limited_by_affinity_and_control_groups(monkeypatch, tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)))
     limit.write_text("350000 100000")
     assert threads.cores() == 3
+
+
+def test_workspaces_of_threads_live_on_between_calls():
+    """Calls of one caller after another find them; two at a time have their own."""
+    call, made = compiled(spgemm), []
+    data = np.arange(900).reshape(30, 30) % 3
+    text = call.lower(Tensor(CSR, data), Tensor(CSR, data), Tensor(CSR, data)).as_text("source")
+    assert "static struct parallel_kept" in text
+
+    def often(size):
+        held = np.arange(size * size).reshape(size, size) % 3
+        A, C = Tensor(CSR, held), Tensor(CSR, held)
+        for _again in range(30):
+            call(C, A, A)
+            made.append(np.array_equal(C.to_numpy(), held @ held))
+
+    set_threads(3)
+    for size in (30, 7, 41, 1):
+        often(size)
+    callers = [threading.Thread(target=often, args=(size,)) for size in (30, 11, 23)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert made == [True] * 210
 
 
 def test_a_short_loop_costs_little_more():
