@@ -72,11 +72,6 @@ class StatementParser(AssignmentParser):
         targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         over, is_parallel = self.parallel(node.iter, scope)
         extent = self.extent(over, scope)
-        if is_parallel and extent is not None and extent.step is not None:
-            self.context.refuse(
-                over, "the range of a parallel loop has the step 1",
-                "compute the index from another: 'k = a + s * i'",
-            )  # fmt: skip
         if extent is not None and len(targets) > 1:
             self.context.refuse(
                 node.iter, "a range has one index", "nest the loops: one 'for' for each index"

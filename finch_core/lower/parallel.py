@@ -40,14 +40,25 @@ if TYPE_CHECKING:
 LowerLoop = Callable[[Any, Loop], None]
 
 
-def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: LowerLoop) -> None:
-    """Emit a loop from ``start`` up to ``stop``, which is within what its index accesses; ``lower``
-    emits the loop of one part."""
+def lower_turns(ctx: Context, stmt: Loop, count: Expr, lower: LowerLoop) -> bool:
+    """Emit a loop of ``count`` turns whose indices are not known to increase; ``lower`` emits those
+    of a range of numbers. False if parts append rows, which come in order."""
+    if ctx.parallel[stmt.index].joined:
+        return False
+    lower_parallel(ctx, stmt, ZERO, count, lower, numbered=True)
+    return True
+
+
+def lower_parallel(
+    ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: LowerLoop, numbered: bool = False
+) -> None:
+    """Emit a loop from ``start`` up to ``stop``, which is within what its index accesses, or counts
+    the turns if they are ``numbered``; ``lower`` emits the loop of one part."""
     roles: Roles = ctx.parallel[stmt.index]
     name = stmt.index.name
     copies = [_Copy.of(ctx, tensor, found) for tensor, found in roles.reduced.items()]
     joined = [_Rows.of(ctx, tensor, lower) for tensor in sorted(roles.joined, key=str)]
-    work = Work(ctx, stmt, start, stop, roles)
+    work = Work(ctx, stmt, start, stop, roles, numbered)
     for copy in copies:
         copy.prepare(ctx)
     parts = ctx.let(f"{name}_parts", work.parts([copy.size for copy in copies]))
@@ -56,7 +67,9 @@ def lower_parallel(ctx: Context, stmt: Loop, start: Expr, stop: Expr, lower: Low
     before, ctx.thawed = ctx.thawed, ()
     own: list[_Copy | _Rows] = [*copies, *joined]
     fills = [
-        found for tensor in roles.disjoint for found in _filled(ctx, stmt, tensor, start, stop)
+        found
+        for tensor in (() if numbered else roles.disjoint)
+        for found in _filled(ctx, stmt, tensor, start, stop)
     ]
     with ctx.block() as body:
         begin, end = work.bounds(part, parts)
@@ -344,4 +357,4 @@ def _exchange(whole: BoundLevel, own: BoundLevel) -> None:
         setattr(own, name, held)
 
 
-__all__ = ["lower_parallel"]
+__all__ = ["lower_parallel", "lower_turns"]

@@ -56,7 +56,7 @@ from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, within_range
 from finch_core.lower.definitions import defined
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
-from finch_core.lower.parallel import lower_parallel
+from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive, is_unit
 from finch_core.records import evolve
@@ -315,10 +315,19 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
         first, size = ctx.ifelse(step > 0, start, first), ctx.ifelse(step > 0, step, size)
     alone = step == lift(-1)
     count = stop - start if alone else (stop - start + (size - 1)) // size
-    with ctx.for_(f"{name}_turn", 0, count, loose=stmt.index in ctx.loose) as turn:
-        index = ctx.let(name, first - turn if alone else first + turn * step)
-        with ctx.prover.assuming(start <= index, index < stop):
-            _loop(ctx, Loop(stmt.index, Extent(index, index + 1), stmt.body, span=stmt.span))
+
+    def turns(ctx: Context, part: Loop) -> None:
+        """The turns of these numbers."""
+        assert part.extent is not None
+        bounds = part.extent.start, part.extent.stop
+        with ctx.for_(f"{name}_turn", *bounds, loose=stmt.index in ctx.loose) as turn:
+            index = ctx.let(name, first - turn if alone else first + turn * step)
+            with ctx.prover.assuming(start <= index, index < stop):
+                _loop(ctx, Loop(stmt.index, Extent(index, index + 1), stmt.body, span=stmt.span))
+
+    if stmt.parallel and lower_turns(ctx, stmt, count, turns):
+        return
+    turns(ctx, attrs.evolve(stmt, extent=Extent(lift(0), count)))
 
 
 def _with_whole_runs(ctx: Context, access: Access, extent: Extent, looplet: Looplet) -> Looplet:

@@ -14,7 +14,7 @@ from finch_core.interface.tensorlike import ZERO, BoundTensor, Fiber
 from finch_core.ir.expressions import Access, Expr, Index, Literal, Var, lift
 from finch_core.ir.program import Loop, Stmt, While
 from finch_core.lower.races import Roles, Tensors
-from finch_core.lower.strides import is_unit
+from finch_core.lower.strides import is_positive, is_unit
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -33,12 +33,21 @@ there are few copies."""
 
 
 class Work:
-    """The work of ``loop`` from ``start`` up to ``stop``, which treats tensors by ``roles``."""
+    """The work of ``loop`` from ``start`` up to ``stop``, which treats tensors by ``roles``: these
+    are indices, or numbers of turns if it is ``numbered``."""
 
-    def __init__(self, ctx: Context, loop: Loop, start: Expr, stop: Expr, roles: Roles) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        loop: Loop,
+        start: Expr,
+        stop: Expr,
+        roles: Roles,
+        numbered: bool = False,
+    ) -> None:
         self.ctx, self.loop, self.start, self.stop = ctx, loop, start, stop
         self.roles = roles
-        self.fibers = self._known()
+        self.fibers = [] if numbered else self._known()
         costs = Costs(loop, {fiber.tensor for fiber in self.fibers}, roles.private)
         self.turn: Expr = costs.turn.value() + TURN
         self.entry = {
@@ -75,7 +84,16 @@ class Work:
             first, second = (self.start + end for end in ends)
         else:
             first, second = (self._turn_at(end) for end in ends)
-        return ctx.let(f"{name}_begin", first), ctx.let(f"{name}_end", second)
+        begin, end = map(self._on_stride, (first, second))
+        return ctx.let(f"{name}_begin", begin), ctx.let(f"{name}_end", end)
+
+    def _on_stride(self, index: Expr) -> Expr:
+        """The first index of the loop from ``index`` on, or the loop's end."""
+        step = self.loop.step
+        if step is None or not is_positive(step):
+            return index
+        turns = (index - self.start + (step - 1)) // step
+        return (self.start + turns * step).min(self.stop)
 
     def _turn_at(self, work: Expr) -> Expr:
         """Emit the search of the first turn before which there is this much work."""

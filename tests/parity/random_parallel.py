@@ -98,6 +98,7 @@ RACES = [
     ["w[0] = {e}", "w[...] = 0"],
     ["for j in _:", "    B[j, i] *= 2", "    s[()] += B[i, j]"],
 ]
+STEPS = ("range(0, n, 2)", "range(1, n, 3)", "reversed(range(n))", "range(n - 1, 0, -2)")
 FORMATS = (
     Dense(Dense(Element(0))), Dense(SparseList(Element(0))), SparseList(SparseList(Element(0))),
     Dense(RunList(Element(0))), Dense(SparseBand(Element(0))), Dense(SparseHash(Element(0))),
@@ -119,6 +120,8 @@ class Case:
         lines = [self.filled(line, rng) for part in parts for line in part]
         bounds = "range(1, n)" if self.races or rng.random() < 0.3 else "range(n)"
         joins = any("C[" in line for line in lines)
+        if not self.races and rng.random() < 0.2:
+            bounds = rng.choice(STEPS[:2] if joins else STEPS)
         self.text = "\n".join([
             "def program(y, z, v, D, C, h, s, r, m, A, B, x, p, n):",
             "    w = Tensor(SparseByteMap(Element(0)), (n,))",

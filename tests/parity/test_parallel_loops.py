@@ -137,6 +137,48 @@ def both(y, s, h, A):
             h[j] += 1
 
 
+def every_third(y, A, x):
+    for i in parallel(range(1, len(y), 3)):
+        for j in _:
+            y[i] += A[i, j] * x[j]
+
+
+def downwards(y, A, x):
+    for i in parallel(range(len(y) - 1, -1, -1)):
+        for j in _:
+            y[i] = max(y[i], A[i, j] * x[j])
+
+
+def by_twos_down(y, s, x):
+    for i in parallel(reversed(range(0, len(y), 2))):
+        y[i] = x[i]
+        s[()] += x[i]
+
+
+def stepped(y, x, a, b, c):
+    for i in parallel(range(a, b, c)):
+        y[i] = x[i] + i
+
+
+def last_largest(m, x):
+    for i in parallel(range(len(x) - 1, -1, -1)):
+        m[()] = maxby(m[()], (x[i], i))
+
+
+def some_rows(C, A):
+    C[...] = 0
+    for i in parallel(range(0, 23, 4)):
+        for j in _:
+            C[i, j] = A[i, j]
+
+
+def rows_down(C, A):
+    C[...] = 0
+    for i in parallel(reversed(range(23))):
+        for j in _:
+            C[i, j] = A[i, j]
+
+
 RNG = np.random.default_rng(5)
 N = 23
 DATA = RNG.integers(1, 9, (N, N)) * (RNG.random((N, N)) < 0.3)
@@ -186,6 +228,18 @@ CASES: dict[str, Case] = {
     "filtered": (filtered, lambda: (csr(np.zeros((N, N), int)), csr())),
     "both": (
         both, lambda: (np.zeros(N, int), Scalar(0), np.zeros(N, int), csr()),
+    ),
+}  # fmt: skip
+for bounds in ((0, N, 5), (N - 1, -1, -2), (N - 1, 3, -7), (4, 4, 3), (9, 2, 1), (2, 20, -1)):
+    CASES[f"stepped {bounds}"] = stepped, lambda bounds=bounds: (np.zeros(N, int), X, *bounds)
+CASES |= {
+    "every third": (every_third, lambda: (np.zeros(N, int), csr(), np.arange(N))),
+    "downwards": (downwards, lambda: (np.zeros(N, int), csr(), np.arange(N))),
+    "by twos down": (by_twos_down, lambda: (np.zeros(N, int), Scalar(0), X)),
+    "last largest": (last_largest, lambda: (Scalar((-1, -1)), X % 7)),
+    "some rows": (some_rows, lambda: (csr(np.zeros((N, N), int)), csr())),
+    "rows of hashes down": (
+        rows_down, lambda: (of(np.zeros((N, N), int), Dense, SparseHash), csr()),
     ),
 }  # fmt: skip
 for form, make in FORMATS.items():
