@@ -327,7 +327,7 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
 
     if stmt.parallel and lower_turns(ctx, stmt, count, turns):
         return
-    turns(ctx, attrs.evolve(stmt, extent=Extent(lift(0), count)))
+    turns(ctx, evolve(stmt, extent=Extent(lift(0), count)))
 
 
 def _with_whole_runs(ctx: Context, access: Access, extent: Extent, looplet: Looplet) -> Looplet:
