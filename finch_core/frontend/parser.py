@@ -15,7 +15,7 @@ from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import Binding, Scope, makes_tensor
 from finch_core.frontend.results import named_results
-from finch_core.frontend.source import read_source
+from finch_core.frontend.source import FunctionSource, read_source
 from finch_core.frontend.statements import StatementParser, sequence
 from finch_core.frontend.variables import find_variables
 from finch_core.ir.depth import check_depth
@@ -34,13 +34,9 @@ def parse(
     the place in the source. ``callers`` are the kernels in which this one is inlined; ``declared``
     are tensors that kernels declare which this one calls, as an earlier attempt found.
     """
-    source = read_source(function)
-    subscripted, declared = _subscripted(source.node), declared | _declared(source.node)
-    context = ParseContext(
-        source, subscripted=subscripted, declared=declared, kernels=(*callers, source.function)
-    )
-    params = _parameters(context)
-    body, last = _split(source.node.body)
+    context = _context(read_source(function), callers, declared)
+    source, declared = context.source, context.declared
+    params, (body, last) = _parameters(context), _split(source.node.body)
     is_tensor = partial(makes_tensor, source.function)
     numbers = find_variables(source.node, body, is_tensor).names
     body, numbered = named_results(source.node, body, last, numbers)
@@ -54,18 +50,29 @@ def parse(
         return parse(function, callers, declared | elsewhere)
     results, single = _results(context, last, scope, statements, numbered)
     see_operators(context.seen, operators_in(parsed))
-    spans = {**params, **{n: local.span for n, local in statements.locals.items() if local.span}}
+    locals_ = tuple(statements.locals.values())
+    spans = {**params, **{local.name: local.span for local in locals_ if local.span}}
     if last is not None:
         spans |= {name: context.span(last) for name in results if name not in spans}
     program = Program(
-        name=source.node.name, params=tuple(params), body=parsed,
-        locals=tuple(statements.locals.values()), results=results, single=single,
-        free=tuple(context.free), captured=tuple(context.captured.items()), spans=spans,
-        homes=tuple((own, *home) for own, home in context.homes.items()), strict=context.strict,
-        source=source.source, seen=context.seen,
+        name=source.node.name, params=tuple(params), body=parsed, locals=locals_, results=results,
+        single=single, free=tuple(context.free), captured=tuple(context.captured.items()),
+        spans=spans, homes=tuple((own, *home) for own, home in context.homes.items()),
+        strict=context.strict, source=source.source, seen=context.seen,
     )  # fmt: skip
     check_depth(program)
     return program
+
+
+def _context(
+    source: FunctionSource, callers: tuple[FunctionType, ...], declared: frozenset[str]
+) -> ParseContext:
+    return ParseContext(
+        source,
+        subscripted=_subscripted(source.node),
+        declared=declared | _declared(source.node),
+        kernels=(*callers, source.function),
+    )
 
 
 def _subscripted(node: ast.FunctionDef) -> frozenset[str]:

@@ -70,6 +70,18 @@ def _upper_product(a: Any, b: Any) -> Any:
     )
 
 
+def _lower_word(high: Any, low: Any, x: Any) -> Any:
+    """The middle 64 bits of the product of ``x`` and a power of 128 bits."""
+    return high * x + _upper_product(low, x)
+
+
+def _upper_word(high: Any, low: Any, x: Any) -> Any:
+    """The upper 64 bits of that product, the last of which is set if the rest is not 0 or 1."""
+    return (_upper_product(high, x) + np.uint64(_lower_word(high, low, x) < high * x)) | np.uint64(
+        _lower_word(high, low, x) > 1
+    )
+
+
 # -- reading --------------------------------------------------------------------------------
 
 
@@ -208,15 +220,14 @@ def nearest(bits, mantissas, exponents, signs, power, count, found):
                 upper = upper + np.uint64(lower < more)
                 if lower == 0xFFFFFFFFFFFFFFFF and (exponent < -27 or exponent > 55):
                     found[()] = 0
-            shift = np.uint64(9) + (upper >> np.uint64(63))
+            top = upper >> np.uint64(63)
+            shift = np.uint64(9) + top
             double = upper >> shift
             tie = lower <= 1 and exponent >= -4 and exponent <= 23
             if tie and (double & np.uint64(3)) == 1 and (double << shift) == upper:
                 double = double - np.uint64(1)
             double = (double + (double & np.uint64(1))) >> np.uint64(1)
-            scale = (
-                ((217706 * exponent) >> 16) + 1086 - 64 + length + np.int64(upper >> np.uint64(63))
-            )
+            scale = ((217706 * exponent) >> 16) + 1086 - 64 + length + np.int64(top)
             if (double >> np.uint64(53)) > 0:
                 double = double >> np.uint64(1)
                 scale += 1
@@ -237,53 +248,37 @@ def shortest(digits, exponents, bits, power):
         fraction = bits[i] & np.uint64(0xFFFFFFFFFFFFF)
         scale = np.int64((bits[i] >> np.uint64(52)) & np.uint64(0x7FF))
         closer = np.int64(fraction == 0 and scale > 1)
-        number = fraction
-        two = np.int64(-1074)
-        if scale > 0:
-            number = fraction | (np.uint64(1) << np.uint64(52))
-            two = scale - 1075
+        number = fraction | (np.uint64(scale > 0) << np.uint64(52))
+        two = (scale if scale > 0 else 1) - 1075
         found = np.uint64(0)
         ten = np.int64(0)
         exact = two <= 0 and two > -53
         if exact and ((number >> np.uint64(-two)) << np.uint64(-two)) == number:
             found = number >> np.uint64(-two)
         elif number > 0:
-            odd = number & np.uint64(1)
             ten = (two * 1262611 - closer * 524031) >> 22
             shift = np.uint64(two + ((-ten * 1741647) >> 19) + 1)
             high = power[0, -ten - LEAST]
             low = power[1, -ten - LEAST]
             left = ((number << np.uint64(2)) - np.uint64(2) + np.uint64(closer)) << shift
-            here = (number << np.uint64(2)) << shift
             right = ((number << np.uint64(2)) + np.uint64(2)) << shift
-            left_low = high * left + _upper_product(low, left)
-            left_high = _upper_product(high, left) + np.uint64(left_low < high * left)
-            lower = (left_high | np.uint64(left_low > 1)) + odd
-            here_low = high * here + _upper_product(low, here)
-            here_high = _upper_product(high, here) + np.uint64(here_low < high * here)
-            middle = here_high | np.uint64(here_low > 1)
-            right_low = high * right + _upper_product(low, right)
-            right_high = _upper_product(high, right) + np.uint64(right_low < high * right)
-            upper = (right_high | np.uint64(right_low > 1)) - odd
+            lower = _upper_word(high, low, left) + (number & np.uint64(1))
+            middle = _upper_word(high, low, (number << np.uint64(2)) << shift)
+            upper = _upper_word(high, low, right) - (number & np.uint64(1))
             found = middle >> np.uint64(2)
             fewer = found // np.uint64(10)
             below = lower <= np.uint64(40) * fewer
             above = np.uint64(40) * fewer + np.uint64(40) <= upper
             if found >= 10 and below != above:
-                found = fewer + np.uint64(above)
-                ten += 1
+                found, ten = fewer + np.uint64(above), ten + 1
             else:
                 below = lower <= np.uint64(4) * found
                 above = np.uint64(4) * found + np.uint64(4) <= upper
-                half = np.uint64(4) * found + np.uint64(2)
-                up = middle > half or (middle == half and (found & np.uint64(1)) == 1)
-                if below != above:
-                    up = above
-                found = found + np.uint64(up)
-        if found > 0:
-            while found % np.uint64(10) == 0:
-                found = found // np.uint64(10)
-                ten += 1
+                nearer = middle + (found & np.uint64(1)) > np.uint64(4) * found + np.uint64(2)
+                found = found + np.uint64(above if below != above else nearer)
+        while found > 0 and found % np.uint64(10) == 0:
+            found = found // np.uint64(10)
+            ten += 1
         digits[i] = found
         exponents[i] = ten
 

@@ -146,6 +146,13 @@ class _Backwards:
         """The number in ``steps`` of step ``k`` from the end."""
         return self.end - 1 - k
 
+    def high(self, ctx: Context) -> Expr:
+        """Where the last step ends; the rest is the tail's."""
+        if self.steps.tail is None:
+            return self.steps.bound
+        last = ctx.ifelse(self.first < self.end, self.steps.stop(self.end - 1), self.steps.start)
+        return ctx.let(f"{self.position.name}_high", last)
+
     def sought(self, ctx: Context, index: Expr) -> Var:
         """Emit a search from the first step on; gives the position that is found."""
         ctx.assign(self.steps.position, self.first)
@@ -180,13 +187,7 @@ def _listed(t: Reversal, back: _Backwards) -> Stepper:
 
 def _stepped(t: Reversal, ctx: Context, back: _Backwards) -> Looplet:
     """Steps of any kind: the tail comes first, then each step from its own start."""
-    steps, low = back.steps, back.steps.start
-    high = steps.bound
-    if steps.tail is not None:
-        high = ctx.let(
-            f"{back.position.name}_high",
-            ctx.ifelse(back.first < back.end, steps.stop(back.end - 1), low),
-        )
+    steps, low, high = back.steps, back.steps.start, back.high(ctx)
     begin = ctx.bind(f"{back.position.name}_begin", mirrored(high))
     ctx.prover.know_le(mirrored(steps.bound), begin)
     ctx.prover.know_le(begin, mirrored(low))

@@ -7,7 +7,7 @@ compiled kernels in one rule: a fill value that is not stored counts as a plain 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,17 +75,22 @@ def run(
     arrays |= structures.arrays
     settling = _settling(program, values)
     writer = _Writer.of(program, arrays, scalars, extents, structures, settling)
-    lines = [f"    {line}" for line in writer.lines(program.body)]
-    written = [name for name in _written(program) if name in arrays or name in program.results]
-    results = ", ".join(f"{name!r}: t_{name}" for name in written)
     params = [f"t_{name}" for name in arrays] + [f"x_{name}" for name in scalars]
-    text = "\n".join([f"def run({', '.join(params)}):", *lines, f"    return {{{results}}}"])
+    text = _text(program, params, writer.lines(program.body))
     scope = writer.emitter.constants
     exec(_compiled(text, program.name), scope)
     copies = [array.copy() for array in arrays.values()]
     with np.errstate(all="ignore"):
         found: dict[str, np.ndarray[Any, Any]] = scope["run"](*copies, *scalars.values())
     return {name: as_seen(given.get(name), array) for name, array in found.items()}
+
+
+def _text(program: Program, params: Sequence[str], lines: Iterable[str]) -> str:
+    """A function that runs the lines and gives the tensors that the program writes or returns."""
+    written = [n for n in _written(program) if f"t_{n}" in params or n in program.results]
+    results = ", ".join(f"{name!r}: t_{name}" for name in written)
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"def run({', '.join(params)}):\n{body}\n    return {{{results}}}\n"
 
 
 def _compiled(text: str, name: str) -> Any:
@@ -152,7 +157,7 @@ def _extents(
         sizes = local.shape or (0,) * (0 if local.is_variable else local.format.ndim)
         shapes[local.name] = tuple(int(evaluate(lift(size), scalars)) for size in sizes)
     fixed = fixed | {local.name for local in program.locals if local.shape is not None}
-    sizeless = {name for name, value in values.items() if getattr(value, "_sizeless", False)}
+    sizeless = {name for name, value in values.items() if getattr(value, "is_sizeless", False)}
     sizeless |= {local.name for local in program.locals if local.shape is None}
     extents = Extents(shapes, scalars, frozenset(fixed), frozenset(sizeless))
     extents.find(program)

@@ -152,27 +152,32 @@ def choose_format(
 
     Raises ``FormatError`` for data without dimensions, and for an unknown ``access``.
     """
-    if access not in ("walk", "follow"):
-        raise FormatError(f"access is 'walk' or 'follow', not {access!r}")
-    entries, given = _entries(data, shape)
-    if not entries.shape:
-        raise FormatError("a scalar has no levels to choose", hint="Scalar, or the leaf alone")
+    _check_access(access)
+    entries, given = _entries(data, shape, index)
     leaves = _leaves(entries.values, pattern) if leaf is None else [leaf]
-    if index is not None:
-        entries = evolve(entries, index=np.dtype(index))
     levels = statistics(entries)
     found = [c for leaf in leaves for c in _candidates(levels, leaf, access)]
-    if not runs:
-        found = [c for c in found if not _has_runs(c.format)]
+    found = [c for c in found if runs or not _has_runs(c.format)]
     now = _given(given, levels, leaves[0], access) or _given(None, levels, leaves[0], access)
-    if now is None:  # whoever blocked the formats of this distribution has others
-        now = min(found, key=lambda c: c.conversion)
-    found = [now, *(c for c in found if c.format != now.format)]
-    if access == "walk" and entries.is_symmetric():
-        triangle = statistics(entries.upper())
-        halves = [c for leaf in leaves for c in _candidates(triangle, leaf, access)]
-        found += [_symmetric(c, entries) for c in halves]
-    return _choice(found, now, uses, symmetric, levels)
+    # whoever blocked the formats of this distribution has others
+    now = now or min(found, key=lambda c: c.conversion)
+    others = [c for c in found if c.format != now.format]
+    halves = _halves(entries, leaves) if access == "walk" else []
+    return _choice([now, *others, *halves], now, uses, symmetric, levels)
+
+
+def _halves(entries: Entries, leaves: Sequence[Format]) -> list[Candidate]:
+    """The candidates for the upper triangle of a symmetric matrix; none for other arrays."""
+    if not entries.is_symmetric():
+        return []
+    levels = statistics(entries.upper())
+    halves = [c for leaf in leaves for c in _candidates(levels, leaf, "walk")]
+    return [_symmetric(c, entries) for c in halves]
+
+
+def _check_access(access: str) -> None:
+    if access not in ("walk", "follow"):
+        raise FormatError(f"access is 'walk' or 'follow', not {access!r}")
 
 
 def _has_runs(format: Format) -> bool:
@@ -215,16 +220,21 @@ def _apart(ranked: list[Candidate], now: Candidate) -> Iterator[Candidate]:
 # -- the data -------------------------------------------------------------------------------
 
 
-def _entries(data: Any, shape: Sequence[int] | None) -> tuple[Entries, Format | None]:
-    """What is stored, and the format in which it is."""
+def _entries(data: Any, shape: Sequence[int] | None, index: Any) -> tuple[Entries, Format | None]:
+    """What is stored, and the format in which it is. Raises ``FormatError`` without dimensions."""
     if isinstance(data, tuple):
         values, coords = np.asarray(data[0]), tuple(map(np.asarray, data[1]))
         size = shape or tuple(int(c.max(initial=-1)) + 1 for c in coords)
-        return _sorted(tuple(size), coords, values), None
-    tensor = asarray(data)
-    format = tensor.format if isinstance(tensor, Tensor) else None
-    size, listed, values = stored_coordinates(tensor)
-    return _sorted(tuple(size), tuple(listed), values), format
+        format = None
+    else:
+        tensor = asarray(data)
+        format = tensor.format if isinstance(tensor, Tensor) else None
+        size, listed, values = stored_coordinates(tensor)
+        coords = tuple(listed)
+    if not len(size):
+        raise FormatError("a scalar has no levels to choose", hint="Scalar, or the leaf alone")
+    entries = _sorted(tuple(size), coords, values)
+    return entries if index is None else evolve(entries, index=np.dtype(index)), format
 
 
 def _sorted(shape: tuple[int, ...], coords: tuple[Any, ...], values: Any) -> Entries:

@@ -47,6 +47,7 @@ def drafts() -> bool:
 
 
 Caller = Callable[..., Any]
+Values = Sequence[Any]
 Call = tuple[Caller, list[Any], tuple[int, ...]]
 """What a call on known tensors needs while their buffers stay in place: the function to run, the
 addresses of the tensors' records, and the positions of arrays that are written."""
@@ -166,9 +167,7 @@ class Specialization:
     def _drafted(self, call: Caller) -> Caller:
         """``call`` until ``DRAFT_CALLS`` is reached, then the optimised kernel."""
 
-        def drafted(
-            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
-        ) -> Any:
+        def drafted(words: Values, given: Values, values: Values | None = None) -> Any:
             if self.calls < DRAFT_CALLS:
                 return call(words, given, values)
             self.finish()
@@ -188,21 +187,14 @@ class Specialization:
 
     def _caller(self) -> Caller:
         """The function that runs the kernel on checked arguments, given as addresses of records
-        and numbers.
-
-        What is known in advance is bound to local variables: on small data a look-up costs as much
-        as the kernel's own work.
-        """
+        and numbers. What is known in advance is in local variables: on small data a look-up costs
+        as much as the kernel's own work."""
         compiled = self._compiled  # kept alive: a call may still run when its draft is replaced
         function: Any = compiled.function
-        threads, pool = self._threads, self._pool
+        threads, pool, place = self._threads, self._pool, self._given_result()
         has_locals, keeps_locals = self.has_locals, self.keeps_locals
-        kind, place = self._results[0] if self._single and self._results else (None, 0)
-        kind = kind if kind is Result.ARGUMENT else None
 
-        def call(
-            words: Sequence[Any], given: Sequence[Any], values: Sequence[Any] | None = None
-        ) -> Any:
+        def call(words: Values, given: Values, values: Values | None = None) -> Any:
             self.calls += 1
             try:
                 control = threads.address
@@ -222,17 +214,24 @@ class Specialization:
             except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
                 raise
             except BaseException:  # signal handlers run, and raise, as the kernel returns
-                self.leave(compiled, values or [as_tensor(value) for value in given], locals_)
+                self.leave(compiled, values or _tensors(given), locals_)
                 raise
             if code != DONE:
-                given_ = values or [as_tensor(value) for value in given]
-                self.handle_status(code, compiled, given_, locals_, threads.block)
-            found = self.gather(given, locals_) if kind is None else given[place]
+                tensors = values or _tensors(given)
+                self.handle_status(code, compiled, tensors, locals_, threads.block)
+            found = self.gather(given, locals_) if place is None else given[place]
             if keeps_locals:
                 pool.append(workspace)
             return found
 
         return self._drafted(call) if self._is_draft else call
+
+    def _given_result(self) -> int | None:
+        """The place of the argument that is the one result; None if another value is."""
+        if not self._single or not self._results:
+            return None
+        kind, place = self._results[0]
+        return place if kind is Result.ARGUMENT else None
 
     def gather(self, given: Sequence[Any], locals_: Sequence[Any]) -> Any:
         """The results of a call: arguments as they were given, temporaries, and the numbers of
@@ -393,6 +392,10 @@ def swapped(program: Program) -> frozenset[str]:
 
 def _declared(program: Program) -> frozenset[str]:
     return frozenset(p.tensor for p in program.body.walk() if isinstance(p, Declare))
+
+
+def _tensors(given: Values) -> Values:
+    return [as_tensor(value) for value in given]
 
 
 class Result(enum.Enum):

@@ -35,7 +35,7 @@ def result(function: Any, *args: Any) -> np.ndarray[Any, Any]:
 
 def fresh(tensor: Tensor) -> Tensor:
     """Another one of the same format, with a shape if this has one."""
-    return Tensor(tensor.format) if tensor._sizeless else Tensor(tensor.format, tensor.shape)
+    return Tensor(tensor.format) if tensor.is_sizeless else Tensor(tensor.format, tensor.shape)
 
 
 def refused(function: Any, *args: Any, match: str) -> None:
@@ -282,8 +282,8 @@ def test_a_shape_is_kept_by_copies() -> None:
     import pickle
 
     for tensor in (Tensor(Dense(Element(0.0))), Tensor(Dense(Element(0.0)), (0,))):
-        assert tensor.copy()._sizeless == tensor._sizeless
-        assert pickle.loads(pickle.dumps(tensor))._sizeless == tensor._sizeless
+        assert tensor.copy().is_sizeless == tensor.is_sizeless
+        assert pickle.loads(pickle.dumps(tensor)).is_sizeless == tensor.is_sizeless
 
 
 # -- random programs ----------------------------------------------------------------------------

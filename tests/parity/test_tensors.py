@@ -495,6 +495,6 @@ def test_tensors_without_a_shape_share_no_memory(name: str) -> None:
             buffer.view(np.uint8)[:] = 1
     last = Tensor(hub().levels[name](Element(0.0)))
     assert last.shape == (0,)
-    assert last._sizeless
+    assert last.is_sizeless
     assert last.to_numpy().tolist() == []
     validate(last)

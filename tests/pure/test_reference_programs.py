@@ -36,7 +36,7 @@ class Local:
             Leaf(self.fill_value.dtype, ndim, self.fill_value),
             shape or (0,) * ndim,
         )
-        self._sizeless = shape is None
+        self.is_sizeless = shape is None
 
 
 def call(function, **values):
