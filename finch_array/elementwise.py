@@ -53,7 +53,7 @@ class Elementwise:
             self._value = _value_of(self._function)
         return self._value
 
-    def __call__(self, *args: Any, dtype: Any = None) -> Any:
+    def __call__(self, *args: Any) -> Any:
         operands = [operand(arg) for arg in args]
         arrays = [k for k, x in enumerate(operands) if not isinstance(x, NUMBERS)]
         if not arrays:

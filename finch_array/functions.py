@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.descriptions import docstring
 from finch_array.elementwise import Elementwise
 from finch_array.operands import NUMBERS, operand
 from finch_core.ir import primitives as prim
@@ -278,16 +279,18 @@ class _OfFloats(Elementwise):
         super().__init__(ufunc.__name__, function)
         self._ufunc = ufunc
 
-    def __call__(self, *args: Any, dtype: Any = None) -> Any:
+    def __call__(self, *args: Any) -> Any:
         found = [operand(arg) for arg in args]
         if any(dtype_of(x).kind in "biu" for x in found):
             kinds = [type(x) if type(x) in (int, float) else dtype_of(x) for x in found]
             wanted = self._ufunc.resolve_dtypes((*kinds, None))[0]
             found = [float(x) if type(x) in (int, float) else cast(x, wanted) for x in found]
-        return super().__call__(*found, dtype=dtype)
+        return super().__call__(*found)
 
 
 FUNCTIONS["logaddexp"] = _OfFloats(np.logaddexp, _logaddexp)
+for _name, _function in FUNCTIONS.items():
+    _function.__doc__ = docstring(_name)
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:

@@ -62,9 +62,10 @@ _VALUES = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
     "complex128 e inf nan newaxis pi"
 ).split()
-_MODULES = ("linalg",)
+MODULES = ("linalg",)
+"""The submodules of the namespace."""
 
-NAMES: tuple[str, ...] = (*sorted({*_HOME_OF, *_TABLE, *_VALUES, *_MODULES}),)
+NAMES: tuple[str, ...] = (*sorted({*_HOME_OF, *_TABLE, *_VALUES, *MODULES}),)
 """The functions, dtypes, constants and submodules of the namespace."""
 
 
@@ -75,12 +76,17 @@ def look_up(name: str) -> Any:
     if name in _VALUES:
         dtypes = importlib.import_module("finch_array.dtypes")
         return {**dtypes.DTYPES, **dtypes.CONSTANTS}[name]
-    if name in _MODULES:
+    if name in MODULES:
         return importlib.import_module(f"finch_array.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'finch_array' has no attribute {name!r}")
     return getattr(importlib.import_module(f"finch_array.{home}"), name)
+
+
+def home_of(name: str) -> str | None:
+    """The module of this package that has the name; None for what is made from a table."""
+    return _HOME_OF.get(name)
 
 
 def method(name: str) -> Any:
