@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,11 @@ from finch_core.interface.plugins import hub
 from finch_core.runtime.storage import TensorStorage
 
 
+_FOR_THE_RUNTIME = {name for name in vars(TensorStorage) if not name.startswith("_")} - {
+    "buffers", "dtype", "fill_value", "format", "ndim", "nstored", "shape",
+}  # fmt: skip
+
+
 class Tensor(ArrayMethods, TensorStorage):
     """A tensor stored in a format: a tree of levels, one for each dimension, that ends in a leaf.
 
@@ -39,6 +44,10 @@ class Tensor(ArrayMethods, TensorStorage):
 
     __slots__ = ()
     __finch_local__ = True
+
+    def __dir__(self) -> Iterable[str]:
+        """The attributes that users rely on: completion leaves out what is for the runtime."""
+        return sorted(set(super().__dir__()) - _FOR_THE_RUNTIME)
 
     def __init__(self, format: Format, data: Any = None, /) -> None:
         if isinstance(format, type) and issubclass(format, Format):
