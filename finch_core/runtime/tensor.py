@@ -22,7 +22,6 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.storage import TensorStorage
 
-
 _FOR_THE_RUNTIME = {name for name in vars(TensorStorage) if not name.startswith("_")} - {
     "buffers", "dtype", "fill_value", "format", "ndim", "nstored", "shape",
 }  # fmt: skip
