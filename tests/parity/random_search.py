@@ -47,14 +47,15 @@ def sanitizer() -> str:
 
 
 class Process:
-    """A worker, started again when it ends. ``backend`` is ``interpreter`` or ``c``."""
+    """A worker, started again when it ends. ``backend`` is ``interpreter`` or ``c``; ``kind`` is
+    that of the programs (``random_worker.KINDS``)."""
 
-    def __init__(self, backend: str, folder: str) -> None:
-        self.backend, self.folder = backend, folder
+    def __init__(self, backend: str, folder: str, kind: str = "search") -> None:
+        self.backend, self.folder, self.kind = backend, folder, kind
         self.process: Any = None
 
     def command(self) -> list[str]:
-        return [sys.executable, str(ROOM / "random_worker.py"), self.backend]
+        return [sys.executable, str(ROOM / "random_worker.py"), self.backend, self.kind]
 
     def start(self) -> None:
         env = {**os.environ, "FINCH_CACHE_DIR": self.folder}
@@ -106,7 +107,8 @@ class Process:
 class Search:
     """What is to be run, and what has been found."""
 
-    def __init__(self, interpreted: range, sanitized: range) -> None:
+    def __init__(self, interpreted: range, sanitized: range, kind: str = "search") -> None:
+        self.kind, self.name = kind, kind.split(",")[0]
         self.parts = [("interpreter", interpreted), ("c", sanitized)]
         self.chunks = [
             (backend, range(first, min(first + CHUNK[backend], numbers.stop)))
@@ -125,9 +127,9 @@ class Search:
             self.found[f"{what} on {backend}"] += 1
             self.furthest[backend] = max(k, self.furthest.get(backend, k))
             if what == "late":
-                self.late.append(f"search.{k} on {backend}")
+                self.late.append(f"{self.name}.{k} on {backend}")
             if what == "failed":
-                print(f"-- search.{k} on {backend}\n{why}\n", flush=True)
+                print(f"-- {self.name}.{k} on {backend}\n{why}\n", flush=True)
 
     def progress(self) -> None:
         """Tell what was found so far, now and then."""
@@ -147,7 +149,7 @@ class Search:
 
     def run(self, folder: str) -> None:
         """Work through chunks of either kind until there are none."""
-        processes = {backend: Process(backend, folder) for backend, _ in self.parts}
+        processes = {backend: Process(backend, folder, self.kind) for backend, _ in self.parts}
         self.processes += processes.values()
         try:
             while True:
@@ -189,8 +191,8 @@ class Search:
             if ran:
                 done = sum(ran.values())
                 print(
-                    f"{done:,} programs on {backend}, of the seeds search.{numbers.start} to "
-                    f"search.{self.furthest[backend]}: {ran.get('ok', 0):,} agree, "
+                    f"{done:,} programs on {backend}, of the seeds {self.name}.{numbers.start} "
+                    f"to {self.name}.{self.furthest[backend]}: {ran.get('ok', 0):,} agree, "
                     f"{ran.get('refused', 0):,} are refused, {ran.get('late', 0):,} take too long, "
                     f"{ran.get('failed', 0):,} findings"
                 )
@@ -207,14 +209,18 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--jobs", type=int, default=1, help="how many run at a time")
     options = parser.parse_args()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, signal.default_int_handler)
     first = options.first
     search = Search(range(first, first + options.count), range(first, first + options.sanitized))
+    return searched(search, options.jobs)
+
+
+def searched(search: Search, jobs: int) -> int:
+    """Run a search in so many processes, and print its summary; gives the number of findings."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         threads = [
-            threading.Thread(target=search.run, args=(folder,), daemon=True)
-            for _ in range(options.jobs)
+            threading.Thread(target=search.run, args=(folder,), daemon=True) for _ in range(jobs)
         ]
         try:
             for thread in threads:

@@ -7,6 +7,9 @@ checks each access, C and the reference are to find the same. Values are small i
 sum is clamped, so that results are equal in any order.
 
 Program ``k`` has the seed ``whole.k``; ``--first`` sets the first. What fails is printed as text.
+``--parallel`` makes one of the loops of each program parallel: it is refused, or its results are
+those of the plain loop, on any number of threads. ``--sanitized`` runs the programs in C under the
+sanitizers of addresses and of undefined behaviour (``random_search.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +19,6 @@ import linecache
 import random
 import signal
 import sys
-import textwrap
 import time
 import warnings
 from collections import Counter
@@ -26,11 +28,17 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
+import attrs
 import numpy as np
+from random_checks import Differs, judged
+from random_search import Search, searched
+from random_whole_text import Writer, in_parallel
 
-from finch_core import FinchError, Tensor, kernel, stored, swap
+from finch_core import Tensor, parallel, set_threads, stored, swap
 from finch_core.errors import PerformanceWarning
-from finch_core.testing import backend_names
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.options import Options
+from finch_core.testing import backend_names, using
 from finch_levels import (
     Dense,
     Element,
@@ -61,235 +69,9 @@ MATRICES = [
 ]
 
 
-class Writer:
-    """Writes the text of one program. ``places`` are the expressions that are valid indices, and
-    ``names`` the numbers that may be read, in the blocks that are open."""
-
-    def __init__(self, seed: str) -> None:
-        self.random = random.Random(seed)
-        self.places: list[str] = []
-        self.names: list[str] = []
-        self.kept: set[str] = set()
-        """The names that loops depend on, which are not assigned."""
-        self.arrays = ["x", "y"]
-        self.loops = 0
-        self.made = 0
-
-    def chance(self, part: float) -> bool:
-        return self.random.random() < part
-
-    def fresh(self, letter: str) -> str:
-        self.made += 1
-        return f"{letter}{self.made}"
-
-    # -- expressions ------------------------------------------------------------------------------
-
-    def index(self) -> str:
-        place = self.random.choice(self.places)
-        if self.chance(0.15):
-            return f"p[{place}]"
-        if self.chance(0.1):
-            return f"({place} + {self.random.randint(1, 3)}) % n"
-        return place
-
-    def leaf(self) -> str:
-        if self.places and self.chance(0.6):
-            if self.chance(0.4):
-                return f"{self.random.choice('AS')}[{self.index()}, {self.index()}]"
-            return f"{self.random.choice(self.arrays)}[{self.index()}]"
-        if self.names and self.chance(0.7):
-            return self.random.choice(self.names)
-        return str(self.random.randint(-3, 3))
-
-    def value(self, depth: int = 2) -> str:
-        if depth == 0 or self.chance(0.4):
-            return self.leaf()
-        a, b = self.value(depth - 1), self.value(depth - 1)
-        form = self.random.choice(
-            [
-                "({} + {})",
-                "({} - {})",
-                "{} * {}",
-                "min({}, {})",
-                "max({}, {})",
-                "({} if {} > 0 else 1)",
-            ]
-        )
-        return form.format(a, b)
-
-    def small(self) -> str:
-        return f"max(-9, min(9, {self.value()}))"
-
-    def condition(self) -> str:
-        compared = f"{self.leaf()} {self.random.choice(['<', '<=', '==', '!=', '>'])} {self.leaf()}"
-        if self.places and self.chance(0.3):
-            compared = f"{self.random.choice('AS')}[{self.index()}, {self.index()}] != 0"
-        if len(self.places) > 1 and self.chance(0.3):
-            compared = f"{self.random.choice(self.places)} < {self.random.choice(self.places)}"
-        return f"{compared} and {self.leaf()} > 0" if self.chance(0.15) else compared
-
-    # -- statements -------------------------------------------------------------------------------
-
-    def block(self, depth: int) -> list[str]:
-        """Some statements; what is named in them is not known after them."""
-        kept = self.places[:], self.names[:], self.arrays[:]
-        lines = [line for _k in range(self.random.randint(1, 3)) for line in self.statement(depth)]
-        self.places, self.names, self.arrays = kept
-        return lines
-
-    def statement(self, depth: int) -> list[str]:
-        kinds = ["name", "again", "write", "write", "if", "helper"]
-        kinds += ["for", "for", "for", "while", "inside"] if depth else []
-        kinds += ["leave"] if self.loops else []
-        kinds += ["stored", "stored"] if self.places else []
-        kinds += ["workspace"] if self.chance(0.3) else []
-        kinds += ["swap"] if self.chance(0.2) else []
-        kinds += ["pair"] if self.places or len(self.names) > 1 else []
-        return getattr(self, f"_{self.random.choice(kinds)}")(depth)
-
-    def _name(self, _depth: int) -> list[str]:
-        value, name = self.small(), self.fresh("t")
-        self.names.append(name)
-        return [f"{name} = {value}"]
-
-    def _again(self, depth: int) -> list[str]:
-        free = [name for name in self.names if name not in self.kept]
-        if not free:
-            return self._name(depth)
-        name = self.random.choice(free)
-        op = self.random.choice(
-            ["{0} = {1}", "{0} = max(-9, min(9, {0} + {1}))", "{0} = min({0}, {1})", "{0} += {1}"]
-        )
-        return [op.format(name, self.small())]
-
-    def _write(self, depth: int) -> list[str]:
-        if not self.places:
-            return self._name(depth)
-        target = f"{self.random.choice(self.arrays)}[{self.index()}]"
-        op = self.random.choice(["{0} = {1}", "{0} = {1}", "{0} += {1}", "{0} = min({0}, {1})"])
-        return [op.format(target, self.small())]
-
-    def _if(self, depth: int) -> list[str]:
-        lines = [f"if {self.condition()}:", *_indented(self.block(max(0, depth - 1)))]
-        if self.chance(0.4):
-            lines += ["else:", *_indented(self.block(max(0, depth - 1)))]
-        return lines
-
-    def _range(self) -> str:
-        places = self.places
-        forms = ["range(n)", "range(n)", "range(1, n)"]
-        if places:
-            place = self.random.choice(places)
-            forms += [f"range({place})", f"range({place} + 1, n)", f"range({place}, n)"]
-        form = self.random.choice(forms)
-        if self.chance(0.2):
-            return f"reversed({form})"
-        if self.chance(0.15):
-            start, stop = "n - 1", "-1"
-            return f"range({start}, {stop}, -{self.random.randint(1, 2)})"
-        return f"range(0, n, {self.random.randint(2, 3)})" if self.chance(0.1) else form
-
-    def _for(self, depth: int) -> list[str]:
-        head, index = self._range(), self.fresh("i")
-        self.places.append(index)
-        self.loops += 1
-        lines = [f"for {index} in {head}:", *_indented(self.block(depth - 1))]
-        self.loops -= 1
-        self.places.remove(index)
-        return lines
-
-    def _inside(self, depth: int) -> list[str]:
-        """A range that leaves the arrays, and a condition that does not."""
-        index = self.fresh("i")
-        first, beyond = self.random.randint(0, 2), self.random.choice(["2 * n", "n + 1"])
-        head = f"for {index} in range(-{first}, {beyond}):"
-        test = self.random.choice(["0 <= {0} and {0} < n", "{0} >= 0 and not {0} > n - 1"])
-        self.places.append(index)
-        self.loops += 1
-        body = _indented(self.block(depth - 1))
-        self.loops -= 1
-        self.places.remove(index)
-        return [head, f"    if {test.format(index)}:", *_indented(body)]
-
-    def _while(self, depth: int) -> list[str]:
-        count = self.fresh("k")
-        test = f"{count} < {self.random.randint(1, 4)}"
-        if self.chance(0.4):
-            test += f" and {self.condition()}"
-        self.names.append(count)
-        self.kept.add(count)
-        self.loops += 1
-        lines = [
-            f"{count} = 0",
-            f"while {test}:",
-            f"    {count} += 1",
-            *_indented(self.block(depth - 1)),
-        ]
-        self.loops -= 1
-        return lines
-
-    def _leave(self, _depth: int) -> list[str]:
-        return [f"if {self.condition()}:", "    " + self.random.choice(["break", "continue"])]
-
-    def _stored(self, _depth: int) -> list[str]:
-        access = f"S[{self.random.choice(self.places)}, {self.random.choice(self.places)}]"
-        op = self.random.choice(["{0} = {1}", "{0} += {1}", "{0} = max(-9, min(9, {0} - {1}))"])
-        return [f"if stored({access}):", "    " + op.format(access, self.small())]
-
-    def _helper(self, _depth: int) -> list[str]:
-        a, b = self.random.sample(self.arrays, 2)
-        return [f"helper({a}, {b}, n)"]
-
-    def _workspace(self, _depth: int) -> list[str]:
-        name = self.fresh("w")
-        self.arrays.append(name)
-        return [f"{name} = Tensor(VECTOR, (n,))"]
-
-    def _pair(self, _depth: int) -> list[str]:
-        """Two targets that take their values at once; names or elements."""
-        free = [name for name in self.names if name not in self.kept]
-        if len(free) > 1 and (not self.places or self.chance(0.5)):
-            first, second = self.random.sample(free, 2)
-        elif self.places:
-            first, second = (f"{self.random.choice(self.arrays)}[{self.index()}]" for _k in "ab")
-        else:
-            return self._name(0)
-        return [f"{first}, {second} = {self.random.choice([second, self.small()])}, {first}"]
-
-    def _swap(self, _depth: int) -> list[str]:
-        return ["swap(x, y)"]
-
-    def program(self) -> str:
-        """The text of the kernel ``program`` and of the kernel ``helper`` that it calls."""
-        helper = Writer(f"{self.random.random()} helper")
-        body = [line for _k in range(2) for line in helper._inner()]
-        text = _function("helper", "a, b, n", body)
-        self.names.append("c")
-        lines = [line for _k in range(self.random.randint(1, 3)) for line in self.statement(2)]
-        lines += self._for(2)
-        if self.chance(0.5):
-            names = [name for name in self.names if name != "c"] or ["2 * c"]
-            lines += [f"return {self.random.choice(names)}, {self.small()}"]
-        return text + _function("program", "x, y, A, S, p, c, n", lines)
-
-    def _inner(self) -> list[str]:
-        """A loop over two vectors alone."""
-        self.arrays, op = ["a", "b"], self.random.choice(["=", "+="])
-        return [
-            f"for i in {self._range()}:",
-            f"    a[i] {op} max(-9, min(9, {self.random.choice(['a', 'b'])}[n - 1 - i] + b[i]))",
-        ]
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return ["    " + line for line in lines]
-
-
-def _function(name: str, params: str, body: list[str]) -> str:
-    return f"def {name}({params}):\n" + textwrap.indent("\n".join(body), "    ") + "\n\n\n"
-
-
-# -- running ----------------------------------------------------------------------------------
+NAMES = {
+    "Tensor": Tensor, "swap": swap, "stored": stored, "parallel": parallel, "VECTOR": VECTOR,
+}  # fmt: skip
 
 
 def exchanged(a: Any, b: Any) -> None:
@@ -344,75 +126,117 @@ def patient() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def outcome(seed: str, backend: str) -> tuple[str, str]:
-    """``agree``, ``refused`` or ``differ``, and why."""
-    text = Writer(seed).program()
-    chosen = random.Random(f"{seed} formats")
-    updated, formats = chosen.choice(UPDATED), [chosen.choice(MATRICES) for _name in "AS"]
+@attrs.define
+class Prepared:
+    """A program with its arguments and the expected results, compiled and not yet run."""
+
+    seed: str
+    backend: str
+    args: dict[str, Any]
+    wanted: dict[str, Any]
+    program: Any
+    shared: bool
+
+    @classmethod
+    def of(cls, seed: str, backend: str, made: Any = None, shared: bool = False) -> Prepared:
+        """``made`` makes a kernel of a function. ``shared``: one of the loops is parallel. Raises
+        ``FinchError`` for a program that is refused."""
+        with using("interpreter"):
+            args = arguments(seed)
+            with np.errstate(all="ignore"):
+                wanted = expected(Writer(seed).program(), seed, args["S"])
+            text = program_of(seed, shared).replace("def ", "@kernel\ndef ")
+            options = Options(backend=backend, least_work=1 if shared else Options().least_work)
+            names = {**NAMES, "kernel": made or (lambda function: Kernel(function, options))}
+            program = _executed(text, f"<kernel {seed}>", names)["program"]
+            program.lower(*args.values())
+        return cls(seed, backend, args, wanted, program, shared)
+
+    def check(self) -> None:
+        """Run and compare. Raises ``FinchError`` where the program is refused, ``Differs`` where an
+        oracle has another opinion."""
+        reference = self.program.reference(*self.args.values())
+        threads = (1,) if not self.shared or self.backend == "interpreter" else (1, 2, 3, 7)
+        try:
+            for count in threads:
+                set_threads(count)
+                self.run(f"{self.backend} on {count}")
+        finally:
+            set_threads(None)
+        if self.wanted["returned"] is not None:
+            self.compare("reference", self.wanted, reference)
+        else:
+            self.compare("reference", {**self.wanted, **reference}, None)
+
+    def run(self, who: str) -> None:
+        with using("interpreter"):
+            args = arguments(self.seed)
+        self.compare(who, args, self.program(*args.values()))
+
+    def compare(self, who: str, values: dict[str, Any], returned: Any) -> None:
+        if returned != self.wanted["returned"]:
+            raise Differs(f"returned, {who}: {returned} instead of {self.wanted['returned']}")
+        for name in "xyS":
+            value = np.asarray(values[name])
+            if not np.array_equal(value, self.wanted[name]):
+                raise Differs(f"{name}, {who}: {value} instead of {self.wanted[name]}")
+
+
+def arguments(seed: str) -> dict[str, Any]:
+    """The arguments as tensors of the formats of the program."""
     args = data(seed)
-    for name, format in zip("xyAS", (updated, updated, *formats), strict=True):
+    for name, format in formats_of(seed).items():
         args[name] = args[name] if format is None else Tensor(format, args[name])
-    with np.errstate(all="ignore"):
-        found = expected(text, seed, args["S"])
-    names = {
-        "Tensor": Tensor,
-        "swap": swap,
-        "stored": stored,
-        "VECTOR": VECTOR,
-        "kernel": kernel(backend=backend),
-    }
-    made = _executed(text.replace("def ", "@kernel\ndef "), f"<kernel {seed}>", names)
-    try:
-        reference = made["program"].reference(*args.values())
-        returned = made["program"](*args.values())
-    except FinchError as error:
-        return "refused", f"{type(error).__name__}: {error}"
-    if found["returned"] is not None:
-        numbers = (backend, returned), ("reference", reference)
-        reference = {}
-        for who, value in numbers:
-            if value != found["returned"]:
-                return "differ", f"returned, {who}: {value} instead of {found['returned']}"
-    for name in "xyS":
-        for who, value in ((backend, args[name]), ("reference", reference.get(name, found[name]))):
-            if not np.array_equal(np.asarray(value), found[name]):
-                return "differ", f"{name}, {who}: {np.asarray(value)} instead of {found[name]}"
-    return "agree", ""
+    return args
 
 
-def told(seed: str, why: str) -> str:
-    """A failing program as text."""
+def formats_of(seed: str) -> dict[str, Any]:
     chosen = random.Random(f"{seed} formats")
-    formats = chosen.choice(UPDATED), *(chosen.choice(MATRICES) for _name in "AS")
+    updated = chosen.choice(UPDATED)
+    return {"x": updated, "y": updated} | {name: chosen.choice(MATRICES) for name in "AS"}
+
+
+def program_of(seed: str, shared: bool) -> str:
+    text = Writer(seed).program()
+    return in_parallel(text, random.Random(f"{seed} parallel")) if shared else text
+
+
+def outcome(seed: str, backend: str, shared: bool = False) -> tuple[str, str]:
+    """``agree``, ``refused`` or ``differ``, and why."""
+    what, why = judged(lambda: Prepared.of(seed, backend, shared=shared).check())
+    return {"ok": "agree", "failed": "differ"}.get(what, what), why
+
+
+def told(seed: str, why: str, shared: bool = False) -> str:
+    """A failing program as text."""
     given = "\n".join(f"{name} = {value!r}" for name, value in data(seed).items())
-    return f"# seed {seed}, formats {formats}\n{Writer(seed).program()}{given}\n# {why}\n"
+    return f"# seed {seed}, {formats_of(seed)}\n{program_of(seed, shared)}{given}\n# {why}\n"
 
 
-def looked_at(seeds: list[str], backend: str) -> list[tuple[str, str, str]]:
+def looked_at(seeds: list[str], backend: str, shared: bool) -> list[tuple[str, str, str]]:
     """The outcome of each program."""
     found = []
     warnings.simplefilter("ignore", PerformanceWarning)
     for seed in seeds:
         try:
             with patient():
-                found.append((seed, *outcome(seed, backend)))
+                found.append((seed, *outcome(seed, backend, shared)))
         except Late:
             found.append((seed, "late", ""))
-        except Exception as error:
-            found.append((seed, "differ", f"{type(error).__name__}: {error}"))
     return found
 
 
-def search(first: int, count: int, jobs: int, backend: str, show_refused: bool) -> int:
+def search(given: argparse.Namespace, backend: str) -> int:
     """Run the programs in processes; gives the number of those that differ."""
+    stop = given.first + given.programs
     chunks = [
-        [f"whole.{k}" for k in range(start, min(start + CHUNK, first + count))]
-        for start in range(first, first + count, CHUNK)
+        [f"whole.{k}" for k in range(start, min(start + CHUNK, stop))]
+        for start in range(given.first, stop, CHUNK)
     ]
     counts: Counter[str] = Counter()
     started = time.monotonic()
-    with ProcessPoolExecutor(jobs) as pool:
-        futures = [pool.submit(looked_at, chunk, backend) for chunk in chunks]
+    with ProcessPoolExecutor(given.jobs) as pool:
+        futures = [pool.submit(looked_at, chunk, backend, given.parallel) for chunk in chunks]
         for chunk, future in zip(chunks, futures, strict=True):
             try:
                 found = future.result()
@@ -421,9 +245,10 @@ def search(first: int, count: int, jobs: int, backend: str, show_refused: bool) 
                 counts["ended"] += 1
                 continue
             for seed, what, why in found:
-                counts[what] += 1
-                if what in ("differ", "late") or (show_refused and what == "refused"):
-                    print(told(seed, why), flush=True)
+                race = what == "refused" and why.startswith("RaceError")
+                counts["refused for a race" if race else what] += 1
+                if what in ("differ", "late") or (given.refused and what == "refused"):
+                    print(told(seed, why, given.parallel), flush=True)
     print(f"{backend}: {dict(counts)} in {time.monotonic() - started:.0f} s")
     return counts["differ"] + counts["ended"]
 
@@ -434,10 +259,15 @@ def main(given: list[str]) -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--backend", choices=backend_names(), nargs="*", default=backend_names())
+    parser.add_argument("--sanitized", action="store_true", help="in C, under the sanitizers")
+    parser.add_argument("--parallel", action="store_true", help="one of the loops is parallel")
     parser.add_argument("--refused", action="store_true", help="print what is refused, too")
     options = parser.parse_args(given)
-    asked = options.first, options.programs, options.jobs
-    return sum(search(*asked, backend, options.refused) for backend in options.backend)
+    if options.sanitized:
+        numbers = range(options.first, options.first + options.programs)
+        kind = "whole, parallel" if options.parallel else "whole"
+        return searched(Search(range(0), numbers, kind), options.jobs)
+    return sum(search(options, backend) for backend in options.backend)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,14 @@ def test_a_search_says_how_many_programs_it_ran_of_which_seeds() -> None:
     assert ("0 findings" in done.stdout) == (done.returncode == 0)
 
 
+def test_whole_programs_run_under_sanitizers() -> None:
+    command = [sys.executable, str(ROOM / "random_whole_programs.py"), "3", "--sanitized"]
+    done = subprocess.run([*command, "--parallel"], capture_output=True, text=True, timeout=600)
+    assert "3 programs on c, of the seeds whole.0 to whole.2:" in done.stdout
+    assert "0 findings" in done.stdout
+    assert done.returncode == 0
+
+
 def test_a_program_that_ends_its_process_is_told_by_its_seed(capsys, tmp_path) -> None:
     search = Search(range(5), range(0))
     process = Ending("interpreter", str(tmp_path))

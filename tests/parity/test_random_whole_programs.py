@@ -8,7 +8,8 @@ import warnings
 
 import numpy as np
 import pytest
-from random_whole_programs import Writer, data, outcome, told
+from random_whole_programs import data, outcome, told
+from random_whole_text import Writer
 
 from finch_core.errors import PerformanceWarning
 from finch_core.testing import backend_names
@@ -29,6 +30,21 @@ def test_kernel_and_reference_equal_the_undecorated_function(backend: str) -> No
             if time.monotonic() > stop:
                 break
     assert agreed > k / 2
+
+
+def test_a_parallel_loop_is_refused_or_gives_the_same() -> None:
+    """On the interpreter, which runs its parts out of order."""
+    stop, found = time.monotonic() + SECONDS, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerformanceWarning)
+        for k in range(100_000):
+            found.append(outcome(f"suite.{k}", "interpreter", shared=True))
+            if found[-1][0] == "differ":
+                pytest.fail(told(f"suite.{k}", found[-1][1], shared=True), pytrace=False)
+            if time.monotonic() > stop:
+                break
+    assert {what for what, _ in found} == {"agree", "refused"}
+    assert any(why.startswith("RaceError") for _, why in found)
 
 
 def test_programs_are_reproducible_and_use_what_they_are_for() -> None:
