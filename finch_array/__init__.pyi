@@ -53,12 +53,14 @@ from finch_array.functions import (
     clip as clip,
     conj as conj,
     divmod as divmod,
+    expm1 as expm1,
     floor as floor,
     imag as imag,
     isclose as isclose,
     isfinite as isfinite,
     isinf as isinf,
     isnan as isnan,
+    isnat as isnat,
     negative as negative,
     positive as positive,
     real as real,
@@ -245,9 +247,6 @@ def exp2(x: Any, /) -> Any:
 
 def expit(x: Any, /) -> Any:
     """The logistic function, ``1 / (1 + exp(-x))``."""
-
-def expm1(x: Any, /) -> Any:
-    """``exp(x) - 1``, exact near 0."""
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """``x1 // x2``, rounded towards minus infinity."""

@@ -29,7 +29,6 @@ DESCRIPTIONS: dict[str, tuple[str, str]] = {
     "exp": (_X, "e to the power of ``x``."),
     "exp2": (_X, "2 to the power of ``x``."),
     "expit": (_X, "The logistic function, ``1 / (1 + exp(-x))``."),
-    "expm1": (_X, "``exp(x) - 1``, exact near 0."),
     "floor_divide": (_XY, "``x1 // x2``, rounded towards minus infinity."),
     "fmod": (_XY, "The remainder of ``x1 / x2`` with the sign of ``x1``."),
     "greater": (_XY, "``x1 > x2``, a bool."),

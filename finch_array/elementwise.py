@@ -15,7 +15,7 @@ from finch_array import leaves
 from finch_array.operands import NUMBERS, is_lazy, operand, stored, told
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
-from finch_array.structures import leaf_for, simplified
+from finch_array.structures import equal, fill_of, leaf_for, simplified
 from finch_core.frontend.inlining import expression_of
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
@@ -45,6 +45,7 @@ class Elementwise:
         self._value: Value | None = None
         self._maps: dict[Any, Kernel[..., Any]] = {}
         self._fills: dict[Any, Any] = {}
+        self._varying: dict[Any, bool] = {}
 
     @property
     def value(self) -> Value:
@@ -75,7 +76,7 @@ class Elementwise:
         return scalar_tensor(self._folded(literals))
 
     def _folded(self, exprs: Sequence[Expr]) -> Any:
-        found = simplified(self.value(*exprs))
+        found = fill_of(lambda parts: self.value(*parts), exprs)
         if not isinstance(found, Literal):
             raise TypeError(f"{self.__name__} has no value on {exprs}")
         return cast_value(found.value, concrete(found.type))
@@ -209,14 +210,29 @@ class Elementwise:
         return run((self, ranks, constants), lambda: self._request(value, own, ndim), arrays)
 
     def _fill_varies(self, operands: Sequence[Any]) -> bool:
-        """Whether the fill of the result depends on numbers."""
-        exprs: list[Expr] = []
+        """Whether the fill of the result depends on numbers: ``0 * x`` is 0 unless ``x`` is not
+        finite."""
+        key = tuple(
+            told(x) if isinstance(x, NUMBERS) else (x.dtype, x.fill_value.tobytes())
+            for x in operands
+        )
+        found = self._varying.get(key)
+        if found is None:
+            if len(self._varying) >= MOST:
+                self._varying.clear()
+            found = self._varying[key] = self._is_varying(operands)
+        return found
+
+    def _is_varying(self, operands: Sequence[Any]) -> bool:
+        known: list[Expr] = []
+        unknown: list[Expr] = []
         for k, x in enumerate(operands):
             number = isinstance(x, NUMBERS)
-            exprs.append(
-                Var(f"x{k}", type_of(x)) if number else Literal(x.fill_value, x.dtype, True)
-            )
-        return not isinstance(simplified(self.value(*exprs)), Literal)
+            own = Literal(x, type_of(x)) if number else Literal(x.fill_value, x.dtype, True)
+            known.append(own)
+            unknown.append(Var(f"x{k}", own.type) if number else own)
+        exact = fill_of(lambda parts: self.value(*parts), known)
+        return not equal(exact, simplified(self.value(*unknown)))
 
 
 def _identifier(name: str) -> str:

@@ -20,7 +20,7 @@ _UFUNCS: dict[str, Any] = {
     "bitwise_left_shift": np.left_shift, "bitwise_or": np.bitwise_or,
     "bitwise_right_shift": np.right_shift, "bitwise_xor": np.bitwise_xor, "cbrt": np.cbrt,
     "copysign": np.copysign, "cos": np.cos, "cosh": np.cosh, "divide": np.true_divide,
-    "equal": np.equal, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1,
+    "equal": np.equal, "exp": np.exp, "exp2": np.exp2,
     "floor_divide": np.floor_divide,
     "fmod": np.fmod, "greater": np.greater, "greater_equal": np.greater_equal, "hypot": np.hypot,
     "less": np.less, "less_equal": np.less_equal, "log": np.log, "log1p": np.log1p,
@@ -82,6 +82,10 @@ def _logical_xor(x: Expr, y: Expr) -> Expr:
     return Call(prim.ne, _truth(x, y))
 
 
+def _expm1(x: Any) -> Any:
+    return np.expm1(x) if np.isfinite(x) else np.exp(x) - 1
+
+
 _DEFINED: dict[str, Callable[..., Any]] = {
     "square": _square, "expit": _expit, "signbit": _signbit,
 }  # fmt: skip
@@ -113,6 +117,8 @@ _isfinite = Elementwise("isfinite", np.isfinite)
 _copy = Direct("positive", lambda x: x)
 _choose = Direct("where", lambda c, x, y: Call(prim.ifelse, (Cast(c, np.dtype(bool)), x, y)))
 _reciprocals = Elementwise("reciprocal", _reciprocal)
+_expm1s = Elementwise("expm1", np.expm1)
+_complex_expm1 = Elementwise("expm1", _expm1)
 _rounded = {name: Elementwise(name, f) for name, f in _ROUNDED.items()}
 _casts: dict[Any, Elementwise] = {}
 
@@ -210,6 +216,11 @@ def imag(x: Any, /) -> Any:
     return _imag(x) if dtype.kind == "c" else multiply(x, dtype.type(0))
 
 
+def expm1(x: Any, /) -> Any:
+    """``exp(x) - 1``, exact near 0; of complex infinities what the standard says."""
+    return (_complex_expm1 if dtype_of(operand(x)).kind == "c" else _expm1s)(x)
+
+
 def reciprocal(x: Any, /) -> Any:
     """``1 / x``."""
     return _reciprocals(x)
@@ -229,6 +240,13 @@ def _float_test(function: Elementwise, whole: bool) -> Callable[[Any], Any]:
 
 isnan, isinf = _float_test(_isnan, False), _float_test(_isinf, False)
 isfinite = _float_test(_isfinite, True)
+
+
+def isnat(x: Any, /) -> Any:
+    """Whether dates and spans of time are NaT. Raises ``TypeError`` for other dtypes."""
+    if dtype_of(operand(x)).kind not in "mM":
+        raise TypeError("isnat is defined on dates and spans of time alone")
+    return _isnan(x)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:

@@ -11,8 +11,8 @@ _HOMES = {
         "meshgrid ones ones_like random tril triu zeros zeros_like"
     ),
     "functions": (
-        "abs ceil clip conj divmod floor imag isclose isfinite isinf isnan negative positive real "
-        "reciprocal round sign trunc where"
+        "abs ceil clip conj divmod expm1 floor imag isclose isfinite isinf isnan isnat negative "
+        "positive real reciprocal round sign trunc where"
     ),
     "elementwise": "elementwise_of",
     "plan": "compute explain fused lazy",
@@ -43,7 +43,7 @@ _HOMES = {
 _TABLE = (
     "acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_count bitwise_invert "
     "bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor cbrt copysign cos cosh divide "
-    "equal exp exp2 expit expm1 floor_divide fmod greater greater_equal hypot less less_equal log "
+    "equal exp exp2 expit floor_divide fmod greater greater_equal hypot less less_equal log "
     "log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor maximum minimum "
     "multiply nextafter not_equal pow remainder signbit sin sinh sqrt square subtract tan tanh"
 ).split()

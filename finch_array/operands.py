@@ -9,6 +9,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
+from finch_core.interface.structure import Structure
 from finch_core.records import frozen
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.convert import asarray as tensor_of
@@ -145,6 +146,17 @@ def levels_of(source: Any) -> tuple[Format, ...] | None:
             return None
         source = source.tensor
     return source.format.levels()[:-1]
+
+
+def kinds_of(array: Any) -> tuple[Structure, ...]:
+    """The structure of each dimension of an array."""
+    found = stored(array)
+    levels = levels_of(found.source)
+    if levels is not None:
+        kinds = [level.structure for level in levels]
+    else:
+        kinds = list(getattr(found.source, "structures", (Structure(),) * array.ndim))
+    return tuple(kinds[found.axes.index(k)] for k in range(array.ndim))
 
 
 def fanouts(source: Any) -> tuple[float, ...]:

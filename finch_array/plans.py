@@ -11,13 +11,22 @@ import numpy as np
 
 from finch_array import orders, programs, structures
 from finch_array.leaves import relabelled
-from finch_array.operands import NUMBERS, Stored, entries, fanouts, is_dense, levels_of, stored
+from finch_array.operands import (
+    NUMBERS,
+    Stored,
+    entries,
+    fanouts,
+    is_dense,
+    kinds_of,
+    levels_of,
+    stored,
+)
 from finch_array.requests import Request
 from finch_core.errors import DimensionMismatch, PerformanceWarning
 from finch_core.interface.level import Format
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import BOOL, Type, concrete, type_of
-from finch_core.ir.expressions import FALSE, Access, Cast, Expr, Literal, Name, Var, alike
+from finch_core.ir.expressions import FALSE, Access, Expr, Literal, Name, Var, alike
 from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
@@ -201,11 +210,10 @@ def make(request: Request, operands: Sequence[Any], sizes: Mapping[str, int], de
     """A plan for operands like these; ``dense``: the result may be dense (see ``DENSE_RATIO``)."""
     seen = _seen(request, operands, sizes)
     value = request.value(*seen.exprs)
-    known = structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes))
-    dtype = request.dtype or concrete(known.dtype)
-    if dtype != known.dtype:
-        value = Cast(value, dtype)
-        known = evolve(known, fill=structures.simplified(Cast(known.fill, dtype)))
+    known = structures.settled(
+        structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes)), request.dtype
+    )
+    value, dtype = known.expr, concrete(known.dtype)
     order = _ordered(request, operands, sizes, seen, value, known, dtype)
     copies = {k: _permutation(seen.indices[k], order.loops) for k in order.copied}
     plan = Plan(request, order, copies)
@@ -234,10 +242,12 @@ def _seen(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -
             else names[axis]
             for axis in found.axes
         )
-        levels = levels_of(found.source)
-        declared = getattr(found.source, "structures", [Structure()] * len(own))
-        kinds = [level.structure for level in levels] if levels else declared
-        per_index = {name: kind for name, kind in zip(own, kinds, strict=True) if name is not None}
+        kinds = kinds_of(array)
+        per_index = {
+            name: kinds[axis]
+            for name, axis in zip(own, found.axes, strict=True)
+            if name is not None
+        }
         leaves[f"a{k}"] = structures.Leaf(array.fill_value, array.dtype, per_index)
         sources.append(found)
         indices.append(own)
@@ -291,8 +301,7 @@ def _decides(value: Expr, name: str, seen: _Operands, fill: Expr) -> bool:
             return Var(expr.tensor, leaf.dtype)
         return Var(expr.name, seen.numbers[expr.name]) if isinstance(expr, Name) else expr
 
-    found = structures.simplified(rewrite_expr(value, known))
-    return isinstance(found, Literal) and alike(found.value, fill.value)
+    return structures.equal(structures.simplified(rewrite_expr(value, known)), fill)
 
 
 def _at_fill(request: Request, seen: _Operands, fill: Expr, dtype: Any) -> bool:

@@ -28,11 +28,11 @@ def sum_of_products(
 
 def product(
     name: str, arrays: Sequence[Any], inputs: Sequence[tuple[str, ...]], out: tuple[str, ...],
-    exact: frozenset[str] = frozenset(),
+    exact: frozenset[str] = frozenset(), dtype: np.dtype[Any] | None = None,
 ) -> tuple[Any, Callable[[], Request]]:  # fmt: skip
-    """The key and the request of a sum of products of arrays like these (``exact``: see
-    ``Request``)."""
-    dtype = np.result_type(*(x.dtype for x in arrays))
+    """The key and the request of a sum of products of arrays like these, computed in ``dtype``
+    (default: to which theirs are promoted; ``exact``: see ``Request``)."""
+    dtype = dtype or np.result_type(*(x.dtype for x in arrays))
     times, plus = (prim.and_, prim.or_) if dtype.kind == "b" else (prim.mul, prim.add)
 
     def value(*exprs: Expr) -> Expr:
@@ -75,7 +75,8 @@ def _matmul_of(a: Any, b: Any) -> Callable[[list[Any]], Any]:
     left = (*stack[ndim - a.ndim :], "r", "k")[-a.ndim :] if a.ndim > 1 else ("k",)
     right = (*stack[ndim - b.ndim :], "k", "c")[-b.ndim :] if b.ndim > 1 else ("k",)
     out = stack + ("r",) * (a.ndim > 1) + ("c",) * (b.ndim > 1)
-    key, request = product("matmul", [a, b], [left, right], out, frozenset({"k"}))
+    dtype = np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1]
+    key, request = product("matmul", [a, b], [left, right], out, frozenset({"k"}), dtype)
     return lambda arrays: run(key, request, arrays)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from finch_array.elementwise import Elementwise
+from finch_array.functions import cast, dtype_of
 from finch_array.namespace import look_up
-from finch_array.operands import array_of
+from finch_array.operands import NUMBERS, array_of
 
 _RENAMED = {
     "absolute": "abs", "fabs": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
@@ -42,10 +43,25 @@ def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
         function = _function_of(ufunc)
         if function is None:
             return NotImplemented
-        found = function(*inputs)
+        found = _as_by(ufunc, function, inputs)
         if options.get("dtype") is not None:
             found = found.astype(options["dtype"])
     return found if out is None else _given(out, found)
+
+
+def _as_by(ufunc: np.ufunc, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
+    """The function of the standard, with the dtypes of NumPy's ufunc: ``rint`` of integers is of
+    floats, ``square`` of bools of integers."""
+    found = function(*inputs)
+    if isinstance(found, tuple) or ufunc.nout != 1:
+        return found
+    kinds = [type(x) if type(x) in (int, float, complex) else dtype_of(x) for x in inputs]
+    *wanted, result = ufunc.resolve_dtypes((*kinds, None))
+    if found.dtype == result:
+        return found
+    own = zip(inputs, wanted, strict=True)
+    found = function(*(x if isinstance(x, NUMBERS) else cast(x, t) for x, t in own))
+    return found if found.dtype == result else cast(found, result)
 
 
 def _reduced(ufunc: np.ufunc, x: Any, options: dict[str, Any]) -> Any:

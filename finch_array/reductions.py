@@ -144,7 +144,7 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
 
 def _float_of(x: Any) -> Any:
     array = array_operand(x)
-    return array if array.dtype.kind in "fcmM" else fn.cast(array, np.float64)
+    return fn.cast(array, np.float64) if array.dtype.kind in "biu" else array
 
 
 def _count(array: Any, axis: Any) -> int:
@@ -176,7 +176,8 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     there = presence(array)
     absent = fn.FUNCTIONS["subtract"](float(count), sum(there, axis=axes, keepdims=True))
     apart = _squared(fn.FUNCTIONS["subtract"](np.asarray(array.fill_value)[()], middle))
-    total = fn.add(total, fn.multiply(fn.cast(absent, apart.dtype), apart))
+    apart = fn.multiply(fn.cast(absent, apart.dtype), apart)
+    total = fn.where(fn.FUNCTIONS["greater"](absent, 0), fn.add(total, apart), total)
     found = divided(total, (count - correction) if count > correction else 0.0)
     from finch_array.manipulation import squeeze
 

@@ -9,7 +9,7 @@ an operand is, so it holds at most a constant times what the operands hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from finch_core.interface.abilities import Order
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces, Structure
-from finch_core.ir.dtypes import BOOL, Type
+from finch_core.ir.defined_operators import operator_from
+from finch_core.ir.dtypes import BOOL, Type, concrete
 from finch_core.ir.expressions import FALSE, Access, Call, Cast, Expr, Literal, Name, Var, alike
 from finch_core.ir.program import Stored
 from finch_core.ir.rewrite import rewrite_expr
@@ -42,14 +43,26 @@ class Leaf:
     dtype: np.dtype[Any]
     structures: Mapping[str, Structure]
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there may be elements that are not stored."""
+        return any(kind.gaps for kind in self.structures.values())
+
 
 @frozen(eq=False)
 class Analysis:
-    """The fill of an expression, its dtype, and its structures (None: it is the fill anywhere)."""
+    """The fill of an expression, its dtype, and its structures (None: it is the fill anywhere).
+
+    ``nominal`` is the value on the operands' fills, also on those of arrays without gaps, which
+    ``fill`` does not know. ``expr`` is the expression with ``as_number`` where a fill absorbs
+    nothing.
+    """
 
     fill: Expr
     dtype: Type
     shapes: Shapes | None
+    nominal: Expr
+    expr: Expr
 
 
 _simplifier = Simplifier()
@@ -60,30 +73,109 @@ def simplified(expr: Expr) -> Expr:
     return rewrite_expr(expr, _simplifier.expr_rule)
 
 
+def plain(expr: Expr) -> Expr:
+    """A constant as a number, which absorbs nothing: ``0 * inf`` is NaN."""
+    return evolve(expr, structural=False) if isinstance(expr, Literal) else expr
+
+
+as_number = operator_from("as_number", plain)
+"""The operand, whose fill absorbs nothing."""
+
+
 def analyse(
     expr: Expr, leaves: Mapping[str, Leaf], numbers: Mapping[str, Type], loops: Sequence[str]
 ) -> Analysis:
     """The fill, dtype and structures of ``expr`` along ``loops``."""
     if isinstance(expr, Access):
         leaf = leaves[expr.tensor]
-        known = Literal(leaf.fill, leaf.dtype, structural=True)
-        return Analysis(known, leaf.dtype, tuple(leaf.structures.get(i, CONSTANT) for i in loops))
+        shapes = tuple(leaf.structures.get(i, CONSTANT) for i in loops)
+        known: Expr = Literal(leaf.fill, leaf.dtype, structural=True)
+        fill = known if leaf.has_gaps else Var(expr.tensor, leaf.dtype)
+        return Analysis(fill, leaf.dtype, shapes, plain(known), expr)
     if isinstance(expr, Stored):
         leaf = leaves[str(getattr(expr.access, "tensor", ""))]
-        return Analysis(FALSE, BOOL, tuple(leaf.structures.get(i, CONSTANT) for i in loops))
+        shapes = tuple(leaf.structures.get(i, CONSTANT) for i in loops)
+        return Analysis(FALSE, BOOL, shapes, FALSE, expr)
     if isinstance(expr, Name):
-        return Analysis(Var(expr.name, numbers[expr.name]), numbers[expr.name], None)
-    parts = [analyse(child, leaves, numbers, loops) for child in expr.children]
-    if not parts:
-        return Analysis(expr, expr.dtype, None)
-    fill = simplified(expr.rebuild(tuple(part.fill for part in parts)))
+        known = Var(expr.name, numbers[expr.name])
+        return Analysis(known, numbers[expr.name], None, known, expr)
+    if not expr.children:
+        return Analysis(expr, expr.dtype, None, expr, expr)
+    return _of_parts(expr, [analyse(child, leaves, numbers, loops) for child in expr.children])
+
+
+def _of_parts(expr: Expr, parts: Sequence[Analysis]) -> Analysis:
     typed = expr.rebuild(tuple(Var(f"x{k}", part.dtype) for k, part in enumerate(parts)))
-    if isinstance(expr, Cast):
-        return Analysis(fill, typed.dtype, parts[0].shapes)
-    return Analysis(fill, typed.dtype, _combined(expr, parts, fill))
+    fill = fill_of(expr.rebuild, [part.fill for part in parts])
+    nominal = simplified(expr.rebuild(tuple(part.nominal for part in parts)))
+    shapes = parts[0].shapes if isinstance(expr, Cast) else _combined(expr, parts, fill)
+    exprs = [
+        Call(as_number, (part.expr,)) if _absorbs_wrongly(expr, parts, k, fill) else part.expr
+        for k, part in enumerate(parts)
+    ]
+    changed = any(new is not old for new, old in zip(exprs, expr.children, strict=True))
+    return Analysis(
+        fill, typed.dtype, shapes, nominal, expr.rebuild(tuple(exprs)) if changed else expr
+    )
 
 
-def _combined(expr: Expr, parts: list[Analysis], fill: Expr) -> Shapes | None:
+def settled(known: Analysis, dtype: np.dtype[Any] | None) -> Analysis:
+    """``known`` cast to a dtype (None: its own), with the value on all fills as its fill where
+    every element is stored."""
+    fill, expr, wanted = known.fill, known.expr, concrete(known.dtype) if dtype is None else dtype
+    if not isinstance(fill, Literal) and isinstance(known.nominal, Literal) and is_full(known):
+        fill = known.nominal
+    if wanted != known.dtype:
+        expr, fill = Cast(expr, wanted), simplified(Cast(fill, wanted))
+    return evolve(known, fill=fill, expr=expr, dtype=wanted)
+
+
+def is_full(known: Analysis) -> bool:
+    """Whether every element is stored, or part of a run."""
+    return known.shapes is not None and not any(kind.gaps for kind in known.shapes)
+
+
+def fill_of(value: Callable[[tuple[Expr, ...]], Expr], fills: Sequence[Expr]) -> Expr:
+    """The value on the fills of operands: what NumPy gives for these numbers.
+
+    Where one of them is not known, a fill that absorbs it decides: ``0 * x`` is 0, ``0 / x`` too.
+    """
+    exact = simplified(value(tuple(map(plain, fills))))
+    absorbed = simplified(value(tuple(fills)))
+    if not isinstance(exact, Literal):
+        return absorbed
+    return absorbed if equal(exact, absorbed) else exact
+
+
+def equal(one: Expr, other: Expr) -> bool:
+    """Whether two constants are equal, or both NaN; the sign of a zero does not count."""
+    if not (isinstance(one, Literal) and isinstance(other, Literal)):
+        return False
+    if alike(one.value, other.value):
+        return True
+    return bool(np.all(one.value == other.value))
+
+
+def _absorbs_wrongly(expr: Expr, parts: Sequence[Analysis], k: int, fill: Expr) -> bool:
+    """Whether the fill of operand ``k`` absorbs what the others store, and gives another value
+    than ``fill``: ``0 / x`` is 0 for a fill of 0, though ``0 / 0`` is NaN."""
+    known = parts[k].fill
+    if parts[k].shapes is None or not isinstance(known, Literal) or not known.structural:
+        return False
+    found = _with_known(expr, parts, k)
+    return isinstance(found, Literal) and not equal(found, fill)
+
+
+def _with_known(expr: Expr, parts: Sequence[Analysis], k: int) -> Expr:
+    """``expr`` simplified where operand ``k`` is its fill, and nothing is known of other arrays."""
+    known = [
+        part.fill if n == k or _is_constant(part) else Var(f"x{n}", part.dtype)
+        for n, part in enumerate(parts)
+    ]
+    return simplified(expr.rebuild(tuple(known)))
+
+
+def _combined(expr: Expr, parts: Sequence[Analysis], fill: Expr) -> Shapes | None:
     found = [(part, _annihilates(expr, parts, k, fill)) for k, part in enumerate(parts)]
     present = [(part.shapes, decides) for part, decides in found if part.shapes is not None]
     if not present:
@@ -93,16 +185,11 @@ def _combined(expr: Expr, parts: list[Analysis], fill: Expr) -> Shapes | None:
     return meet(deciding, everyone) if deciding else join(everyone)
 
 
-def _annihilates(expr: Expr, parts: list[Analysis], k: int, fill: Expr) -> bool:
+def _annihilates(expr: Expr, parts: Sequence[Analysis], k: int, fill: Expr) -> bool:
     """Whether the result is its fill wherever operand ``k`` is its fill."""
     if parts[k].shapes is None or not isinstance(fill, Literal):
         return False
-    known = [
-        part.fill if n == k or _is_constant(part) else Var(f"x{n}", part.dtype)
-        for n, part in enumerate(parts)
-    ]
-    found = simplified(expr.rebuild(tuple(known)))
-    return isinstance(found, Literal) and alike(found.value, fill.value)
+    return equal(_with_known(expr, parts, k), fill)
 
 
 def _is_constant(part: Analysis) -> bool:

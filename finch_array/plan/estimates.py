@@ -15,6 +15,7 @@ import numpy as np
 
 from finch_array.plan.normal import Reduced, affine, indices_of
 from finch_array.plan.statistics import Statistics
+from finch_array.structures import as_number
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, alike
@@ -147,6 +148,8 @@ def _decides(expr: Expr, parts: Sequence[Pattern], k: int) -> bool:
 def decides(op: Operator, k: int, args: Sequence[Expr], fills: Sequence[Any]) -> bool:
     """Whether an operator's value does not depend on the others where operand ``k`` is its fill."""
     fill, dtype = fills[k], concrete(args[k].dtype)
+    if getattr(args[k], "op", None) is as_number:
+        return False
     if op is prim.ifelse:
         kept = args[2] if k == 0 and not fill else args[1] if k == 0 else None
         return isinstance(kept, Literal)

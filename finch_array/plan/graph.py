@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from finch_array import structures
-from finch_array.operands import NUMBERS, told
+from finch_array.operands import NUMBERS, kinds_of, told
 from finch_array.plans import final_fill
 from finch_array.requests import Request
+from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Cast, Expr, Index, Literal, Name
 from finch_core.ir.operators import Operator
@@ -24,12 +25,14 @@ from finch_core.ir.rewrite import rewrite_expr
 
 
 class Node:
-    """A node: ``shape``, ``dtype``, and ``fill``, None where it depends on run-time numbers."""
+    """A node: ``shape``, ``dtype``, ``fill``, None where it depends on run-time numbers, and
+    ``kinds``, the structure of each dimension."""
 
-    __slots__ = ("__weakref__", "dtype", "fill", "shape")
+    __slots__ = ("__weakref__", "dtype", "fill", "kinds", "shape")
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     fill: Any
+    kinds: tuple[Structure, ...]
     children: tuple[Node, ...] = ()
 
 
@@ -42,9 +45,11 @@ class Source(Node):
         self.array = array
         if isinstance(array, NUMBERS):
             self.shape, self.dtype, self.fill = (), np.asarray(array).dtype, None
+            self.kinds = ()
         else:
             self.shape, self.dtype = array.shape, np.dtype(array.dtype)
             self.fill = array.fill_value if array.shape else None
+            self.kinds = kinds_of(array)
 
     @property
     def type(self) -> Any:
@@ -64,11 +69,12 @@ class Step(Node):
     def __init__(
         self, name: str, body: Expr, children: tuple[Node, ...], out: tuple[str, ...],
         op: Operator | None, sizes: Mapping[str, int], dtype: np.dtype[Any], fill: Any,
+        kinds: tuple[Structure, ...],
     ) -> None:  # fmt: skip
         self.name, self.body, self.children = name, body, children
         self.out, self.op, self.sizes = out, op, dict(sizes)
         self.shape = tuple(self.sizes[i] for i in out)
-        self.dtype, self.fill = dtype, fill
+        self.dtype, self.fill, self.kinds = dtype, fill, kinds
 
 
 _nodes: weakref.WeakValueDictionary[Any, Node] = weakref.WeakValueDictionary()
@@ -91,14 +97,23 @@ def step(
     key = (body, tuple(map(id, children)), out, op, tuple(sizes.items()), dtype)
     found = _nodes.get(key)
     if found is None:
-        known = _analysed(body, children)
-        wanted = dtype or concrete(known.dtype)
-        if wanted != known.dtype:
-            body = Cast(body, wanted)
+        known = structures.settled(_analysed(body, children, tuple(sizes)), dtype)
+        wanted = concrete(known.dtype)
         fill = _fill(name, known.fill, wanted, out, op, sizes)
-        found = Step(name, body, tuple(children), out, op, sizes, wanted, fill)
+        kinds = _kinds(known, tuple(sizes), out)
+        found = Step(name, known.expr, tuple(children), out, op, sizes, wanted, fill, kinds)
         _nodes[key] = found
     return found
+
+
+def _kinds(
+    known: structures.Analysis, loops: tuple[str, ...], out: tuple[str, ...]
+) -> tuple[Structure, ...]:
+    """The structures of the dimensions of a step. One that is collected in no order is dense."""
+    if known.shapes is None or (out and loops[0] not in out):
+        return (structures.DENSE,) * len(out)
+    kept = structures.reduced(known.shapes, loops, out)
+    return tuple(kept[name] for name in out)
 
 
 _known: dict[Any, structures.Analysis] = {}
@@ -106,24 +121,38 @@ MOST = 4096
 """The most expressions whose dtypes and fills are remembered."""
 
 
-def _analysed(body: Expr, children: Sequence[Node]) -> structures.Analysis:
-    """The dtype and fill of a body, by those of the children."""
+def _analysed(body: Expr, children: Sequence[Node], loops: tuple[str, ...]) -> structures.Analysis:
+    """The dtype, fill and structures of a body, by those of the children."""
     kinds = tuple(
-        (child.dtype, child.fill.tobytes()) if child.shape else type_in(child) for child in children
+        (child.dtype, child.fill.tobytes(), child.kinds) if child.shape else type_in(child)
+        for child in children
     )
-    key = (body, kinds)
+    key = (body, kinds, loops)
     found = _known.get(key)
     if found is None:
         if len(_known) >= MOST:
             _known.clear()
-        leaves = {
-            f"c{k}": structures.Leaf(child.fill, child.dtype, {})
-            for k, child in enumerate(children)
-            if child.shape
+        places = {
+            part.tensor: tuple(map(_index_name, part.indices))
+            for part in body.walk()
+            if isinstance(part, Access)
         }
+        leaves = {
+            f"c{k}": structures.Leaf(
+                child.fill, child.dtype,
+                {i: kind for i, kind in zip(places[f"c{k}"], child.kinds, strict=True) if i},
+            )
+            for k, child in enumerate(children)
+            if f"c{k}" in places
+        }  # fmt: skip
         numbers = {f"c{k}": type_in(c) for k, c in enumerate(children) if not c.shape}
-        found = _known[key] = structures.analyse(body, leaves, numbers, ())
+        found = _known[key] = structures.analyse(body, leaves, numbers, loops)
     return found
+
+
+def _index_name(index: Expr) -> str:
+    """The name of the loop that an index depends on; empty for a constant."""
+    return next((part.name for part in index.walk() if isinstance(part, Index)), "")
 
 
 def type_in(child: Node) -> Any:
