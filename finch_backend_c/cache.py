@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from finch_core.interface.digest import digest
 from finch_core.locks import on_fork
 from finch_core.records import frozen
 
@@ -102,7 +102,7 @@ def _private(path: str) -> bool:
 
 def name(*parts: str) -> str:
     """The name of an entry: a hash of all that it depends on."""
-    return hashlib.sha256("\0".join((FORMAT, *parts)).encode()).hexdigest()
+    return digest("\0".join((FORMAT, *parts)).encode())
 
 
 def load(entry: str) -> CachedKernel | None:
@@ -196,7 +196,7 @@ def _contents(path: str) -> bytes:
 
 
 def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return digest(data)
 
 
 def _write_text(path: str, text: str) -> None:

@@ -16,8 +16,10 @@ import reprlib
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from operator import attrgetter
-from types import GetSetDescriptorType, MemberDescriptorType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
+
+from finch_core.record_fields import NOTHING, Field
 
 if TYPE_CHECKING:  # checkers know these
     from attrs import define as define
@@ -59,99 +61,6 @@ else:
             if alias not in changes:
                 changes[alias] = getattr(record, name)
         return cls(**changes)
-
-
-NOTHING: Any = type("NOTHING", (), {"__repr__": lambda self: "NOTHING"})()
-"""The default of a field that has none."""
-
-
-class Field:
-    """A field of a record class.
-
-    ``default`` or ``factory``, a function without arguments, give its value where the call does
-    not; ``converter`` is applied to it, and ``validator(record, field, value)`` raises if it is not
-    valid. ``init``: whether ``__init__`` takes it, under the name ``alias`` (the field's without
-    leading underscores) and by name only if ``kw_only``. ``eq``, ``hash`` (None: as ``eq``) and
-    ``repr``: whether these regard it.
-    """
-
-    __slots__ = (
-        "alias",
-        "converter",
-        "eq",
-        "factory",
-        "hash",
-        "init",
-        "initial",
-        "kw_only",
-        "name",
-        "repr",
-        "takes_self",
-        "validator",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        *,
-        default: Any = NOTHING,
-        factory: Callable[[], Any] | None = None,
-        converter: Callable[[Any], Any] | None = None,
-        validator: Callable[[Any, Any, Any], None] | None = None,
-        eq: bool = True,
-        hash: bool | None = None,
-        repr: bool = True,
-        init: bool = True,
-        kw_only: bool = False,
-        alias: str | None = None,
-    ) -> None:
-        self.name = ""
-        self.initial = default
-        self.factory: Callable[..., Any] | None = factory
-        self.takes_self = False
-        self.converter = converter
-        self.validator = validator
-        self.eq = eq
-        self.hash = eq if hash is None else hash
-        self.repr = repr
-        self.init = init
-        self.kw_only = kw_only
-        self.alias = alias
-
-    def default(self, method: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Decorator: the field's default is what ``method`` makes of the fields before it."""
-        self.factory, self.takes_self = method, True
-        return method
-
-    def named(self, name: str) -> Field:
-        self.name = name
-        self.alias = self.alias or name.lstrip("_")
-        return self
-
-    def for_attrs(self) -> Any:
-        """The field as one of ``attrs``."""
-        import attrs
-
-        options = {name: getattr(self, name) for name in _SAME_IN_ATTRS}
-        if self.factory is not None:
-            factory: Any = attrs.Factory
-            options["default"] = factory(self.factory, self.takes_self)
-        elif self.initial is not NOTHING:
-            options["default"] = self.initial
-        return attrs.field(**options)
-
-    @classmethod
-    def from_attrs(cls, attribute: Any) -> Field:
-        """A field of a class of ``attrs``."""
-        self = cls(**{name: getattr(attribute, name) for name in _SAME_IN_ATTRS})
-        made = attribute.default
-        if (factory := getattr(made, "factory", None)) is not None:
-            self.factory, self.takes_self = factory, made.takes_self
-        elif type(made).__name__ != "_Nothing":
-            self.initial = made
-        return self.named(attribute.name)
-
-
-_SAME_IN_ATTRS = ("converter", "validator", "eq", "hash", "repr", "init", "kw_only", "alias")
 
 
 # -- classes ------------------------------------------------------------------------------
@@ -253,7 +162,8 @@ def _slotted(
     metaclass: Any = type(cls)
     made = metaclass(cls.__name__, cls.__bases__, {**_STATE, **own, **new})
     for value in own.values():
-        _see_class(value, cls, made)
+        if type(value) is not FunctionType or value.__closure__ is not None:
+            _see_class(value, cls, made)
     return made  # type: ignore[no-any-return]
 
 
@@ -288,17 +198,51 @@ def _see_class(value: Any, old: type, new: type) -> None:
 # -- objects ------------------------------------------------------------------------------
 
 
+_FEW = 8
+"""Objects of a class that are set field by field: compiling takes as long as ten of them."""
+
+
 class _Initializer:
-    """``__init__`` of a class, written when it is first looked up."""
+    """``__init__`` of a class: written when it is looked up at the class, or for the objects after
+    the first ``_FEW``."""
 
     def __init__(self, frozen: bool, kept: bool) -> None:
         self.frozen = frozen
         self.kept = kept
+        self.made = 0
 
     def __get__(self, record: Any, cls: type) -> Any:
         holder: Any = _holder(cls, "__init__", self)
+        self.made += 1
+        if record is not None and self.made <= _FEW:
+            return lambda *args, **kwargs: self.set(holder, record, args, kwargs)
         holder.__init__ = made = _initializer(holder, self.frozen, self.kept)
         return made.__get__(record, cls)
+
+    def set(self, cls: type, record: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Do what ``__init__`` does."""
+        every = fields(cls)
+        places = [f.alias for f in every if f.init and not f.kw_only]
+        given = {**dict(zip(places, args)), **kwargs}  # noqa: B905
+        taken = {f.alias for f in every if f.init and (f.alias in given or not f.optional)}
+        if len(given) < len(args) + len(kwargs) or taken != given.keys():
+            _initializer(cls, False, False)(record, *args, **kwargs)  # raises what Python raises
+        for f in every:
+            if f.init and f.alias in given:
+                value = given[f.alias]
+            elif f.factory is not None:
+                value = f.factory(record) if f.takes_self else f.factory()
+            elif f.initial is not NOTHING:
+                value = f.initial
+            else:
+                continue
+            object.__setattr__(record, f.name, f.converter(value) if f.converter else value)
+            if f.validator is not None:
+                f.validator(record, f, getattr(record, f.name))
+        if self.kept:
+            object.__setattr__(record, "_hash_kept", None)
+        if (post := getattr(record, "__attrs_post_init__", None)) is not None:
+            post()
 
 
 def _holder(cls: type, name: str, value: object) -> type:
@@ -322,8 +266,7 @@ def _initializer(cls: type, frozen: bool, kept: bool) -> Any:
         elif f.initial is NOTHING and not f.init:
             continue
         if f.init:
-            has_default = f.initial is not NOTHING or f.factory is not None
-            head = f"{f.alias}=_default_{f.name}" if has_default else f.alias
+            head = f"{f.alias}=_default_{f.name}" if f.optional else f.alias
             (named if f.kw_only else heads).append(head)
         if f.converter is not None:
             given[f"_convert_{f.name}"] = f.converter

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finch_core.records import frozen
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @frozen

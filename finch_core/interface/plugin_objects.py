@@ -131,6 +131,8 @@ def _unlike(item: Any, method: str, count: int, bound: bool) -> str:
             return ""
     elif isinstance(found, (staticmethod, classmethod)) or not isinstance(item, type):
         found = getattr(item, method, None)
+        if isinstance(found, FunctionType) and _accepts(found, count):
+            return ""
     if not callable(found):
         return ""
     try:
@@ -147,7 +149,11 @@ def _unlike(item: Any, method: str, count: int, bound: bool) -> str:
 def _accepts(function: FunctionType, count: int) -> bool:
     """Whether a function's code object alone shows that it takes ``count`` arguments."""
     code = function.__code__
-    return code.co_argcount == count and not code.co_kwonlyargcount
+    if code.co_kwonlyargcount or hasattr(function, "__wrapped__"):
+        return False
+    required = code.co_argcount - len(function.__defaults__ or ())
+    more = bool(code.co_flags & inspect.CO_VARARGS)
+    return required <= count and (count <= code.co_argcount or more)
 
 
 def _attribute(item: Any, name: str) -> Any:

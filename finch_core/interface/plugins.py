@@ -30,6 +30,7 @@ from finch_core.interface.plugin_checks import (
     hooks_of,
     manager,
     modules_of,
+    observes,
 )
 from finch_core.interface.plugin_records import (
     BY_HAND,
@@ -62,7 +63,7 @@ class Hub(PluginTables):
     def __init__(self) -> None:
         super().__init__()
         self._lock = Lock()
-        self._manager = manager()
+        self._observers: pluggy.PluginManager | None = None
         self._blocked: frozenset[str] = frozenset()
         self._nonce = os.urandom(8).hex()
         self.generation = 0
@@ -137,7 +138,8 @@ class Hub(PluginTables):
             if name not in self._plugins:
                 raise PluginError(f"there is no plugin {name!r}", hint=self._installed("", name))
             plugin = self._plugins.pop(name)
-            self._manager.unregister(name=plugin.name)
+            if self._observers is not None and self._observers.has_plugin(plugin.name):
+                self._observers.unregister(name=plugin.name)
             for item in plugin.contributed:
                 if item.kind == "operator":
                     registry.unregister(item.object)
@@ -175,7 +177,9 @@ class Hub(PluginTables):
         self._notify("finch_kernel_built", name=name, seconds=seconds, cached=cached)
 
     def _notify(self, hook: str, **arguments: Any) -> None:
-        caller = getattr(self._manager.hook, hook)
+        if self._observers is None:
+            return
+        caller = getattr(self._observers.hook, hook)
         impls = caller.get_hookimpls()
         if not impls:
             return
@@ -225,7 +229,9 @@ class Hub(PluginTables):
                 registry.register(item.object)
             if item.kind == "dtype":
                 register_dtype(item.object)
-        self._manager.register(hooks, name)
+        if observes(hooks):
+            self._observers = self._observers or manager()
+            self._observers.register(hooks, name)
         self._plugins[name] = Plugin(name, distribution, version, module, found)
         return None
 

@@ -9,7 +9,6 @@ state) has no key, and is not kept on disk.
 from __future__ import annotations
 
 import enum
-import hashlib
 import sys
 from collections.abc import Iterable
 from functools import partial
@@ -20,6 +19,7 @@ import numpy as np
 
 from finch_core import records
 from finch_core.interface.abi import CompleteBackend
+from finch_core.interface.digest import digest
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import (
     ImplicitSignature,
@@ -49,7 +49,7 @@ def kernel_key(
     except (UnidentifiedError, OSError):
         return ""
     parts += [hub().fingerprint(), files]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return digest("\n".join(parts).encode())
 
 
 class KeyWriter:
@@ -120,8 +120,8 @@ class KeyWriter:
     def _array(self, array: np.ndarray[Any, Any]) -> str:
         if array.dtype.hasobject:
             raise UnidentifiedError
-        digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-        return f"{array.dtype!r} {array.shape} {digest}"
+        text = digest(np.ascontiguousarray(array).tobytes())
+        return f"{array.dtype!r} {array.shape} {text}"
 
     # -- code -----------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ installed distributions stands in, and at the standard library and NumPy, which 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.interface.digest import digest
 from finch_core.interface.discovery import installed
 from finch_core.interface.plugin_records import DISTRIBUTION
 from finch_core.interface.plugins import hub
@@ -69,13 +69,26 @@ def _state(backend: str, modules: frozenset[str], generation: int) -> tuple[str,
             raise UnidentifiedError  # written in a notebook, say
     stamps.update(_reached({backend, *plugins, *modules}))
     text = repr((np.__version__, sorted(stamps)))
-    return hashlib.sha256(text.encode()).hexdigest(), max(when for _, when, _ in stamps)
+    return digest(text.encode()), max(when for _, when, _ in stamps)
 
 
 def _package(name: str) -> Iterator[Stamp]:
     for folder in getattr(sys.modules.get(name), "__path__", ()):
-        for path, _, files in os.walk(folder):
-            yield from (_stamp(os.path.join(path, f)) for f in files if f.endswith(".py"))
+        yield from _folder(folder)
+
+
+def _folder(folder: str) -> Iterator[Stamp]:
+    """The stamps of the Python files in a folder and in those in it."""
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.endswith(".py"):
+            found = entry.stat()
+            yield entry.path, found.st_mtime_ns, found.st_size
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _folder(entry.path)
 
 
 def _stamp(path: str) -> Stamp:

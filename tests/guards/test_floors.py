@@ -17,11 +17,11 @@ FLOORS = (
     "runtime", "io", "show", "testing",
 )  # fmt: skip
 BESIDE = {
-    "errors", "locks", "records",  # for all floors
+    "errors", "locks", "records", "record_fields",  # for all floors
     "__init__", "__main__", "cli",  # above all of them
     "level", "operators", "plugins",  # public names of what lives on a floor
 }  # fmt: skip
-BELOW_ALL = {"errors", "locks", "records"}
+BELOW_ALL = {"errors", "locks", "records", "record_fields"}
 LARGEST_CIRCLE = 3
 
 Graph = dict[str, set[str]]
