@@ -35,7 +35,7 @@ def test_levels_find_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     tensor = Tensor(PLAIN[name], array)
     places = [*np.ndindex(array.shape), (-1, -1), (0, -4)]
     found = [tensor[place] for place in places]
-    assert [tensor._plain_element(place) is None for place in places[:-2]] == [False] * 12
+    assert [tensor.plain_element(place) is None for place in places[:-2]] == [False] * 12
     monkeypatch.setattr(TensorStorage, "plain_element", lambda *_: None)
     for place, value in zip(places, found, strict=True):
         assert value == tensor[place] == array[place]
