@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_backend_c.sorting import HEAPSORT, SORT
 from finch_backend_c.spelling import SUFFIXES, ctype, suffix
 
 
@@ -230,107 +231,6 @@ _FAMILIES: dict[str, dict[str, str]] = {
     "c": _COMPLEX,
 }
 
-_HEAPSORT = """\
-static void sift_$S($T *a, int64_t root, int64_t n)
-{
-    const $T value = a[root];
-    for (int64_t child; (child = 2 * root + 1) < n; root = child) {
-        if (child + 1 < n && a[child] < a[child + 1])
-            child++;
-        if (a[child] <= value)
-            break;
-        a[root] = a[child];
-    }
-    a[root] = value;
-}
-
-static void heapsort_$S($T *a, int64_t n)
-{
-    for (int64_t k = n / 2; k-- > 0;)
-        sift_$S(a, k, n);
-    while (n-- > 1) {
-        const $T largest = a[0];
-        a[0] = a[n];
-        a[n] = largest;
-        sift_$S(a, 0, n);
-    }
-}
-"""
-_SORT = """\
-typedef $T eight_$S __attribute__((vector_size(8 * sizeof($T)), may_alias));
-
-// Sort up to 64 different numbers by counting for each how many are less, so that no branch depends
-// on them. Where two are equal the counts do not add up: false, and nothing was changed.
-static bool sort_ranked_$S($T *a, int64_t n)
-{
-    $T held[64] __attribute__((aligned(64))), rank[64] __attribute__((aligned(64)));
-    int64_t sum = 0;
-    for (int64_t k = 0; k < n; k++)
-        held[k] = a[k];
-    for (int64_t k = 0; k < n; k += 16) {
-        const eight_$S first = *(eight_$S *)(held + k), second = *(eight_$S *)(held + k + 8);
-        eight_$S less_first = {0}, less_second = {0};
-        for (int64_t j = 0; j < n; j++) {
-            less_first -= (eight_$S)(a[j] < first);
-            less_second -= (eight_$S)(a[j] < second);
-        }
-        *(eight_$S *)(rank + k) = less_first;
-        *(eight_$S *)(rank + k + 8) = less_second;
-    }
-    for (int64_t k = 0; k < n; k++)
-        sum += rank[k];
-    if (2 * sum != n * (n - 1))
-        return false;
-    for (int64_t k = 0; k < n; k++)
-        a[rank[k]] = held[k];
-    return true;
-}
-
-// Quicksort without branches on the numbers, which turns to heapsort where it would degrade.
-static void sort_within_$S($T *a, int64_t n, int depth)
-{
-    while (n > 64) {
-        if (depth-- == 0) {
-            heapsort_$S(a, n);
-            return;
-        }
-        const $T x = a[0], y = a[n / 2], z = a[n - 1];
-        const int64_t median = (x < y) == (y < z) ? n / 2 : (x < y) == (z < x) ? 0 : n - 1;
-        const $T pivot = a[median];
-        int64_t less = 0;
-        a[median] = z;
-        for (int64_t k = 0; k < n - 1; k++) {
-            const $T value = a[k];
-            a[k] = a[less];
-            a[less] = value;
-            less += value < pivot;
-        }
-        a[n - 1] = a[less];
-        a[less++] = pivot;
-        sort_within_$S(a, less - 1, depth);
-        a += less;
-        n -= less;
-    }
-    if (sort_ranked_$S(a, n))
-        return;
-    for (int64_t k = 1; k < n; k++) {
-        const $T value = a[k];
-        int64_t to = k;
-        for (; to > 0 && value < a[to - 1]; to--)
-            a[to] = a[to - 1];
-        a[to] = value;
-    }
-}
-
-static void sort_$S($T *a, int64_t n)
-{
-    int64_t sorted = 1;
-    while (n > 64 && sorted < n && a[sorted - 1] <= a[sorted])
-        sorted++;
-    if (sorted < n)
-        sort_within_$S(a, n, 128 - 2 * __builtin_clzll((uint64_t)n));
-}
-"""
 LIKELY = "#define likely(cond) __builtin_expect_with_probability(cond, 1, 0.99)\n"
 OVERLAP = """\
 static inline bool overlap(const void *a, const void *a_stop, const void *b, const void *b_stop)
@@ -377,7 +277,7 @@ def helper(name: str) -> str | None:
         return None
     dtype = SUFFIXES[match[2]]
     if match[1] in ("sort", "heapsort"):
-        sort = _SORT if match[1] == "sort" else _HEAPSORT
+        sort = SORT if match[1] == "sort" else HEAPSORT
         return Template(sort).substitute(_fields(dtype))
     text = _FAMILIES[dtype.kind].get(match[1])
     if text is None:

@@ -19,6 +19,7 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Modified, Name
 from finch_core.ir.program import Declare, Loop, Program, Stmt, Update
 from finch_core.records import define, field, frozen
+from finch_core.reference.linear import LINEAR, accesses, linear_sum, plain_index
 
 Sizes = list[int | None]
 Range = tuple[int, int]
@@ -104,7 +105,7 @@ class Extents:
                 span=access.span,
             )
         for dim, expr in enumerate(access.indices):
-            plain = _plain(expr)
+            plain = plain_index(expr)
             if plain is not None:
                 place = _Place(access, dim, plain, written, scope, declared.get(name))
                 self.places.append(place)
@@ -136,7 +137,7 @@ class Extents:
             return {}, value
         if isinstance(expr, Index):
             return {expr.name: 1}, 0
-        if not isinstance(expr, Call) or expr.op not in _LINEAR:
+        if not isinstance(expr, Call) or expr.op not in LINEAR:
             return None
         if any(self.may_wrap(arg) for arg in expr.args):
             return None  # the index takes that dtype: a gather
@@ -147,12 +148,12 @@ class Extents:
             return self.multiplied(expr, parts)
         sign = -1 if expr.op in (prim.sub, prim.neg) else 1
         first = ({}, 0) if expr.op is prim.neg else parts[0]
-        return _sum(first, parts[-1], sign)
+        return linear_sum(first, parts[-1], sign)
 
     def multiplied(self, expr: Call, parts: list[Any]) -> tuple[dict[str, int], int] | None:
         for literal, other in ((0, 1), (1, 0)):
             if isinstance(expr.args[literal], Literal):
-                return _sum(({}, 0), parts[other], parts[literal][1])
+                return linear_sum(({}, 0), parts[other], parts[literal][1])
         return None
 
     def may_wrap(self, expr: Expr) -> bool:
@@ -378,31 +379,3 @@ class Extents:
     def is_ranged(self, expr: Expr, scope: Mapping[str, Loop]) -> bool:
         """Whether this is the index of a loop with a written range."""
         return isinstance(expr, Index) and id(scope[expr.name]) not in self.open
-
-
-_LINEAR = (prim.add, prim.sub, prim.neg, prim.mul)
-
-
-def _sum(first: Any, second: Any, factor: int) -> tuple[dict[str, int], int]:
-    """``first + factor * second``."""
-    indices = dict(first[0])
-    for name, by in second[0].items():
-        indices[name] = indices.get(name, 0) + factor * by
-    return {name: by for name, by in indices.items() if by}, first[1] + factor * second[1]
-
-
-def _plain(expr: Expr) -> Expr | None:
-    """An index without the protocols by which it is read; None where it may be out of bounds."""
-    while isinstance(expr, Modified):
-        if expr.modifier == "permissive":
-            return None
-        expr = expr.index
-    return expr
-
-
-def accesses(node: Stmt) -> Iterator[Access]:
-    """The accesses of a statement's own expressions, outer ones first."""
-    for expr in node.exprs:
-        for part in expr.walk():
-            if isinstance(part, Access):
-                yield part

@@ -39,7 +39,8 @@ from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permis
 from finch_core.ir.variables import variable_types
 from finch_core.looplets.short_circuit import inexact_fixed_point
 from finch_core.records import evolve, frozen
-from finch_core.reference.extents import Extents, accesses
+from finch_core.reference.extents import Extents
+from finch_core.reference.linear import accesses
 from finch_core.reference.sizes import dimensions, with_sizes
 from finch_core.reference.structures import Structures
 from finch_core.reference.wrappers import as_seen, unwrapped

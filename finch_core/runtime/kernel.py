@@ -41,7 +41,8 @@ from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, are_small, as_argument
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
-from finch_core.runtime.specialization import Call, Specialization, drafts, written
+from finch_core.runtime.results import written
+from finch_core.runtime.specialization import Call, Specialization, drafts
 from finch_core.runtime.statistics import Statistics
 from finch_core.runtime.tensor import Tensor
 

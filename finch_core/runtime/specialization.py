@@ -3,7 +3,6 @@ called."""
 
 from __future__ import annotations
 
-import enum
 import os
 import threading
 from collections import deque
@@ -23,15 +22,14 @@ from finch_core.interface.abi import (
     POOL,
     CompleteKernel,
 )
-from finch_core.interface.layout import local_records
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
-from finch_core.ir.program import Declare, Program, Swap, Update
 from finch_core.locks import Lock
 from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.pipeline import Lowered
+from finch_core.runtime.results import TAKE, Result, declared, result_plan, swapped, written
 from finch_core.runtime.storage import TensorStorage
 
 MOST_CALLS = 64
@@ -84,11 +82,11 @@ class Specialization:
         outputs = written(program)
         self.outputs = tuple(k for k, name in enumerate(names) if name in outputs)
         self.arrays = tuple(k for k in self.outputs if _is_array(lowered.signatures[k]))
-        self._declared = _declared(program)
+        self._declared = declared(program)
         self._swaps = swapped(program)
         self._swapped = tuple(k for k, name in enumerate(names) if name in self._swaps)
         self._names = names
-        self._results = _result_plan(program)
+        self._results = result_plan(program)
         # temporaries are kept for the next call, unless they are returned to the caller
         own = [kind for kind, _ in self._results if kind is not Result.ARGUMENT]
         self.keeps_locals = self.has_locals and Result.TENSOR not in own
@@ -238,7 +236,7 @@ class Specialization:
         variables."""
         if not self._results:
             return None
-        found = tuple(_RESULT[kind](given, locals_, k) for kind, k in self._results)
+        found = tuple(TAKE[kind](given, locals_, k) for kind, k in self._results)
         return found[0] if self._single else found
 
     def _control(self) -> int:
@@ -373,49 +371,5 @@ def _shared(a: Any, b: Any) -> bool:
     return False
 
 
-def written(program: Program) -> frozenset[str]:
-    """The names of the tensors that the program writes."""
-    found = set()
-    for part in program.body.walk():
-        if isinstance(part, Update):
-            found.add(part.target.tensor)
-        elif isinstance(part, Declare):
-            found.add(part.tensor)
-    return frozenset(found) | swapped(program)
-
-
-def swapped(program: Program) -> frozenset[str]:
-    """The names of the tensors that the program swaps."""
-    swaps = [part for part in program.body.walk() if isinstance(part, Swap)]
-    return frozenset(name for part in swaps for name in (part.first, part.second))
-
-
-def _declared(program: Program) -> frozenset[str]:
-    return frozenset(p.tensor for p in program.body.walk() if isinstance(p, Declare))
-
-
 def _tensors(given: Values) -> Values:
     return [as_tensor(value) for value in given]
-
-
-class Result(enum.Enum):
-    """What a result of a kernel is."""
-
-    ARGUMENT = "an argument, as it was given"
-    TENSOR = "a tensor that the kernel makes"
-    NUMBER = "the value of a variable"
-
-
-_RESULT: dict[Result, Callable[[Sequence[Any], Sequence[Any], int], Any]] = {
-    Result.ARGUMENT: lambda given, _locals, k: given[k],
-    Result.TENSOR: lambda _given, locals_, k: locals_[k],
-    Result.NUMBER: lambda _given, locals_, k: locals_[k].value,
-}
-
-
-def _result_plan(program: Program) -> tuple[tuple[Result, int], ...]:
-    """For each result: what it is, and its position among arguments or records."""
-    plan = {n: (Result.ARGUMENT, k) for k, n in enumerate((*program.params, *program.free))}
-    for k, local in enumerate(local_records(program)):
-        plan[local.name] = (Result.NUMBER if local.is_variable else Result.TENSOR, k)
-    return tuple(plan[name] for name in program.results)

@@ -13,10 +13,21 @@ from typing import Any
 import numpy as np
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.dtypes import concrete, is_tuple, is_weak, same
-from finch_core.ir.expressions import FALSE, TRUE, Call, Expr, Literal, alike, cast
+from finch_core.ir.dtypes import concrete, is_tuple, is_weak
+from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import Operator, literal_value, operator
-from finch_core.records import evolve, field, frozen
+from finch_core.records import field, frozen
+from finch_core.symbolic.comparisons import (
+    bounds,
+    equals,
+    extremes,
+    opposite,
+    reflexive,
+    same_dtype,
+    same_type,
+    select,
+    truth,
+)
 from finch_core.symbolic.missing_values import first_present, propagate
 from finch_core.symbolic.out_of_range import strict
 from finch_core.symbolic.outcomes import constant_call
@@ -47,19 +58,6 @@ class Rule:
         return self.concerns(op) if self.ops is None else op.name in self.ops
 
 
-def _same_type(expr: Expr, call: Call) -> Expr:
-    """``expr`` cast to the type of ``call``."""
-    if is_weak(call.dtype) or same(expr.dtype, call.dtype):
-        return expr
-    return cast(expr, concrete(call.dtype))
-
-
-def _equals(literal: Literal, value: Any, dtype: Any) -> bool:
-    if value is None or is_tuple(literal.type):
-        return False
-    return alike(literal_value(literal.value, dtype), value)
-
-
 def _annihilator(call: Call) -> Expr | None:
     op = call.op
     if op.annihilator is None and op.structural_annihilator is None:
@@ -78,7 +76,7 @@ def _annihilates(op: Any, arg: Literal, dtype: Any) -> bool:
         return True
     if op.annihilator is None or not (arg.structural or dtype.kind in op.exact_annihilator):
         return False
-    return _equals(arg, op.annihilator(dtype), dtype)
+    return equals(arg, op.annihilator(dtype), dtype)
 
 
 def _identity(call: Call) -> Expr | None:
@@ -88,8 +86,8 @@ def _identity(call: Call) -> Expr | None:
     dtype = concrete(op.typing(tuple(a.dtype for a in call.args))[0][0])
     first, second = call.args
     if is_identity(op, second, dtype):
-        return _same_type(first, call)
-    return _same_type(second, call) if is_identity(op, first, dtype, first=True) else None
+        return same_type(first, call)
+    return same_type(second, call) if is_identity(op, first, dtype, first=True) else None
 
 
 def is_identity(op: Operator, arg: Expr, dtype: Any, *, first: bool = False) -> bool:
@@ -102,115 +100,13 @@ def is_identity(op: Operator, arg: Expr, dtype: Any, *, first: bool = False) -> 
         exact = op.exact_first
     if not (arg.structural or dtype.kind in exact):
         return False
-    return _equals(arg, op.identity(dtype), dtype)
+    return equals(arg, op.identity(dtype), dtype)
 
 
 def _idempotent(call: Call) -> Expr | None:
     if call.op.idempotent and len(call.args) == 2 and call.args[0] == call.args[1]:
-        return _same_type(call.args[0], call)
+        return same_type(call.args[0], call)
     return None
-
-
-def _ifelse(call: Call) -> Expr | None:
-    cond, yes, no = call.args
-    if isinstance(cond, Literal):
-        return _same_type(yes if cond.value else no, call)
-    if yes == no:
-        return _same_type(yes, call)
-    if isinstance(yes, Literal) and isinstance(
-        no, Literal
-    ):  # a fill and the same value as a constant
-        one, other = (evolve(c, structural=True) for c in (yes, no))
-        return _same_type(one, call) if _same_type(one, call) == _same_type(other, call) else None
-    return None
-
-
-def _not(call: Call) -> Expr | None:
-    (arg,) = call.args
-    if not isinstance(arg, Call):
-        return None
-    if arg.op is prim.not_:
-        return _same_type(arg.args[0], call)
-    total = all(concrete(a.dtype).kind in "iub" for a in arg.args)
-    if arg.op in (prim.eq, prim.ne) or (total and arg.op in _OPPOSITE):
-        return Call(_OPPOSITE[arg.op], arg.args)
-    return None
-
-
-_OPPOSITE = {
-    prim.eq: prim.ne, prim.ne: prim.eq, prim.lt: prim.ge, prim.ge: prim.lt, prim.gt: prim.le,
-    prim.le: prim.gt,
-}  # fmt: skip
-
-
-def _reflexive(call: Call) -> Expr | None:
-    first, second = call.args
-    if first == second and concrete(first.dtype).kind in "biu":
-        return TRUE if call.op in (prim.eq, prim.le, prim.ge) else FALSE
-    return None
-
-
-def _bounds(call: Call) -> Expr | None:
-    """No value exceeds the maximum of its dtype or is below the minimum."""
-    first, second = call.args
-    op = call.op
-    if op in (prim.gt, prim.ge):
-        first, second, op = second, first, prim.lt if op is prim.gt else prim.le
-    dtype, other = map(concrete, prim.lt.typing((first.dtype, second.dtype))[0])
-    if dtype.kind not in "iuf" or dtype != other:
-        return None
-    largest, smallest = prim.minimum_.identity, prim.maximum_.identity
-    assert largest is not None
-    assert smallest is not None
-    if op is prim.lt and (_is(first, largest, dtype) or _is(second, smallest, dtype)):
-        return FALSE
-    total = dtype.kind in "iu"  # a NaN compares false either way
-    if op is prim.le and total and (_is(first, smallest, dtype) or _is(second, largest, dtype)):
-        return TRUE
-    return None
-
-
-def _is(expr: Expr, bound: Callable[[Any], Any], dtype: Any) -> bool:
-    return isinstance(expr, Literal) and _equals(expr, bound(dtype), dtype)
-
-
-def _extremes(call: Call) -> Expr | None:
-    """``min(x, y) <= x`` holds, and ``x < min(x, y)`` does not."""
-    first, second = call.args
-    op = call.op
-    if op in (prim.gt, prim.ge):
-        first, second, op = second, first, prim.lt if op is prim.gt else prim.le
-    if not _same_dtype(first, second) or concrete(first.dtype).kind not in "biu":
-        return None
-    if op is prim.le and (_among(first, second, _LEAST) or _among(second, first, _MOST)):
-        return TRUE
-    if op is prim.lt and (_among(second, first, _LEAST) or _among(first, second, _MOST)):
-        return FALSE
-    return None
-
-
-_LEAST, _MOST = (prim.minimum_, prim.minimum), (prim.maximum_, prim.maximum)
-
-
-def _among(expr: Expr, part: Expr, ops: tuple[Operator, ...]) -> bool:
-    """Whether ``expr`` is a minimum (or maximum) of ``part`` and others."""
-    return isinstance(expr, Call) and expr.op in ops and part in expr.args
-
-
-def _truth(call: Call) -> Expr | None:
-    """A bool compared with a constant is that bool, or its negation."""
-    for arg, other in zip(call.args, reversed(call.args), strict=True):
-        if (
-            isinstance(arg, Literal)
-            and concrete(arg.type).kind == "b" == concrete(other.dtype).kind
-        ):
-            return other if bool(arg.value) is (call.op is prim.eq) else _negation(other)
-    return None
-
-
-def _negation(expr: Expr) -> Expr:
-    """The negation of a bool."""
-    return Call(prim.not_, (expr,))
 
 
 def _double_negation(call: Call) -> Expr | None:
@@ -228,7 +124,7 @@ def _subtract_zero(call: Call) -> Expr | None:
     value = literal_value(second.value, concrete(call.dtype))
     signed = np.signbit(value.real) or np.signbit(value.imag)
     plain = kind in "iu" or second.structural or not signed
-    return _same_type(first, call) if value == 0 and plain else None
+    return same_type(first, call) if value == 0 and plain else None
 
 
 def _divide_by_one(call: Call) -> Expr | None:
@@ -236,7 +132,7 @@ def _divide_by_one(call: Call) -> Expr | None:
     if not isinstance(second, Literal) or concrete(call.dtype).kind != "f":
         return None
     if not is_tuple(second.type) and second.value == 1:
-        return _same_type(first, call)
+        return same_type(first, call)
     return None
 
 
@@ -249,19 +145,15 @@ def _left_annihilator(call: Call) -> Expr | None:
     dtype = concrete(op.typing(tuple(a.dtype for a in call.args))[0][0])
     if not (first.structural or dtype.kind in op.exact_left):
         return None
-    if not _equals(first, op.left_annihilator(dtype), dtype):
+    if not equals(first, op.left_annihilator(dtype), dtype):
         return None
     value = literal_value(first.value, dtype)
     return Literal(value, concrete(call.dtype), structural=first.structural)
 
 
-def _same_dtype(*exprs: Expr) -> bool:
-    return len({(expr.dtype, is_weak(expr.dtype)) for expr in exprs}) == 1
-
-
 def _ring(call: Call, *parts: Expr) -> bool:
     """Whether a call and all its parts have one dtype in which arithmetic is exact."""
-    return _same_dtype(call, *parts) and concrete(call.dtype).kind in "biu"
+    return same_dtype(call, *parts) and concrete(call.dtype).kind in "biu"
 
 
 def _of(expr: Expr, op: Operator) -> tuple[Expr, ...]:
@@ -280,7 +172,7 @@ def _inverse(call: Call) -> Expr | None:
             return _constant(base.identity(concrete(call.dtype)), call)
         parts = _of(first, base)
         for part, other in zip(parts, reversed(parts), strict=True):
-            if other == second and _same_dtype(part, call):
+            if other == second and same_dtype(part, call):
                 return part
     found = _undone(first, second, call)
     return _undone(second, first, call) if found is None else found
@@ -291,7 +183,7 @@ def _undone(difference: Expr, part: Expr, call: Call) -> Expr | None:
     if not isinstance(difference, Call) or difference.op.undoes != call.op.name:
         return None
     kept, gone = difference.args
-    return kept if gone == part and _same_dtype(kept, call) else None
+    return kept if gone == part and same_dtype(kept, call) else None
 
 
 def _constant(value: Any, call: Call) -> Expr:
@@ -301,10 +193,10 @@ def _constant(value: Any, call: Call) -> Expr:
 def _negated_operand(call: Call) -> Expr | None:
     """A sum with a negated operand is a difference; a difference with one a sum."""
     first, second = call.args
-    if isinstance(second, Call) and second.op is prim.neg and _same_dtype(call, first, second):
+    if isinstance(second, Call) and second.op is prim.neg and same_dtype(call, first, second):
         op = prim.sub if call.op is prim.add else prim.add
         return Call(op, (first, second.args[0]))
-    if isinstance(first, Call) and first.op is prim.neg and _same_dtype(call, first, second):
+    if isinstance(first, Call) and first.op is prim.neg and same_dtype(call, first, second):
         return Call(prim.sub, (second, first.args[0])) if call.op is prim.add else None
     return None
 
@@ -401,29 +293,29 @@ RULES: tuple[Rule, ...] = (
         concerns=lambda op: op.idempotent,
     ),
     Rule(
-        "ifelse", _ifelse, ("ifelse",),
+        "ifelse", select, ("ifelse",),
         meaning="a constant condition is decided; two equal cases are one",
     ),
     Rule(
-        "negation", _not, ("not",), exact="biu",
+        "negation", opposite, ("not",), exact="biu",
         meaning="`not x < y` is `x >= y`; `not x == y` is `x != y`, for all dtypes",
         otherwise="a NaN is neither below nor above",
     ),
     Rule(
-        "truth", _truth, ("eq", "ne"), exact="b", meaning="`x == True` is `x`",
+        "truth", truth, ("eq", "ne"), exact="b", meaning="`x == True` is `x`",
         otherwise="other dtypes have more than two values",
     ),
     Rule(
-        "reflexivity", _reflexive, ("eq", "ne", "lt", "le", "gt", "ge"), exact="biu",
+        "reflexivity", reflexive, ("eq", "ne", "lt", "le", "gt", "ge"), exact="biu",
         meaning="`x <= x` is true, `x < x` is false", otherwise="a NaN does not equal itself",
     ),
     Rule(
-        "bounds", _bounds, ("lt", "le", "gt", "ge"), exact="iuf",
+        "bounds", bounds, ("lt", "le", "gt", "ge"), exact="iuf",
         meaning="`x > largest` and `x < smallest` are false; of integers, `x <= largest` is true",
         otherwise="bools are compared by truth; complex numbers have no order",
     ),
     Rule(
-        "extremes", _extremes, ("lt", "le", "gt", "ge"), exact="biu",
+        "extremes", extremes, ("lt", "le", "gt", "ge"), exact="biu",
         meaning="`min(x, y) <= x` is true, `x < min(x, y)` is false; `max` the other way",
         otherwise="a NaN is neither below nor above",
     ),

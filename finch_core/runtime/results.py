@@ -1,0 +1,55 @@
+"""What a kernel returns, and which tensors its program writes."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from finch_core.interface.layout import local_records
+from finch_core.ir.program import Declare, Program, Swap, Update
+
+
+def written(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program writes."""
+    found = set()
+    for part in program.body.walk():
+        if isinstance(part, Update):
+            found.add(part.target.tensor)
+        elif isinstance(part, Declare):
+            found.add(part.tensor)
+    return frozenset(found) | swapped(program)
+
+
+def swapped(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program swaps."""
+    swaps = [part for part in program.body.walk() if isinstance(part, Swap)]
+    return frozenset(name for part in swaps for name in (part.first, part.second))
+
+
+def declared(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program declares."""
+    return frozenset(p.tensor for p in program.body.walk() if isinstance(p, Declare))
+
+
+class Result(enum.Enum):
+    """What a result of a kernel is."""
+
+    ARGUMENT = "an argument, as it was given"
+    TENSOR = "a tensor that the kernel makes"
+    NUMBER = "the value of a variable"
+
+
+TAKE: dict[Result, Callable[[Sequence[Any], Sequence[Any], int], Any]] = {
+    Result.ARGUMENT: lambda given, _locals, k: given[k],
+    Result.TENSOR: lambda _given, locals_, k: locals_[k],
+    Result.NUMBER: lambda _given, locals_, k: locals_[k].value,
+}
+
+
+def result_plan(program: Program) -> tuple[tuple[Result, int], ...]:
+    """For each result: what it is, and its position among arguments or records."""
+    plan = {n: (Result.ARGUMENT, k) for k, n in enumerate((*program.params, *program.free))}
+    for k, local in enumerate(local_records(program)):
+        plan[local.name] = (Result.NUMBER if local.is_variable else Result.TENSOR, k)
+    return tuple(plan[name] for name in program.results)
