@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.operands import NUMBERS, is_dense, operand, told
+from finch_array.operands import NUMBERS, is_dense, operand
 from finch_array.plan.graph import Node, Source, Step, ordered, source
 from finch_array.plan.lazies import Lazy, taken_apart
+from finch_array.plan.outside import NotFollowed, Outside, constant, outside
 from finch_array.plan.programs import Plan, Problem
 from finch_array.plan.statistics import statistics
 from finch_array.reductions import array_operand
 from finch_core.interface.plugins import hub
+from finch_core.records import define
 from finch_core.runtime.tensor import Tensor
 
 MOST = 1024
@@ -146,6 +148,15 @@ def is_array(value: Any) -> bool:
     return hasattr(value, "shape") and not isinstance(value, np.generic)
 
 
+@define(eq=False)
+class Call:
+    """A call of a fused function: its operands, what its plan is found by: None where there is no
+    such key."""
+
+    arrays: list[Any]
+    key: Any = None
+
+
 class Fused:
     """A function of arrays that is planned as a whole; see ``fused``."""
 
@@ -153,70 +164,75 @@ class Fused:
         functools.update_wrapper(self, function)
         self.function = function
         self._known: dict[Any, tuple[Any, ...]] = {}
+        self._outside: Outside | None = None
+        self._written: dict[int, Any] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        arrays, key = self._key(args, kwargs)
-        if key is None:
-            return self._traced(args, kwargs, key)
-        try:
-            known = self._known.get(key)
-        except TypeError:  # an argument that is no array has no hash
-            return self._traced(args, kwargs, None)
+        call = self._call(args, kwargs)
+        known = self._known.get(call.key) if call.key is not None else None
         if known is None:
-            return self._traced(args, kwargs, key)
-        plan, places, rebuild, _ = known
+            return self._traced(args, kwargs, call)
+        plan, places, rebuild = known
+        arrays = call.arrays
         results = plan.run([arrays[k] if k.__class__ is int else k.array for k in places])
         if plan.bad:
-            self._known.pop(key, None)
+            self._known.pop(call.key, None)
         return rebuild([x if x.__class__ is Tensor else array_operand(x) for x in results])
 
-    def _key(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
-        """The operands among the arguments, and what a plan is found by; None where there is no
-        such key."""
+    def _call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Call:
+        """The operands among the arguments, and what a plan is found by."""
         arrays: list[Any] = []
-        parts: list[Any] = [hub().generation, *kwargs, *map(id, self._outside())]
-        for x in (*args, *kwargs.values()):
-            if isinstance(x, Lazy):
-                return arrays, None
-            if is_array(x):
-                found = operand(x)
-                arrays.append(found)
-                parts.append(signed(found))
-            else:
-                parts.append(told(x) if isinstance(x, NUMBERS) else (type(x), x))
-        return arrays, tuple(parts)
+        try:
+            self._outside = outside(self.function, self._written, self._outside)
+            parts: list[Any] = [hub().generation, *kwargs, self._outside]
+            for x in (*args, *kwargs.values()):
+                if isinstance(x, Lazy):
+                    return Call(arrays)
+                if is_array(x):
+                    array = operand(x)
+                    arrays.append(array)
+                    parts.append(signed(array))
+                else:
+                    parts.append(constant(x))
+            key = tuple(parts)
+            hash(key)
+        except (NotFollowed, TypeError):
+            return Call(arrays)
+        return Call(arrays, key)
 
-    def _outside(self) -> list[Any]:
-        """What the function reads besides its arguments, by name."""
-        code = getattr(self.function, "__code__", None)
-        if code is None:
-            return []
-        names = self.function.__globals__
-        found = [names[name] for name in code.co_names if name in names]
-        for cell in self.function.__closure__ or ():
-            try:
-                found.append(cell.cell_contents)
-            except ValueError:
-                found.append(None)
-        return found
-
-    def _traced(self, args: Sequence[Any], kwargs: dict[str, Any], key: Any) -> Any:
+    def _traced(self, args: Sequence[Any], kwargs: dict[str, Any], call: Call) -> Any:
         trace = Trace(self.function)
         result = trace.run(args, kwargs)
         lazies: list[Lazy] = []
         rebuild = taken_apart(result, lazies)
         nodes = [x.lazy_node for x in lazies]
         places = {node: k for k, node in enumerate(trace.arrays)}
-        known = key is not None and not trace.looked and all(isinstance(n, Step) for n in nodes)
+        known = not trace.looked and all(isinstance(n, Step) for n in nodes)
         problem = Problem.of(nodes)
-        if not known or not all(n in places or _is_number(n) for n in problem.sources):
+        if (
+            call.key is None
+            or not known
+            or not all(n in places or _is_number(n) for n in problem.sources)
+        ):
             return rebuild([array_operand(x) for x in evaluated(nodes)])
         plan, results = problem.run(problem.plan(), [n.array for n in problem.sources])
+        slots = tuple(places.get(n, n) for n in problem.sources)
+        self._remember(args, kwargs, call, (plan, slots, rebuild))
+        return rebuild([array_operand(x) for x in results])
+
+    def _remember(
+        self, args: Sequence[Any], kwargs: dict[str, Any], call: Call, plan: tuple[Any, ...]
+    ) -> None:
+        """Find the plan in later calls. What the function has changed itself while it was traced,
+        such as a counter, is not followed."""
+        written = self._outside.changed() if self._outside is not None else []
+        if written:
+            self._written.update((id(x), x) for x in written)
+            self._outside = None
+            call = self._call(args, kwargs)
         if len(self._known) >= MOST:
             self._known.clear()
-        slots = tuple(places.get(n, n) for n in problem.sources)
-        self._known[key] = plan, slots, rebuild, self._outside()
-        return rebuild([array_operand(x) for x in results])
+        self._known[call.key] = plan
 
 
 def _is_number(node: Source) -> bool:

@@ -1,0 +1,196 @@
+"""What a function reads besides its arguments: followed, so that a remembered plan is not stale.
+
+Names of globals, closures, defaults and a method's object are followed into lists, dicts, objects
+and the functions that are called; modules by the attributes that the function names.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Container
+from enum import Enum
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from finch_array.operands import NUMBERS, told
+from finch_core.records import frozen
+
+FOLLOWED = 200
+"""The most values that are followed."""
+
+ATOMS = frozenset((
+    int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), type,
+    range, slice, np.ufunc, types.BuiltinFunctionType, types.MethodDescriptorType, property,
+    types.CodeType, types.WrapperDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+))  # fmt: skip
+"""Types of values that do not change."""
+
+OWN = ("finch_array", "finch_core", "finch_levels", "finch_wrappers")
+LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+
+
+class NotFollowed(Exception):
+    """A function reads what cannot be followed: arrays, and objects that do not show what they
+    hold."""
+
+
+@frozen(eq=False)
+class Outside:
+    """The values that a function depends on: equal where they are identical. ``held``: of each
+    container that is followed, how its contents are found, and what they were."""
+
+    values: tuple[Any, ...]
+    held: tuple[tuple[Any, Callable[[Any], list[Any]], list[Any]], ...]
+    ids: tuple[int, ...]
+    hash: int
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Outside) and self.ids == other.ids)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def changed(self) -> list[Any]:
+        """The containers that hold something else by now."""
+        return [
+            value for value, contents, known in self.held
+            if not all(map(is_, found := contents(value), known)) or len(found) != len(known)
+        ]  # fmt: skip
+
+
+def outside(value: Any, ignored: Container[int] = (), last: Outside | None = None) -> Outside:
+    """What a function or an object reads. What is in the containers ``ignored``, by id, is not
+    followed. ``last`` is returned where nothing has changed since. Raises ``NotFollowed``."""
+    if last is not None and not last.changed():
+        return last
+    values, stack, held = [], [value], {}
+    while stack:
+        value = stack.pop()
+        values.append(value)
+        if value.__class__ in ATOMS or id(value) in held or id(value) in ignored:
+            continue
+        contents = contents_of(value)
+        if contents is not None:
+            inside = contents(value)
+            held[id(value)] = value, contents, inside
+            stack += inside
+            if len(values) + len(stack) > FOLLOWED:
+                raise NotFollowed
+    ids = tuple(map(id, values))
+    return Outside(tuple(values), tuple(held.values()), ids, hash(ids))
+
+
+def constant(value: Any) -> Any:
+    """What a plan is found by of an argument that is no array: equal for equal constants. Raises
+    ``NotFollowed``."""
+    kind = value.__class__
+    if isinstance(value, NUMBERS):
+        return told(value)
+    if kind in (tuple, list):
+        return kind, tuple(map(constant, value))
+    if kind is dict:
+        return kind, tuple(value), tuple(map(constant, value.values()))
+    if (
+        kind in ATOMS
+        or isinstance(value, (type, np.dtype, Enum))
+        or is_library(kind.__module__, OWN)
+    ):
+        return kind, value
+    return kind, outside(value)
+
+
+def contents_of(value: Any) -> Callable[[Any], list[Any]] | None:
+    """How what a value holds is found; None if it holds nothing that changes."""
+    kind = value.__class__
+    found = CONTAINERS.get(kind)
+    if found is not None:
+        return None if kind is types.FunctionType and is_library(value.__module__) else found
+    if kind is types.ModuleType or isinstance(value, (type, np.dtype, np.generic)):
+        return None
+    if hasattr(value, "__wrapped__"):
+        return lambda x: [x.__wrapped__]
+    if is_library(kind.__module__, OWN) and not hasattr(value, "shape"):
+        return None
+    if is_library(kind.__module__) and kind is not types.SimpleNamespace:
+        raise NotFollowed
+    return _of_object
+
+
+def _of_function(function: Any) -> list[Any]:
+    """The globals, closure and defaults of a function."""
+    code, own = function.__code__, function.__globals__
+    names = names_of(code)
+    found = [code, *[own[name] for name in names if name in own]]
+    if function.__defaults__ is not None:
+        found += function.__defaults__
+    if function.__kwdefaults__ is not None:
+        found += function.__kwdefaults__.values()
+    for cell in function.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # it is not assigned yet
+            found.append(None)
+    done = set()
+    for x in found:  # grows by what is in modules, modules too
+        if x.__class__ is types.ModuleType and id(x) not in done and not is_library(x.__name__):
+            done.add(id(x))
+            found += [vars(x)[name] for name in names if name in vars(x)]
+    return found
+
+
+CONTAINERS: dict[type, Callable[[Any], list[Any]]] = {
+    types.FunctionType: _of_function,
+    types.MethodType: lambda x: [x.__func__, x.__self__],
+    functools.partial: lambda x: [x.func, x.args, x.keywords],
+    list: list, tuple: list, set: list, frozenset: list,
+    dict: lambda x: [*x, *x.values()],
+}  # fmt: skip
+
+
+def _of_object(value: Any) -> list[Any]:
+    """The attributes of an object, and the functions and attributes of its class."""
+    found = [*getattr(value, "__dict__", {}).values()]
+    for base in value.__class__.__mro__:
+        if is_library(base.__module__):
+            continue
+        slots = base.__dict__.get("__slots__", ())
+        found += [
+            getattr(value, name, None) for name in (slots if slots.__class__ is tuple else (slots,))
+        ]
+        for name, part in base.__dict__.items():
+            if part.__class__ is property:
+                found.append(part.fget)
+            elif part.__class__ is types.FunctionType or not name.startswith("__"):
+                found.append(part)
+    return found
+
+
+@functools.lru_cache(4096)
+def names_of(code: types.CodeType) -> tuple[str, ...]:
+    """The names that code reads, that of functions inside of it too."""
+    found = dict.fromkeys(code.co_names)
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            found.update(dict.fromkeys(names_of(part)))
+    return tuple(found)
+
+
+@functools.cache
+def is_library(module: str, names: tuple[str, ...] = (*OWN, builtins.__name__)) -> bool:
+    """Whether a module is of an installed package, whose functions and classes do not change."""
+    if not module or module.partition(".")[0] in names:
+        return bool(module)
+    if names is OWN or module == "__main__":
+        return False
+    path = getattr(sys.modules.get(module), "__file__", None)
+    return module in sys.builtin_module_names or (path or "").startswith(LIBRARIES)
+
+
+__all__ = ["NotFollowed", "Outside", "constant", "outside"]

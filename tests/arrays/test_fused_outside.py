@@ -1,0 +1,143 @@
+"""A fused function gives what the function gives, whatever it reads besides its arguments."""
+
+from __future__ import annotations
+
+import functools
+import types
+
+import numpy as np
+import pytest
+from array_support import fa, same
+
+from finch_array.plan.outside import NotFollowed, outside
+from finch_core import Tensor
+from finch_levels import Dense, Element, SparseList
+
+A = np.arange(4.0)
+
+
+class Scale:
+    """An object with an attribute, a slot's worth of state, and a method that reads it."""
+
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, x):
+        return x * self.by
+
+    def times(self, x):
+        return x * self.by
+
+    @property
+    def twice(self):
+        return 2 * self.by
+
+
+class Slotted:
+    __slots__ = ("by",)
+
+    def __init__(self, by):
+        self.by = by
+
+
+def ways():
+    """By name: a function of an array, and what changes the factor by which it multiplies."""
+    values, table, nested = [2.0], {"by": 2.0}, {"inner": [types.SimpleNamespace(by=2.0)]}
+    space, scale, slotted = types.SimpleNamespace(by=2.0), Scale(2.0), Slotted(2.0)
+    array, tensor = np.full(1, 2.0), Tensor(Dense(SparseList(Element(0.0))), np.full((1, 1), 2.0))
+    module = types.ModuleType("settings_of_a_test")
+    module.by = 2.0
+
+    def helper(x):
+        return x * table["by"]
+
+    return {
+        "list": (lambda x: x * values[0], lambda v: values.__setitem__(0, v)),
+        "dict": (lambda x: x * table["by"], lambda v: table.update(by=v)),
+        "namespace": (lambda x: x * space.by, lambda v: setattr(space, "by", v)),
+        "nested": (
+            lambda x: x * nested["inner"][0].by, lambda v: setattr(nested["inner"][0], "by", v)
+        ),
+        "object": (lambda x: x * scale.by, lambda v: setattr(scale, "by", v)),
+        "method": (scale.times, lambda v: setattr(scale, "by", v)),
+        "property": (lambda x: x * scale.twice / 2, lambda v: setattr(scale, "by", v)),
+        "callable": (scale, lambda v: setattr(scale, "by", v)),
+        "slots": (lambda x: x * slotted.by, lambda v: setattr(slotted, "by", v)),
+        "module": (lambda x: x * module.by, lambda v: setattr(module, "by", v)),
+        "called function": (lambda x: helper(x), lambda v: table.update(by=v)),
+        "partial": (functools.partial(lambda f, x: f(x), helper), lambda v: table.update(by=v)),
+        "default": (lambda x, k=values: x * k[0], lambda v: values.__setitem__(0, v)),
+        "fused": (fa.fused(lambda x: x * values[0]), lambda v: values.__setitem__(0, v)),
+        "value of an array": (lambda x: x * array[0], lambda v: array.__setitem__(0, v)),
+        "value of a tensor": (
+            lambda x: x * float(tensor[0, 0]), lambda v: tensor.__setitem__((0, 0), v)
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(ways()))
+def test_what_a_function_reads_is_followed(name):
+    function, put = ways()[name]
+    scaled = fa.fused(function)
+    for value in (2.0, 5.0, 2.0, -1.0):
+        put(value)
+        same(scaled(A), A * value)
+
+
+def test_what_an_object_that_is_an_argument_holds_is_followed():
+    scale = Scale(2.0)
+    scaled = fa.fused(lambda x, by, more: x * by.by + more[0])
+    more = [1.0]
+    same(scaled(A, scale, more), A * 2 + 1)
+    scale.by, more[0] = 3.0, 4.0
+    same(scaled(A, scale, more), A * 3 + 4)
+
+
+def test_constants_of_equal_value_and_other_type_are_others():
+    summed = fa.fused(lambda x, by: x * by[0])
+    ints = np.arange(4, dtype=np.int8)
+    assert summed(ints, (True,)).dtype == np.int8
+    assert summed(ints, (1.0,)).dtype == np.float64
+
+
+def test_random_numbers_are_drawn_in_each_call():
+    rng = np.random.default_rng(0)
+    drawn = fa.fused(lambda x: x * rng.random())
+    assert len({float(fa.sum(drawn(A))) for _ in range(3)}) == 3
+    with pytest.raises(NotFollowed):
+        outside(drawn.function)
+
+
+def test_a_function_is_traced_once_where_nothing_changes():
+    traced, table, seen = [], {"by": 2.0}, {}
+
+    def function(x):
+        traced.append(1)
+        seen[len(seen)] = 1
+        return x * table["by"]
+
+    scaled = fa.fused(function)
+    for _ in range(4):
+        same(scaled(A), A * 2)
+    assert len(traced) == 1
+    table["by"] = 3.0
+    for _ in range(2):
+        same(scaled(A), A * 3)
+    assert len(traced) == 2
+
+
+def test_the_modules_of_libraries_are_not_walked():
+    def function(x):
+        return fa.expit(np.sin(x))
+
+    assert len(outside(function).values) <= 4
+
+
+def test_a_large_container_is_read_in_each_call():
+    values = list(range(1000))
+    scaled = fa.fused(lambda x: x * values[999])
+    for value in (2, 3):
+        values[999] = value
+        same(scaled(A), A * value)
+    with pytest.raises(NotFollowed):
+        outside(scaled.function)
