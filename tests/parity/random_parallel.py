@@ -9,6 +9,7 @@ numbers are integers, so that sums are exact. What fails is printed as text with
 from __future__ import annotations
 
 import argparse
+import gc
 import linecache
 import random
 import sys
@@ -178,10 +179,10 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def run(case: Case, backend: str, threads: int) -> list[Any]:
+def run(case: Case, kernel: Kernel, threads: int) -> list[Any]:
     set_threads(threads)
     args = case.arguments()
-    Kernel(case.function(), Options(backend=backend, least_work=12))(*args)
+    kernel(*args)
     return [plain(arg) for arg in args]
 
 
@@ -189,22 +190,24 @@ def check(number: int, compiled: bool) -> str:
     """``refused`` or ``agrees``. Raises ``AssertionError`` for a program that does neither as it
     should."""
     case = Case(number)
+    function = case.function()
+    kernel = Kernel(function, Options(backend="interpreter", least_work=12))
     try:
-        found = run(case, "interpreter", 1)
+        found = run(case, kernel, 1)
     except RaceError:
         assert case.races, f"{case.name} is refused, and has no race\n{case.text}"
         return "refused"
     assert not case.races, f"{case.name} has a race, and is not refused\n{case.text}"
-    args = case.arguments()
-    wanted = Kernel(case.function(), Options()).reference(*args)
+    wanted = kernel.reference(*case.arguments())
     names = case.text[case.text.index("(") + 1 : case.text.index(")")].split(", ")
     for name, value in zip(names, found, strict=True):
         if name in wanted and name in case.outputs:
             got = value[0] if isinstance(value, tuple) else value
             same = np.array_equal(np.asarray(got), np.asarray(wanted[name].tolist()))
             assert same, f"{case.name}: {name} is {got}, not {wanted[name].tolist()}\n{case.text}"
+    kernel = Kernel(function, Options(backend=backend_names()[-1], least_work=12))
     for threads in THREADS if compiled else ():
-        other = run(case, backend_names()[-1], threads)
+        other = run(case, kernel, threads)
         assert other == found, f"{case.name} differs in C on {threads} threads\n{case.text}"
     return "agrees"
 
@@ -215,6 +218,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--compiled", type=int, default=0)
     given = parser.parse_args()
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 1000)  # a tenth of the time went into looking for cycles
     outcomes: Counter[str] = Counter()
     warnings.simplefilter("ignore")
     for k in range(given.first, given.first + given.count):
