@@ -42,7 +42,7 @@ class Part:
         name = f"part_{self.number}"
         result = "static __attribute__((noinline)) int64_t"
         function = c.Function(result, name, self._parameters(), body)
-        texts = [self._struct(), print_function(function), self._call()]
+        texts = [self._struct(), print_function(function), self._call(), self._kept()]
         self.emitter.outlined += texts
         return tuple(self._run())
 
@@ -156,6 +156,21 @@ class Part:
             f"    return part_{number}({passed});\n}}\n"
         )
 
+    def _kept(self) -> str:
+        """The lanes that live on, until the library is closed."""
+        if not self.loop.private:
+            return ""
+        number, private = self.number, list(self._lanes())
+        places = [str(offset) for item, offset in private if isinstance(item.target, Buffer)]
+        listed = ", ".join(places or ["0"])
+        return (
+            f"static const int64_t blocks_{number}[] = {{{listed}}};\n"
+            f"static struct parallel_kept kept_{number} = {{.words = {self.words}, "
+            f".blocks = blocks_{number}, .count = {len(places)}}};\n\n"
+            f"__attribute__((destructor)) static void close_{number}(void)\n{{\n"
+            f"    parallel_close(&kept_{number});\n}}\n"
+        )
+
     def _body(self) -> c.Block:
         statements: list[c.Stmt] = [c.Declare("int64_t", "status", c.Number("0"))]
         statements += self._prologue()
@@ -240,24 +255,25 @@ class Part:
         if not private:
             yield c.Declare("const int64_t", ended, run)
         else:
-            kept = c.Name(emitter.scope.fresh("kept"))
-            yield c.Declare("static struct parallel_kept", kept.text)
-            yield from self._taken(kept, c.Name(lanes), private)
+            yield from self._taken(c.Name(lanes), private)
             yield c.Assign(c.Member(loop, "lanes"), c.Name(lanes))
             yield c.Assign(c.Member(loop, "words"), c.Number(str(self.words)))
             memory = c.Ternary(c.Name(lanes), run, c.Number("2"))
             yield c.Declare("const int64_t", ended, memory)
-            yield from self._given(kept, lanes, ended, private)
+            args = (self._of_kept, c.Name("control"), c.Name(lanes), c.Name(ended))
+            yield c.Evaluate(c.Call("parallel_give", args))
         yield c.If(c.Name(ended), c.Block(tuple(self._leaving(ended))))
 
-    def _taken(
-        self, kept: c.Name, lanes: c.Name, private: list[tuple[asm.Private, int]]
-    ) -> Iterator[c.Stmt]:
+    @property
+    def _of_kept(self) -> c.Expr:
+        return c.Unary("&", c.Name(f"kept_{self.number}"))
+
+    def _taken(self, lanes: c.Name, private: list[tuple[asm.Private, int]]) -> Iterator[c.Stmt]:
         """The lanes; in new ones, the first values of variables that are not all zeros."""
         begun = self.emitter.scope.fresh("begun")
         yield c.Declare("bool", begun)
-        args = (c.Unary("&", kept), c.Name("control"), c.Number(str(self.words)))
-        take = c.Call("parallel_take", (*args, c.Unary("&", c.Name(begun))))
+        args = (self._of_kept, c.Name("control"), c.Unary("&", c.Name(begun)))
+        take = c.Call("parallel_take", args)
         yield c.Declare("uint64_t *const", lanes.text, take)
         first = tuple(self._begun(lanes.text, private))
         if first:
@@ -276,17 +292,6 @@ class Part:
                 "*", c.Name("k"), c.Number(str(self.words))), c.Number(str(offset))))  # fmt: skip
             copied = _copy(place, c.Unary("&", c.Name(held)), held)
             yield c.For("int64_t", "k", c.Number("0"), c.Number(str(LANES)), c.Block((copied,)))
-
-    def _given(
-        self, kept: c.Name, lanes: str, ended: str, private: list[tuple[asm.Private, int]]
-    ) -> Iterator[c.Stmt]:
-        places = [str(offset) for item, offset in private if isinstance(item.target, Buffer)]
-        blocks = self.emitter.scope.fresh("blocks")
-        listed = c.Initializer(tuple(map(c.Number, places or ["0"])))
-        yield c.Declare("static const int64_t", f"{blocks}[]", listed)
-        args = (c.Unary("&", kept), c.Name("control"), c.Name(lanes), c.Number(str(self.words)))
-        rest = (c.Name(blocks), c.Number(str(len(places))), c.Name(ended))
-        yield c.Evaluate(c.Call("parallel_give", (*args, *rest)))
 
     def _leaving(self, ended: str) -> Iterator[c.Stmt]:
         if self.emitter.cleanup:

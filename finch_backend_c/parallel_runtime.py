@@ -99,17 +99,28 @@ static int64_t parallel_run(int64_t *control, struct parallel_loop *loop)
 
 LIVING = """\
 // The lanes of a loop, which live on between calls: one caller at a time has them. A holder that
-// calls again was interrupted before it gave them back, in the middle of a part.
+// calls again was interrupted before it gave them back, in the middle of a part. `blocks` are the
+// words of a lane that are addresses of memory.
 struct parallel_kept {
     const int64_t *holder;
     uint64_t *lanes;
+    int64_t words;
+    const int64_t *blocks;
+    int64_t count;
 };
 void *calloc(size_t, size_t);
 void free(void *);
 
-// Lanes of these words: those that are kept, or new ones, all zeros.
-static uint64_t *parallel_take(struct parallel_kept *kept, int64_t *control, int64_t words,
-                               bool *begun)
+static void parallel_free(const struct parallel_kept *kept, uint64_t *lanes)
+{
+    for (int64_t lane = 0; lane < $lanes; lane++)
+        for (int64_t k = 0; k < kept->count; k++)
+            free((void *)(uintptr_t)lanes[lane * kept->words + kept->blocks[k]]);
+    free(lanes);
+}
+
+// The lanes that are kept, or new ones, all zeros.
+static uint64_t *parallel_take(struct parallel_kept *kept, int64_t *control, bool *begun)
 {
     const int64_t *none = 0;
     const int64_t before = settle(control);
@@ -119,30 +130,34 @@ static uint64_t *parallel_take(struct parallel_kept *kept, int64_t *control, int
     uint64_t *lanes = holds && !again ? kept->lanes : 0;
     *begun = lanes;
     if (!lanes)
-        lanes = calloc($lanes, (size_t)words * sizeof *lanes);
+        lanes = calloc($lanes, (size_t)kept->words * sizeof *lanes);
     if (holds)
         kept->lanes = lanes;
     unsettle(control, before);
     return lanes;
 }
 
-// Keep the lanes, with the blocks at these words of each, or free all after a failure.
+// Keep the lanes; after a failure, or if others are kept, free them.
 static void parallel_give(struct parallel_kept *kept, int64_t *control, uint64_t *lanes,
-                          int64_t words, const int64_t *blocks, int64_t count, int64_t status)
+                          int64_t status)
 {
     const int64_t before = settle(control);
     const bool holds = __atomic_load_n(&kept->holder, __ATOMIC_RELAXED) == control;
     if (lanes && (!holds || status)) {
-        for (int64_t lane = 0; lane < $lanes; lane++)
-            for (int64_t k = 0; k < count; k++)
-                free((void *)(uintptr_t)lanes[lane * words + blocks[k]]);
-        free(lanes);
+        parallel_free(kept, lanes);
         if (holds)
             kept->lanes = 0;
     }
     if (holds)
         __atomic_store_n(&kept->holder, 0, __ATOMIC_RELEASE);
     unsettle(control, before);
+}
+
+// The library is closed: nobody calls it, unless the process ends.
+static void parallel_close(struct parallel_kept *kept)
+{
+    if (kept->lanes && !__atomic_load_n(&kept->holder, __ATOMIC_ACQUIRE))
+        parallel_free(kept, kept->lanes);
 }
 """.replace("$lanes", str(LANES))
 """And those with a loop whose threads have something for themselves."""

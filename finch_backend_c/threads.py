@@ -3,11 +3,14 @@
 The threads sleep until a loop wakes them, and take what parts are left when they come. A loop does
 not wait for threads that have not begun. While one loop runs, loops of other callers run on their
 own thread alone, so that callers do not multiply threads. A child process begins with none.
+``threadpoolctl`` sees the pool where it is installed.
 ``docs/decisions/102-threads-of-our-own.md`` has the reasons.
 """
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import Any
 
 from finch_backend_c import loader, support
@@ -120,6 +123,31 @@ class _Pool:
         self.library: Any = loader.open_library(path)
         begin = self.library.load_function(ffi.typeof("uintptr_t(*)(uintptr_t)"), "finch_pool")
         self.address = int(begin(threads.address()))
+        with suppress(ImportError):
+            import threadpoolctl
+
+            _announce(threadpoolctl, os.path.basename(path))
+
+
+def _announce(threadpoolctl: Any, name: str) -> None:
+    """Let ``threadpoolctl`` see the pool in the library of this name, and set its threads."""
+
+    class FinchController(threadpoolctl.LibController):  # type: ignore[misc]
+        """The threads of parallel loops."""
+
+        user_api = internal_api = "finch"
+        filename_prefixes = (os.path.splitext(name)[0],)
+
+        def get_num_threads(self) -> int:
+            return threads.threads()
+
+        def set_num_threads(self, num_threads: int) -> None:
+            threads.set_threads(num_threads)
+
+        def get_version(self) -> None:
+            """The project's, which the name of the library stands for."""
+
+    threadpoolctl.register(FinchController)
 
 
 POOL = support.Shared("threads", _TEXT, _Pool)

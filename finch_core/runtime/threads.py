@@ -10,6 +10,9 @@ import numpy as np
 from finch_core.errors import BackendError
 
 VARIABLE = "FINCH_THREADS"
+COMMON = "OMP_NUM_THREADS"
+"""What dask and joblib set in the processes that they start, so that these do not take more cores
+together than there are."""
 MOST = 64
 """The largest number of threads that one loop uses."""
 
@@ -19,7 +22,7 @@ _count = np.zeros(1, np.int64)
 
 def set_threads(count: int | None) -> None:
     """Run parallel loops on ``count`` threads from now on; None: on as many as at first, which
-    ``FINCH_THREADS`` or the cores that this process may use give.
+    ``FINCH_THREADS`` gives, or the cores that this process may use, at most ``OMP_NUM_THREADS``.
 
     Results do not depend on it. Raises ``ValueError`` for a number below 1.
     """
@@ -44,13 +47,19 @@ def address() -> int:
 def _first() -> int:
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
-        return min(cores(), MOST)
+        return min(cores(), _common(), MOST)
     if not text.isdigit() or int(text) < 1:
         raise BackendError(
             f"{VARIABLE} is {text!r}, which is no number of threads",
             hint=f"set it to 1 or more, or leave it out: this process may use {cores()}",
         )
     return min(int(text), MOST)
+
+
+def _common() -> int:
+    """The number that all libraries of the process are given; the largest where there is none."""
+    first = os.environ.get(COMMON, "").split(",")[0].strip()
+    return int(first) if first.isdigit() and int(first) else MOST
 
 
 def cores() -> int:

@@ -1,6 +1,7 @@
 """The threads of parallel loops: under the thread sanitizer, in forked children, under several
 callers, under Ctrl-C and where a part fails."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from parallel_kernels import spgemm
 from test_c_interrupts import interrupted
 
@@ -301,6 +303,24 @@ def test_workspaces_of_threads_live_on_between_calls():
     for caller in callers:
         caller.join()
     assert made == [True] * 210
+
+
+def memory():
+    """The resident memory of the process in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_workspaces_of_threads_are_freed_with_the_kernel():
+    A = Tensor(CSR, sp.csr_array(([1], ([3], [5])), shape=(8, 2_000_000), dtype=int))
+    call, B = compiled(spgemm), Tensor(CSR, sp.eye_array(2_000_000, dtype=int).tocsr())
+    C = Tensor(CSR)
+    set_threads(1)
+    call(C, A, B)
+    held = memory()
+    del call
+    gc.collect()
+    assert held - memory() > 20_000_000
 
 
 def test_a_short_loop_costs_little_more():
