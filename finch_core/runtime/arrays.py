@@ -11,7 +11,8 @@ from finch_core.interface.layout import Layout, layout
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import TensorSignature, tensor_signature
-from finch_core.runtime.storage import TensorStorage, address_of
+from finch_core.runtime.storage import TensorStorage
+from finch_core.runtime.tensor_records import address_of
 
 Stored = TypeVar("Stored", bound=TensorStorage)
 

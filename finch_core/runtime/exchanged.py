@@ -14,7 +14,8 @@ import numpy as np
 
 from finch_core.interface.abi import CompleteKernel
 from finch_core.interface.layout import Part
-from finch_core.runtime.storage import TensorStorage, address_of
+from finch_core.runtime.storage import TensorStorage
+from finch_core.runtime.tensor_records import address_of
 
 Array = np.ndarray[Any, Any]
 

@@ -39,9 +39,9 @@ from finch_core.locks import Lock
 from finch_core.records import evolve
 from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, are_small, as_argument
+from finch_core.runtime.call_interface import ordered, written
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
-from finch_core.runtime.results import written
 from finch_core.runtime.specialization import Call, Specialization, drafts
 from finch_core.runtime.statistics import Statistics
 from finch_core.runtime.tensor import Tensor
@@ -231,7 +231,7 @@ class Kernel(Generic[P, R]):
         """The values of parameters and free names, as given and as objects with a signature."""
         program = self.program
         fits = len(args) == len(program.params) and not kwargs
-        given = list(args) if fits else _ordered(program, args, kwargs)
+        given = list(args) if fits else ordered(program, args, kwargs)
         given += self._free_values(program)
         values = [
             as_argument(value, name, writes, program)
@@ -341,7 +341,7 @@ class Kernel(Generic[P, R]):
         self._notice()
         strict = self.program.strict or self._options.strict
         program = evolve(self.program, strict=strict)
-        given = dict(zip(program.params, _ordered(program, args, kwargs), strict=True))
+        given = dict(zip(program.params, ordered(program, args, kwargs), strict=True))
         free = dict(zip(program.free, self._free_values(program), strict=True))
         found = roomy(program.name, lambda: run(program, given, free, resize=False))
         numbers = {local.name for local in program.locals if local.is_variable}
@@ -375,18 +375,7 @@ class Kernel(Generic[P, R]):
         """Statistics, a dict that notebooks show as a table: ``"calls"``, the number of calls;
         ``"signatures"``, the number of specialisations; ``"from_disk"``, how many of those were
         loaded from the disk cache; and ``"seconds"``, a dict of the seconds each stage took."""
-        specializations = list(self._specializations.values())
-        seconds: dict[str, float] = {}
-        for specialized in specializations:
-            for stage, value in specialized.lowered.seconds.items():
-                seconds[stage] = seconds.get(stage, 0.0) + value
-        return Statistics(
-            self.name,
-            calls=sum(specialized.calls for specialized in specializations),
-            signatures=len(specializations),
-            from_disk=sum(specialized.lowered.cached for specialized in specializations),
-            seconds=seconds,
-        )
+        return Statistics.of(self.name, list(self._specializations.values()))
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -395,24 +384,6 @@ class Kernel(Generic[P, R]):
     def name(self) -> str:
         """The qualified name of the function."""
         return str(vars(self)["__qualname__"])
-
-
-def _ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments in the order of the parameters. Raises ``TypeError`` where Python would."""
-    names = program.params
-    if len(args) > len(names):
-        raise TypeError(f"{program.name}() takes {len(names)} arguments, {len(args)} were given")
-    given = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name not in names:
-            raise TypeError(f"{program.name}() has no parameter {name!r}")
-        if name in given:
-            raise TypeError(f"{program.name}() got {name!r} twice")
-        given[name] = value
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise TypeError(f"{program.name}() lacks the argument {missing[0]!r}")
-    return [given[name] for name in names]
 
 
 def restored(function: FunctionType, options: Options, module: str, name: str) -> Kernel[..., Any]:

@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from _cffi_backend import FFI
 
-from finch_core.interface.layout import Layout, Part, layout, sizes_of
+from finch_core.interface.layout import Layout, Part, sizes_of
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import TensorSignature, tensor_signature
-
-_ffi = FFI()
-_ADDRESS = _ffi.typeof("uintptr_t")
+from finch_core.runtime.tensor_records import Unset, address_of, set_scalar, unset
 
 
 class TensorStorage:
@@ -47,11 +44,11 @@ class TensorStorage:
 
     def _setup(self, format: Format) -> None:
         """Initialise: empty buffers and dimensions of 0."""
-        self._setup_as(format, _unset(format))
+        self._setup_as(format, unset(format))
 
     def _setup_sizeless(self, format: Format) -> bool:
         """Initialise as the tensor that ``_keep_sizeless`` has seen; False if there is none yet."""
-        made = _unset(format)
+        made = unset(format)
         if made.sizeless is None:
             return False
         record, arrays = made.sizeless
@@ -69,12 +66,12 @@ class TensorStorage:
 
     def _keep_sizeless(self) -> None:
         """Remember what this is, which was made without a shape: others are copied from it."""
-        made = _unset(self.format)
+        made = unset(self.format)
         arrays = [array.copy() if array.size else array for array in self.arrays]
         made.sized = [part for part in self.layout.buffers if arrays[part.number].size]
         made.sizeless = self.record.copy(), arrays
 
-    def _setup_as(self, format: Format, made: _Unset) -> None:
+    def _setup_as(self, format: Format, made: Unset) -> None:
         self.format, self.signature, self.layout = format, made.signature, made.layout
         self.record = made.record.copy()
         self.address = address_of(self.record)
@@ -98,7 +95,7 @@ class TensorStorage:
     @classmethod
     def maker(cls, format: Format) -> Callable[[], Any]:
         """A function that makes tensors as ``bare`` does, without looking the format up."""
-        made = _unset(format)
+        made = unset(format)
 
         def make() -> Any:
             self = cls.__new__(cls)
@@ -223,8 +220,7 @@ class TensorStorage:
         return place is not None and bool(self.record[place])
 
     def set_scalar(self, part: Part, value: Any) -> None:
-        raw = self.record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
-        raw.view(part.field.dtype)[0] = value
+        set_scalar(self.record, part, value)
 
     def set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
         self.arrays[part.number] = array
@@ -349,56 +345,13 @@ class TensorStorage:
     def _drop_scratch(self) -> bool:
         """Release scratch buffers and reset scratch scalars: they have no meaning between calls.
         Gives whether there are any."""
-        scratch = _unset(self.format).scratch
+        scratch = unset(self.format).scratch
         for part in scratch:
             if part.field.is_buffer:
                 self.set_array(part, np.empty(0, part.field.dtype))
             else:
                 self.set_scalar(part, part.field.init)
         return bool(scratch)
-
-
-class _Unset:
-    """The initial record and buffers that all tensors of a format share."""
-
-    __slots__ = ("arrays", "layout", "record", "scratch", "signature", "sized", "sizeless")
-    sizeless: tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]] | None
-    sized: list[Part]
-    """The buffers of ``sizeless`` that have elements, and so are not shared."""
-
-    def __init__(self, format: Format) -> None:
-        self.signature, self.layout = tensor_signature(format), layout(format)
-        parts = (*self.layout.scalars, *self.layout.buffers)
-        self.scratch = [part for part in parts if part.field.scratch]
-        self.sizeless, self.sized = None, []
-        self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
-        model = TensorStorage.__new__(TensorStorage)
-        model.layout, model.arrays = self.layout, list(self.arrays)
-        model.record = self.record = np.zeros(self.layout.words, np.uint64)
-        for part in self.layout.buffers:
-            model.set_array(part, self.arrays[part.number])
-        for part in self.layout.scalars:
-            model.set_scalar(part, part.field.init)
-
-
-_UNSET: dict[Format, _Unset] = {}
-_BY_ID: dict[int, tuple[Format, _Unset]] = {}
-"""The same by the identity of a format, which is kept alive: comparing formats takes longer."""
-
-MOST_FORMATS = 256
-"""The most formats that are known by their identity."""
-
-
-def _unset(format: Format) -> _Unset:
-    """What all tensors of a format share."""
-    known = _BY_ID.get(id(format))
-    if known is not None:
-        return known[1]
-    made = _UNSET.get(format) or _UNSET.setdefault(format, _Unset(format))
-    if len(_BY_ID) >= MOST_FORMATS:
-        _BY_ID.clear()
-    _BY_ID[id(format)] = format, made
-    return made
 
 
 class _Fields(Mapping[str, Any]):
@@ -420,12 +373,3 @@ class _Fields(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._parts)
-
-
-def address_of(array: np.ndarray[Any, Any]) -> int:
-    """The address of an array's first element."""
-    try:
-        address: int = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(array)))
-    except (ValueError, BufferError):  # not contiguous, or a dtype without a buffer format
-        address = array.__array_interface__["data"][0]
-    return address

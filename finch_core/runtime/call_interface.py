@@ -1,4 +1,4 @@
-"""What a kernel returns, and which tensors its program writes."""
+"""What a call of a kernel takes and returns, and which tensors its program writes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from typing import Any
 
 from finch_core.interface.layout import local_records
 from finch_core.ir.program import Declare, Program, Swap, Update
+
+
+def ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments in the order of the parameters. Raises ``TypeError`` where Python would."""
+    names = program.params
+    if len(args) > len(names):
+        raise TypeError(f"{program.name}() takes {len(names)} arguments, {len(args)} were given")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{program.name}() has no parameter {name!r}")
+        if name in given:
+            raise TypeError(f"{program.name}() got {name!r} twice")
+        given[name] = value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise TypeError(f"{program.name}() lacks the argument {missing[0]!r}")
+    return [given[name] for name in names]
 
 
 def written(program: Program) -> frozenset[str]:

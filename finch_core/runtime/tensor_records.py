@@ -1,0 +1,76 @@
+"""The records of tensors, by which kernels access them, and what those of one format share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from _cffi_backend import FFI
+
+from finch_core.interface.layout import Part, layout
+from finch_core.interface.level import Format
+from finch_core.interface.signatures import tensor_signature
+
+_ffi = FFI()
+
+
+_ADDRESS = _ffi.typeof("uintptr_t")
+
+
+class Unset:
+    """The initial record and buffers that all tensors of a format share."""
+
+    __slots__ = ("arrays", "layout", "record", "scratch", "signature", "sized", "sizeless")
+    sizeless: tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]] | None
+    sized: list[Part]
+    """The buffers of ``sizeless`` that have elements, and so are not shared."""
+
+    def __init__(self, format: Format) -> None:
+        self.signature, self.layout = tensor_signature(format), layout(format)
+        parts = (*self.layout.scalars, *self.layout.buffers)
+        self.scratch = [part for part in parts if part.field.scratch]
+        self.sizeless, self.sized = None, []
+        self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
+        self.record = np.zeros(self.layout.words, np.uint64)
+        for part in self.layout.buffers:
+            self.record[part.offset] = address_of(self.arrays[part.number])
+        for part in self.layout.scalars:
+            set_scalar(self.record, part, part.field.init)
+
+
+_UNSET: dict[Format, Unset] = {}
+
+
+_BY_ID: dict[int, tuple[Format, Unset]] = {}
+"""The same by the identity of a format, which is kept alive: comparing formats takes longer."""
+
+
+MOST_FORMATS = 256
+"""The most formats that are known by their identity."""
+
+
+def unset(format: Format) -> Unset:
+    """What all tensors of a format share."""
+    known = _BY_ID.get(id(format))
+    if known is not None:
+        return known[1]
+    made = _UNSET.get(format) or _UNSET.setdefault(format, Unset(format))
+    if len(_BY_ID) >= MOST_FORMATS:
+        _BY_ID.clear()
+    _BY_ID[id(format)] = format, made
+    return made
+
+
+def set_scalar(record: np.ndarray[Any, np.dtype[np.uint64]], part: Part, value: Any) -> None:
+    """Set a scalar of a level in a tensor's record."""
+    raw = record[part.offset :].view(np.uint8)[: part.field.dtype.itemsize]
+    raw.view(part.field.dtype)[0] = value
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """The address of an array's first element."""
+    try:
+        address: int = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(array)))
+    except (ValueError, BufferError):  # not contiguous, or a dtype without a buffer format
+        address = array.__array_interface__["data"][0]
+    return address
