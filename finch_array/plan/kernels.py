@@ -171,12 +171,12 @@ def terms_of(kernel: Kernel, book: Book) -> tuple[list[loops.Term], list[Access]
     return list(found.values()), list(found)
 
 
-def restrictions(kernel: Kernel, book: Book) -> list[loops.Restriction]:
+def restrictions(kernel: Kernel, book: Book, read: Sequence[Access]) -> list[loops.Restriction]:
     """The patterns that all must allow an index tuple at which the body is run, each with the
-    indices over which lists run that find it out."""
+    numbers of the operands whose lists find it out."""
     parts = [*kernel.masks, *(f for f in kernel.factors if _restricts(kernel, f, book))]
     return [
-        (frozenset[str]().union(*(read.lists for read, _ in book.reads(part))), book.pattern(part))
+        (tuple(read.index(r.access) for r, _ in book.reads(part)), book.pattern(part))
         for part in parts
     ]
 
@@ -252,7 +252,8 @@ def identity(op: Operator, dtype: np.dtype[Any]) -> Any:
 
 def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     """Choose loops and the format of the result; False if the price is not below ``limit``."""
-    restricted = restrictions(kernel, book)
+    terms, read = terms_of(kernel, book)
+    restricted = restrictions(kernel, book, read)
     patterns, names = [pattern for _, pattern in restricted], kernel.names
     visited = count(patterns, names, book.sizes)
     fill = result_fill(kernel, book)
@@ -265,7 +266,6 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     keeps = not patterns and kernel.op is None and _sparse_alone(kernel, book)
     dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)
     result = loops.Result(kernel.out, kernel.fixed, dense, room if dense else estimated.entries)
-    terms, read = terms_of(kernel, book)
     by_numpy = math.inf
     if dense and _contracts(kernel, terms):
         by_numpy = loops.LAUNCH + CONTRACTED * visited

@@ -9,8 +9,12 @@ Sets of indices are the bits of an integer here: the search asks for the same se
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from operator import or_
+from typing import Any
 
 from finch_array.plan.estimates import Pattern, count
 from finch_core.records import define, frozen
@@ -55,6 +59,14 @@ class Term:
     lists: frozenset[str]
     decides: bool
 
+    def reordered(self, loops: Sequence[str]) -> Term:
+        """A copy in the order of loops, in the same format: its first dimensions have no lists."""
+        inside = sorted(
+            dict.fromkeys(self.indices), key=lambda i: loops.index(i) if i in loops else len(loops)
+        )
+        lists = frozenset(inside[len(inside) - len(self.lists) :]) if self.lists else self.lists
+        return Term(tuple(inside), self.pattern, self.sparse, lists, self.decides)
+
 
 @define(eq=False)
 class Choice:
@@ -84,8 +96,8 @@ class Result:
         return (FILL if self.dense else APPEND) * self.entries
 
 
-Restriction = tuple[frozenset[str], Pattern]
-"""A pattern outside of which the value is the fill; the loops whose lists find it out."""
+Restriction = tuple[tuple[int, ...], Pattern]
+"""A pattern outside of which the value is the fill, and the operands whose lists find it out."""
 
 
 def least(result: Result, visits: float) -> float:
@@ -101,24 +113,37 @@ class Space:
         self, terms: Sequence[Term], restricted: Sequence[Restriction], names: tuple[str, ...],
         result: Result, sizes: Mapping[str, int],
     ) -> None:  # fmt: skip
-        self.terms, self.names, self.result, self.sizes = terms, names, result, sizes
-        self.best: Choice | None = None
+        self.names, self.result, self.sizes, self.given = names, result, sizes, restricted
         self.bits = {name: 1 << k for k, name in enumerate(names)}
         self.whole = (1 << len(names)) - 1
         self.own = [self.mask(t.indices) for t in terms]
-        self.lists = {i: [k for k, t in enumerate(terms) if i in t.lists] for i in names}
+        self.widths: dict[tuple[int, int, str], float] = {}
+        self.stored_as(terms, ())
+        once = min(0.25 * len(terms) or 1.0, 1.0)
+        self.floor = once * STEP * self.visits(self.whole) + result.price
+
+    def stored_as(self, terms: Sequence[Term], copied: tuple[int, ...]) -> None:
+        """Set what depends on the order in which operands are stored."""
+        self.terms, self.copied = terms, copied
+        self.lists: dict[str, list[int]] = {i: [] for i in self.names}
+        along = []
+        for k, term in enumerate(terms):
+            along.append(self.mask(term.lists))
+            for i in term.lists:
+                self.lists[i].append(k)
         self.narrow = {i: any(terms[k].decides for k in own) for i, own in self.lists.items()}
         self.merges = {
             i for i, own in self.lists.items()
             if len(own) > 1 and all(terms[k].decides for k in own)
         }  # fmt: skip
-        self.restricted = [(self.mask(lists), pattern) for lists, pattern in restricted]
+        self.restricted = [
+            (functools.reduce(or_, [along[k] for k in own], 0), pattern)
+            for own, pattern in self.given
+        ]
         self.before = self.order_of_terms()
         self.counts: dict[int, float] = {0: 1.0}
         self.levels: dict[tuple[int, str], float] = {}
-        self.widths: dict[tuple[int, int, str], float] = {}
-        once = min(0.25 * len(terms) or 1.0, 1.0)
-        self.floor = once * STEP * self.visits(self.whole) + result.price
+        self.others: dict[Any, Space] = {}
 
     def mask(self, names: Iterable[str]) -> int:
         """A set of indices as bits."""
@@ -234,23 +259,41 @@ class Space:
             price += COPY * result.entries
         return price
 
-    def options(self, loops: tuple[str, ...], known: int, copied: tuple[int, ...]) -> list[Option]:
-        """The loops that may come next, the cheapest first: price, index, and what is copied."""
-        found = []
+    def options(
+        self, loops: tuple[str, ...], known: int, limit: float
+    ) -> list[tuple[float, str, Space]]:
+        """The loops that may come next at a price below ``limit``, the cheapest first: price,
+        index, and the space with the copies that it forces."""
+        found: list[tuple[float, str, Space]] = []
         for name, bit in self.bits.items():
             if known & bit:
                 continue
-            cost, more = self.level(loops, known, name)[0], copied
-            for k, before, copy in self.before[name]:
-                if before & ~known and k not in copied:
-                    cost += copy
-                    more = (*more, k)
-            found.append((cost, name, more))
-        found.sort()
+            space, cost = self, 0.0
+            disordered = [(k, price) for k, before, price in self.before[name] if before & ~known]
+            if disordered:
+                cost = sum([price for _, price in disordered])
+                if cost >= limit:
+                    continue
+                space = self.with_copies([k for k, _ in disordered], (*loops, name))
+            found.append((cost + space.level(loops, known, name)[0], name, space))
+        found.sort(key=_price)
+        return found
+
+    def with_copies(self, more: Sequence[int], loops: tuple[str, ...]) -> Space:
+        """The space in which operands are copied into the order of ``loops``."""
+        terms = list(self.terms)
+        for k in more:
+            terms[k] = terms[k].reordered(loops)
+        key = tuple((k, terms[k].indices) for k in more)
+        found = self.others.get(key)
+        if found is None:
+            found = self.others[key] = copy(self)
+            found.stored_as(terms, (*self.copied, *more))
         return found
 
 
-Option = tuple[float, str, tuple[int, ...]]
+def _price(option: tuple[float, str, Space]) -> tuple[float, str]:
+    return option[:2]
 
 
 def choose(
@@ -260,55 +303,50 @@ def choose(
     """The cheapest loop order; None if none is below ``limit``."""
     space = Space(terms, restricted, tuple(names), result, sizes)
     if len(names) <= SEARCHED:
-        _extended(space, (), 0, LAUNCH, (), limit)
-    else:
-        _greedy(space, limit)
-    return space.best
+        return _extended(space, (), 0, LAUNCH, limit)[1]
+    return _greedy(space, limit)
 
 
 def _extended(
-    space: Space, loops: tuple[str, ...], known: int, price: float, copied: tuple[int, ...],
-    limit: float,
-) -> float:  # fmt: skip
-    """Search the orders that begin with ``loops``; the price that others must go below."""
-    if price + space.floor >= limit:
-        return limit
+    space: Space, loops: tuple[str, ...], known: int, price: float, limit: float
+) -> tuple[float, Choice | None]:
+    """The cheapest of the orders that begin with ``loops``, and the price that others must go
+    below."""
+    room = limit - price - space.floor
+    if room <= 0:
+        return limit, None
     if known == space.whole:
-        return _finished(space, loops, copied, price, limit)
-    for cost, name, more in space.options(loops, known, copied):
-        limit = _extended(
-            space, (*loops, name), known | space.bits[name], price + cost, more, limit
+        found = _finished(space, loops, price)
+        return (NEAR * found.price, found) if found.price < limit else (limit, None)
+    best: Choice | None = None
+    for cost, name, inner in space.options(loops, known, room):
+        limit, other = _extended(
+            inner, (*loops, name), known | space.bits[name], price + cost, limit
         )
-    return limit
+        best = other or best
+    return limit, best
 
 
-def _greedy(space: Space, limit: float) -> None:
+def _greedy(space: Space, limit: float) -> Choice | None:
     """One order, by the cheapest next loop."""
     loops: tuple[str, ...] = ()
     known, price = 0, LAUNCH
-    copied: tuple[int, ...] = ()
     while known != space.whole:
-        cost, name, copied = space.options(loops, known, copied)[0]
+        cost, name, inner = space.options(loops, known, math.inf)[0]
         loops, known = (*loops, name), known | space.bits[name]
-        price += cost
-    _finished(space, loops, copied, price, limit)
+        price, space = price + cost, inner
+    found = _finished(space, loops, price)
+    return found if found.price < limit else None
 
 
-def _finished(
-    space: Space, loops: tuple[str, ...], copied: tuple[int, ...], price: float, limit: float
-) -> float:
-    """Keep an order if it is the cheapest so far; the price to go below."""
+def _finished(space: Space, loops: tuple[str, ...], price: float) -> Choice:
+    """An order of all loops, whose price but for the body and the result is known."""
+    marked: list[int] = []
+    for n, name in enumerate(loops):
+        found = space.level(loops[:n], space.mask(loops[:n]), name)[1]
+        marked += [k for k in found if k not in space.copied]
     total = price + space.ending(loops)
-    if total >= limit:
-        return limit
-    marked = [
-        k
-        for n, name in enumerate(loops)
-        for k in space.level(loops[:n], space.mask(loops[:n]), name)[1]
-        if k not in copied
-    ]
-    space.best = Choice(loops, copied, total, space.visits(space.whole), tuple(marked))
-    return NEAR * total
+    return Choice(loops, space.copied, total, space.visits(space.whole), tuple(marked))
 
 
 __all__ = ["Choice", "Restriction", "Result", "Term", "choose", "least"]

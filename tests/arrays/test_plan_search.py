@@ -54,7 +54,7 @@ def evaluated(x, monkeypatch):
 
 
 @pytest.mark.parametrize(("operators", "kernels", "sizes"), [
-    (3, 15, 80), (7, 64, 380), (10, 60, 360), (50, 270, 1600),
+    (3, 15, 110), (7, 64, 450), (10, 60, 420), (50, 270, 1900),
 ])  # fmt: skip
 def test_the_search_evaluates_few_candidates(operators, kernels, sizes, monkeypatch):
     found = evaluated(chain(operators), monkeypatch)
@@ -67,3 +67,38 @@ def test_a_graph_of_functions_is_planned_kernel_by_kernel(monkeypatch):
     for k in range(50):
         y = fa.exp(y) + x if k % 10 else fa.sum(y, axis=0) * x
     assert evaluated(y, monkeypatch)[0] <= 60
+
+
+# -- loop orders ------------------------------------------------------------------------------
+
+
+def term(names, array, lists, decides=True):
+    """An operand with the statistics of an array."""
+    from finch_array.plan.estimates import pattern_of
+    from finch_array.plan.loops import Term
+    from finch_array.plan.statistics import statistics
+
+    pattern = pattern_of(names, statistics(Tensor(CSR, array)), 0.0)
+    return Term(tuple(names), pattern, True, frozenset(lists), decides)
+
+
+def test_a_copy_in_another_order_has_lists_along_its_last_dimension():
+    copied = term("ab", np.eye(3), "b").reordered("ba")
+    assert copied.indices == ("b", "a")
+    assert copied.lists == {"a"}
+    assert term("ab", np.eye(3), "ab").reordered("b").lists == {"a", "b"}
+
+
+def test_a_copy_restricts_loops_where_its_lists_are():
+    from finch_array.plan.loops import Result, Space
+
+    array = np.zeros((4, 100))
+    array[0, :5] = 1.0
+    one = term("ab", array, "b")
+    sizes = {"a": 4, "b": 100}
+    space = Space([one], [((0,), one.pattern)], ("a", "b"), Result((), False, True, 1.0), sizes)
+    a, b = space.bits["a"], space.bits["b"]
+    assert (space.visits(a), space.visits(b), space.visits(a | b)) == (4, 5, 5)
+    copied = space.with_copies([0], ("b",))
+    assert (copied.visits(a), copied.visits(b), copied.visits(a | b)) == (1, 100, 5)
+    assert copied.copied == (0,)
