@@ -214,6 +214,8 @@ class Call(Expr):
     op: Operator
     args: tuple[Expr, ...]
     _dtype: Type | None = records.field(default=None, init=False, eq=False, repr=False)
+    _names: Any = records.field(default=None, init=False, eq=False, repr=False)
+    """What ``assembly_rewrite`` found of its names."""
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:

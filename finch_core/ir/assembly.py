@@ -15,7 +15,7 @@ import numpy as np
 
 from finch_core.errors import FinchError, Span
 from finch_core.ir.expressions import Buffer, Expr, Literal, Var
-from finch_core.records import frozen
+from finch_core.records import field, frozen
 
 
 class Statement:
@@ -33,10 +33,12 @@ class Statement:
 
     def walk(self) -> Iterator[Statement]:
         """This statement and all inside it, in program order."""
-        yield self
-        for block in self.blocks:
-            for statement in block.statements:
-                yield from statement.walk()
+        left: list[Statement] = [self]
+        while left:
+            statement = left.pop()
+            yield statement
+            for block in reversed(statement.blocks):
+                left.extend(reversed(block.statements))
 
 
 @frozen
@@ -44,10 +46,16 @@ class Block:
     """Statements in order; the scope of the variables that it declares."""
 
     statements: tuple[Statement, ...] = ()
+    _changes: frozenset[str] | None = field(default=None, init=False, eq=False, repr=False)
+    """What ``assembly_rewrite.changed_names`` found: passes ask for it at every depth."""
 
     def walk(self) -> Iterator[Statement]:
-        for statement in self.statements:
-            yield from statement.walk()
+        left = list(reversed(self.statements))
+        while left:
+            statement = left.pop()
+            yield statement
+            for block in reversed(statement.blocks):
+                left.extend(reversed(block.statements))
 
     def __bool__(self) -> bool:
         return bool(self.statements)

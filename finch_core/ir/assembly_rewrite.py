@@ -6,7 +6,8 @@ An unchanged node stays the identical object, here and in every pass.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import is_not
 from typing import Any
 
 from finch_core.ir import primitives as prim
@@ -58,8 +59,9 @@ _BLOCKS: dict[type[Statement], tuple[str, ...]] = {
 }
 
 
-def _changed(olds: Iterable[Any], news: Iterable[Any]) -> bool:
-    return any(old is not new for old, new in zip(olds, news, strict=True))
+def _changed(olds: Sequence[Any], news: Sequence[Any]) -> bool:
+    """Whether parts were replaced, of which there are as many as before."""
+    return any(map(is_not, olds, news))
 
 
 def with_expressions(statement: Statement, expressions: tuple[Expr, ...]) -> Statement:
@@ -179,19 +181,9 @@ _TARGETS = ("var", "buffer", "target", "source", "first", "second")
 # -- definitions and uses: names of variables and buffers, which are distinct ---------------------
 
 
-def read_names(expr: Expr) -> set[str]:
+def read_names(expr: Expr) -> frozenset[str]:
     """Names of the variables and buffers on which the value of ``expr`` depends."""
-    names: set[str] = set()
-    for node in expr.walk():
-        if isinstance(node, Var):
-            names.add(node.name)
-        elif isinstance(node, (Load, Length)):
-            names.add(node.buffer.name)
-        elif isinstance(node, Overlaps):
-            names |= {node.first.name, node.second.name}
-        elif isinstance(node, Invoke):
-            names |= {arg.name for arg in node.args if isinstance(arg, Buffer)}
-    return names
+    return _names(expr)[0]
 
 
 def used_names(*statements: Statement) -> set[str]:
@@ -200,26 +192,66 @@ def used_names(*statements: Statement) -> set[str]:
     return {name for s in inner for expr in s.expressions for name in read_names(expr)}
 
 
-def stored_by(expr: Expr) -> set[str]:
+def stored_by(expr: Expr) -> frozenset[str]:
     """Names of the buffers that functions called in ``expr`` store to."""
-    return {
-        arg.name
-        for node in expr.walk()
-        if isinstance(node, Invoke)
-        for arg, param in zip(node.args, node.function.params, strict=True)
-        if isinstance(arg, Buffer) and param.name in changed_names(*node.function.body.statements)
-    }
+    return _names(expr)[1]
+
+
+def _names(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that ``expr`` reads, and those that it stores to; kept by operators, because passes
+    ask again and again for parts that did not change."""
+    if isinstance(expr, Var):
+        return frozenset((expr.name,)), _NOTHING
+    if isinstance(expr, Call):
+        found: tuple[frozenset[str], frozenset[str]] | None = expr._names
+        if found is None:
+            found = _of_parts(expr)
+            object.__setattr__(expr, "_names", found)
+        return found
+    return _of_parts(expr)
+
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+def _of_parts(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
+    reads, stores = _NOTHING, _NOTHING
+    if isinstance(expr, (Load, Length)):
+        reads = frozenset((expr.buffer.name,))
+    elif isinstance(expr, Overlaps):
+        reads = frozenset((expr.first.name, expr.second.name))
+    elif isinstance(expr, Invoke):
+        buffers = [arg for arg in expr.args if isinstance(arg, Buffer)]
+        changed = changed_names(*expr.function.body.statements)
+        pairs = zip(expr.args, expr.function.params, strict=True)
+        reads = frozenset(arg.name for arg in buffers)
+        stores = frozenset(
+            arg.name for arg, param in pairs if isinstance(arg, Buffer) and param.name in changed
+        )
+    for child in expr.children:
+        more, others = _names(child)
+        reads, stores = reads | more, stores | others if others else stores
+    return reads, stores
 
 
 def changed_names(*statements: Statement) -> set[str]:
     """Names of the variables and buffers that ``statements`` declare, assign or store to."""
     names: set[str] = set()
-    for top in statements:
-        for statement in top.walk():
-            names |= own_changes(statement)
-            for expr in statement.expressions:
-                names |= stored_by(expr)
+    for statement in statements:
+        names |= own_changes(statement)
+        for expr in statement.expressions:
+            names |= stored_by(expr)
+        for block in statement.blocks:
+            names |= _changed_in(block)
     return names
+
+
+def _changed_in(block: Block) -> frozenset[str]:
+    found = block._changes
+    if found is None:
+        found = frozenset(changed_names(*block.statements))
+        object.__setattr__(block, "_changes", found)
+    return found
 
 
 def own_changes(statement: Statement) -> set[str]:

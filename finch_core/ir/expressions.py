@@ -69,6 +69,9 @@ class Var(Expr):
     name: str
     type: Type
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @property
     def dtype(self) -> Type:
         return self.type

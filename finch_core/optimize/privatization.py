@@ -78,7 +78,7 @@ def _where_long(loop: For, marked: For, count: int) -> Statement:
     return If(iterations >= Literal(count, INTP), Block((marked,)), Block((loop,)))
 
 
-def _bounds(loop: For) -> set[str]:
+def _bounds(loop: For) -> frozenset[str]:
     return read_names(loop.start) | read_names(loop.stop)
 
 

@@ -38,6 +38,8 @@ def split(expr: Expr) -> tuple[Expr, int]:
     """
     offset = 0
     while True:
+        if isinstance(expr, Var):  # most are
+            return expr, offset
         if isinstance(expr, Literal):
             return _ZERO, offset + int(expr.value)
         if isinstance(expr, Cast) and expr.type == INTP and _fits(expr.value.dtype):
@@ -45,14 +47,14 @@ def split(expr: Expr) -> tuple[Expr, int]:
             continue
         if isinstance(expr, Call) and expr.op in (prim.add, prim.sub):
             first, second = expr.args
-            if not any(isinstance(arg, Literal) for arg in expr.args) or _wraps(expr.dtype):
-                return expr, offset
             if isinstance(second, Literal):
+                if _wraps(expr.dtype):
+                    return expr, offset
                 value = int(second.value)
                 offset += value if expr.op is prim.add else -value
                 expr = first
                 continue
-            if isinstance(first, Literal) and expr.op is prim.add:
+            if isinstance(first, Literal) and expr.op is prim.add and not _wraps(expr.dtype):
                 offset, expr = offset + int(first.value), second
                 continue
         return expr, offset
@@ -67,8 +69,11 @@ class Prover:
         self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
         self._definitions: dict[Expr, Expr] = {}
         self._changing: frozenset[Var | Buffer] = frozenset()
+        self._meant: dict[Expr, tuple[Expr, tuple[tuple[Expr, int], ...]]] = {}
         self._answers: dict[tuple[Expr, Expr, int], tuple[bool, int]] = {}
         """Memoised answers, each with the search depth at which it was found."""
+        self._reached: dict[Expr, dict[Expr, int]] = {}
+        """Memoised results of ``_distances``."""
 
     # -- facts --------------------------------------------------------------------------
 
@@ -97,7 +102,7 @@ class Prover:
                 self.know_le(a, arg + high)
         else:
             self._upper.setdefault(left, []).append((right, high - low))
-            self._answers = {}
+            self._answers, self._reached = {}, {}
 
     def know_equal(self, a: Expr, b: Expr) -> None:
         self.know_le(a, b)
@@ -108,7 +113,7 @@ class Prover:
         if self._changes(value):
             return
         self._definitions[var] = value
-        self._answers = {}
+        self._answers, self._reached = {}, {}
 
     def least_of(self, expr: Expr) -> tuple[Expr, ...]:
         """The arguments of the ``min`` that ``expr`` is defined as, or ``expr`` itself."""
@@ -141,14 +146,15 @@ class Prover:
     def assuming(self, *conds: Expr) -> Iterator[None]:
         """Within the block, ``conds`` hold; facts added there are dropped at its end."""
         saved = {atom: list(edges) for atom, edges in self._upper.items()}
-        definitions, answers = dict(self._definitions), self._answers
-        self._answers = dict(answers)
+        definitions, answers, reached = dict(self._definitions), self._answers, self._reached
+        self._answers, self._reached = dict(answers), dict(reached)
         for cond in conds:
             self.know(cond)
         try:
             yield
         finally:
-            self._upper, self._definitions, self._answers = saved, definitions, answers
+            self._upper, self._definitions = saved, definitions
+            self._answers, self._reached = answers, reached
 
     # -- questions ----------------------------------------------------------------------
 
@@ -203,7 +209,14 @@ class Prover:
         if isinstance(start, Literal):
             start = _ZERO
         goal, extra = split(goal)
-        slack += extra
+        if start not in self._reached:
+            self._reached[start] = self._distances(start)
+        distance = self._reached[start].get(goal)
+        return distance is not None and distance <= slack + extra
+
+    def _distances(self, start: Expr) -> dict[Expr, int]:
+        """The atoms that chains of facts lead to, each with the least offset: ``start`` is at most
+        their sum."""
         best = {start: 0}
         frontier = [start]
         for _ in range(_DEPTH):
@@ -214,22 +227,20 @@ class Prover:
                     if distance < best.get(upper, distance + 1):
                         best[upper] = distance
                         following.append(upper)
-            if goal in best and best[goal] <= slack:
-                return True
             frontier = following
             if not frontier:
                 break
-        return False
+        return best
 
     def _edges(self, atom: Expr) -> Iterator[tuple[Expr, int]]:
         yield from self._upper.get(atom, ())
         meaning = self._definitions.get(atom)
         if meaning is not None:
-            value, offset = split(meaning)
-            args = value.args if _is(value, prim.minimum_) else (value,)  # type: ignore[attr-defined]
-            for arg in args:
-                upper, gap = split(arg)
-                yield upper, gap + offset
+            known, edges = self._meant.get(atom, (None, ()))
+            if known is not meaning:
+                edges = tuple(_above(meaning))
+                self._meant[atom] = meaning, edges
+            yield from edges
 
     # -- simplification -----------------------------------------------------------------
 
@@ -326,6 +337,15 @@ def _logic(cond: Call, decide: Callable[[Expr], Expr]) -> Expr:
 
 def _is(expr: Expr, op: object) -> bool:
     return isinstance(expr, Call) and expr.op is op
+
+
+def _above(meaning: Expr) -> Iterator[tuple[Expr, int]]:
+    """The atoms that what is defined as ``meaning`` does not exceed, each with an offset."""
+    value, offset = split(meaning)
+    args = value.args if _is(value, prim.minimum_) else (value,)  # type: ignore[attr-defined]
+    for arg in args:
+        upper, gap = split(arg)
+        yield upper, gap + offset
 
 
 def _integer(expr: Expr) -> bool:
