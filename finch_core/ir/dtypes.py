@@ -118,6 +118,12 @@ STORABLE = f"bool, (u)int8 to 64, float{_widths('f')}, complex{_widths('c')}, or
 """The dtypes that ``is_storable`` accepts, for messages."""
 
 
+def as_number(value: Any) -> Any:
+    """A value of NumPy as a number of Python; a date or a span of time as it is, since Python's
+    have neither NaT nor nanoseconds."""
+    return value if value.dtype.kind in "mM" else value.item()
+
+
 @cache
 def resolve(ufunc: np.ufunc, types: tuple[Type, ...]) -> tuple[np.dtype[Any], Type]:
     """The dtype in which ``ufunc`` computes for arguments of these types, and its result type.

@@ -25,7 +25,7 @@ from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
-from finch_core.ir.dtypes import INTP, concrete, holds, is_tuple, promote
+from finch_core.ir.dtypes import INTP, as_number, concrete, holds, is_tuple, promote
 from finch_core.ir.expressions import (
     Access,
     Call,
@@ -205,9 +205,9 @@ class _Scopes:
                 other = f"set an array to another value in a loop, {set_}, or pass a Tensor "
                 other += "that has it as its fill"
             raise FormatError(
-                f"{stmt.tensor} is declared to {shown}, but its fill value is {fill.item()}",
+                f"{stmt.tensor} is declared to {shown}, but its fill value is {as_number(fill)}",
                 span=stmt.span,
-                hint=f"write {stmt.tensor}[...] = {fill.item()}, or {other}",
+                hint=f"write {stmt.tensor}[...] = {as_number(fill)}, or {other}",
             )
         return Declare(tensor, Literal(fill, dtype, structural=True), span=stmt.span)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from finch_core.ir.dtypes import as_number
+
 
 def describe(tensor: Any) -> str:
     """Shape and dtype, then one line for each level: its buffers, counts and bytes."""
@@ -34,4 +36,4 @@ def _suffix(parts: str, nbytes: int) -> str:
 
 
 def _fill(tensor: Any) -> Any:
-    return tensor.fill_value.item()
+    return as_number(tensor.fill_value)

@@ -34,6 +34,7 @@ from finch_core.errors import FinchError
 from finch_core.frontend import parse
 from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
+from finch_core.ir.dtypes import as_number
 from finch_core.ir.program import Program
 from finch_core.locks import Lock
 from finch_core.records import evolve
@@ -346,7 +347,7 @@ class Kernel(Generic[P, R]):
         found = roomy(program.name, lambda: run(program, given, free, resize=False))
         numbers = {local.name for local in program.locals if local.is_variable}
         results = tuple(
-            found[name].item() if name in numbers else found[name] for name in program.results
+            as_number(found[name]) if name in numbers else found[name] for name in program.results
         )
         if not results:
             return found

@@ -20,6 +20,7 @@ from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
+from finch_core.ir.dtypes import as_number
 from finch_core.runtime.storage import TensorStorage
 
 _FOR_THE_RUNTIME = {name for name in vars(TensorStorage) if not name.startswith("_")} - {
@@ -133,7 +134,8 @@ class Tensor(ArrayMethods, TensorStorage):
 
     @property
     def value(self) -> Any:
-        """The value of a 0-dimensional tensor, as a Python scalar (a tuple for a tuple dtype).
+        """The value of a 0-dimensional tensor, as a Python scalar (a tuple for a tuple dtype); a
+        date or a span of time as NumPy's.
 
         Raises ``DimensionMismatch`` for a tensor with dimensions.
         """
@@ -144,8 +146,8 @@ class Tensor(ArrayMethods, TensorStorage):
             )
         place = self.layout
         if not place.buffers and len(place.scalars) == 1:
-            return self.scalar(place.scalars[0]).item()
-        return self[()].item()
+            return as_number(self.scalar(place.scalars[0]))
+        return as_number(self[()])
 
     # -- conversions --------------------------------------------------------------------
 

@@ -21,13 +21,14 @@ from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.tensor import Tensor
 from finch_core.testing.arrays import Array
+from finch_core.testing.dtype_scalars import DtypeScalars
 from finch_core.testing.formats import leaf
 from finch_core.testing.running import backend_names
 
 DType = np.dtype[Any]
 
 
-class DtypeSuite:
+class DtypeSuite(DtypeScalars):
     """Tests of a registered ``StoredDtype``, whose oracle is NumPy. A complete test module::
 
         class TestMyDtype(DtypeSuite):
@@ -36,9 +37,9 @@ class DtypeSuite:
             edges = np.array([0, 1, -1, 1e30, float("nan")], dtype)
 
     ``edges`` are the values on which operators are asked, in pairs. ``partners`` are other dtypes
-    for the second operand. ``casts`` are the dtypes that values are converted to and from, where
-    ``ndarray.astype`` is the oracle. ``inexact`` names operators that are asked to a relative
-    error of ``rtol``.
+    for the second operand. Scalars, names and returned numbers hold each of ``edges``. ``casts``
+    are the dtypes that values are converted to and from, where ``ndarray.astype`` is the oracle.
+    ``inexact`` names operators that are asked to a relative error of ``rtol``.
     """
 
     name: ClassVar[str]
