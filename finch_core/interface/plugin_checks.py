@@ -250,7 +250,7 @@ def _given(hook: str, call: Callable[[], list[Any]], count: int) -> Iterator[Con
     kind = REGISTERING[hook]
     try:
         results = [result for result in call() if result is not None]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RejectedError(f"{hook}() failed: {describe(error)}") from error
     if len(results) < count:
         raise RejectedError(f"{hook}() returns nothing; it must return a {kind} or a list of them")

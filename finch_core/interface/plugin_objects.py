@@ -20,6 +20,8 @@ from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.level import Format
 from finch_core.interface.storage import Field
 from finch_core.ir.dtypes import FLOAT64
+from finch_core.ir.operators import Operator
+from finch_core.ir.primitives import PRIMITIVES
 from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.records import frozen
 
@@ -100,7 +102,34 @@ def _of_record(kind: str, item: Any) -> str:
     if not isinstance(item, expected):
         return f"is {item!r}, not a {path}"
     found: str = item.objection
-    return found
+    return found or (_of_dtype(item) if kind == "dtype" else "")
+
+
+def _of_dtype(row: StoredDtype) -> str:
+    """What is wrong with the operators of a dtype; else an empty text."""
+    if row.decode is None:
+        return ""
+    pair = (row.storage, row.computed)
+    return _wrong("decode", row.decode, *pair) or _wrong("encode", row.encode, *pair[::-1])
+
+
+def _wrong(name: str, op: Any, source: np.dtype[Any], target: np.dtype[Any]) -> str:
+    """What is wrong with ``decode`` or ``encode``; else an empty text."""
+    if not isinstance(op, Operator):
+        return f"has {name} = {op!r}: an Operator of one operand"
+    if op.definition is None and op.name not in PRIMITIVES:
+        return f"has {name} = {op.name!r}, which has no definition: backends know primitives alone"
+    try:
+        wanted, result = op.typing((source,))
+    except Exception as error:
+        return f"has {name} = {op.name!r}, whose typing fails: {type(error).__name__}: {error}"
+    if tuple(wanted) != (source,) or result != target:
+        given = ", ".join(map(str, wanted))
+        return (
+            f"has {name} = {op.name!r}, which takes {given} to {result}: it takes {source} to "
+            f"{target}"
+        )
+    return ""
 
 
 # -- signatures ---------------------------------------------------------------------------------

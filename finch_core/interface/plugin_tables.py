@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_core.errors import PluginError, quote
 from finch_core.interface.assembly_passes import AssemblyPass
+from finch_core.interface.conversion_calls import guarded
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.plugin_checks import REQUIRED
@@ -33,6 +34,10 @@ class PluginTables:
         for plugin in sorted(self._plugins.values(), key=lambda p: p.rank):
             for item in plugin.contributed:
                 tables[item.kind][item.name] = item.object
+        tables["conversion"] = {
+            name: guarded(found, self.owner("conversion", name))
+            for name, found in tables["conversion"].items()
+        }
         self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
         conversions = tables["conversion"].values()
         self._conversions = tuple(sorted(conversions, key=lambda c: c.fallback))

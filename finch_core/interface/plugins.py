@@ -11,7 +11,7 @@ owner: a second claim is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
@@ -55,6 +55,15 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 _REMEDY = "docs/hooks.md has what each hook takes; where a name is taken, block(name) gives it up"
+
+
+_dependents: list[Callable[[], None]] = []
+
+
+def when_plugins_change(forget: Callable[[], None]) -> None:
+    """Call ``forget`` whenever a plugin is added to the hub of the process, or removed: what it
+    keeps may have been made with what the plugins were before."""
+    _dependents.append(forget)
 
 
 class Hub(PluginTables):
@@ -228,7 +237,8 @@ class Hub(PluginTables):
             if item.kind == "operator":
                 registry.register(item.object)
             if item.kind == "dtype":
-                register_dtype(item.object)
+                owner = origin(Plugin(name, distribution, version, module, found))
+                register_dtype(item.object, owner)
         if observes(hooks):
             self._observers = self._observers or manager()
             self._observers.register(hooks, name)
@@ -262,6 +272,9 @@ class Hub(PluginTables):
         """Publish new tables: readers hold no lock, so tables are replaced, never changed."""
         self._publish()
         self.generation += 1
+        if self is _hub:
+            for forget in tuple(_dependents):
+                forget()
 
 
 def _check_version(module: Any) -> None:

@@ -45,6 +45,28 @@ class Coordinates:
     fill: Any = 0
 
 
+def content_objection(found: Any) -> str:
+    """Why something is no content of a file; else an empty text."""
+    if not isinstance(found, Coordinates):
+        readable = hasattr(found, "signature") or isinstance(found, (np.ndarray, np.generic))
+        no_array = found is None or isinstance(found, (str, bytes))
+        return "" if readable or not no_array else f"{found!r:.60}, which is no content"
+    shape, coords, values = found.shape, found.coords, found.values
+    if not isinstance(shape, tuple) or not all(isinstance(n, (int, np.integer)) for n in shape):
+        return f"the shape {shape!r:.60}, which is not a tuple of integers"
+    if len(coords) != len(shape):
+        return f"{len(coords)} arrays of indices for {len(shape)} dimensions"
+    lengths = {np.shape(array) for array in (*coords, values)}
+    if len(lengths) != 1 or len(lengths.pop()) != 1:
+        return "arrays of indices and values that differ in length, or are not one-dimensional"
+    kinds = [str(dtype) for dtype in map(_dtype, coords) if dtype.kind not in "iu"]
+    return f"indices of {kinds[0]}, which are not integers" if kinds else ""
+
+
+def _dtype(array: Any) -> np.dtype[Any]:
+    return np.asarray(array).dtype
+
+
 Content = Coordinates | Array
 """The content of a file."""
 

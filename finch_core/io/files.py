@@ -24,7 +24,7 @@ from finch_core.errors import FinchError, FormatError, PluginError, quote
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.plugin_checks import describe
 from finch_core.interface.plugins import hub
-from finch_core.io.file_contents import Coordinates
+from finch_core.io.file_contents import Coordinates, content_objection
 from finch_core.io.progress import asked
 
 if TYPE_CHECKING:
@@ -54,7 +54,11 @@ def read(path: PathLike, format: str = "", *, progress: bool = False) -> Tensor:
     """
     with asked(progress):
         content = parse(path, format)
-    return tensor_of(content)
+    try:
+        return tensor_of(content)
+    except FormatError as error:
+        error.message = f"{Path(path).name}: {error.message}"
+        raise
 
 
 def parse(path: PathLike, format: str = "") -> Any:
@@ -63,7 +67,16 @@ def parse(path: PathLike, format: str = "") -> Any:
     path = Path(path)
     found = _chosen(path, format, "load")
     assert found.load is not None
-    return _called(found, "load", found.load, path)
+    content = _called(found, "load", found.load, path)
+    wrong = content_objection(content)
+    if wrong:
+        owner = hub().owner("file format", found.name)
+        raise PluginError(
+            f"load of the file format {found.name!r} of {owner} gives {wrong}",
+            hint="it returns Coordinates, with an array of indices for each dimension and one of "
+            "as many values, or an array, or a tensor",
+        )
+    return content
 
 
 def write(path: PathLike, tensor: Any, format: str = "") -> None:
@@ -83,7 +96,7 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
     path = Path(path)
     found, given = _chosen(path, format, "save"), asarray(tensor)
     assert found.save is not None
-    save = partial(_called, found, "save", found.save, given)
+    save = partial(_saved, found, given)
     if found.folders:
         _replace_folder(path, found.endings, save)
     else:
@@ -160,6 +173,19 @@ def _by_content(path: Path) -> FileFormat | None:
     with path.open("rb") as file:
         start = file.read(max((len(s) for f in known for s in f.starts), default=0))
     return next((f for f in known if start.startswith(f.starts)), None)
+
+
+def _saved(format: FileFormat, tensor: Any, path: Path) -> None:
+    """Write a file of this format; ``PluginError`` if there is none afterwards."""
+    assert format.save is not None
+    _called(format, "save", format.save, tensor, path)
+    if not path.exists():
+        owner = hub().owner("file format", format.name)
+        raise PluginError(
+            f"save of the file format {format.name!r} of {owner} leaves nothing at the path "
+            "that it was given",
+            hint="it writes to that path, which takes the place of the file",
+        )
 
 
 def _called(format: FileFormat, method: str, function: Callable[..., Any], *args: Any) -> Any:

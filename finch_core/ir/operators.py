@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.ir.dtypes import Type, concrete, promote, resolve
 from finch_core.ir.stored_dtypes import stored_dtype
 from finch_core.records import frozen
@@ -158,6 +159,27 @@ def unregister(op: Operator) -> None:
         del _BY_NAME[op.name]
     for function in [f for f, known in _BY_CALLABLE.items() if known is op]:
         del _BY_CALLABLE[function]
+
+
+def expanded(op: Operator, args: tuple[Expr, ...]) -> Expr:
+    """The expression that an operator with a definition stands for.
+
+    Raises ``PluginError`` for a definition that fails, or gives no expression.
+    """
+    assert op.definition is not None
+    what = f"the definition of the operator {op.name!r}"
+    try:
+        found = op.definition(*args)
+    except FinchError:
+        raise
+    except MISTAKES as error:
+        raise mistaken(what, error) from error
+    if hasattr(found, "rebuild") and hasattr(found, "dtype"):
+        return found
+    raise PluginError(
+        f"{what} gives {found!r:.60}, which is not an expression",
+        hint="it builds an expression of its arguments, as lambda x: x * x does",
+    )
 
 
 def operator(name: str) -> Operator:

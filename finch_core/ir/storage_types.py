@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.errors import FormatError
+from finch_core.errors import FormatError, PluginError
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Argument,
@@ -44,7 +44,7 @@ from finch_core.ir.expressions import (
     Var,
     cast,
 )
-from finch_core.ir.stored_dtypes import StoredDtype, stored_dtype
+from finch_core.ir.stored_dtypes import StoredDtype, asked, stored_dtype, what_of
 from finch_core.records import evolve
 
 DType = np.dtype[Any]
@@ -229,7 +229,7 @@ class _Rewriting:
         self.found = True
         for row in rows:
             try:
-                given: Expr | None = row.cast(value, source, target)
+                given = _expression(row, "cast", value, source, target)
             except TypeError as error:
                 raise FormatError(f"{source} is not converted to {target}: {error}") from None
             if given is not None:
@@ -245,11 +245,22 @@ class _Rewriting:
         if not rows:
             return with_children(expr, args)
         self.found = True
-        given: Expr | None = rows[0].call(expr.op, args, types, result)
+        given = _expression(rows[0], "call", expr.op, args, types, result)
         if given is not None:
             return given
         value = cast(Call(expr.op, args), computed_in(result))
         return value if _selects(expr) else _rounded(value, stored_dtype(result))
+
+
+def _expression(row: StoredDtype, method: str, *args: Any) -> Expr | None:
+    """The expression that a row gives, or None; ``PluginError`` for anything else."""
+    found = asked(row, method, *args)
+    if found is None or isinstance(found, Expr):
+        return found
+    raise PluginError(
+        f"{method} of {what_of(row)} gives {found!r:.60}, which is not an expression",
+        hint="it returns an expression of its operands, or None for the usual meaning",
+    )
 
 
 _TARGETS = ("var", "buffer", "target", "source", "first", "second")

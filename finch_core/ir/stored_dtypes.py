@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.records import frozen
 
 DType = np.dtype[Any]
@@ -78,9 +79,13 @@ _ROWS: dict[str, StoredDtype] = {}
 """The registered rows by name, in the order in which they are asked."""
 
 
-def register_dtype(row: StoredDtype) -> None:
-    """Add a row to the registry."""
-    _ROWS[row.name] = row
+_OWNERS: dict[str, str] = {}
+"""The plugins of the rows, for messages."""
+
+
+def register_dtype(row: StoredDtype, owner: str) -> None:
+    """Add a row to the registry, which the plugin ``owner`` brings."""
+    _ROWS[row.name], _OWNERS[row.name] = row, owner
     stored_dtype.cache_clear()
 
 
@@ -107,7 +112,29 @@ def stored_dtype(dtype: DType) -> StoredDtype | None:
     if (dtype.isbuiltin == 1 and dtype.kind in "biufc") or dtype.names is not None:
         return None
     _load()
-    return next((row for row in _ROWS.values() if row.covers(dtype)), None)
+    found = next((row for row in _ROWS.values() if asked(row, "covers", dtype)), None)
+    if found is not None and found.storage.itemsize != dtype.itemsize:
+        raise PluginError(
+            f"{what_of(found)} covers {dtype}, of {dtype.itemsize} bytes, and stores it as "
+            f"{found.storage}",
+            hint="covers is true for dtypes of the size of storage alone",
+        )
+    return found
 
 
-__all__ = ["StoredDtype"]
+def asked(row: StoredDtype, method: str, *args: Any) -> Any:
+    """What a function of a row gives; ``PluginError`` for what it raises, but ``TypeError``."""
+    try:
+        return getattr(row, method)(*args)
+    except (FinchError, TypeError):
+        raise
+    except MISTAKES as error:
+        raise mistaken(f"{method} of {what_of(row)}", error) from error
+
+
+def what_of(row: StoredDtype) -> str:
+    """A row and its plugin, for messages."""
+    return f"the dtype {row.name!r} of {_OWNERS.get(row.name, 'no plugin')}"
+
+
+__all__ = ["StoredDtype", "asked", "stored_dtype", "what_of"]

@@ -51,6 +51,7 @@ from finch_core.ir.expressions import (
     Var,
     cast,
 )
+from finch_core.ir.operators import expanded
 from finch_core.records import evolve
 
 DType = np.dtype[Any]
@@ -194,7 +195,7 @@ class _Typing:
         if expr.op.definition is None:
             same = all(new is old for new, old in zip(args, expr.args, strict=True))
             return expr if same else Call(expr.op, args)
-        meaning = expr.op.definition(*map(self._once, args))
+        meaning = expanded(expr.op, tuple(map(self._once, args)))
         return self.value(meaning, concrete(result))
 
     def _compared(self, expr: Call) -> Expr:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
+from finch_core.interface.plugins import hub
 from finch_core.interface.views import Structure
 from finch_core.ir.expressions import Access, Call, Expr
 from finch_core.ir.program import Define, Loop, Stmt, Stored, Update
@@ -83,7 +85,7 @@ class _Wrapperizer:
             node = fill_for_missing(node)
         if isinstance(node, Call):
             for mask in self.masks:
-                found = mask.match_condition(node, scope)
+                found = matched(mask, "match_condition", node, scope)
                 if found is not None:
                     result: Expr = found
                     self.unit.compared[result] = node
@@ -101,18 +103,58 @@ class _Wrapperizer:
 
     def access(self, node: Expr, scope: Scope) -> Expr:
         """``node`` after all wrappers; a mask may replace a comparison by an access of itself."""
-        plain = None
+        plain, times = None, 0
         while isinstance(node, Access):
+            times += 1
             if plain is None and None not in node.tensor.dims:
                 plain = node
-            matches = (wrapper.match_access(node, scope) for wrapper in self.wrappers)
-            found = next((match for match in matches if match is not None), None)
+            matches = ((w, matched(w, "match_access", node, scope)) for w in self.wrappers)
+            wrapper, found = next((pair for pair in matches if pair[1] is not None), (None, None))
             if found is None:
                 break
+            if times > MOST:
+                raise PluginError(
+                    f"match_access of {wrapper_name(wrapper)} does not end: after {MOST} "
+                    f"replacements it replaces {node} again",
+                    hint="it returns None for an access that it has replaced already",
+                )
             node = found
         if plain is not None and isinstance(node, Access) and node is not plain:
             self.unit.plain[node] = plain
         return node
+
+
+MOST = 1000
+"""The most replacements of one access: more than any program nests wrappers."""
+
+
+def matched(wrapper: Any, method: str, node: Expr, scope: Scope) -> Any:
+    """The expression by which a wrapper or mask replaces ``node``, or None.
+
+    Raises ``PluginError`` if it fails, or gives anything else; other errors that it raises are
+    passed on.
+    """
+    try:
+        found = getattr(wrapper, method)(node, scope)
+    except FinchError:
+        raise
+    except MISTAKES as error:
+        raise mistaken(f"{method} of {wrapper_name(wrapper)}", error) from error
+    if found is None or isinstance(found, Expr):
+        return found
+    raise PluginError(
+        f"{method} of {wrapper_name(wrapper)} gives {found!r:.60}, which is not an expression",
+        hint="it returns an expression that means the same, or None",
+    )
+
+
+def wrapper_name(wrapper: Any) -> str:
+    """A wrapper or mask and its plugin, for messages."""
+    name: str = getattr(wrapper, "name", "") or getattr(wrapper, "__name__", repr(wrapper))
+    for kind, known in (("wrapper", hub().wrappers), ("mask", hub().masks)):
+        if known.get(name) is wrapper:
+            return f"the {kind} {name!r} of {hub().owner(kind, name)}"
+    return repr(name)
 
 
 def of_structure(access: Access) -> Access:

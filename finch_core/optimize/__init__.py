@@ -157,6 +157,9 @@ def _checked(row: AssemblyPass) -> Pass:
     def run(block: Block, names: Names) -> Block:
         try:
             found = row.run(block, names)
+        except KeyboardInterrupt as error:
+            error.add_note(str(_mistake(row, "was running")))
+            raise
         except Exception as error:
             raise _mistake(row, f"failed: {type(error).__name__}: {error}") from error
         if not isinstance(found, Block):

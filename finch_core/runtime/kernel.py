@@ -26,12 +26,14 @@ with numbers or wrappers begin at ``_quick``; those with keywords, or of kernels
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from finch_core.errors import FinchError
 from finch_core.frontend import parse
+from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
 from finch_core.ir.dtypes import as_number
@@ -102,6 +104,18 @@ def kernel(
     return Kernel(function, options)
 
 
+_kernels: weakref.WeakSet[Kernel[..., Any]] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    """Discard what was compiled: it may depend on what a plugin was before."""
+    for made in tuple(_kernels):
+        made._forget()
+
+
+when_plugins_change(_forget_all)
+
+
 class Kernel(Generic[P, R]):
     """A function of tensors and numbers, compiled once for each combination of their formats and
     dtypes (see ``kernel``, which makes it).
@@ -122,6 +136,7 @@ class Kernel(Generic[P, R]):
         self._given: Program | None = None
         self._seen: Seen | None = None
         self._placed: tuple[Program | None, tuple[tuple[str, bool], ...]] = (None, ())
+        _kernels.add(self)
 
     @classmethod
     def of_program(
@@ -170,8 +185,13 @@ class Kernel(Generic[P, R]):
             return
         with self._lock:
             self._program = self._seen = None
-            self._specializations, self._quick, self._calls = {}, {}, {}
             self._warned = set()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Discard the specialisations."""
+        with self._lock:
+            self._specializations, self._quick, self._calls = {}, {}, {}
 
     if TYPE_CHECKING:
 

@@ -12,7 +12,7 @@ from itertools import product
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, is_weak
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, alike, cast, fold_literals
-from finch_core.ir.operators import literal_value
+from finch_core.ir.operators import expanded, literal_value
 from finch_core.ir.rewrite import rewrite_expr
 
 MOST = 8
@@ -74,7 +74,7 @@ def constant_call(call: Call) -> Literal | None:
     wanted, result = call.op.typing(tuple(arg.dtype for arg in call.args))
     typed = zip(call.args, wanted, strict=True)
     args = (arg if is_weak(type) else cast(arg, concrete(type)) for arg, type in typed)
-    value = rewrite_expr(call.op.definition(*args), _folded_node)
+    value = rewrite_expr(expanded(call.op, tuple(args)), _folded_node)
     if not isinstance(value, Literal):
         return None
     return value if is_weak(result) else cast(value, concrete(result))  # type: ignore[return-value]
