@@ -137,4 +137,4 @@ def what_of(row: StoredDtype) -> str:
     return f"the dtype {row.name!r} of {_OWNERS.get(row.name, 'no plugin')}"
 
 
-__all__ = ["StoredDtype", "asked", "stored_dtype", "what_of"]
+__all__ = ["StoredDtype"]
