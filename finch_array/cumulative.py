@@ -14,7 +14,7 @@ from finch_array import programs, structures
 from finch_array.axes import axis_of
 from finch_array.manipulation import concat, moveaxis, reshape
 from finch_array.operands import array_of, is_dense, stored
-from finch_array.plans import warn_if_dense
+from finch_array.ready import warn_if_dense
 from finch_array.reductions import array_operand, sum_dtype
 from finch_array.requests import letters
 from finch_array.run import as_seen, materialised, reordered

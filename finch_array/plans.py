@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from finch_array import orders, programs, structures
-from finch_array.leaves import relabelled
 from finch_array.operands import (
     NUMBERS,
     Stored,
@@ -21,8 +19,9 @@ from finch_array.operands import (
     levels_of,
     stored,
 )
+from finch_array.ready import LARGE, Ready, Room, blank_of
 from finch_array.requests import Request
-from finch_core.errors import DimensionMismatch, PerformanceWarning
+from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import BOOL, Type, concrete, type_of
@@ -31,15 +30,8 @@ from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, evolve, frozen
-from finch_core.runtime.arguments import Number
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
-from finch_core.runtime.tensor import Tensor
-
-LARGE = 1 << 24
-SPARE = 16
-"""A result of more than ``LARGE`` elements that is dense although the operands store less than one
-in ``SPARE`` of that number gives a ``PerformanceWarning``."""
 
 DENSE_RATIO, DENSE_LEAST = 4, 4096
 """A reduction that is not written in order has a dense result of up to ``DENSE_RATIO`` times the
@@ -73,96 +65,8 @@ class Plan:
             self, sizes, self.kernel, shape, cells, self.blank(shape),
             None if self.plain else tuple([sizes[name] for name in self.extended]),
             None if self.refill is None else self.refill(sizes), self.back,
-            self.watched and cells > LARGE,
+            self.watched and cells > LARGE, Room.of(self.format),
         )  # fmt: skip
-
-
-def warn_dense(name: str, shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> None:
-    """Give a ``PerformanceWarning`` for a result that is dense by structure, if it is large and the
-    operands store little."""
-    cells = math.prod(shape)
-    if cells <= LARGE:
-        return
-    there = sum(entries(a) for a in operands if not isinstance(a, NUMBERS))
-    if cells > SPARE * there:
-        size = cells * np.dtype(dtype).itemsize / 2**20
-        warnings.warn(
-            f"the result of {name} is dense: {tuple(shape)}, {size:.0f} MiB, from "
-            f"at most {there} stored values; format= chooses another format",
-            PerformanceWarning,
-            stacklevel=7,
-        )
-
-
-def warn_if_dense(name: str, format: Format, shape: Sequence[int], operands: Sequence[Any]) -> None:
-    """``warn_dense`` where the levels of ``format`` are dense."""
-    if all(level.layout == "dense" for level in format.levels()[:-1]):
-        warn_dense(name, shape, format.dtype, operands)
-
-
-@define(eq=False)
-class Ready:
-    """A plan with all that depends on the sizes of its operands alone: what is left of a call is to
-    make the result and run the kernel.
-
-    ``sizes`` of indices, ``shape`` of the result as it is stored and the number of its ``cells``,
-    ``blank()`` makes it; ``extended`` are the sizes that the kernel is passed (None: it is passed
-    the operands as they are); ``specialized`` is the compiled kernel, from the second call on.
-    """
-
-    plan: Plan
-    sizes: Mapping[str, int]
-    kernel: Any
-    shape: tuple[int, ...]
-    cells: int
-    blank: Callable[[], Tensor]
-    extended: tuple[int, ...] | None
-    refill: Any
-    back: tuple[int, ...] | None
-    watched: bool
-    specialized: Any = None
-
-    def __call__(self, operands: Sequence[Any]) -> Any:
-        """Run the kernel; the operands have the signatures and shapes that this was made for."""
-        if self.watched:
-            shape = [self.sizes[name] for name in self.plan.request.out]
-            warn_dense(self.plan.request.name, shape, self.plan.format.dtype, operands)
-        out = self.blank()
-        values: list[Any] = [out]
-        for x in operands:
-            values.append(x if x.__class__ is Tensor else _passed(x))
-        if self.extended:
-            values += [Number(n) for n in self.extended]
-        if self.specialized is not None:
-            self.specialized.run_apart(values)
-        else:
-            self._run_first(out, operands, values)
-        if self.refill is not None:
-            out = relabelled(out, self.refill)
-        if self.back is None:
-            return out
-        from finch_wrappers import swizzle
-
-        return swizzle(out, self.back)
-
-    def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:
-        """Run the kernel as any caller does, which compiles it."""
-        self.kernel(out, *[inner(a) for a in operands], *(self.extended or ()))
-        self.specialized = self.kernel.specialized(values)
-
-
-def _passed(operand: Any) -> Any:
-    """An operand that is no tensor as a value with a signature: a number, or a wrapper."""
-    if isinstance(operand, NUMBERS):
-        return Number(operand)
-    return inner(operand)
-
-
-def inner(array: Any) -> Any:
-    """An operand as it is passed to a kernel: without wrappers that permute its dimensions."""
-    while getattr(array, "permutes", False):
-        array = array.tensor
-    return array
 
 
 def sizes_of(
@@ -373,7 +277,7 @@ def _complete(
     settled = isinstance(known.fill, Literal) and alike(known.fill.value, start)
     plan.refill = refill if request.op is not None and full and not settled else None
     plan.varies = refill if request.op is not None and not full and not at_fill else None
-    plan.blank = _blank(plan.format)
+    plan.blank = blank_of(plan.format)
     plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
     plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
@@ -472,29 +376,4 @@ class _Refill:
         return final_fill(self.request, self.fill, sizes, self.dtype, self.own)
 
 
-# -- results ----------------------------------------------------------------------------------
-
-
-def _blank(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
-    """For a shape, a function that makes a tensor for a kernel that declares it: with memory of
-    this shape where it is dense, else empty."""
-    make = Tensor.maker(format)
-    levels = format.levels()
-    if not all(level.layout == "dense" for level in levels[:-1]):
-        return lambda shape: make
-    dtype, above = format.dtype, [{} for _ in levels[:-1]]  # type: ignore[var-annotated]
-
-    def of_shape(shape: tuple[int, ...]) -> Callable[[], Tensor]:
-        cells = math.prod(shape)
-
-        def dense() -> Tensor:
-            tensor: Tensor = make()
-            tensor.set_fields(shape, [*above, {"val": np.empty(cells, dtype)}])
-            return tensor
-
-        return dense
-
-    return of_shape
-
-
-__all__ = ["Plan", "Ready", "inner", "make", "sizes_of", "warn_dense", "warn_if_dense"]
+__all__ = ["Plan", "make", "sizes_of"]

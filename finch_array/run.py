@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_array import plans
 from finch_array.operands import NUMBERS, entries, kind_of, stored
+from finch_array.ready import Ready
 from finch_array.requests import Request
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
@@ -86,7 +87,7 @@ def _recorded(request: Request, operands: Sequence[Any], given: Any) -> Any:
 
 def prepared(
     key: Any, request: Request, operands: Sequence[Any], given: dict[str, int] | None = None
-) -> tuple[plans.Ready, Sequence[Any]]:
+) -> tuple[Ready, Sequence[Any]]:
     """The plan for a request on operands, and the operands, some of them copied."""
     if _generation[0] != hub().generation:
         _forget()
@@ -95,7 +96,7 @@ def prepared(
 
 def _prepared(
     key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any
-) -> tuple[plans.Ready, Sequence[Any]]:
+) -> tuple[Ready, Sequence[Any]]:
     known = _requests.get(key)
     if known is None:
         known = _requests[key] = make()
@@ -112,7 +113,7 @@ def _prepared(
     return plan.ready(sizes), operands
 
 
-_quick: dict[Any, tuple[plans.Ready, bool | None]] = {}
+_quick: dict[Any, tuple[Ready, bool | None]] = {}
 _generation = [-1]
 
 

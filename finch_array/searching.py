@@ -15,7 +15,7 @@ from finch_array.axes import axis_of
 from finch_array.indexing import keys_of, true_places
 from finch_array.manipulation import moveaxis, reshape
 from finch_array.operands import array_of, is_dense
-from finch_array.plans import warn_dense
+from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch

@@ -20,6 +20,7 @@ from finch_levels import (
     SparseBand,
     SparseBlockList,
     SparseByteMap,
+    SparseCOO,
     SparseHash,
     SparseInterval,
     SparseList,
@@ -30,8 +31,8 @@ from finch_levels import (
 LEVELS: dict[str, Any] = {
     level.name: level
     for level in (
-        Dense, RunList, SparseBand, SparseBlockList, SparseByteMap, SparseHash, SparseInterval,
-        SparseList, SparsePinpoint, SparseRunList,
+        Dense, RunList, SparseBand, SparseBlockList, SparseByteMap, SparseCOO, SparseHash,
+        SparseInterval, SparseList, SparsePinpoint, SparseRunList,
     )
 }  # fmt: skip
 

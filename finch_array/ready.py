@@ -1,0 +1,202 @@
+"""Calls of array functions whose plan is known: the result is made, and the kernel run."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from finch_array.leaves import relabelled
+from finch_array.operands import NUMBERS, entries
+from finch_core.errors import PerformanceWarning
+from finch_core.interface.layout import Part
+from finch_core.interface.level import Format
+from finch_core.records import define
+from finch_core.runtime.arguments import Number
+from finch_core.runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from finch_array.plans import Plan
+
+LARGE = 1 << 24
+SPARE = 16
+"""A result of more than ``LARGE`` elements that is dense although the operands store less than one
+in ``SPARE`` of that number gives a ``PerformanceWarning``."""
+
+
+def warn_dense(name: str, shape: Sequence[int], dtype: Any, operands: Sequence[Any]) -> None:
+    """Give a ``PerformanceWarning`` for a result that is dense by structure, if it is large and the
+    operands store little."""
+    cells = math.prod(shape)
+    if cells <= LARGE:
+        return
+    there = sum(entries(a) for a in operands if not isinstance(a, NUMBERS))
+    if cells > SPARE * there:
+        size = cells * np.dtype(dtype).itemsize / 2**20
+        warnings.warn(
+            f"the result of {name} is dense: {tuple(shape)}, {size:.0f} MiB, from "
+            f"at most {there} stored values; format= chooses another format",
+            PerformanceWarning,
+            stacklevel=7,
+        )
+
+
+def warn_if_dense(name: str, format: Format, shape: Sequence[int], operands: Sequence[Any]) -> None:
+    """``warn_dense`` where the levels of ``format`` are dense."""
+    if all(level.layout == "dense" for level in format.levels()[:-1]):
+        warn_dense(name, shape, format.dtype, operands)
+
+
+@define(eq=False)
+class Ready:
+    """A plan with all that depends on the sizes of its operands alone: what is left of a call is to
+    make the result and run the kernel.
+
+    ``sizes`` of indices, ``shape`` of the result as it is stored and the number of its ``cells``,
+    ``blank()`` makes it; ``extended`` are the sizes that the kernel is passed (None: it is passed
+    the operands as they are); ``room`` gives the result memory; ``specialized`` is the compiled
+    kernel, from the second call on.
+    """
+
+    plan: Plan
+    sizes: Mapping[str, int]
+    kernel: Any
+    shape: tuple[int, ...]
+    cells: int
+    blank: Callable[[], Tensor]
+    extended: tuple[int, ...] | None
+    refill: Any
+    back: tuple[int, ...] | None
+    watched: bool
+    room: Room | None
+    specialized: Any = None
+
+    def __call__(self, operands: Sequence[Any]) -> Any:
+        """Run the kernel; the operands have the signatures and shapes that this was made for."""
+        if self.watched:
+            shape = [self.sizes[name] for name in self.plan.request.out]
+            warn_dense(self.plan.request.name, shape, self.plan.format.dtype, operands)
+        out = self.blank()
+        values: list[Any] = [out]
+        for x in operands:
+            values.append(x if x.__class__ is Tensor else _passed(x))
+        if self.extended:
+            values += [Number(n) for n in self.extended]
+        if self.room is not None:
+            self.room.give(values)
+        if self.specialized is not None:
+            self.specialized.run_apart(values)
+        else:
+            self._run_first(out, operands, values)
+        if self.room is not None:
+            self.room.note(values)
+        if self.refill is not None:
+            out = relabelled(out, self.refill)
+        if self.back is None:
+            return out
+        from finch_wrappers import swizzle
+
+        return swizzle(out, self.back)
+
+    def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:
+        """Run the kernel as any caller does, which compiles it."""
+        self.kernel(out, *[inner(a) for a in operands], *(self.extended or ()))
+        self.specialized = self.kernel.specialized(values)
+
+
+def _passed(operand: Any) -> Any:
+    """An operand that is no tensor as a value with a signature: a number, or a wrapper."""
+    if isinstance(operand, NUMBERS):
+        return Number(operand)
+    return inner(operand)
+
+
+def inner(array: Any) -> Any:
+    """An operand as it is passed to a kernel: without wrappers that permute its dimensions."""
+    while getattr(array, "permutes", False):
+        array = array.tensor
+    return array
+
+
+_empty = np.empty
+SPARE_ROOM = 64
+"""The elements that a result has room for beyond what is estimated."""
+
+
+@define(eq=False)
+class Room:
+    """Memory for the results of a plan: as much as the last one took, which is not reallocated as
+    it grows. Operands that store less get less, in proportion.
+
+    ``parts`` are the buffers of the result, ``sizes`` those of the last one, ``values`` how many
+    values its operands stored.
+    """
+
+    parts: Sequence[Part]
+    sizes: list[int]
+    values: int = 0
+
+    @classmethod
+    def of(cls, format: Any) -> Room | None:
+        """Room for results of a format; None for dense ones, whose size is known."""
+        if format is None or all(level.layout == "dense" for level in format.levels()[:-1]):
+            return None
+        parts = Tensor.bare(format).layout.buffers
+        return cls([part for part in parts if not part.field.scratch], [])
+
+    def give(self, values: Sequence[Any]) -> None:
+        """Give the result, the first of ``values``, memory for its buffers."""
+        if not self.sizes:
+            return
+        out, there = values[0], _values(values)
+        for part, size in zip(self.parts, self.sizes, strict=True):
+            if there < self.values:
+                size = min(size, size * there // self.values + SPARE_ROOM)
+            out.set_array(part, _empty(size, part.field.dtype))
+
+    def note(self, values: Sequence[Any]) -> None:
+        """Remember the memory that the result has, where it took more than it was given."""
+        arrays, sizes = values[0].arrays, self.sizes
+        if not sizes or arrays[self.parts[-1].number].size > sizes[-1]:
+            self.sizes = [arrays[part.number].size for part in self.parts]
+            self.values = _values(values)
+
+
+def _values(values: Sequence[Any]) -> int:
+    """How many values the operands, all of ``values`` but the first, have memory for."""
+    total = 0
+    for x in values[1:]:
+        if x.__class__ is Tensor and x.arrays:
+            total += x.arrays[-1].size
+    return total
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+def blank_of(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
+    """For a shape, a function that makes a tensor for a kernel that declares it: with memory of
+    this shape where it is dense, else empty."""
+    make = Tensor.maker(format)
+    levels = format.levels()
+    if not all(level.layout == "dense" for level in levels[:-1]):
+        return lambda shape: make
+    dtype, above = format.dtype, [{} for _ in levels[:-1]]  # type: ignore[var-annotated]
+
+    def of_shape(shape: tuple[int, ...]) -> Callable[[], Tensor]:
+        cells = math.prod(shape)
+
+        def dense() -> Tensor:
+            tensor: Tensor = make()
+            tensor.set_fields(shape, [*above, {"val": np.empty(cells, dtype)}])
+            return tensor
+
+        return dense
+
+    return of_shape
+
+
+__all__ = ["Ready", "Room", "blank_of", "inner", "warn_dense", "warn_if_dense"]

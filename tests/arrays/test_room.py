@@ -1,0 +1,61 @@
+"""Results are given as much memory as the last one took; what is in it does not matter."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+from array_support import LEVELS, data, held, same, tensor
+
+import finch_array as fa
+import finch_array.ready
+from finch_array.ready import Room
+
+NESTS = (
+    *((first, second) for first in ("Dense", "SparseList") for second in LEVELS),
+    *((first, "Dense") for first in LEVELS),
+    ("SparseCOO", "SparseCOO"), ("SparseList", "Dense", "SparseList"),
+    ("SparseBlockList", "SparseBlockList", "Dense"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def garbage(monkeypatch):
+    """What memory for results contains."""
+
+    def full(size, dtype):
+        return np.full(size, 77, dtype)
+
+    monkeypatch.setattr(finch_array.ready, "_empty", full)
+
+
+@pytest.mark.parametrize("levels", NESTS, ids="-".join)
+@pytest.mark.parametrize("dtype", [np.float64, np.bool_], ids=["float", "bool"])
+def test_memory_that_is_given_may_hold_anything(garbage, levels, dtype):
+    shape = (6, 7, 3)[: len(levels)]
+    a, b = (held(data(shape, dtype, seed=s), levels) for s in (1, 2))
+    A, B = tensor(a, levels), tensor(b, levels)
+    for _ in range(3):
+        for op in (operator.add, operator.mul) if dtype is not np.bool_ else (operator.or_, operator.and_):
+            same(op(A, B), op(a, b))
+            same(op(A, B[:1]), op(a, b[:1]))
+        same(A[1:5], a[1:5])
+        same(A.T, a.T)
+
+
+def test_results_get_what_the_last_one_took():
+    a = data((50, 60), seed=1)
+    A, few = tensor(a, ("Dense", "SparseList")), tensor(a * (a == 4), ("Dense", "SparseList"))
+    for _ in range(3):
+        whole = A + A
+    taken = whole.arrays[-1].size
+    assert taken == (A + A).arrays[-1].size
+    assert (few + few).arrays[-1].size < taken
+    same(few + few, 2 * a * (a == 4))
+    same(A + A, 2 * a)
+
+
+def test_dense_results_need_no_room():
+    dense = fa.asarray(np.ones((3, 4)))
+    assert Room.of(dense.format) is None
