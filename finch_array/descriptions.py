@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
+
 _X, _XY = "x, /", "x1, x2, /"
 
 DESCRIPTIONS: dict[str, tuple[str, str]] = {
@@ -61,6 +63,13 @@ DESCRIPTIONS: dict[str, tuple[str, str]] = {
     "tan": (_X, "The tangent of an angle in radians."),
     "tanh": (_X, "The hyperbolic tangent."),
 }
+
+
+def signature(name: str) -> Signature:
+    """The parameters of an elementwise function, which has no names for them itself."""
+    kind = Parameter.POSITIONAL_ONLY
+    names = DESCRIPTIONS[name][0].replace("/", "").split(",")
+    return Signature([Parameter(n.strip(), kind) for n in names if n.strip()])
 
 
 def docstring(name: str) -> str:

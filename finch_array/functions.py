@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.descriptions import docstring
+from finch_array.descriptions import docstring, signature
 from finch_array.elementwise import Elementwise
 from finch_array.operands import NUMBERS, operand
 from finch_core.ir import primitives as prim
@@ -309,6 +309,7 @@ class _OfFloats(Elementwise):
 FUNCTIONS["logaddexp"] = _OfFloats(np.logaddexp, _logaddexp)
 for _name, _function in FUNCTIONS.items():
     _function.__doc__ = docstring(_name)
+    _function.__signature__ = signature(_name)
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:

@@ -18,6 +18,8 @@ from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
 from finch_core.records import frozen
+from finch_core.runtime.tensor import Tensor
+from finch_wrappers.window import WindowTensor, window_of
 
 
 @frozen(eq=False)
@@ -130,9 +132,11 @@ def getitem(x: Any, index: Any) -> Any:
     if is_dense(array):
         found = _of_dense(array.to_numpy(), index)
         return found if isinstance(found, np.generic) else array_of(np.array(found))
-    items = _plain_items(index, array.shape)
+    shape = array.shape
+    items = _plain_items(index, shape)
     if items is not None:
-        return _basic(array, items, ())
+        cut = _cut(array, items, shape) if array.__class__ is Tensor else None
+        return _basic(array, items, ()) if cut is None else cut
     parts = parts_of(index, array.shape)
     if any(isinstance(item, np.ndarray) for item in parts.items):
         return _advanced(array, parts, index)
@@ -205,10 +209,26 @@ def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
     return _with_new(found, new) if new else found
 
 
+def _cut(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """A tensor at integers and slices without steps; None for others."""
+    bounds: list[tuple[int, int] | None] = []
+    dropped = []
+    for k, (x, n) in enumerate(zip(items, shape, strict=True)):
+        if x.__class__ is int:
+            bounds.append((x, x + 1))
+            dropped.append(k)
+            continue
+        start, stop, step = x.indices(n)
+        if step != 1:
+            return None
+        whole = start == 0 and stop == n
+        bounds.append(None if whole else (start, stop) if start < stop else (0, 0))
+    return without(WindowTensor(tensor, tuple(bounds)) if any(bounds) else tensor, dropped)
+
+
 def part_of(array: Any, ranges: Sequence[range]) -> Any:
     """A view of the indices in ``ranges``, one for each dimension."""
     from finch_wrappers import stride
-    from finch_wrappers.window import window_of
 
     found = stored(array)
     wanted = [ranges[axis] for axis in found.axes]

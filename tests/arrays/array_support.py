@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 import finch_array as fa
 import finch_array.elementwise
 import finch_array.plans
+import finch_core.runtime.convert
 from finch_core import Tensor
 from finch_core.optimize import PASSES
 from finch_core.runtime.options import Options
@@ -77,9 +79,9 @@ def same(found: Any, wanted: Any, rtol: float = 1e-12) -> None:
 
 def without_passes() -> None:
     """Kernels of array functions are run as they are lowered, which takes half of the time."""
-    plain = Options(disabled=frozenset(name for name, _ in PASSES))
-    for module in (finch_array.plans, finch_array.elementwise):
-        module.Options = lambda: plain  # type: ignore[attr-defined]
+    plain = frozenset(name for name, _ in PASSES)
+    for module in (finch_array.plans, finch_array.elementwise, finch_core.runtime.convert):
+        module.Options = partial(Options, disabled=plain)  # type: ignore[attr-defined]
 
 
 __all__ = ["LEVELS", "MATRICES", "data", "fa", "held", "same", "tensor", "without_passes"]

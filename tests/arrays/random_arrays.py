@@ -4,8 +4,9 @@
 
 Each expression is a tree of operators, functions, reductions, products, indexing, assignment,
 sorting and manipulation over arrays of random formats, fills, dtypes and shapes. A mismatch
-prints the expression and its leaves. By default kernels run on the interpreter as they are lowered,
-which is fastest; ``--passes`` adds the passes over assembly, ``--backend c`` compiles.
+prints the expression and its leaves. ``--draws 10`` takes each tree with ten draws of values. By
+default kernels run on the interpreter as they are lowered, which is fastest; ``--passes`` adds the
+passes over assembly, ``--backend c`` compiles.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from array_support import without_passes
-from random_leaves import Pair, leaf
+from random_leaves import Pair, draws, leaf
 from random_shapes import assigned, indexed, joined, shaped, sorted_, stored, taken
 from random_steps import (
     Refused,
@@ -87,9 +89,10 @@ def differs(found: Any, wanted: Any, rounded: bool) -> str:
     return "" if np.all(same) else f"values {mine.tolist()} instead of {wanted.tolist()}"
 
 
-def check(seed: int, depth: int = 3) -> str:
-    """What is wrong with the expression of this seed; empty if nothing is."""
-    rng = np.random.default_rng(seed)
+def check(seed: int, count: int = 1, depth: int = 3) -> str:
+    """What is wrong with the expression of this seed; empty if nothing is. ``count`` seeds in a row
+    are one tree over other values."""
+    rng = draws(seed, count)
     leaves: list[str] = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -103,13 +106,13 @@ def check(seed: int, depth: int = 3) -> str:
     return f"seed {seed}: {wrong}\n{told}" if wrong else ""
 
 
-def results(seeds: range, jobs: int) -> Iterator[str]:
+def results(seeds: range, jobs: int, count: int) -> Iterator[str]:
     """What is wrong with the expressions of these seeds, in some order."""
     if jobs == 1:
-        yield from map(check, seeds)
+        yield from (check(seed, count) for seed in seeds)
         return
     with multiprocessing.Pool(jobs) as pool:
-        yield from pool.imap_unordered(check, seeds, chunksize=8)
+        yield from pool.imap_unordered(partial(check, count=count), seeds, chunksize=count)
 
 
 def main() -> int:
@@ -118,6 +121,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=1, help="expressions of one tree")
     parser.add_argument("--backend", default="interpreter")
     parser.add_argument("--passes", action="store_true")
     options = parser.parse_args()
@@ -125,7 +129,8 @@ def main() -> int:
     if not options.passes:
         without_passes()
     started, bad, done = time.monotonic(), 0, 0
-    for wrong in results(range(options.seed, options.seed + options.count), options.jobs):
+    seeds = range(options.seed, options.seed + options.count)
+    for wrong in results(seeds, options.jobs, options.draws):
         done += 1
         if wrong:
             bad += 1

@@ -23,6 +23,20 @@ SIZES = (0, 1, 1, 2, 3, 3, 5)
 OUTER = ("Dense", "SparseList", "SparseHash", "SparseByteMap", "SparseRunList", "RunList")
 
 
+class Draws(np.random.Generator):
+    """Random numbers of an expression; ``data`` draws the values of its arrays."""
+
+    data: np.random.Generator
+
+
+def draws(seed: int, count: int) -> Draws:
+    """The draws of expression ``seed``, of which ``count`` in a row are one tree over other values:
+    so they share kernels, whose making takes most of the time."""
+    found = Draws(np.random.PCG64(seed // count))
+    found.data = found if count == 1 else np.random.default_rng(seed)
+    return found
+
+
 @attrs.frozen
 class Pair:
     """One array: ``mine`` by this package, ``theirs`` by NumPy, a text that tells how it was made,
@@ -56,6 +70,7 @@ def format_of(names: tuple[str, ...], fill: Any) -> Any:
 
 def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, fill: Any) -> Any:
     """Small integers of a dtype, some of them negative, among fills."""
+    rng = getattr(rng, "data", rng)
     found = rng.integers(0, 4, shape)
     if dtype.kind in "ifc" and rng.random() < 0.4:
         found = found * rng.choice([-1, 1], shape)
@@ -121,4 +136,4 @@ def _bounds(rng: np.random.Generator, n: int) -> tuple[int, int]:
     return first, last
 
 
-__all__ = ["DTYPES", "Pair", "leaf"]
+__all__ = ["DTYPES", "Draws", "Pair", "draws", "leaf"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, held, same, tensor
@@ -250,3 +252,10 @@ def test_sums_of_runs_visit_runs():
     runs = Tensor(RunList(Element(0.0)), np.repeat([1.0, 2.0], 10**6))
     assert float(fa.sum(runs)) == 3e6
     assert float(fa.sum(runs * runs + 1)) == 7e6
+
+
+def test_elementwise_functions_have_the_parameters_of_the_standard():
+    for name, names in {"add": ["x1", "x2"], "sin": ["x"], "expm1": ["x"]}.items():
+        parameters = inspect.signature(getattr(fa, name)).parameters.values()
+        assert [p.name for p in parameters] == names
+        assert all(p.kind is p.POSITIONAL_ONLY for p in parameters)

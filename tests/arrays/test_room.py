@@ -19,6 +19,8 @@ NESTS = (
     ("SparseBlockList", "SparseBlockList", "Dense"),
 )  # fmt: skip
 
+OPERATORS = {np.float64: (operator.add, operator.mul), np.bool_: (operator.or_, operator.and_)}
+
 
 @pytest.fixture
 def garbage(monkeypatch):
@@ -37,7 +39,7 @@ def test_memory_that_is_given_may_hold_anything(garbage, levels, dtype):
     a, b = (held(data(shape, dtype, seed=s), levels) for s in (1, 2))
     A, B = tensor(a, levels), tensor(b, levels)
     for _ in range(3):
-        for op in (operator.add, operator.mul) if dtype is not np.bool_ else (operator.or_, operator.and_):
+        for op in OPERATORS[dtype]:
             same(op(A, B), op(a, b))
             same(op(A, B[:1]), op(a, b[:1]))
         same(A[1:5], a[1:5])
