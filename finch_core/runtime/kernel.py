@@ -209,10 +209,11 @@ class Kernel(Generic[P, R]):
                             (arg if arg.__class__ is Tensor else TAKEN[arg.__class__](arg)).state
                             for arg in args
                         ]
-                        call, words, arrays = calls[tuple(states)]
+                        known = calls.get(tuple(states))
                     except (KeyError, AttributeError, ValueError, TypeError, BufferError):
-                        pass
-                    else:
+                        known = None
+                    if known is not None:
+                        call, words, arrays = known
                         for k in arrays:
                             if not args[k].flags.writeable:
                                 break

@@ -75,6 +75,9 @@ class Specialization:
         self._pool: list[Workspace] = []
         self._checked: deque[list[Any]] = deque(maxlen=4)
         self._entered: dict[tuple[Any, ...], Call] = {}
+        self._rooms: dict[int, tuple[int, ...]] = {}
+        """What outputs made anew needed in the last call, where that is little: NumPy gives it in
+        less time than it takes to adopt what a kernel allocates."""
         self._threads = threading.local()
         self._lock = Lock()
         names = (*program.params, *program.free)
@@ -109,6 +112,8 @@ class Specialization:
         """
         if self._is_draft and not are_small(values):
             self.finish()
+        if self._rooms and self._give_room(values):
+            calls = None  # it is not repeated: its output is new
         memory = [value.memory for value in values]
         if memory not in self._checked:
             self.check_memory(values)
@@ -324,12 +329,27 @@ class Specialization:
             for local in locals_:
                 local.adopt_moved(compiled, keep=self.keeps_locals)
             self._checked.clear()
+            self._note_rooms(values)
         if failed:
             numbers = [int(v) for v in block[:3]]
             site = self.lowered.kernel.sites[code - FAILED]
             if not site.early:
                 self._reset(values, code - FAILED == OUT_OF_MEMORY)
             raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
+
+    def _note_rooms(self, values: Sequence[Any]) -> None:
+        found = {k: values[k].room() for k in self.outputs if isinstance(values[k], TensorStorage)}
+        self._rooms = {k: sizes for k, sizes in found.items() if sizes and values[k].arrays}
+
+    def _give_room(self, values: Sequence[Any]) -> bool:
+        """Give new outputs what they will need; whether there are any."""
+        given = False
+        for k, sizes in self._rooms.items():
+            value = values[k]
+            if value.arrays and not value.arrays[0].size:
+                value.give_room(sizes)
+                given = True
+        return given
 
     def _reset(self, values: Sequence[Any], memory: bool) -> None:
         """Make the outputs valid after a failure: those that the kernel declares, and those whose

@@ -12,6 +12,9 @@ from finch_core.interface.level import Format
 from finch_core.interface.signatures import TensorSignature, tensor_signature
 from finch_core.runtime.tensor_records import Unset, address_of, set_scalar, unset
 
+_SMALL = 1 << 16
+"""Bytes of the buffers of a tensor that is small."""
+
 
 class TensorStorage:
     """A format, a shape and buffers, without conversions: all that calls of kernels need.
@@ -323,6 +326,24 @@ class TensorStorage:
         self.memory = tuple(spans) or ((self.address, self.address + self.record.nbytes),)
         self.state = object()
 
+    def give_room(self, sizes: tuple[int, ...]) -> None:
+        """Give buffers without elements room for as many as ``sizes``, one for each buffer."""
+        spans, record = [], self.record
+        for part, size in zip(self.layout.buffers, sizes, strict=True):
+            self.arrays[part.number] = array = np.empty(size, part.field.dtype)
+            record[part.offset] = address = address_of(array)
+            record[part.offset + 1] = size
+            spans.append((address, address + array.nbytes))
+        self._remember(spans)
+
+    def room(self) -> tuple[int, ...]:
+        """``sizes`` with which ``give_room`` saves the next call the growth of small buffers; ()
+        where it may not: the buffers of levels have a state, and kernels align large ones."""
+        if any(level.fields for level in self.format.levels() if not level.is_leaf):
+            return ()
+        large = sum(array.nbytes for array in self.arrays) > _SMALL
+        return () if large else tuple(array.size for array in self.arrays)
+
     def adopt_moved(self, kernel: Any, keep: bool = False) -> None:
         """Adopt the buffers that a kernel has reallocated. Scratch buffers are released, unless
         ``keep`` asks to reuse them in the next call."""
@@ -331,9 +352,9 @@ class TensorStorage:
         words, spans = self.record.tolist(), []
         for part in self.layout.buffers:
             address, array = words[part.offset], self.arrays[part.number]
-            if address != address_of(array):
+            size = words[part.offset + 1]
+            if size != array.size or address != address_of(array):
                 dtype = part.field.dtype
-                size = words[part.offset + 1]
                 memory = kernel.adopt(address, size * dtype.itemsize)
                 self.arrays[part.number] = array = np.frombuffer(memory, dtype, size)
             if array.size:

@@ -1,0 +1,81 @@
+"""Outputs that are made for each call: small ones get the room that the last call needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from finch_core import DimensionMismatch, Tensor, _, kernel
+from finch_core.level import Format
+from finch_levels import Dense, Element, RunList, SparseByteMap, SparseHash, SparseList
+
+
+@kernel
+def doubled(y, x):
+    y[...] = 0
+    for i in _:
+        y[i] = 2 * x[i]
+    return y
+
+
+FORMATS = [
+    Dense(Element(0.0)),
+    SparseList(Element(0.0)),
+    SparseHash(Element(0.0)),
+    SparseByteMap(Element(0.0)),
+    RunList(Element(0.0)),
+]
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=str)
+def test_sizes_may_change_from_call_to_call(format: Format) -> None:
+    kept = []
+    for n in (5, 5, 3, 3, 40, 40, 0, 0, 1, 7, 20000, 20000, 6):
+        x = np.arange(n, dtype=float) % 7 - 2
+        y = doubled(Tensor(format), x)
+        assert y.shape == (n,)
+        assert np.array_equal(y.to_numpy(), 2 * x)
+        kept.append((y, 2 * x))
+    for y, expected in kept:  # which share no memory
+        assert np.array_equal(y.to_numpy(), expected)
+
+
+def test_a_new_output_is_updated_again() -> None:
+    for n in (4, 4, 4):
+        y = Tensor(Dense(Element(0.0)))
+        for factor in (1.0, 3.0):
+            assert doubled(y, np.full(n, factor)) is y
+            assert y.to_numpy().tolist() == [2 * factor] * n
+
+
+@kernel
+def product(y, A, x):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j] * x[j]
+    return y
+
+
+def test_a_call_that_fails_leaves_a_new_output_valid() -> None:
+    A = np.ones((3, 4))
+    for _again in range(3):
+        assert product(Tensor(Dense(Element(0.0))), A, np.ones(4)).to_numpy().tolist() == [4] * 3
+    y = Tensor(Dense(Element(0.0)))
+    with pytest.raises(DimensionMismatch):
+        product(y, A, np.ones(5))
+    assert y.shape == (0,)
+    assert product(y, A, np.ones(4)).to_numpy().tolist() == [4] * 3
+
+
+def test_only_small_buffers_without_a_state_get_room() -> None:
+    small = doubled(Tensor(Dense(Element(0.0))), np.ones(9))
+    assert 9 <= small.room()[0] < 100
+    assert doubled(Tensor(Dense(Element(0.0))), np.ones(9000)).room() == ()
+    assert doubled(Tensor(SparseHash(Element(0.0))), np.ones(9)).room() == ()
+
+
+def test_new_outputs_do_not_fill_the_table_of_repeated_calls() -> None:
+    x = np.ones(4)
+    for _again in range(9):
+        doubled(Tensor(Dense(Element(0.0))), x)
+    assert len(doubled._calls) <= 1
