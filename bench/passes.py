@@ -8,12 +8,13 @@ from typing import Any
 
 import attrs
 import numpy as np
+import scipy.sparse
 
 from bench import data as real
 from bench import generators
 from bench.harness import compare
 from bench.hash import accumulate
-from docs.examples import graphs, images, spgemm, tensors
+from docs.examples import graphs, images, solvers, spgemm, tensors
 from finch_core import Tensor, asarray, choose, follow
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
@@ -64,6 +65,13 @@ def dropped(B, A):
         if abs(A[i, j]) > 0.3:
             B[i, j] = A[i, j]
     return B
+
+
+def met(y, A, B):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j] * B[i, j]
+    return y
 
 
 def copied(c, a):
@@ -285,6 +293,19 @@ def sum_arguments() -> tuple[Any, ...]:
     return Tensor(CSR), random_csr(100_000, 10), random_csr(100_000, 10, seed=1)
 
 
+def two_matrices() -> tuple[Any, ...]:
+    """Ten entries a row of a hundred columns, so that rows meet."""
+    given = (scipy.sparse.random_array((100_000, 100), density=0.1, rng=k) for k in range(2))
+    return Tensor(VECTOR), *(Tensor(CSR, A.tocsr()) for A in given)
+
+
+def lower() -> tuple[Any, ...]:
+    """A lower triangle, of ten random entries a row and the diagonal, and its right-hand side."""
+    n = 100_000
+    A = generators.erdos_renyi(n, 10) + scipy.sparse.diags_array(np.full(n, 30.0))
+    return np.empty(n), Tensor(CSR, scipy.sparse.tril(A).tocsr()), np.ones(n)
+
+
 def sampled_entries() -> tuple[Any, ...]:
     return Tensor(CSR), random_csr(100_000, 10)
 
@@ -335,6 +356,8 @@ CASES = (
         total,
         sum_arguments,
     ),
+    Case(("run_outs",), "inner products of rows", met, two_matrices),
+    Case(("until", "carried_values"), "lower triangular solve", source(solvers.forward), lower),
     Case(("branchless_appends",), "small entries left out", dropped, sampled_entries),
     Case(("rooms",), "a tenth of a dense vector, appended", copied, dense_vector),
     Case(("prefetch",), "SpMV, CSR, 10 a row", rows, rows_of(10)),

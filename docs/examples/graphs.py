@@ -403,18 +403,23 @@ def _cores(core, A):
     end = Tensor(VERTICES, (n + 1,))
     place = Tensor(VERTICES, (n,))
     order = Tensor(VERTICES, (n,))
+    most = 0
     for i in _:
-        core[i] = 0
-    for i, j in _:
-        core[i] += A[i, j]
+        degree = 0
+        for j in _:
+            degree += A[i, j]
+        core[i] = degree
+        most = max(most, degree)
     for i in _:
         end[core[i] + 1] += 1
-    for d in range(n):
+    for d in range(most):
         end[d + 1] += end[d]
     for i in _:
-        place[i] = end[core[i]]
-        order[place[i]] = i
-        end[core[i]] += 1
+        d = core[i]
+        at = end[d]
+        place[i] = at
+        order[at] = i
+        end[d] = at + 1
     for k in range(n):
         i = order[k]
         least = core[i]

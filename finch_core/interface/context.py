@@ -46,8 +46,8 @@ assert OUT_OF_MEMORY == 0
 
 
 LOWERING_RULES = frozenset(
-    "appending carried_values given locals points predicated_merge random_access ranges scratch "
-    "steady".split()
+    "appending carried_values given locals points predicated_merge random_access ranges run_outs "
+    "scratch steady until".split()
 )
 """The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 
@@ -91,6 +91,10 @@ class Context(Builder):
         self.arrivals: dict[Hashable, tuple[tuple[Expr, Expr], ...]] = {}
         """For each fiber that steppers walk (``walk``), the indices to which they have come, each
         with the position there; those of this block and the blocks around it."""
+        self.next_walks: frozenset[int] = frozenset()
+        """The levels, by their ids, that loops behind the present statement read in this turn."""
+        self.walks_behind: dict[Index, frozenset[int]] = {}
+        """The same for each loop that is being emitted, by its index."""
         self.least_work = 1
         """The least work of a part of a parallel loop (``lower/work.py``)."""
         self.parallel: Mapping[Index, Any] = {}
@@ -211,6 +215,18 @@ class Context(Builder):
         if walk is not None and all(map(self.unchanging, ends)):
             places = ((index + k, position) for k, position in enumerate(positions))
             self.arrivals[walk] = (*self.arrivals.get(walk, ())[-3:], *places)
+
+    def behind(self, index: Index) -> frozenset[int]:
+        """The ids of the levels that loops behind the one over ``index`` read in the same turn."""
+        return self.walks_behind.get(index, frozenset())
+
+    @contextmanager
+    def looping(self, index: Index) -> Iterator[None]:
+        """Emit the loop over ``index``, of which each turn begins anew."""
+        before, self.next_walks = self.next_walks, frozenset()
+        self.walks_behind[index] = before
+        yield
+        self.next_walks = before
 
     def forget_walks(self, levels: Iterable[Any]) -> None:
         """Forget how far steppers have come in levels that are about to change."""

@@ -16,6 +16,7 @@ from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk, yielded
+from finch_core.looplets.walk_ends import ends_all, none_has_run_out, sought_from_behind
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.prover import balanced, split
 
@@ -34,9 +35,9 @@ class Stepper(Looplet):
 
     ``stop(q)`` is the index at which step ``q`` ends (its *stride*), ``body(ctx, q)`` its
     looplet up to there; a step starts where the previous one ends. ``seek(ctx, i)`` advances
-    ``position`` to the step that contains index ``i``. ``tail`` is the looplet after the last
-    step (None: the loop ends with the last step). If ``end`` is None, there is always another
-    step, and no tail.
+    ``position`` to the step that contains index ``i``; a ``Seek`` also finds where steps end.
+    ``tail`` is the looplet after the last step (None: the loop ends with the last step). If ``end``
+    is None, there is always another step, and no tail.
 
     ``start`` is the index for which ``position`` was set, ``bound`` an index at which all steps
     have ended. ``following`` emits the advance to the next step if that is not ``position +=
@@ -49,7 +50,8 @@ class Stepper(Looplet):
     begins before ``start``, where the loop begins. ``anchored``: bodies compute their own end
     again; body and stop then use one immutable ``q``, so that the prover sees that they agree.
     ``walked`` tells what is stepped through: steppers with the same one, if it is not None, have
-    the same steps, so that one may begin where another has been.
+    the same steps, so that one may begin where another has been. ``ends``: the loop does nothing
+    behind the last step.
     """
 
     position: Var
@@ -67,6 +69,7 @@ class Stepper(Looplet):
     whole: bool = False
     early: bool = False
     walked: Hashable = None
+    ends: bool = False
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
@@ -101,9 +104,17 @@ class Stepper(Looplet):
         if not there:
             at = self._begin_where_another_was(ctx, region.start, at)
             self._advance_to(ctx, region.start, at)
+            self._begin(ctx, region)
         elif not begun and not counted:
             self.pass_over(ctx, region.start)
         ctx.cursors[self.position] = region.start
+
+    def _begin(self, ctx: Context, region: Region) -> None:
+        """Record where the walk begins, for what is looked up around it later."""
+        numbered = self.walked is not None and self.following is None and self.present is None
+        if numbered and not region.is_point(ctx) and ctx.unchanging(region.start):
+            begun = ctx.let(f"{self.position.name}_at", self.position)
+            ctx.arrive(self.walked, region.start, begun)
 
     def find(self, ctx: Context, index: Expr) -> None:
         """Advance to the step that contains ``index``."""
@@ -251,6 +262,12 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
         with ctx.for_("q", steps.position, steps.end) as q:
             _step_present(ctx, region, slot, steps, q, reached)
             early = end_early(ctx, region, reached, {steps.position: q + 1})
+    elif (seek := sought_from_behind(ctx, region, steps)) is not None:
+        end = ctx.let(f"{steps.position.name}_until", seek.until(ctx, region.stop))
+        with ctx.for_("q", steps.position, end) as q:
+            _step(ctx, region, slot, steps, q, reached)
+            early = end_early(ctx, region, reached, {steps.position: q + 1})
+        ctx.assign(steps.position, end)
     else:
         more = TRUE if steps.end is None else steps.position < steps.end
         if not covered:
@@ -352,7 +369,8 @@ def split_tails(ctx: Context, region: Region, slots: list[int]) -> bool:
         )
         ctx.prover.know_le(last, ctx.prover.maximum(steps.bound, region.start))
         ctx.prover.know_le(region.start, last)
-        body = evolve(steps, tail=None, bound=last, whole=True)
+        ends = ends_all(ctx, region, k, steps)
+        body = evolve(steps, tail=None, bound=last, whole=True, ends=ends)
         parted = parted.put(k, Sequence((Phase(last, body), Phase(None, as_looplet(steps.tail)))))
     if parted is region:
         return False
@@ -367,7 +385,9 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
         stepper.synchronize(ctx, region)
     name = region.index.name
     reached = ctx.var(f"{name}_reached", region.start)
-    with ctx.while_(reached < region.stop), ctx.prover.assuming(region.start <= reached):
+    left = none_has_run_out(ctx, region, steps.values())
+    more = reached < region.stop if left is None else left
+    with ctx.while_(more), ctx.prover.assuming(region.start <= reached):
         now = {k: s.now(ctx) for k, s in steps.items()}
         for k, stepper in steps.items():
             if ctx.checked and stepper.end is not None and not stepper.whole:

@@ -23,6 +23,7 @@ from finch_core.looplets.spike import Spike
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.switch import Switch
 from finch_core.looplets.thunk import Thunk, yielded
+from finch_core.looplets.walk_ends import Seek
 from finch_core.records import evolve, frozen
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _stepper(t: Transform, looplet: Stepper) -> Looplet:
         looplet,
         stop=lambda q: t.outer(looplet.stop(q)),
         body=lambda ctx, q: t.part(looplet.body(ctx, q), looplet.body),
-        seek=lambda ctx, i: looplet.seek(ctx, t.inner(i)),
+        seek=_moved(t, looplet.seek),
         bound=t.outer(looplet.bound),
         start=t.outer(looplet.start),
         tail=None if looplet.tail is None else t.part(looplet.tail),
@@ -135,6 +136,12 @@ def _packed(t: Transform, looplet: Packed) -> Looplet:
 
     start, stop = t.outer(looplet.start), t.outer(looplet.stop)
     return evolve(looplet, body=body, fill=t.subtensor(looplet.fill), start=start, stop=stop)
+
+
+def _moved(t: Transform, seek: Callable[[Context, Expr], None]) -> Callable[[Context, Expr], None]:
+    if isinstance(seek, Seek):
+        return seek.moved(t.inner)
+    return lambda ctx, i: seek(ctx, t.inner(i))
 
 
 _RULES: dict[type, Callable[[Transform, Any], Looplet]] = {

@@ -14,11 +14,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from finch_core.errors import OutOfBounds, Span
 from finch_core.interface.run import Run
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.dtypes import BOOL, Type
-from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, lift
+from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, cast, lift
 from finch_core.ir.program import Extent, Loop
 from finch_core.lower.strides import is_unit
 from finch_core.records import evolve, field, frozen
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from finch_core.ir.operators import Operator
     from finch_core.looplets import Looplet
 
+FEW = 1 << 16
+"""Up to this many values of an index it may be that a dimension is known to be longer."""
+UNSIGNED = np.dtype(np.uint64)
 _READING = "A[~i] takes an index that may be out of bounds, and is missing there"
 _WRITING = "write under a condition, as in: if 0 <= i and i < n"
 
@@ -76,7 +81,12 @@ def _check(
     if is_unit(Extent(start, stop)):
         inside = within(ctx, start, extent)
         message = f"index {{0}} is out of bounds for {what} of size {{1}}"
-        ctx.require(inside, OutOfBounds, message, first, size, span=access.span, hint=hint)
+        if inside == _both(ctx, lower <= start, start < upper) and _is_one_test(ctx, start, extent):
+            with ctx.if_(cast(start, UNSIGNED) >= cast(upper, UNSIGNED)):
+                ctx.fail(ctx.site(OutOfBounds, message, access.span, hint), first, size)
+            ctx.prover.know(inside)
+        else:
+            ctx.require(inside, OutOfBounds, message, first, size, span=access.span, hint=hint)
         return
     with ctx.prover.assuming(start < stop):
         inside = _both(ctx, lower <= start, stop <= upper)
@@ -85,6 +95,17 @@ def _check(
         (stop <= start).or_(inside),
         OutOfBounds, message, first, last, size, span=access.span, hint=hint,
     )  # fmt: skip
+
+
+def _is_one_test(ctx: Context, at: Expr, extent: Extent) -> bool:
+    """Whether an index is tested for both ends of an extent at once, as an unsigned number."""
+    lower, upper = extent.start, extent.stop
+    ends = ctx.prover.decide(lower <= at), ctx.prover.decide(at < upper)
+    return lower == lift(0) and ctx.prover.le(lower, upper) and not any(map(_known, ends))
+
+
+def _known(cond: Expr) -> bool:
+    return isinstance(cond, Literal)
 
 
 def _after(lower: Expr, end: Expr) -> Expr:
@@ -98,13 +119,16 @@ def _after(lower: Expr, end: Expr) -> Expr:
 def within(ctx: Context, at: Expr, extent: Extent) -> Expr:
     """The condition that an index lies within an extent, without the parts that are known to hold.
 
-    If the dtype of ``at`` bounds its values, a loop-invariant test of that bound comes first.
+    If the dtype of ``at`` bounds its values to few, a loop-invariant test of that bound comes
+    first.
     """
     lower, upper = extent.start, extent.stop
     found = ctx.prover.range_of(at)
     if found is None:
         return _both(ctx, lower <= at, at < upper)
     above = lift(True) if ctx.prover.le(lower, lift(found[0])) else lower <= at
+    if found[1] > FEW:
+        return _both(ctx, above, at < upper)
     return _both(ctx, above, (lift(found[1]) < upper).or_(at < upper))
 
 

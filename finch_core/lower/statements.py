@@ -59,6 +59,7 @@ from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive, is_unit
+from finch_core.lower.walks_behind import walks_behind
 from finch_core.records import evolve
 from finch_core.symbolic.guards import as_condition
 from finch_core.symbolic.missing_values import require_present
@@ -109,12 +110,15 @@ def _scalar(access: Access) -> TensorLike:
 
 
 def _sequential(ctx: Context, stmt: Sequential) -> None:
-    before = ctx.open_exits()
+    before, after = ctx.open_exits(), ctx.next_walks
+    behind = walks_behind(stmt.statements, after)
     for k, part in enumerate(stmt.statements):
         if ctx.open_exits() != before:
             ctx.lower(Sequential(stmt.statements[k:]))
-            return
+            break
+        ctx.next_walks = behind[k]
         lower(ctx, part)
+    ctx.next_walks = after
 
 
 def _update(ctx: Context, stmt: Update) -> None:
@@ -297,7 +301,7 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
     for slot, access in whole.items():
         looplets[slot] = _with_whole_runs(ctx, access, Extent(start, stop), looplets[slot])
     steps = None if stmt.step is None else LoopStride(start, stmt.step)
-    with strided(ctx, stmt.index, steps):
+    with strided(ctx, stmt.index, steps), ctx.looping(stmt.index):
         Region(stmt.index, start, stop, body, looplets).lower(ctx)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Expr, Load
 from finch_core.level import Mode
-from finch_core.looplets.routines import search
+from finch_core.looplets.routines import search, search_down
+from finch_core.looplets.walk_ends import Seek
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -44,10 +45,28 @@ def steps(
     start, stop = bounds or bounds_of(ctx, fiber)
     q = ctx.var(f"{fiber.lvl.name}_p", start)
 
+    def key_of(i: Expr) -> Expr:
+        """What ``order`` has at least where a step ends after index ``i``."""
+        return (i if base is None else base + i) + (1 - past)
+
     def seek(ctx: Context, i: Expr) -> None:
-        key = (i if base is None else base + i) + (1 - past)
-        with ctx.if_((q < stop).and_(Load(order, q).cast(INTP) < key)):
-            ctx.assign(q, search(ctx, order, q, stop, key))
+        key = key_of(i)
+        behind = (q < stop).and_(Load(order, q).cast(INTP) < key)
+        with ctx.if_(behind):
+            ctx.assign(q, q + 1)
+            with ctx.if_(behind):
+                ctx.assign(q, search(ctx, order, q, stop, key))
+
+    def until(ctx: Context, i: Expr) -> Expr:
+        key, end = key_of(i), ctx.var(f"{fiber.lvl.name}_end", stop)
+        beyond = (q < end).and_(Load(order, end - 1).cast(INTP) >= key)
+        with ctx.if_(beyond):
+            ctx.assign(end, end - 1)
+            with ctx.if_(beyond):
+                ctx.assign(end, end - 1)
+                with ctx.if_(beyond):
+                    ctx.assign(end, search_down(ctx, order, q, end, key))
+        return end
 
     def end_of(q: Expr) -> Expr:
         index = Load(order, q).cast(INTP)
@@ -58,7 +77,7 @@ def steps(
         end=stop,
         stop=end_of,
         body=body,
-        seek=seek,
+        seek=Seek(seek, until),
         bound=fiber.lvl.shape,
         tail=tail,
         start=ctx.lift(0),
@@ -77,22 +96,32 @@ def find(
     It is searched for between the places to which walks of the fiber have come.
     """
     name, key = f"{fiber.lvl.name}_p", i + (1 - past)
-    for reached, position in reversed(ctx.arrivals.get(ctx.walk(fiber.lvl, fiber.pos), ())):
+    known = ctx.arrivals.get(ctx.walk(fiber.lvl, fiber.pos), ())
+    for reached, position in reversed(known):
         if ctx.prover.equal(reached, i):
             return position
+    for reached, position in reversed(known):
+        if ctx.prover.equal(reached, i + 1):
+            q = ctx.var(name, position)
+            with ctx.if_((start < position).and_(Load(order, position - 1).cast(INTP) >= key)):
+                ctx.assign(q, position - 1)
+            return _found(ctx, fiber, i, q)
         if ctx.prover.le(reached, i):
             if ctx.prover.le(i, reached + 1):
                 q = ctx.var(name, position)
                 with ctx.if_((position < stop).and_(Load(order, position).cast(INTP) < key)):
                     ctx.assign(q, position + 1)
-                found = ctx.let(name, q)
-                ctx.arrive(ctx.walk(fiber.lvl, fiber.pos), i, found)
-                return found
+                return _found(ctx, fiber, i, q)
             start = position
             break
         if ctx.prover.le(i, reached):
             stop = position
-    found = ctx.let(name, search(ctx, order, start, stop, key))
+    return _found(ctx, fiber, i, search(ctx, order, start, stop, key))
+
+
+def _found(ctx: Context, fiber: Fiber, i: Expr, position: Expr) -> Expr:
+    """``position``, kept for later walks of the fiber, as where they are at index ``i``."""
+    found = ctx.let(f"{fiber.lvl.name}_p", position)
     ctx.arrive(ctx.walk(fiber.lvl, fiber.pos), i, found)
     return found
 

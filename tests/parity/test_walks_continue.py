@@ -123,6 +123,39 @@ def from_the_search(y, A, n):
                     y[k] -= A[j, k]
 
 
+def up_to(y, A, n):
+    for i in range(n):
+        for j in range(i):
+            y[i] += A[i, j]
+    for i in range(n):
+        for j in range(2, n - i):
+            y[i] += 10 * A[i, j]
+    for i in range(n - 1):
+        for j in range(i):
+            y[i] -= 7 * A[i, j + 1]
+
+
+def backwards(y, A, n):
+    for i in reversed(range(n)):
+        for j in range(i + 1, n):
+            y[i] += A[i, j]
+        y[i] += 100 * A[i, i]
+    for i in range(n):
+        for j in range(i + 1):
+            y[i] += 3 * A[i, j]
+        y[i] += 50 * A[i, i]
+
+
+def run_out(y, A, n):
+    for i in range(1, n):
+        for j in range(n):
+            y[i] += A[i, j] * A[i - 1, j]
+        for j in range(n):
+            y[j] += max(A[i, j], A[i - 1, j])
+        for j in range(i, n):
+            y[j] -= A[i, j] * A[i - 1, j] * A[0, j]
+
+
 def changed_between(y, A, n):
     w = Tensor(SparseList(Element(0)), (n,))
     for i in range(2, n):
@@ -149,7 +182,7 @@ def test_a_workspace_that_is_walked_and_written_anew():
 @pytest.mark.parametrize(
     "program",
     [at_the_end, behind, again, left_out, within, two_rows, left_early, from_the_step,
-     from_the_steps, from_the_search],
+     from_the_steps, from_the_search, up_to, backwards, run_out],
 )  # fmt: skip
 def test_walks(program, level, backend):
     rng = np.random.default_rng(1)
@@ -162,3 +195,33 @@ def test_walks(program, level, backend):
         program(expected, A, n)
         run(y, Tensor(Dense(level(Element(0))), A), n)
         np.testing.assert_array_equal(y, expected)
+
+
+def row_sums(y, A, n):
+    for i in range(n):
+        for j in range(i):
+            y[i] += A[i, j]
+
+
+def products(y, A, n):
+    for i in range(1, n):
+        for j in range(n):
+            y[i] += A[i, j] * A[i - 1, j]
+
+
+def text_of(program, *disabled):
+    A = Tensor(Dense(SparseList(Element(0))), np.eye(3, dtype=int))
+    run = kernel(disabled=disabled)(program)
+    return run.lower(np.zeros(3, int), A, 3).as_text("assembly").partition("kernel ")[2]
+
+
+def test_a_walk_that_ends_early_is_a_counted_loop():
+    assert "while A1" not in text_of(row_sums)
+    assert "search_down" in text_of(row_sums)
+    assert "while A1_p < A1_q_stop and A1_idx[A1_p] < i" in text_of(row_sums, "until")
+
+
+def test_a_merge_ends_when_a_list_runs_out():
+    assert "while A1_p < A1_q_stop and A1_p_2 < A1_q_stop_2:" in text_of(products)
+    assert "_reached" not in text_of(products)
+    assert "while j_reached < j_stop:" in text_of(products, "run_outs")
