@@ -7,100 +7,34 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import scipy.sparse
+import scipy.sparse.linalg
 
 from bench import data as real
 from bench import generators, peers
 from bench.graphs import least_members, search, shortest
 from bench.races import Race, Target
+from bench.whole import (
+    drop_small,
+    label_round,
+    ldl,
+    lower_inverse,
+    pagerank_steps,
+    plain_conjugate_gradients,
+    scale_rows,
+    sddmm_into,
+    ttv_into,
+    upper_inverse,
+)
 from docs.examples import dynamic, graphs, solvers
-from finch_core import _, asarray, kernel, stored
+from finch_core import Tensor, asarray
+from finch_levels import Dense, Element, SparseList
 
 Runs = Mapping[str, Callable[[], Any]]
 LEAST = 0.3
 """Values up to this are dropped."""
-
-
-@kernel
-def lower_inverse(x, L, inverse, b):
-    for i in _:
-        t = b[i]
-        for j in range(i):
-            t -= L[i, j] * x[j]
-        x[i] = t * inverse[i]
-
-
-@kernel
-def plain_conjugate_gradients(x, A, b, r, p, q, steps):
-    rr = 0.0
-    for i in _:
-        x[i] = 0.0
-        r[i] = b[i]
-        p[i] = b[i]
-        rr += b[i] * b[i]
-    for _step in range(steps):
-        pq = 0.0
-        for i in _:
-            t = 0.0
-            for j in _:
-                t += A[i, j] * p[j]
-            q[i] = t
-            pq += t * p[i]
-        before = rr
-        rr = 0.0
-        for i in _:
-            x[i] += before / pq * p[i]
-            t = r[i] - before / pq * q[i]
-            r[i] = t
-            rr += t * t
-        for i in _:
-            p[i] = r[i] + rr / before * p[i]
-
-
-@kernel
-def scale_rows(A, d):
-    for i, j in _:
-        A[i, j] *= d[i]
-
-
-@kernel
-def drop_small(B, A, least):
-    B[...] = 0
-    for i, j in _:
-        if abs(A[i, j]) > least:
-            B[i, j] = A[i, j]
-
-
-@kernel
-def sddmm_into(C, S, U, V):
-    for i, j in _:
-        if stored(C[i, j]):
-            t = 0.0
-            for k in _:
-                t += U[i, k] * V[j, k]
-            C[i, j] = S[i, j] * t
-
-
-@kernel
-def pagerank_steps(rank, AT, degree, share, steps):
-    n = len(rank)
-    for i in _:
-        rank[i] = 1 / n
-    for _step in range(steps):
-        lost = 0.0
-        for i in _:
-            if degree[i] > 0:
-                share[i] = rank[i] / degree[i]
-            else:
-                share[i] = 0.0
-                lost += rank[i]
-        base = (0.15 + 0.85 * lost) / n
-        for j in _:
-            t = 0.0
-            for i in _:
-                t += AT[j, i] * share[i]
-            rank[j] = base + 0.85 * t
 
 
 def within(times: float, *names: str) -> tuple[Target, ...]:
@@ -131,7 +65,7 @@ def matrices(data: Path | None, quick: bool) -> Iterator[tuple[str, Any]]:
 def solves(data: Path | None, quick: bool, systems: Any) -> Iterator[Race]:
     for name, A in matrices(data, quick):
         n = A.shape[0]
-        b, x, y, z = np.ones(n), np.empty(n), np.empty(n), np.empty(n)
+        b, (w, x, y, z) = np.ones(n), (np.empty(n) for _vector in range(4))
         L, U = (generators.int32(part) for part in (scipy.sparse.tril(A), scipy.sparse.triu(A)))
         ours = {
             "finch": bound(solvers.forward, x, x, L, b),
@@ -139,7 +73,10 @@ def solves(data: Path | None, quick: bool, systems: Any) -> Iterator[Race]:
         }
         asked = (*within(1.1, "hand C"), *within(1.2, "hand C inverse"), Target("scipy", 15))
         yield _race(name, "lower solve", ours, systems, L, b, targets=asked)
-        ours = {"finch": bound(solvers.backward, z, z, U, b)}
+        ours = {
+            "finch": bound(solvers.backward, z, z, U, b),
+            "finch inverse": bound(upper_inverse, w, w, U, 1 / U.diagonal(), b),
+        }
         asked = (*within(1.1, "hand C"), Target("scipy", 15))
         yield _race(name, "upper solve", ours, systems, U, b, targets=asked)
         yield swept(name, A, systems)
@@ -195,10 +132,80 @@ def updated(quick: bool, systems: Any) -> Iterator[Race]:
         T = asarray(S)
         into = T.like()
         ours = {"finch": bound(sddmm_into, into.buffers["2_val"], into, T, U, V)}
-        asked = within(1.15, "hand C lanes")
+        asked = within(1.15, "hand C lanes", "numba")
         yield _race(
             f"{size // 5} x 10, rank {rank}", "SDDMM into", ours, systems, S, U, V, targets=asked
         )
+    yield sums_of_fibers(size // 5, systems)
+
+
+def sums_of_fibers(rows: int, systems: Any) -> Race:
+    """Ten fibers in each row of a tensor, of five elements each."""
+    pattern, generator = generators.erdos_renyi(rows, 10), np.random.default_rng(0)
+    fibers, length = pattern.nnz, 10_000
+    chosen = generator.integers(0, length - 5, (fibers, 5))
+    chosen.sort(axis=1)
+    shape = (*pattern.shape, length)
+    lists = {"index": np.int32, "pointer": np.int32}
+    buffers = {
+        "1_ptr": pattern.indptr, "1_idx": pattern.indices,
+        "2_ptr": np.arange(0, 5 * fibers + 1, 5, dtype=np.int32),
+        "2_idx": (chosen + np.arange(5)).ravel().astype(np.int32),
+        "3_val": generator.random(5 * fibers),
+    }  # fmt: skip
+    format = Dense(SparseList(SparseList(Element(0.0), **lists), **lists))
+    A, x, into = (
+        Tensor.from_buffers(format, shape, buffers),
+        generator.random(length),
+        asarray(pattern).like(),
+    )
+    ours = {"finch": bound(ttv_into, into.buffers["2_val"], into, A, x)}
+    name = f"{fibers} fibers of 5"
+    given = (shape, buffers, x)
+    return _race(name, "TTV into", ours, systems, *given, targets=within(1.15, "hand C"))
+
+
+def decomposed(quick: bool, systems: Any) -> Iterator[Race]:
+    """L D L^T of a matrix, whose rows come in their natural order or in that of least degrees."""
+    side = 30 if quick else 100
+    A = solvers.poisson(side)
+    options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
+    factors = scipy.sparse.linalg.splu(A.tocsc(), permc_spec="MMD_AT_PLUS_A", options=options)
+    order = np.argsort(factors.perm_c)
+    for name, given in (("natural order", A), ("least degrees", A[order][:, order])):
+        B, pattern = generators.int32(given), solvers.filled(given)
+        pattern.data[:] = 1.0
+        rows = generators.int32(scipy.sparse.tril(pattern, -1))
+        columns = generators.int32(rows.T)
+        inverse, U = np.empty(len(order)), columns.copy()
+        ours = {"finch": bound(ldl, inverse, asarray(U), inverse, B, rows)}
+        ordered, given = f"Poisson {side} x {side}, {name}", (B, rows, columns)
+        yield _race(ordered, "LDL", ours, systems, *given, targets=within(1.3, "hand C"))
+
+
+def _into(program: Any, A: Any, *given: Any) -> Callable[[], Any]:
+    """A bound call that gives a new array of int32, one for each row, which it writes."""
+    found = np.empty(A.shape[0], np.int32)
+    return bound(program, found, found, A, *given)
+
+
+def found_from(name: str, graph: Any, source: int, systems: Any) -> Race:
+    """A search into memory that is there."""
+    race, n = search(name, graph, source, systems, 0.0, ""), graph.shape[0]
+    A, AT = graphs.both_ways(graph)
+    ours = {
+        f"finch {way}": _into(graphs._search, A, AT, source, share * n)
+        for way, share in (("push-pull", 0.05), ("push", 2.0))
+    }
+    asked = (*within(1.25, "hand C queue", "hand C push-pull"), Target("numba push", 1.0))
+    return attrs.evolve(race, ours=ours, targets=asked)
+
+
+def reached(name: str, graph: Any, source: int, systems: Any) -> Race:
+    """Shortest paths; a queue of changed vertices is asked for where it is no slow way."""
+    race = shortest(name, graph, source, systems, "")
+    asked = within(1.2, "hand C queue") if not name.startswith("grid") else ()
+    return attrs.evolve(race, targets=asked)
 
 
 def searched(data: Path | None, quick: bool, systems: Any) -> Iterator[Race]:
@@ -212,17 +219,23 @@ def searched(data: Path | None, quick: bool, systems: Any) -> Iterator[Race]:
     ]
     for name, graph in sets:
         source = int(np.argmax(np.diff(graph.indptr)))
-        yield search(name, graph, source, systems, 0.0, "")
-        yield shortest(name, graph, source, systems, "")
+        yield found_from(name, graph, source, systems)
+        yield reached(name, graph, source, systems)
         both = generators.int32(graph + graph.T)
         A = graphs.stored(both)
         yield _race(
-            name, "components", {"finch": lambda A=A: graphs.components(A)}, systems, both,
-            value=least_members, targets=within(1.2, "hand C"),
+            name, "components", {"finch": _into(graphs._components, A)}, systems, both,
+            value=least_members, targets=(*within(1.2, "hand C"), *AHEAD),
         )  # fmt: skip
-        for work in ("cores", "matching"):
-            ours = {"finch": lambda A=A, work=work: getattr(graphs, work)(A)}
+        for work, program in (("cores", graphs._cores), ("matching", graphs._matching)):
+            ours = {"finch": _into(program, A)}
             yield _race(name, work, ours, systems, both, targets=within(1.2, "hand C"), exact=True)
+        labels = np.arange(both.shape[0], dtype=np.int32)
+        ours = {"finch": _into(label_round, A, labels)}
+        given = (both, labels)
+        yield _race(
+            name, "label round", ours, systems, *given, targets=within(1.2, "hand C"), exact=True
+        )
     graph = sets[0][1]
     _A, AT = graphs.both_ways(graph)
     n, degree = graph.shape[0], np.diff(graph.indptr)
@@ -272,5 +285,6 @@ def races(systems: Any, data: Path | None, quick: bool) -> Iterator[Race]:
     yield from solves(data, quick, systems)
     yield from factored(quick, systems)
     yield from updated(quick, systems)
+    yield from decomposed(quick, systems)
     yield from searched(data, quick, systems)
     yield from recurring(quick, systems)

@@ -174,6 +174,48 @@ void sddmm_into(int n, int rank, const int *restrict ptr, const int *restrict id
     }
 }
 
+// The sum of each fiber of a tensor, into values that are there.
+void ttv_into(int n, const int *restrict ptr, const int *restrict start, const int *restrict idx,
+              const double *restrict val, const double *restrict x, double *restrict out)
+{
+    for (int f = 0; f < ptr[n]; f++) {
+        double t = 0;
+        for (int q = start[f]; q < start[f + 1]; q++) t += val[q] * x[idx[q]];
+        out[f] = t;
+    }
+}
+
+// L D L^T by rows, where the pattern of L is known by rows and by columns: `next` is where each
+// column has come to. `inverse` has the inverse of D.
+void ldl(int n, const int *restrict ptr, const int *restrict idx, const double *restrict val,
+         const int *restrict row_ptr, const int *restrict row_idx, const int *restrict col_ptr,
+         const int *restrict col_idx, double *restrict col_val, double *restrict inverse,
+         int *restrict next, double *restrict x)
+{
+    for (int k = 0; k < n; k++) {
+        next[k] = col_ptr[k];
+        x[k] = 0;
+    }
+    for (int k = 0; k < n; k++) {
+        double d = 0;
+        for (int q = ptr[k]; q < ptr[k + 1] && idx[q] <= k; q++) {
+            if (idx[q] == k) d = val[q];
+            else x[idx[q]] = val[q];
+        }
+        for (int r = row_ptr[k]; r < row_ptr[k + 1]; r++) {
+            const int j = row_idx[r], end = next[j];
+            const double y = x[j];
+            x[j] = 0;
+            for (int q = col_ptr[j]; q < end; q++) x[col_idx[q]] -= col_val[q] * y;
+            const double l = y * inverse[j];
+            d -= l * y;
+            col_val[end] = l;
+            next[j] = end + 1;
+        }
+        inverse[k] = 1 / d;
+    }
+}
+
 // -- graphs -----------------------------------------------------------------------------------
 
 void search_queue(int n, const int *restrict ptr, const int *restrict idx, int source,
@@ -366,6 +408,22 @@ void matching(int n, const int *restrict ptr, const int *restrict idx, int *rest
                 break;
             }
         }
+    }
+}
+
+// Each vertex takes the label that most of its neighbours have, of these the least.
+void label_round(int n, const int *restrict ptr, const int *restrict idx,
+                 const int *restrict labels, int *restrict found, int *restrict count)
+{
+    for (int i = 0; i < n; i++) count[i] = 0;
+    for (int i = 0; i < n; i++) {
+        int most = 0, best = labels[i];
+        for (int q = ptr[i]; q < ptr[i + 1]; q++) {
+            const int label = labels[idx[q]], c = ++count[label];
+            if (c > most || (c == most && label < best)) most = c, best = label;
+        }
+        for (int q = ptr[i]; q < ptr[i + 1]; q++) count[labels[idx[q]]] = 0;
+        found[i] = best;
     }
 }
 

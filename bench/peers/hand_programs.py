@@ -95,6 +95,30 @@ def sddmm_into(S: Any, U: Any, V: Any) -> Contenders:
     return {"hand C lanes": _bound("sddmm_into", out, n, U.shape[1], *parts, U, V, out)}
 
 
+def ttv_into(shape: Any, buffers: Any, x: Any) -> Contenders:
+    out = np.empty(len(buffers["1_idx"]))
+    parts = (buffers[name] for name in ("1_ptr", "2_ptr", "2_idx", "3_val"))
+    return {"hand C": _bound("ttv_into", out, shape[0], *parts, x, out)}
+
+
+def ldl(A: Any, rows: Any, columns: Any) -> Contenders:
+    n, values, inverse, x = (
+        A.shape[0],
+        columns.data.copy(),
+        np.empty(A.shape[0]),
+        np.empty(A.shape[0]),
+    )
+    (next_,) = _ints(n)
+    pattern = (rows.indptr, rows.indices, columns.indptr, columns.indices)
+    run = _Loops().bound("ldl", *_csr(A), *pattern, values, inverse, next_, x)
+    return {"hand C": lambda: (run(), inverse)[1]}
+
+
+def label_round(graph: Any, labels: Any) -> Contenders:
+    found, count = _ints(graph.shape[0], graph.shape[0])
+    return {"hand C": _bound("label_round", found, *_pattern(graph), labels, found, count)}
+
+
 def bfs(graph: Any, source: int) -> Contenders:
     n = graph.shape[0]
     parents, queue = _ints(n, n)

@@ -1,0 +1,154 @@
+"""Whole programs that are measured, beside those of the examples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from finch_core import Tensor, _, kernel, stored
+from finch_levels import Dense, Element
+
+
+@kernel
+def lower_inverse(x, L, inverse, b):
+    for i in _:
+        t = b[i]
+        for j in range(i):
+            t -= L[i, j] * x[j]
+        x[i] = t * inverse[i]
+
+
+@kernel
+def upper_inverse(x, U, inverse, b):
+    n = U.shape[1]
+    for i in reversed(range(n)):
+        t = b[i]
+        for j in range(i + 1, n):
+            t -= U[i, j] * x[j]
+        x[i] = t * inverse[i]
+
+
+@kernel
+def plain_conjugate_gradients(x, A, b, r, p, q, steps):
+    rr = 0.0
+    for i in _:
+        x[i] = 0.0
+        r[i] = b[i]
+        p[i] = b[i]
+        rr += b[i] * b[i]
+    for _step in range(steps):
+        pq = 0.0
+        for i in _:
+            t = 0.0
+            for j in _:
+                t += A[i, j] * p[j]
+            q[i] = t
+            pq += t * p[i]
+        before = rr
+        rr = 0.0
+        for i in _:
+            x[i] += before / pq * p[i]
+            t = r[i] - before / pq * q[i]
+            r[i] = t
+            rr += t * t
+        for i in _:
+            p[i] = r[i] + rr / before * p[i]
+
+
+@kernel
+def scale_rows(A, d):
+    for i, j in _:
+        A[i, j] *= d[i]
+
+
+@kernel
+def drop_small(B, A, least):
+    B[...] = 0
+    for i, j in _:
+        if abs(A[i, j]) > least:
+            B[i, j] = A[i, j]
+
+
+@kernel
+def sddmm_into(C, S, U, V):
+    for i, j in _:
+        if stored(C[i, j]):
+            t = 0.0
+            for k in _:
+                t += U[i, k] * V[j, k]
+            C[i, j] = S[i, j] * t
+
+
+@kernel
+def ttv_into(Y, A, x):
+    for i, j in _:
+        if stored(Y[i, j]):
+            t = 0.0
+            for k in _:
+                t += A[i, j, k] * x[k]
+            Y[i, j] = t
+
+
+@kernel
+def ldl(U, inverse, A, L):
+    """L D L^T: the rows of U are the columns of L below the diagonal, of which L has the pattern by
+    rows; ``inverse`` becomes the inverse of D."""
+    n = len(inverse)
+    x = Tensor(Dense(Element(0.0)), (n,))
+    for k in range(n):
+        for j in range(k):
+            if stored(A[k, j]):
+                x[j] = A[k, j]
+        d = A[k, k]
+        for j in range(k):
+            if stored(L[k, j]):
+                y = x[j]
+                x[j] = 0.0
+                for i in range(k):
+                    if stored(U[j, i]):
+                        x[i] -= U[j, i] * y
+                factor = y * inverse[j]
+                d -= factor * y
+                if stored(U[j, k]):
+                    U[j, k] = factor
+        inverse[k] = 1 / d
+
+
+@kernel
+def label_round(found, A, labels):
+    count = Tensor(Dense(Element(np.int32(0))), (len(found),))
+    for i in _:
+        most = 0
+        best = labels[i]
+        for j in _:
+            if A[i, j]:
+                label = labels[j]
+                c = count[label] + 1
+                count[label] = c
+                if c > most or (c == most and label < best):
+                    most = c
+                    best = label
+        for j in _:
+            if A[i, j]:
+                count[labels[j]] = 0
+        found[i] = best
+
+
+@kernel
+def pagerank_steps(rank, AT, degree, share, steps):
+    n = len(rank)
+    for i in _:
+        rank[i] = 1 / n
+    for _step in range(steps):
+        lost = 0.0
+        for i in _:
+            if degree[i] > 0:
+                share[i] = rank[i] / degree[i]
+            else:
+                share[i] = 0.0
+                lost += rank[i]
+        base = (0.15 + 0.85 * lost) / n
+        for j in _:
+            t = 0.0
+            for i in _:
+                t += AT[j, i] * share[i]
+            rank[j] = base + 0.85 * t
