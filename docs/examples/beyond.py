@@ -1,6 +1,6 @@
 """Beyond one machine: tensors as chunks of dask arrays, held by two processes.
 
-    python docs/examples/beyond.py [entries] [--memory 1020MB] [--workers 2] [--time]
+    python docs/examples/beyond.py [entries] [--memory 1020MB] [--workers 2] [--blocks 32] [--time]
 
 A matrix of ``entries`` random numbers (16 bytes each; by default 1 GB, more than the memory of a
 worker) is made by the workers, by blocks of rows, and stays there. Products, PageRank and conjugate
@@ -181,7 +181,7 @@ def held(client: Client) -> list[int]:
     return list(found.values())
 
 
-def run_all(client: Client, entries: int, blocks: int = 32) -> None:
+def run_all(client: Client, entries: int, blocks: int) -> None:
     """All parts, each compared with what it must give."""
     n = entries // ROW
     rows = -(-n // blocks)
@@ -259,6 +259,7 @@ def main() -> None:
     parser.add_argument("entries", type=int, nargs="?", default=64_000_000)
     parser.add_argument("--memory", default="1020MB", help="the memory limit of a worker")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--blocks", type=int, default=32, help="blocks of rows of the matrix")
     parser.add_argument("--time", action="store_true", help="compare one worker with two")
     given = parser.parse_args()
     if given.time:
@@ -272,7 +273,7 @@ def main() -> None:
             print(f"{name:16} one worker {one:6.2f} s, two {two:6.2f} s: {one / two:.2f}")
         return
     with start(given.workers, given.memory) as cluster, Client(cluster) as client:
-        run_all(client, given.entries)
+        run_all(client, given.entries, given.blocks)
 
 
 if __name__ == "__main__":

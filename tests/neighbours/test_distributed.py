@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "beyond.py"
 
 
 def test_the_example_runs_on_two_processes_and_survives_a_kill(tmp_path: Path) -> None:
-    command = [sys.executable, str(EXAMPLE), "300000", "--memory", "1GB"]
+    command = [sys.executable, str(EXAMPLE), "100000", "--memory", "1GB", "--blocks", "6"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "a worker is killed in the midst" in done.stdout
