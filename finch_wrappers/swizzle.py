@@ -19,7 +19,7 @@ from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Extent
 from finch_core.plugins import hookimpl
 from finch_core.records import evolve, frozen
-from finch_core.runtime.wrapping import tensor_of, whole
+from finch_core.runtime.wrapping import Signed, tensor_of, whole
 
 
 @cache
@@ -27,7 +27,7 @@ def _inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(perm.index(k) for k in range(len(perm)))
 
 
-class SwizzleTensor(ArrayMethods):
+class SwizzleTensor(Signed, ArrayMethods):
     """A tensor whose dimension ``perm[k]`` is dimension ``k`` of the wrapped one."""
 
     name: ClassVar[str] = "swizzle"
@@ -48,7 +48,11 @@ class SwizzleTensor(ArrayMethods):
 
     def _set(self, tensor: Any, perm: tuple[int, ...]) -> None:
         self.tensor, self.perm, self._order = tensor, perm, _inverse(perm)
-        self.signature = wrapped_signature(self, tensor.signature, perm)
+        self.sign()
+
+    def sign(self) -> None:
+        """Set the signature by the other attributes."""
+        self.signature = wrapped_signature(self, self.tensor.signature, self.perm)
 
     @classmethod
     def of_valid(cls, tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:

@@ -44,8 +44,9 @@ class ScalarSignature(Signature):
 class WrappedSignature(Signature):
     """A wrapper around a tensor; ``key`` is what code depends on of the wrapper itself.
 
-    ``apply(inner, scalars)`` puts the wrapper around a tensor-like; ``scalars`` are its
-    run-time values, of the types in ``types``.
+    ``wrapper.bind(inner, scalars)`` puts it around a tensor-like; ``scalars`` are its
+    ``wrapper.nscalars`` run-time integers. ``wrapper`` is the first one of this signature without
+    the tensor in it: a signature lives as long as the process, and must not keep that memory.
     """
 
     wrapper: Any
@@ -82,9 +83,40 @@ def scalar_signature(type_: Type) -> ScalarSignature:
     return _intern(key, lambda: ScalarSignature(type_))  # type: ignore[no-any-return]
 
 
+class Outline:
+    """What is known of a tensor by its signature, in place of the tensor in a wrapper."""
+
+    __slots__ = ("dtype", "fill_value", "format", "ndim", "signature")
+
+    def __init__(self, signature: TensorSignature) -> None:
+        self.signature, self.format = signature, signature.format
+        self.ndim, self.dtype = signature.format.ndim, signature.format.dtype
+        self.fill_value = signature.format.fill_value
+
+
 def wrapped_signature(wrapper: Any, inner: Signature, key: Any) -> WrappedSignature:
-    """The interned signature of ``wrapper`` around a tensor of signature ``inner``."""
-    return _intern((type(wrapper), inner, key), lambda: WrappedSignature(wrapper, inner, key))  # type: ignore[no-any-return]
+    """The interned signature of ``wrapper``, whose attributes are set, around ``wrapper.tensor`` of
+    signature ``inner``."""
+    made = (type(wrapper), inner, key)
+    return _intern(made, lambda: WrappedSignature(_outline(wrapper, inner), inner, key))  # type: ignore[no-any-return]
+
+
+def _outline(wrapper: Any, inner: Signature) -> Any:
+    """``wrapper`` without the tensor that it is around."""
+    attributes = dict(getattr(wrapper, "__dict__", {}))
+    if "tensor" not in attributes:
+        return wrapper
+    attributes.pop("signature", None)
+    if isinstance(inner, TensorSignature):
+        attributes["tensor"] = Outline(inner)
+    elif isinstance(inner, WrappedSignature):
+        attributes["tensor"] = inner.wrapper
+    else:
+        assert isinstance(inner, ImplicitSignature)
+        attributes["tensor"] = inner.tensor
+    made = object.__new__(type(wrapper))
+    made.__dict__.update(attributes)
+    return made
 
 
 def implicit_signature(tensor: Any, key: Any = ()) -> ImplicitSignature:

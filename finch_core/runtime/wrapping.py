@@ -195,11 +195,28 @@ def tensor_of(data: Any) -> Any:
     return data if hasattr(data, "signature") else wrapped(data)
 
 
-class WrapperTensor(ArrayMethods):
+class Signed:
+    """A wrapper that is pickled without its signature, which each process interns for itself."""
+
+    def sign(self) -> None:
+        """Set the signature by the other attributes."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "signature"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.sign()
+
+
+class WrapperTensor(Signed, ArrayMethods):
     """A wrapper as an argument of a kernel: a tensor, and how its dimensions are changed.
 
     ``tensor`` is anything that ``asarray`` takes. ``key`` (hashable) is what compiled code depends
-    on; ``scalars`` are integers that are passed at run time.
+    on; ``scalars`` are integers that are passed at run time. What ``bind`` and ``params`` use is
+    set before ``__init__`` of this class, or is in ``key``: they are called on an outline of this
+    without the tensor's memory, which has ``ndim``, ``dtype``, ``fill_value`` and ``format``.
     """
 
     permutes: ClassVar[bool] = False
@@ -211,7 +228,12 @@ class WrapperTensor(ArrayMethods):
     def __init__(self, tensor: Any, key: Any = (), scalars: tuple[int, ...] = ()) -> None:
         self.tensor = tensor_of(tensor)
         self.key, self.scalars, self.nscalars = key, scalars, len(scalars)
-        self.signature = wrapped_signature(self, self.tensor.signature, (key, len(scalars)))
+        self.sign()
+
+    def sign(self) -> None:
+        """Set the signature by the other attributes."""
+        key = (self.key, len(self.scalars))
+        self.signature = wrapped_signature(self, self.tensor.signature, key)
 
     def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
         """The tensor-like that stands for this argument in a program, around ``inner``."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
+import pickle
 import random
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -251,6 +254,29 @@ class WrapperSuite:
                     on(backend, programs.WEIGH[view.ndim])(
                         Tensor(leaf()), example.make(Tensor(format, shape)), *bounds
                     )
+
+    # -- memory -----------------------------------------------------------------------------
+
+    def test_its_signature_keeps_no_memory(self, backend: str) -> None:
+        """Signatures live as long as the process, tensors that were wrapped do not."""
+        for ndim in SHAPES:
+            for shape, example in self.singles(ndim):
+                tensor = self.tensor(level_names()[0], array(shape, float, "half", 5))
+                wrapped, there = example.make(tensor), weakref.ref(tensor)
+                signature = wrapped.signature
+                del tensor, wrapped
+                gc.collect()
+                assert there() is None, signature
+
+    def test_it_is_pickled_without_its_signature(self, backend: str) -> None:
+        """A wrapper that was pickled runs the same compiled code."""
+        for ndim in SHAPES:
+            for shape, example in self.singles(ndim):
+                made = [example.make(self.tensor(level_names()[0], array(shape, float, kind, 5)))
+                        for kind in ("half", "full")]  # fmt: skip
+                again = pickle.loads(pickle.dumps(made[1]))
+                assert again.signature is made[1].signature
+                assert again.signature is made[0].signature
 
     # -- nesting ----------------------------------------------------------------------------
 

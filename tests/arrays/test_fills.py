@@ -8,6 +8,7 @@ import operator
 import numpy as np
 import pytest
 from array_support import MATRICES, fa, tensor
+from ml_dtypes import bfloat16
 
 import finch_array.elementwise
 import finch_array.plans
@@ -164,7 +165,6 @@ def test_lazy_quotients_have_the_fill_too():
 
 
 def test_products_and_means_of_brain_floats_have_the_dtypes_of_numpy():
-    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     a = STORED.astype(bfloat16)
     A = tensor(a, MATRICES["rows"])
     for function in (lambda x: x @ x.T, lambda x: x @ x[0], lambda x: np.mean(x, axis=1)):

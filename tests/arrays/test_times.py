@@ -7,6 +7,7 @@ import operator
 import numpy as np
 import pytest
 from array_support import fa
+from ml_dtypes import bfloat16
 
 from finch_core import Tensor
 from finch_levels import Dense, Element, SparseList
@@ -88,7 +89,6 @@ def test_the_mean_of_half_floats_does_not_overflow():
 
 
 def test_extremes_of_bfloat16():
-    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     values = np.array([[1.5, 0, -3], [0, 300, -0.5]], bfloat16)
     for axis in (None, 0, 1):
         same(fa.max(tensor(values, 0), axis=axis), np.asarray(np.max(values, axis=axis)))

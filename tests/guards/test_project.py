@@ -72,3 +72,15 @@ def test_tracked_files_name_no_place_on_a_machine() -> None:
         if (ROOT / name).exists() and places.search((ROOT / name).read_text(errors="replace"))
     ]
     assert wrong == []
+
+
+def test_what_the_test_extra_installs_is_not_skipped() -> None:
+    """A library that is missing fails the tests that need it; torch is too large to ask for."""
+    skips = re.compile(r'importorskip\(\s*"([\w.]+)"')
+    found = {
+        (path.name, name)
+        for path in (ROOT / "tests").rglob("*.py")
+        for name in skips.findall(path.read_text())
+        if name != "torch" and ".tests." not in name  # some distributions leave out SciPy's tests
+    }
+    assert found == set()

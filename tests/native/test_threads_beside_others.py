@@ -81,7 +81,6 @@ def test_processes_of_joblib_share_the_cores(monkeypatch):
 
 
 def test_processes_of_dask_use_one_thread_each():
-    pytest.importorskip("distributed")
     program = """
 import os
 from distributed import Client, LocalCluster

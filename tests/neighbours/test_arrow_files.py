@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from finch_core import Tensor, read, write
 from finch_core.errors import FormatError
 from finch_core.testing import FileFormatSuite
 from finch_levels import Dense, Element, SparseList
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 
 class TestParquet(FileFormatSuite):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import binsparse
 import numpy as np
 import pytest
 
@@ -13,10 +14,6 @@ from finch_core.errors import FormatError
 from finch_core.testing import FileFormatSuite
 from finch_levels import Dense, Element, Pattern, RunList, SparseCOO, SparseList
 from finch_wrappers import swizzle
-
-binsparse = pytest.importorskip("binsparse")
-h5py = pytest.importorskip("h5py")
-pytest.importorskip("zarr")
 
 LEAF = Element(0.0)
 ENDINGS = (".bsp.h5", ".bsp.npz", ".bsp.zarr")

@@ -7,10 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("distributed")
-
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "beyond.py"
 
 

@@ -8,8 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse.linalg as linalg
+import xarray as xr
+from sklearn import linear_model as models
 
 import finch_array as fa
 from finch_array.interop import libraries
@@ -36,7 +41,6 @@ def test_a_library_that_is_not_installed_is_named_with_its_command() -> None:
 
 @pytest.mark.parametrize("format", [CSR, Dense(RunList(Element(0.0))), None], ids=str)
 def test_solvers_of_scipy_take_tensors(format: Any) -> None:
-    linalg = pytest.importorskip("scipy.sparse.linalg")
     array = plain() + 10 * np.eye(6)
     positive = array @ array.T
     A, P = fa.asarray(array, format=format), fa.asarray(positive, format=format)
@@ -55,7 +59,6 @@ def test_solvers_of_scipy_take_tensors(format: Any) -> None:
 
 
 def test_the_adjoint_of_a_complex_tensor_is_conjugated() -> None:
-    linalg = pytest.importorskip("scipy.sparse.linalg")
     array = plain() + 1j * plain(1)
     operator = linalg.aslinearoperator(fa.asarray(array))
     assert np.allclose(operator.H @ np.ones(6), array.conj().T @ np.ones(6))
@@ -78,7 +81,6 @@ def test_tensors_are_over_the_memory_of_scipy_arrays() -> None:
 
 def test_graphs_and_factors_take_tensors_that_are_registered() -> None:
     """In a process of its own: SciPy then knows tensors by the name of another library."""
-    pytest.importorskip("scipy")
     program = """
 import numpy as np, scipy.sparse.csgraph as g, scipy.sparse.linalg as l
 import finch_array as fa
@@ -115,7 +117,6 @@ def test_scipys_own_tests_pass_with_tensors() -> None:
 
 
 def test_graphs_of_networkx_come_and_go() -> None:
-    nx = pytest.importorskip("networkx")
     graph = nx.karate_club_graph()
     A = fa.from_networkx(graph)
     assert np.array_equal(A.to_numpy(), nx.to_numpy_array(graph))
@@ -128,7 +129,6 @@ def test_graphs_of_networkx_come_and_go() -> None:
 
 
 def test_frames_of_pandas_come_and_go() -> None:
-    pd = pytest.importorskip("pandas")
     A = fa.asarray(plain(), format=CSR)
     frame = fa.to_pandas(A, columns=list("abcdef"))
     assert all(isinstance(kind, pd.SparseDtype) for kind in frame.dtypes)
@@ -164,7 +164,6 @@ OF_XARRAY = {
 
 @pytest.mark.parametrize("name", OF_XARRAY)
 def test_arrays_of_xarray_stay_tensors(name: str) -> None:
-    xr = pytest.importorskip("xarray")
     dims = ("a", "b")
     found = OF_XARRAY[name](xr.DataArray(fa.asarray(plain(), format=CSR), dims=dims))
     wanted = OF_XARRAY[name](xr.DataArray(plain(), dims=dims))
@@ -175,7 +174,6 @@ def test_arrays_of_xarray_stay_tensors(name: str) -> None:
 
 
 def test_estimators_of_scikit_learn_take_views() -> None:
-    models = pytest.importorskip("sklearn.linear_model")
     A = fa.random((200, 20), 0.2, format=CSR, rng=0)
     view = A.to_scipy()
     assert np.shares_memory(view.data, A.buffers["2_val"])
