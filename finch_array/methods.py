@@ -27,8 +27,8 @@ def array_method(name: str) -> Callable[..., Any]:
 
 _ELSEWHERE = {"linalg_diagonal": "diagonal", "linalg_trace": "trace"}
 _OWN = frozenset(
-    "array_namespace as_bool as_int as_float as_complex as_index in_place stored_count to_device "
-    "astype with_fill_value to_dense_array to_dlpack dlpack_device".split()
+    "array_namespace as_bool as_int as_float as_complex as_index formatted in_place "
+    "stored_count to_device astype with_fill_value to_dense_array to_dlpack dlpack_device".split()
 )
 
 
@@ -75,6 +75,15 @@ def as_index(array: Any) -> int:
     if array.dtype.kind not in "iu" or array.ndim:
         raise TypeError("only integer arrays without dimensions are indices")
     return operator.index(_one(array))
+
+
+def formatted(array: Any, spec: str) -> str:
+    """``format(array, spec)``: of the element of an array without dimensions."""
+    if array.ndim:
+        raise TypeError(
+            f"the elements of an array of {array.ndim} dimensions have no format {spec!r}"
+        )
+    return format(_one(array), spec)
 
 
 # -- in place ---------------------------------------------------------------------------------

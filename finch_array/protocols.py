@@ -131,9 +131,9 @@ def array_function(_: Any, function: Any, types: Any, args: Any, kwargs: Any) ->
 @cache
 def _more() -> dict[Any, Callable[..., Any]]:
     """The functions of NumPy that the standard does not have."""
-    from finch_array.numpy_functions import FUNCTIONS
+    from finch_array import numpy_functions, numpy_parts
 
-    return FUNCTIONS
+    return {**numpy_functions.FUNCTIONS, **numpy_parts.FUNCTIONS}
 
 
 def _positional(function: Any, args: Any, kwargs: Any) -> Any:

@@ -104,6 +104,11 @@ class ArrayMethods(ArrayOperators):
     __hash__ = object.__hash__
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
 
+    def __format__(self, spec: str) -> str:
+        """The text, or that of the element of an array without dimensions by ``spec``."""
+        found: str = array_method("formatted")(self, spec) if spec else str(self)
+        return found
+
     __bool__, __int__, __float__ = _method("as_bool"), _method("as_int"), _method("as_float")
     __complex__, __index__ = _method("as_complex"), _method("as_index")
     __array_function__ = _method("array_function")
