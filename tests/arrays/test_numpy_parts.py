@@ -7,7 +7,9 @@ import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
 CALLS = {
-    "ptp": (lambda x: np.ptp(x), lambda x: np.ptp(x, axis=0), lambda x: np.ptp(x, 1, keepdims=True)),
+    "ptp": (
+        lambda x: np.ptp(x), lambda x: np.ptp(x, axis=0), lambda x: np.ptp(x, 1, keepdims=True),
+    ),
     "median": (
         lambda x: np.median(x), lambda x: np.median(x, axis=0),
         lambda x: np.median(x, axis=1, keepdims=True), lambda x: np.median(x, keepdims=True),
