@@ -17,6 +17,7 @@ from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Builder, Names, conditional, negation
 from finch_core.ir.expressions import Buffer, Call, Expr, Index, Literal, Load, Var, call, lift
 from finch_core.ir.program import Extent, Stmt
+from finch_core.ir.rewrite import rewrite_expr
 from finch_core.symbolic.prover import Prover, balanced, split
 from finch_core.symbolic.simplifier import Simplifier
 
@@ -110,6 +111,9 @@ class Context(Builder):
         """Where the program writes a tensor, for messages."""
         self.strides: Mapping[Index, Any] = {}
         """The strides of the loops that do not visit every index (``looplets/loop_strides.py``)."""
+        self.definitions: dict[Any, Expr] = {}
+        """The variables of names that statements still have; they are replaced in each statement
+        when it is emitted (``lower/definitions.py``)."""
         self.exits: tuple[Exit, ...] = ()
         """The labelled statements that are being emitted, outermost first."""
         self.watch: Watch | None = None
@@ -173,6 +177,9 @@ class Context(Builder):
 
     def simplify(self, stmt: Stmt) -> Stmt:
         return self._simplifier.stmt(stmt)
+
+    def simplify_expr(self, expr: Expr) -> Expr:
+        return rewrite_expr(expr, self._simplifier.expr_rule)
 
     def take_back(self, buffer: Buffer) -> Fill | None:
         """Remove the fill of all of a buffer that was emitted last in this block, if nothing has

@@ -13,6 +13,7 @@ run only where something is stored.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from finch_core.ir import primitives as prim
@@ -20,7 +21,7 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Literal, Load, Name, Var
 from finch_core.ir.missing import Missing
 from finch_core.ir.program import Define, Loop, Sieve, Stmt, While
-from finch_core.ir.rewrite import rewrite_expr, substitute_name
+from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
 from finch_core.looplets.region import is_empty
 from finch_core.records import evolve
 from finch_core.symbolic.dead_locals import NOTHING
@@ -28,6 +29,53 @@ from finch_core.symbolic.missing_values import may_be_missing, parted, presence
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
+
+
+def is_plain(stmt: Define, value: Expr) -> bool:
+    """Whether the ``value`` of a ``let`` is that of a variable, whatever follows."""
+    if may_be_missing(value) or isinstance(value, Literal):
+        return False
+    decides = next(_lookups(value), None) is not None
+    return not (decides and any(isinstance(part, (Loop, While)) for part in stmt.body.walk()))
+
+
+@contextmanager
+def defining(ctx: Context, name: Name, value: Expr) -> Iterator[None]:
+    """A context in which ``name`` stands for a variable that has ``value``.
+
+    It is replaced in each statement that follows when that is emitted, together with others: one
+    name after another would be quadratic in their number."""
+    before, variable = ctx.definitions, _variable(ctx, name, value)
+    ctx.definitions = {**before, name: variable}
+    try:
+        yield
+    finally:
+        ctx.definitions = before
+
+
+@contextmanager
+def named(ctx: Context, stmt: Stmt) -> Iterator[Stmt]:
+    """``stmt`` with variables in the place of names, and a context in which there are no others."""
+    before = ctx.definitions
+    if before:
+        stmt = ctx.simplify(rewrite(stmt, lambda expr: _known(before, expr)))
+    ctx.definitions = {}
+    try:
+        yield stmt
+    finally:
+        ctx.definitions = before
+
+
+def with_names(ctx: Context, expr: Expr) -> Expr:
+    """An expression with variables in the place of names."""
+    known = ctx.definitions
+    if not known:
+        return expr
+    return ctx.simplify_expr(rewrite_expr(expr, lambda node: _known(known, node)))
+
+
+def _known(known: dict[Name, Expr], expr: Expr) -> Expr:
+    return known.get(expr, expr) if isinstance(expr, Name) else expr
 
 
 def defined(ctx: Context, stmt: Define, value: Expr) -> Stmt:

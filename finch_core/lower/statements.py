@@ -54,7 +54,7 @@ from finch_core.looplets.region import Region
 from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, within_range
-from finch_core.lower.definitions import defined
+from finch_core.lower.definitions import defined, defining, is_plain, named, with_names
 from finch_core.lower.leading_indices import leading, read_for_sure, selected
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
@@ -71,7 +71,15 @@ if TYPE_CHECKING:
 @watched("statement")
 def lower(ctx: Context, stmt: Stmt) -> None:
     """Emit a statement in Finch Normal Form whose enclosing loops have been lowered."""
-    cases = cases_of(ctx, stmt)
+    if ctx.definitions and not isinstance(stmt, (Define, Sequential)):
+        with named(ctx, stmt) as replaced:
+            _lower(ctx, replaced)
+    else:
+        _lower(ctx, stmt)
+
+
+def _lower(ctx: Context, stmt: Stmt) -> None:
+    cases = None if ctx.definitions else cases_of(ctx, stmt)
     if cases is None:
         _LOWERING[type(stmt)](ctx, stmt)
     else:
@@ -130,7 +138,13 @@ def _update(ctx: Context, stmt: Update) -> None:
 
 def _define(ctx: Context, stmt: Define) -> None:
     """Rule *Define*."""
-    lower(ctx, defined(ctx, stmt, within_range(ctx, evaluate(ctx, stmt.value))))
+    value = within_range(ctx, evaluate(ctx, with_names(ctx, stmt.value)))
+    if is_plain(stmt, value):
+        with defining(ctx, stmt.name, value):
+            lower(ctx, stmt.body)
+        return
+    with named(ctx, stmt) as replaced:
+        lower(ctx, defined(ctx, replaced, value))
 
 
 def _sieve(ctx: Context, stmt: Sieve) -> None:
