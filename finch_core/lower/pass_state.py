@@ -73,6 +73,7 @@ class Unit:
     """The variables that passes have added."""
     snapshots: dict[Var, Var] = field(factory=dict)
     """Dimensions that the program changes, and the variables that hold their initial values."""
+    _changing: frozenset[Var] | None = None
 
     def present(self, expr: Expr) -> Expr:
         """A dimension as it is before the program runs, even if the program changes it."""
@@ -90,6 +91,11 @@ class Unit:
     @property
     def changing(self) -> frozenset[Var]:
         """The dimensions of the tensors that the program declares."""
+        if self._changing is None:
+            self._changing = self._dimensions_declared()
+        return self._changing
+
+    def _dimensions_declared(self) -> frozenset[Var]:
         declared = {s.tensor for s in self.program.body.walk() if isinstance(s, Declare)}
         found = set()
         for name in declared:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from finch_core import _, kernel
+from finch_core.symbolic.simplifier import Simplifier
 from finch_core.testing import backend_names
 from finch_levels import Scalar
 
@@ -43,3 +44,22 @@ def test_what_is_deep_is_run(backend, lines, expected):
     for stage in ("program", "normalized", "assembly", "source"):
         assert lowered.as_text(stage)
     assert sys.getrecursionlimit() == limit
+
+
+def test_the_work_of_lowering_is_linear_in_the_number_of_names(monkeypatch):
+    """Each ``let`` once rewrote all statements after it."""
+    calls, rule = [], Simplifier.expr_rule
+
+    def counted(self, expr):
+        calls.append(1)
+        return rule(self, expr)
+
+    def work(count):
+        calls.clear()
+        lines = variables(count) + [f"        s[()] += t{k}" for k in range(count)]
+        run = kernel(backend="interpreter")(made(f"<{count} names>", lines))
+        run.lower(Scalar(0.0), np.ones(3)).as_text("assembly")
+        return len(calls)
+
+    monkeypatch.setattr(Simplifier, "expr_rule", counted)
+    assert work(80) < 3 * work(40)
