@@ -26,19 +26,21 @@ def parse(
     function: Any,
     callers: tuple[FunctionType, ...] = (),
     declared: frozenset[str] = frozenset(),
+    returned: frozenset[str] = frozenset(),
 ) -> Program:
     """The program that the source of a Python function describes; the function is never run.
 
     Free names are resolved now to distinguish functions from numbers and tensors; functions are
     recorded in ``captured``, numbers and tensors in ``free``. Raises ``KernelSyntaxError`` with
     the place in the source. ``callers`` are the kernels in which this one is inlined; ``declared``
-    are tensors that kernels declare which this one calls, as an earlier attempt found.
+    are tensors that kernels declare which this one calls, and ``returned`` numbers of the caller
+    that are results, as an earlier attempt found.
     """
     context = _context(read_source(function), callers, declared)
     source, declared = context.source, context.declared
     params, (body, last) = _parameters(context), _split(source.node.body)
     is_tensor = partial(makes_tensor, source.function)
-    numbers = find_variables(source.node, body, is_tensor).names
+    numbers = find_variables(source.node, body, is_tensor).names | returned
     body, numbered = named_results(source.node, body, last, numbers)
     context.variables = find_variables(source.node, body, is_tensor, numbered.values())
     context.names |= _all_names(context)
@@ -47,7 +49,10 @@ def parse(
     parsed = sequence([*statements.assigned_parameters(), *statements.rest(body, scope)])
     elsewhere = {part.tensor for part in parsed.walk() if isinstance(part, Declare)}
     if not elsewhere.isdisjoint(context.steady - declared):
-        return parse(function, callers, declared | elsewhere)
+        return parse(function, callers, declared | elsewhere, returned)
+    given = _numbers_of_caller(context, last, numbered)
+    if given:
+        return parse(function, callers, declared, returned | given)
     results, single = _results(context, last, scope, statements, numbered)
     see_operators(context.seen, operators_in(parsed))
     locals_ = tuple(statements.locals.values())
@@ -129,6 +134,13 @@ def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Return | None]:
     return body, None
 
 
+def _values(node: ast.Return | None) -> list[ast.expr]:
+    """The expressions that are returned."""
+    if node is None or node.value is None:
+        return []
+    return node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+
+
 def _results(
     context: ParseContext,
     node: ast.Return | None,
@@ -137,24 +149,16 @@ def _results(
     numbered: Mapping[int, str],
 ) -> tuple[tuple[str, ...], bool]:
     """The names of a ``return``, and whether it is a single name without a comma."""
-    if node is None or node.value is None:
-        return (), True
-    values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-    names = tuple(
-        numbered.get(id(value)) or _result(context, value, scope, statements) for value in values
+    name_of = statements.expressions.tensor_name
+    names = tuple(numbered.get(id(value)) or name_of(value, scope) for value in _values(node))
+    return names, not (node is not None and isinstance(node.value, ast.Tuple))
+
+
+def _numbers_of_caller(
+    context: ParseContext, last: ast.Return | None, numbered: Mapping[int, str]
+) -> frozenset[str]:
+    """The parameters that are returned, and that the program uses as numbers."""
+    names = (value for value in _values(last) if isinstance(value, ast.Name))
+    return frozenset(
+        name.id for name in names if id(name) not in numbered and name.id in context.numbers
     )
-    return names, not isinstance(node.value, ast.Tuple)
-
-
-def _result(
-    context: ParseContext, node: ast.expr, scope: Scope, statements: StatementParser
-) -> str:
-    assert isinstance(node, ast.Name)
-    binding = context.find(node, scope, node.id)
-    if binding is not None and node.id in context.numbers:
-        context.refuse(
-            node,
-            f"{node.id!r} is a number of the caller, and is not returned",
-            "assign it to a name, and return that",
-        )
-    return statements.expressions.tensor_name(node, scope)

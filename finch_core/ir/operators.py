@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
-from finch_core.ir.dtypes import Type, concrete, promote, resolve
+from finch_core.ir.dtypes import Type, concrete, is_tuple, promote, resolve, tuple_fields
 from finch_core.ir.stored_dtypes import stored_dtype
 from finch_core.records import frozen
 
@@ -218,6 +218,39 @@ def by_promotion(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
     result's."""
     common = promote(types)
     return (common,) * len(types), common
+
+
+def ordered(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """``by_promotion`` of operators that compare: tuples have no order here."""
+    _require_order(types)
+    return by_promotion(types)
+
+
+def compared_in_order(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """``compared``, but of tuples, which have no order here."""
+    _require_order(types)
+    return compared(types)
+
+
+def _require_order(types: tuple[Type, ...]) -> None:
+    if any(map(is_tuple, types)):
+        raise TypeError("tuples have no order")
+
+
+REMEDY = "cast the operands, as in int(x) or np.float64(x)"
+
+
+def remedy(types: Iterable[Type]) -> str:
+    """What works where an operator is not defined on operands of these types."""
+    if any(map(is_tuple, types)):
+        return "minby(a, b) and maxby(a, b) compare tuples by their first elements"
+    return REMEDY
+
+
+def spelled(dtype: np.dtype[Any]) -> str:
+    """A dtype as messages have it."""
+    fields = tuple_fields(dtype) if is_tuple(dtype) else ()
+    return f"({', '.join(map(str, fields))})" if fields else str(dtype)
 
 
 def choosing(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:

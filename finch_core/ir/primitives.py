@@ -19,14 +19,15 @@ import numpy as np
 from finch_core.ir.dtypes import Type, concrete, tuple_dtype, tuple_fields
 from finch_core.ir.operators import (
     Operator,
-    by_promotion,
     by_ufunc,
     choosing,
     compared,
+    compared_in_order,
     constant,
     largest,
     ones,
     operators,
+    ordered,
     predicate,
     register,
     smallest,
@@ -151,14 +152,14 @@ def _is(bound: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 minimum_ = register(
     Operator(
-        "min", _builtin_min, by_promotion, commutative=True, associative=True, idempotent=True,
+        "min", _builtin_min, ordered, commutative=True, associative=True, idempotent=True,
         identity=largest, annihilator=smallest, exact_identity="biuf", python=(builtins.min,),
         fixed_point=_is(smallest), dual="max", selects=True, exact_first="biu",
     )
 )  # fmt: skip
 maximum_ = register(
     Operator(
-        "max", _builtin_max, by_promotion, commutative=True, associative=True, idempotent=True,
+        "max", _builtin_max, ordered, commutative=True, associative=True, idempotent=True,
         identity=smallest, annihilator=largest, exact_identity="biuf", python=(builtins.max,),
         fixed_point=_is(largest), dual="min", selects=True, exact_first="biu",
     )
@@ -233,8 +234,8 @@ def _compare(name: str, function: Callable[..., Any], ufunc: np.ufunc, symbol: s
 
     return register(
         Operator(
-            name, evaluate, compared, symbol=symbol, python=(function, ufunc),
-            commutative=name in ("eq", "ne"),
+            name, evaluate, compared if name in ("eq", "ne") else compared_in_order,
+            symbol=symbol, python=(function, ufunc), commutative=name in ("eq", "ne"),
         )
     )  # fmt: skip
 

@@ -65,7 +65,7 @@ class Emitter:
     constants: dict[str, Any] = field(
         factory=lambda: {
             "missing": missing, "_at": in_bounds, "_read": permissive_read, "_present": present,
-            "_true": is_true,
+            "_true": is_true, "_and": both, "_or": either,
         }
     )  # fmt: skip
 
@@ -150,7 +150,7 @@ class Emitter:
         if node.op is prim.ifelse and MissingType in types[1:]:
             kind = next((t for t in types[1:] if t is not MissingType), MissingType)
             return Code(self.chosen(args, (BOOL, kind, kind)).text, kind, True)
-        if MissingType in types and node.op is not coalesce:
+        if MissingType in types and node.op not in (coalesce, prim.and_, prim.or_):
             return Code("missing", MissingType, True)
         wanted, result = node.op.typing(types)
         return self.operation(node.op, args, wanted, result)
@@ -163,8 +163,10 @@ class Emitter:
         if op is prim.ifelse:
             return self.chosen(args, wanted)
         if op in (prim.and_, prim.or_):
-            word = "and" if op is prim.and_ else "or"
-            return Code(f"(bool({args[0].text}) {word} bool({args[1].text}))", BOOL)
+            word, (first, second) = "and" if op is prim.and_ else "or", (arg.text for arg in args)
+            if maybe:
+                return Code(f"_{word}({first}, lambda: {second})", BOOL, True)
+            return Code(f"(bool({first}) {word} bool({second}))", BOOL)
         if op in _NATIVE and not maybe and native(args, wanted):
             return Code(f"({self._open(args[0], op)} {_NATIVE[op]} {args[1].text})", result, op=op)
         cast_args = [self.cast(arg, t) for arg, t in zip(args, wanted, strict=True)]
@@ -250,6 +252,27 @@ def inside(array: Any, indices: tuple[Any, ...], modes: list[bool]) -> bool:
         not permissive or 0 <= py.index(index) < size
         for index, size, permissive in zip(indices, array.shape, modes, strict=True)
     )
+
+
+def both(first: Any, second: Callable[[], Any]) -> Any:
+    """``first and second()``, where either may be ``missing``: one that is false decides."""
+    if first is not missing and not first:
+        return False
+    other = second()
+    if other is missing or (first is missing and other):
+        return missing
+    return bool(other)
+
+
+def either(first: Any, second: Callable[[], Any]) -> Any:
+    """``first or second()``, where either may be ``missing``: one that is true decides."""
+    found = both(negated(first), lambda: negated(second()))
+    return negated(found)
+
+
+def negated(value: Any) -> Any:
+    """``not value``, which may be ``missing``."""
+    return missing if value is missing else not value
 
 
 def present(value: Any) -> Any:

@@ -42,7 +42,7 @@ from finch_core.ir.expressions import (
     lift,
 )
 from finch_core.ir.missing import Missing
-from finch_core.ir.operators import Operator, literal_value
+from finch_core.ir.operators import REMEDY, Operator, literal_value, remedy, spelled
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -165,9 +165,10 @@ class _Scopes:
             result = other if stmt.op is None else stmt.op.result(mine, other)
         except TypeError:
             raise FormatError(
-                f"{stmt.op and stmt.op.spelling} is not defined on {mine} and {concrete(other)}",
+                f"{stmt.op and stmt.op.spelling} is not defined on {spelled(mine)} and "
+                f"{spelled(concrete(other))}",
                 span=stmt.span,
-                hint=_CAST,
+                hint=remedy((mine, other)),
             ) from None
         if not _fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
@@ -228,7 +229,7 @@ class _Scopes:
         for size in found:
             if concrete(self.type_of(size, stmt.span)).kind not in "iu":
                 raise FormatError(
-                    f"a dimension of {stmt.tensor} is not an integer", span=stmt.span, hint=_CAST
+                    f"a dimension of {stmt.tensor} is not an integer", span=stmt.span, hint=REMEDY
                 )
             if any(isinstance(node, (Index, Access, Dimension, Name)) for node in size.walk()):
                 raise KernelSyntaxError(
@@ -314,7 +315,7 @@ class _Scopes:
                 _require_held(node.op, node.args, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
                 if why:
-                    raise FormatError(why, span=span, hint=_CAST)
+                    raise FormatError(why, span=span, hint=REMEDY)
         try:
             return expr.dtype
         except NotImplementedError:
@@ -325,9 +326,9 @@ class _Scopes:
         """The refusal of the innermost operator that is not defined on its operands."""
         calls = [part for part in node.walk() if isinstance(part, Call) and not _has_type(part)]
         node = next((c for c in calls if all(map(_has_type, c.args))), node)
-        types = " and ".join(str(concrete(arg.dtype)) for arg in node.args)
-        name = node.op.spelling
-        return FormatError(f"{name} is not defined on {types}", span=span, hint=_CAST)
+        dtypes = [concrete(arg.dtype) for arg in node.args]
+        what = f"{node.op.spelling} is not defined on {' and '.join(map(spelled, dtypes))}"
+        return FormatError(what, span=span, hint=remedy(dtypes))
 
 
 def _has_type(expr: Expr) -> bool:
@@ -352,9 +353,6 @@ def _unwritable(name: str, span: Span | None) -> FinchError:
         span=span,
         hint="write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))",
     )
-
-
-_CAST = "cast the operands, as in int(x) or np.float64(x)"
 
 
 def _fits(target: Any, source: Any, value: Expr | None) -> bool:

@@ -144,7 +144,9 @@ def _define(ctx: Context, stmt: Define) -> None:
             lower(ctx, stmt.body)
         return
     with named(ctx, stmt) as replaced:
-        lower(ctx, defined(ctx, replaced, value))
+        if isinstance(replaced, Define):
+            replaced = defined(ctx, replaced, value)
+        lower(ctx, replaced)
 
 
 def _sieve(ctx: Context, stmt: Sieve) -> None:

@@ -32,8 +32,7 @@ def propagate(call: Call) -> Expr | None:
         if call.op is prim.ifelse and k > 0:
             break
         if isinstance(arg, Missing):
-            found = _deciding(call)
-            return Missing(_type_of(call)) if found is None else found
+            return _with_missing(call, k)
         if _in_one_case(arg):
             return _cases(call, k)
     return None
@@ -113,12 +112,19 @@ def presence(value: Expr, is_absent: Callable[[Expr], bool]) -> Expr:
     return cond.and_(yes).or_(negation(cond).and_(no))
 
 
-def _deciding(call: Call) -> Expr | None:
-    decisive = {prim.and_: False, prim.or_: True}.get(call.op)
-    for arg in call.args:
-        if decisive is not None and isinstance(arg, Literal) and bool(arg.value) is decisive:
-            return arg
-    return None
+def _with_missing(call: Call, k: int) -> Expr:
+    """A call whose operand ``k`` is missing: so is the call, unless the other operand of a logical
+    operator decides."""
+    none = Missing(_type_of(call))
+    if call.op not in (prim.and_, prim.or_):
+        return none
+    other = call.args[1 - k]
+    if isinstance(other, Missing):
+        return none
+    if isinstance(other, Literal):
+        return other if bool(other.value) is (call.op is prim.or_) else none
+    cases = (none, FALSE) if call.op is prim.and_ else (TRUE, none)
+    return Call(prim.ifelse, (other, *cases))
 
 
 def _in_one_case(arg: Expr) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wrapper_support import BACKENDS, MATRICES, QUICK, VECTORS, arrays, check, dense, on
 
-from finch_core import FormatError, Tensor, coalesce
+from finch_core import FormatError, Tensor, _, coalesce, kernel
 from finch_core.level import Format
 from finch_levels import Dense, Element, Scalar, SparseList
 
@@ -178,3 +178,39 @@ def test_missing_must_be_given_a_value() -> None:
     with pytest.raises(FormatError, match="missing cannot be stored") as caught:
         on("interpreter", careless)(dense(1)(), np.ones(3))
     assert "coalesce(A[~i], 0)" in str(caught.value)
+
+
+def conjunction(y, x, a):
+    for i in _:
+        y[i] = coalesce(x[~(i - 1)] > 1 and a[i] > 2, 3)
+
+
+def conjunction_after(y, x, a):
+    for i in _:
+        y[i] = coalesce(a[i] > 2 and x[~(i - 1)] > 1, 3)
+
+
+def disjunction(y, x, a):
+    for i in _:
+        y[i] = coalesce(x[~(i - 1)] > 1 or a[i] > 2, 3)
+
+
+def disjunction_after(y, x, a):
+    for i in _:
+        y[i] = coalesce(a[i] > 2 or x[~(i - 1)] > 1, 3)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("last", [1.0, 5.0])
+def test_what_is_missing_is_decided_by_the_other_operand(backend: str, last: float) -> None:
+    """``False and missing`` is False; the compiled kernel had no value for it."""
+    x, a = np.array([1.0, 4.0, 9.0]), np.array([last, 1.0, 5.0])
+    for function, decided in (
+        (conjunction, last < 2), (conjunction_after, last < 2),
+        (disjunction, last > 2), (disjunction_after, last > 2),
+    ):  # fmt: skip
+        run, y = kernel(backend=backend)(function), np.zeros(3)
+        run(y, x, a)
+        alone = float(function in (disjunction, disjunction_after))
+        assert y[0] == (alone if decided else 3)
+        assert np.array_equal(y, run.reference(np.zeros(3), x, a)["y"])

@@ -111,6 +111,30 @@ def test_numbers_are_returned_beside_tensors(backend: str) -> None:
     assert (second.to_numpy().tolist(), more) == ([10, 5, 3], 9)
 
 
+def caller_number(y, n):
+    y[0] = n
+    return n
+
+
+def tensor_and_caller_number(y, n, m):
+    y[0] = n + m
+    return y, m
+
+
+@pytest.mark.parametrize("backend", backend_names())
+def test_a_number_of_the_caller(backend: str) -> None:
+    first, both = (
+        kernel(backend=backend)(caller_number),
+        kernel(backend=backend)(tensor_and_caller_number),
+    )
+    y = np.zeros(2)
+    assert first(y, 3) == first.reference(y, 3) == 3
+    found = both(y, 3, 2.5)
+    assert found[0] is y
+    assert found[1] == 2.5
+    assert y.tolist() == [5.5, 0.0]
+
+
 def farthest(x):
     best = (np.inf, 0)
     for i in _:
