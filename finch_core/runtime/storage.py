@@ -12,8 +12,8 @@ from finch_core.interface.level import Format
 from finch_core.interface.signatures import TensorSignature, tensor_signature
 from finch_core.runtime.tensor_records import Unset, address_of, set_scalar, unset
 
-_SMALL = 1 << 16
-"""Bytes of the buffers of a tensor that is small."""
+_SMALL = 1 << 16  # bytes of the buffers of a tensor that is small
+_LINE = 64  # bytes of a line of the cache, with which buffers begin
 
 
 class TensorStorage:
@@ -330,8 +330,11 @@ class TensorStorage:
         """Give buffers without elements room for as many as ``sizes``, one for each buffer."""
         spans, record = [], self.record
         for part, size in zip(self.layout.buffers, sizes, strict=True):
-            self.arrays[part.number] = array = np.empty(size, part.field.dtype)
-            record[part.offset] = address = address_of(array)
+            dtype = part.field.dtype
+            memory = np.empty(size * dtype.itemsize + _LINE, np.uint8)
+            skipped = -(begin := address_of(memory)) % _LINE
+            self.arrays[part.number] = array = np.frombuffer(memory, dtype, size, skipped)
+            record[part.offset] = address = begin + skipped
             record[part.offset + 1] = size
             spans.append((address, address + array.nbytes))
         self._remember(spans)

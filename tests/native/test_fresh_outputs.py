@@ -76,6 +76,6 @@ def test_only_small_buffers_without_a_state_get_room() -> None:
 
 def test_new_outputs_do_not_fill_the_table_of_repeated_calls() -> None:
     x = np.ones(4)
-    for _again in range(9):
+    for _again in range(40):
         doubled(Tensor(Dense(Element(0.0))), x)
-    assert len(doubled._calls) <= 1
+    assert len(doubled._calls) < 5
