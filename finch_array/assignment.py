@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from finch_array.indexing import _plain, is_mask, keys_of, parts_of, positions, true_places
+from finch_array.indexing import _plain, is_mask, keys_of, positions, true_places
+from finch_array.indices import parts_of
 from finch_array.manipulation import permute_dims
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored

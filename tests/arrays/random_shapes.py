@@ -100,12 +100,20 @@ def assigned(rng: Any, first: Pair, another: Any) -> Pair:
         try:
             copy[index] = value.mine
         except FormatError as error:
-            if "SparsePinpoint" in str(copy.format) or "SparseInterval" in str(copy.format):
+            levels = str(source_of(copy).format)
+            if "SparsePinpoint" in levels or "SparseInterval" in levels:
                 raise Refused from error
             raise
         return copy
 
     return both(f"{first.text} with [{index}] = {value.text}", theirs, mine, first, value)
+
+
+def source_of(array: Any) -> Any:
+    """The tensor inside of wrappers."""
+    while hasattr(array, "tensor"):
+        array = array.tensor
+    return array
 
 
 # -- shapes -----------------------------------------------------------------------------------

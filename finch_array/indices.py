@@ -1,0 +1,110 @@
+"""Indices of arrays taken apart: one item for each dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finch_core.errors import FormatError, OutOfBounds
+from finch_core.records import frozen
+
+
+@frozen(eq=False)
+class Parts:
+    """An index taken apart: one item (an int, a slice or an array of integers) for each dimension
+    of the array, and where the result has new dimensions of 1."""
+
+    items: tuple[Any, ...]
+    new: tuple[int, ...]
+    mask: bool = False
+
+
+def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
+    """An index of an array of this shape, taken apart.
+
+    Raises ``OutOfBounds`` for an index that there is not or one too many, and ``FormatError`` for
+    what is no index.
+    """
+    return _placed(expanded(index, shape), shape)
+
+
+def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The items of an index, with slices in the place of ``...`` and at the end."""
+    given = list(index) if isinstance(index, tuple) else [index]
+    given = [_item(x) for x in given]
+    used = sum(width(x) for x in given)
+    if sum(x is Ellipsis for x in given) > 1:
+        raise OutOfBounds("an index has one ... at most")
+    if used > len(shape):
+        raise OutOfBounds(f"{used} indices for an array of {len(shape)} dimensions")
+    if not any(x is Ellipsis for x in given):
+        given.append(Ellipsis)
+    at = next(k for k, x in enumerate(given) if x is Ellipsis)
+    given[at : at + 1] = [slice(None)] * (len(shape) - used)
+    return given
+
+
+def _item(x: Any) -> Any:
+    """One item of an index, with arrays as NumPy arrays."""
+    if x is None or x is Ellipsis or isinstance(x, slice):
+        return x
+    if isinstance(x, (bool, np.bool_)):
+        return np.asarray(x)
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    found = x.to_numpy() if hasattr(x, "signature") else np.asarray(x)
+    if found.dtype.kind not in "biu" and found.size:
+        raise FormatError(
+            f"an index is an integer, slice, mask or integer array, not {found.dtype}"
+        )
+    if found.dtype.kind in "iu" and found.ndim == 0:
+        return int(found)
+    return found if found.size or found.dtype.kind in "biu" else found.astype(np.intp)
+
+
+def width(x: Any) -> int:
+    """The number of dimensions that an item indexes."""
+    if x is None or x is Ellipsis:
+        return 0
+    return x.ndim if isinstance(x, np.ndarray) and x.dtype.kind == "b" else 1
+
+
+def _placed(given: list[Any], shape: tuple[int, ...]) -> Parts:
+    items: list[Any] = []
+    new: list[int] = []
+    place, mask = 0, False
+    for x in given:
+        if x is None:
+            new.append(place)
+            place += 1
+        elif isinstance(x, np.ndarray) and x.dtype.kind == "b":
+            mask = True
+            items += _mask_items(x, shape[len(items) : len(items) + x.ndim])
+            place += 1
+        else:
+            items.append(checked_item(x, shape[len(items)], len(items)))
+            place += not isinstance(x, int)
+    return Parts(tuple(items), tuple(new), mask)
+
+
+def _mask_items(mask: Any, shape: tuple[int, ...]) -> list[Any]:
+    if mask.shape != shape:
+        raise OutOfBounds(f"a mask of shape {mask.shape} for dimensions of shape {shape}")
+    return list(np.nonzero(mask))
+
+
+def checked_item(x: Any, n: int, k: int) -> Any:
+    """An item, with integers from 0 up."""
+    if isinstance(x, slice):
+        return x
+    values = np.asarray(x)
+    if values.size and not (values.min() >= -n and values.max() < n):
+        bad = values[(values < -n) | (values >= n)].flat[0]
+        raise OutOfBounds(f"index {bad} is out of bounds for dimension {k} of size {n}")
+    if isinstance(x, int):
+        return x % n
+    return np.where(values < 0, values + n, values).astype(np.intp)
+
+
+__all__ = ["Parts", "checked_item", "expanded", "parts_of", "width"]
