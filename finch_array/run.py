@@ -247,12 +247,34 @@ def sorted_tensor(shape: Any, coords: Any, values: Any, fill: Any) -> Tensor:
 
 def order_of(shape: Any, coords: Any) -> Any:
     """The permutation that sorts coordinates; None if they are sorted."""
-    if math.prod(shape) <= np.iinfo(np.intp).max:
-        place = np.ravel_multi_index(tuple(coords), shape)
-        if (place[1:] >= place[:-1]).all():
-            return None
-        return np.argsort(place, kind="stable")
-    return np.lexsort(coords[::-1])
+    if math.prod(shape) > np.iinfo(np.intp).max:
+        return np.lexsort(coords[::-1])
+    place = np.ravel_multi_index(tuple(coords), shape)
+    if _rises(place):
+        return None
+    for m in range(1, len(shape)):  # what was sorted by the last dimensions, such as a transpose
+        if _rises(np.ravel_multi_index(tuple(coords[m:]), shape[m:])):
+            shape, place = shape[:m], np.ravel_multi_index(tuple(coords[:m]), shape[:m])
+            break
+    return _radix_order(place, math.prod(shape))
+
+
+def _rises(places: Any) -> bool:
+    return bool((places[1:] >= places[:-1]).all())
+
+
+def _radix_order(places: Any, stop: int) -> Any:
+    """The permutation that sorts numbers below ``stop``, those of equal ones in turn: NumPy sorts
+    16 bits in linear time."""
+    order, shift = None, 0
+    while stop >> shift:
+        digits = (places >> shift).astype(np.uint16)
+        if order is None:
+            order = np.argsort(digits, kind="stable")
+        else:
+            order = order[np.argsort(digits[order], kind="stable")]
+        shift += 16
+    return order
 
 
 def _rows(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:

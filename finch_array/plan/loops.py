@@ -35,8 +35,10 @@ ACROSS = 2.0
 """A dense operand that is read across its rows."""
 FILL = 0.3
 """An element of a dense result that is set and read again."""
-COPY = 60.0
+COPY = 25.0
 """An entry that is sorted into another order."""
+REORDER = 100_000.0
+"""A copy in another order: its coordinates are sorted by NumPy, and checked."""
 LAUNCH = 4000.0
 """A kernel."""
 NEAR = 0.95
@@ -160,7 +162,7 @@ class Space:
             if term.sparse:
                 for i in dict.fromkeys(term.indices):
                     before = self.mask(term.indices[: term.indices.index(i)])
-                    found[i].append((k, before, COPY * term.pattern.entries))
+                    found[i].append((k, before, REORDER + COPY * term.pattern.entries))
         return found
 
     def visits(self, known: int) -> float:
@@ -256,7 +258,7 @@ class Space:
         if list(loops[: len(stored)]) != stored:
             price += SCATTER * visits
         if result.fixed and stored != list(result.out):
-            price += COPY * result.entries
+            price += REORDER + COPY * result.entries
         return price
 
     def options(
