@@ -19,7 +19,7 @@ from operator import attrgetter
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from finch_core.record_fields import NOTHING, Field
+from finch_core.record_fields import NOTHING, AttrsFields, Field, holder_of
 
 if TYPE_CHECKING:  # checkers know these
     from attrs import define as define
@@ -100,7 +100,7 @@ def _record(
     mine = tuple(_own_fields(cls))
     names = {f.name for f in mine}
     every = (*_inherited_fields(cls, names), *mine)
-    new = {"__record_fields__": every, "__attrs_attrs__": _AttrsFields()}
+    new = {"__record_fields__": every, "__attrs_attrs__": AttrsFields()}
     new["__match_args__"] = tuple(f.name for f in every if f.init and not f.kw_only)
     new["__init__"] = _Initializer(frozen, cache_hash)
     if repr:
@@ -210,9 +210,10 @@ class _Initializer:
         self.frozen = frozen
         self.kept = kept
         self.made = 0
+        self.places: list[str] | None = None
 
     def __get__(self, record: Any, cls: type) -> Any:
-        holder: Any = _holder(cls, "__init__", self)
+        holder: Any = holder_of(cls, "__init__", self)
         self.made += 1
         if record is not None and self.made <= _FEW:
             return lambda *args, **kwargs: self.set(holder, record, args, kwargs)
@@ -222,32 +223,35 @@ class _Initializer:
     def set(self, cls: type, record: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Do what ``__init__`` does."""
         every = fields(cls)
-        places = [f.alias for f in every if f.init and not f.kw_only]
-        given = {**dict(zip(places, args)), **kwargs}  # noqa: B905
-        taken = {f.alias for f in every if f.init and (f.alias in given or not f.optional)}
-        if len(given) < len(args) + len(kwargs) or taken != given.keys():
-            _initializer(cls, False, False)(record, *args, **kwargs)  # raises what Python raises
+        if self.places is None:
+            self.places = [f.alias for f in every if f.init and not f.kw_only]
+        given = dict(zip(self.places, args))  # noqa: B905
+        known = len(given) == len(args) and given.keys().isdisjoint(kwargs)
+        given.update(kwargs)
         for f in every:
-            if f.init and f.alias in given:
-                value = given[f.alias]
-            elif f.factory is not None:
-                value = f.factory(record) if f.takes_self else f.factory()
-            elif f.initial is not NOTHING:
-                value = f.initial
-            else:
-                continue
-            object.__setattr__(record, f.name, f.converter(value) if f.converter else value)
+            value = given.pop(f.alias, NOTHING) if f.init else NOTHING
+            if value is NOTHING:
+                if f.factory is not None:
+                    value = f.factory(record) if f.takes_self else f.factory()
+                elif f.initial is not NOTHING:
+                    value = f.initial
+                elif f.init:
+                    known = False
+                    break
+                else:
+                    continue
+            _assign(record, f.name, value if f.converter is None else f.converter(value))
             if f.validator is not None:
                 f.validator(record, f, getattr(record, f.name))
+        if given or not known:  # Python's own words for what is wrong
+            _initializer(cls, False, False)(record, *args, **kwargs)
         if self.kept:
-            object.__setattr__(record, "_hash_kept", None)
+            _assign(record, "_hash_kept", None)
         if (post := getattr(record, "__attrs_post_init__", None)) is not None:
             post()
 
 
-def _holder(cls: type, name: str, value: object) -> type:
-    """The base of ``cls`` that has ``value`` under ``name``; ``cls`` if a thread replaced it."""
-    return next((base for base in cls.__mro__ if vars(base).get(name) is value), cls)
+_assign = object.__setattr__
 
 
 def _initializer(cls: type, frozen: bool, kept: bool) -> Any:
@@ -382,20 +386,3 @@ def _getter(names: list[str]) -> Callable[[Any], Any]:
 def _parameters(cls: Any) -> tuple[tuple[str, str], ...]:
     """The fields that ``__init__`` takes, and under which names."""
     return tuple((f.name, f.alias) for f in fields(cls) if f.init)
-
-
-# -- attrs --------------------------------------------------------------------------------
-
-
-class _AttrsFields:
-    """``__attrs_attrs__``: the fields as ``attrs`` describes them, made when it asks."""
-
-    def __get__(self, record: Any, cls: type) -> Any:
-        import attrs
-
-        holder: Any = _holder(cls, "__attrs_attrs__", self)
-        declared = {f.name: f.for_attrs() for f in fields(holder)}
-        body = {"__annotations__": dict.fromkeys(declared, Any), **declared}
-        like: Any = type(holder.__name__, (), body)
-        holder.__attrs_attrs__ = made = attrs.fields(attrs.define(like))
-        return made
