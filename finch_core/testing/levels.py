@@ -30,7 +30,7 @@ from finch_core.testing.formats import (
 )
 from finch_core.testing.level_in_place import LevelInPlace
 from finch_core.testing.level_updates import LevelUpdates
-from finch_core.testing.running import ANY_ORDER, backend_names, on, using
+from finch_core.testing.running import ANY_ORDER, backend_names, on, share_of_pairs, using
 
 FULL = "FINCH_TESTS_FULL"
 """The environment variable by which suites run all combinations instead of a random part."""
@@ -56,7 +56,8 @@ class LevelSuite(LevelUpdates, LevelInPlace):
     ``FINCH_BACKEND`` can name.
 
     Pairs with other installed formats are sampled with a fixed seed: each backend runs the part of
-    them that ``shares`` gives. With the environment variable ``FINCH_TESTS_FULL`` all are run.
+    them that ``shares`` gives. With the environment variable ``FINCH_TESTS_FULL`` all are run, with
+    ``FINCH_TESTS_SHARE=0.3`` that part of them.
     """
 
     format: ClassVar[Any]
@@ -80,11 +81,10 @@ class LevelSuite(LevelUpdates, LevelInPlace):
         draw = random.Random(f"{metafunc.cls.__name__} {metafunc.function.__name__}")
         shares = dict.fromkeys(backends, 1.0)
         if not os.environ.get(FULL):
-            shares = dict(zip(backends, self.shares, strict=False))
+            shares = {b: s * share_of_pairs() for b, s in zip(backends, self.shares, strict=False)}
         cases = [(b, o) for b in backends for o in self.others()]
-        metafunc.parametrize(
-            ("backend", "other"), [case for case in cases if draw.random() < shares[case[0]]]
-        )
+        drawn = [case for case in cases if draw.random() < shares[case[0]]]
+        metafunc.parametrize(("backend", "other"), drawn or cases[:1])
 
     # -- helpers ----------------------------------------------------------------------------
 

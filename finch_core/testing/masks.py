@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from finch_core.interface.plugins import hub
 from finch_core.runtime.tensor import Tensor
 from finch_core.testing.arrays import array
 from finch_core.testing.formats import Limit, admit, leaf, level_names, nest
-from finch_core.testing.running import ANY_ORDER, backend_names, on, using
+from finch_core.testing.running import ANY_ORDER, backend_names, on, share_of_pairs, using
 
 SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
     1: ((0,), (1,), (7,), (30,)),
@@ -114,7 +115,10 @@ class MaskSuite:
         """Parametrise tests by backend and, if they take ``other``, by installed format."""
         metafunc.parametrize("backend", backend_names(self.backends))
         if "other" in metafunc.fixturenames:
-            metafunc.parametrize("other", level_names())
+            names = level_names()
+            draw = random.Random(f"{metafunc.cls.__name__} {metafunc.function.__name__}")
+            count = max(1, round(len(names) * share_of_pairs()))
+            metafunc.parametrize("other", sorted(draw.sample(names, count)))
 
     def over(self, mask: Any, other: str, shape: tuple[int, ...]) -> Tensor:
         """A tensor of a shape whose innermost level is ``other``, below dense ones."""

@@ -28,6 +28,16 @@ def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[
     return tuple(dict.fromkeys(backend().name if name is None else name for name in names))
 
 
+SHARE = "FINCH_TESTS_SHARE"
+"""The environment variable with the part of the pairs with other formats that suites take."""
+
+
+def share_of_pairs() -> float:
+    """The part of the pairs with other formats that suites take: all of their own share, unless
+    ``FINCH_TESTS_SHARE`` says less."""
+    return float(os.environ.get(SHARE, "1"))
+
+
 @cache
 def on(backend: str | None, function: Function) -> Kernel[..., Any]:
     """``function`` as a kernel on this backend (None: the default one); cached."""
@@ -50,4 +60,4 @@ def using(backend: str | None) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
-__all__ = ["Function", "backend_names", "on", "using"]
+__all__ = ["Function", "backend_names", "on", "share_of_pairs", "using"]

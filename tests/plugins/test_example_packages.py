@@ -22,12 +22,14 @@ PACKAGES = {
     "finch-bits": 50,
     "finch-cyclic": 50,
     "finch-float8": 6,
-    "finch-lattice": 50,
+    "finch-lattice": 30,
     "finch-ragged": 7,
     "finch-reciprocal": 60,
     "finch-smtx": 30,
 }
 """Each with the least number of its tests."""
+QUICK = {"PYTHONDONTWRITEBYTECODE": "1", "FINCH_CFLAGS": "-O0", "FINCH_TESTS_SHARE": "0.3"}
+"""What keeps their suites short: quick compiles, and a part of the pairs with other formats."""
 OURS = ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
 
 
@@ -55,8 +57,7 @@ def test_its_own_tests_pass_and_change_no_file_of_ours(
     before = state()
     config = ["-c", str(EXAMPLES / package / "pyproject.toml"), "-p", "no:cacheprovider", "-q"]
     tests = str(EXAMPLES / package / "tests")
-    quick = {"PYTHONDONTWRITEBYTECODE": "1", "FINCH_CFLAGS": "-O1"}
-    printed = run(example_site, "-m", "pytest", *config, tests, cwd=tmp_path, **quick)
+    printed = run(example_site, "-m", "pytest", *config, tests, cwd=tmp_path, **QUICK)
     assert int(re.search(r"(\d+) passed", printed)[1]) > PACKAGES[package]
     assert "skipped" not in printed
     assert state() == before
@@ -213,8 +214,7 @@ def test_a_new_plugin_installs_and_passes_its_tests(tmp_path: Path, build_wheel:
     lines = [line.split() for line in run(site, "-m", "finch_core", "plugins").splitlines()]
     assert ["finch_ragged", "finch-ragged", "0.1.0", "Ragged"] in lines
     config = ["-c", str(package / "pyproject.toml"), "-p", "no:cacheprovider", "-q"]
-    quick = {"PYTHONDONTWRITEBYTECODE": "1", "FINCH_CFLAGS": "-O1"}
-    printed = run(site, "-m", "pytest", *config, str(package / "tests"), cwd=tmp_path, **quick)
+    printed = run(site, "-m", "pytest", *config, str(package / "tests"), cwd=tmp_path, **QUICK)
     assert int(re.search(r"(\d+) passed", printed)[1]) > 50
     checks = ["ruff", "check", "--isolated", "--select", "E,F,I,B,UP", "--line-length", "100"]
     run(site, "-m", *checks, str(package))

@@ -13,6 +13,7 @@ from finch_backend_llvm import cache as disk
 from finch_backend_llvm.cache import Stored
 from finch_core.errors import BackendError
 from finch_core.ir.assembly import Kernel
+from finch_core.ir.expansions import without_sorts
 
 if TYPE_CHECKING:  # LLVM is loaded when it is used, so that a failure of that can be told
     from pathlib import Path
@@ -45,6 +46,7 @@ class LlvmBackend:
         from finch_backend_llvm.kernels import module_of, prototype
         from finch_backend_llvm.machine import machine
 
+        kernel = without_sorts(kernel)
         text = str(module_of(kernel))
         code = machine().object_code(text, self._level())
         stored = Stored(len(kernel.params), prototype(kernel), text, code)

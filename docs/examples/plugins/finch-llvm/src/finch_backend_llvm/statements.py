@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 from llvmlite import ir
 
-from finch_backend_llvm import sorting, values
+from finch_backend_llvm import values
 from finch_backend_llvm.code import Code, integer
 from finch_backend_llvm.expressions import Expressions
 from finch_backend_llvm.scope import Variable
@@ -31,7 +31,6 @@ from finch_core.ir.assembly import (
     Parallel,
     Prefetch,
     Return,
-    Sort,
     Statement,
     Store,
     Swap,
@@ -241,12 +240,6 @@ class Statements(Expressions):
             b.store(owned, memory.owned.room)
             b.store(address, memory.home, align=8)
             b.store(capacity, values.at_byte(b, memory.home, 8), align=8)
-
-    @_run.register
-    def _(self, statement: Sort) -> None:
-        start, stop = self.value(statement.start), self.value(statement.stop)
-        memory = self.memory(statement.buffer)
-        sorting.sort(self.code, memory.dtype, memory.base(self.code), start, stop)
 
     @_run.register
     def _(self, statement: Prefetch) -> None:
