@@ -26,7 +26,7 @@ from finch_core.runtime import threads
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.validation import validate
-from finch_levels import Dense, Element, Scalar, SparseList
+from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseList
 
 ROOM = Path(__file__).parent
 CSR = Dense(SparseList(Element(0)))
@@ -312,11 +312,20 @@ def memory():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_workspaces_of_threads_are_freed_with_the_kernel():
-    A = Tensor(CSR, sp.csr_array(([1], ([3], [5])), shape=(8, 2_000_000), dtype=int))
-    call, B = compiled(spgemm), Tensor(CSR, sp.eye_array(2_000_000, dtype=int).tocsr())
-    C = Tensor(CSR)
+    def rows(C, A):
+        w = Tensor(SparseByteMap(Element(0.0)))
+        C[...] = 0
+        for i in parallel(_):
+            w[...] = 0
+            for j in _:
+                w[j] += A[i, j]
+            for j in _:
+                C[i, j] = w[j]
+
+    format = Dense(SparseList(Element(0.0)))
+    call, C = compiled(rows), Tensor(format)
     set_threads(1)
-    call(C, A, B)
+    call(C, Tensor(format, sp.eye_array(40, 3_000_000).tocsr()))
     held = memory()
     del call
     gc.collect()
