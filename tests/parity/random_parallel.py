@@ -2,7 +2,8 @@
 in the interpreter; those with a race planted are refused.
 
 ``python random_parallel.py 10000 --compiled 500`` runs programs ``parallel.0`` up to
-``parallel.9999`` on the interpreter, the first 500 in C too; ``--first`` begins elsewhere. All
+``parallel.9999`` on the interpreter, the first 500 in C too; ``--first`` begins elsewhere,
+``--seconds`` ends it. All
 numbers are integers, so that sums are exact. What fails is printed as text with its seed.
 """
 
@@ -13,6 +14,7 @@ import gc
 import linecache
 import random
 import sys
+import time
 import warnings
 from collections import Counter
 from typing import Any
@@ -217,12 +219,16 @@ def main() -> int:
     parser.add_argument("count", type=int)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--compiled", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
     given = parser.parse_args()
     gc.freeze()
     gc.set_threshold(200_000, 50, 1000)  # a tenth of the time went into looking for cycles
     outcomes: Counter[str] = Counter()
     warnings.simplefilter("ignore")
+    ends = time.monotonic() + given.seconds
     for k in range(given.first, given.first + given.count):
+        if time.monotonic() > ends:
+            break
         try:
             outcomes[check(k, k - given.first < given.compiled)] += 1
         except Exception as error:
