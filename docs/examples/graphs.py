@@ -68,6 +68,7 @@ def _search(parents, A, AT, source, many):
     n = len(parents)
     queue = Tensor(VERTICES, (n,))
     level = Tensor(Dense(Element(False)), (n,))
+    reached = Tensor(SparseList(Pattern(), index=np.int32), (n,))
     for i in _:
         parents[i] = -1
     parents[source] = source
@@ -80,14 +81,18 @@ def _search(parents, A, AT, source, many):
             level[...] = False
             for q in range(first, end):
                 level[queue[q]] = True
-            for j in _:
+            reached[...] = False
+            for j in parallel(_):
                 if parents[j] < 0:
                     for i in _:
                         if AT[j, i] and level[i]:
                             parents[j] = i
-                            queue[last] = j
-                            last += 1
+                            reached[j] = True
                             break
+            for j in _:
+                if reached[j]:
+                    queue[last] = j
+                    last += 1
         else:
             for q in range(first, end):
                 i = queue[q]

@@ -302,9 +302,10 @@ def repad(words: Any, height: int, beyond: int = 1) -> Any:
 def histogram(bins, image, mask):
     """How many of the masked pixels are in each of 16 classes of brightness."""
     bins[...] = 0
-    for y, x in _:
-        if mask[y, x]:
-            bins[image[y, x] // np.uint8(16)] += 1
+    for y in parallel(_):
+        for x in _:
+            if mask[y, x]:
+                bins[image[y, x] // np.uint8(16)] += 1
     return bins
 
 
@@ -312,8 +313,9 @@ def histogram(bins, image, mask):
 def histogram_bytes(bins, image, mask):
     """The same for a mask of bytes, zeros and ones: what is off adds nothing."""
     bins[...] = 0
-    for y, x in _:
-        bins[image[y, x] // np.uint8(16)] += mask[y, x]
+    for y in parallel(_):
+        for x in _:
+            bins[image[y, x] // np.uint8(16)] += mask[y, x]
     return bins
 
 

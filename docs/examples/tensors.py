@@ -34,17 +34,18 @@ def mttkrp(D, A, B, C):
     summed before it is multiplied by a row of ``B``. A fiber that stores nothing is not visited:
     its sum would be zeros of a dense workspace, which are numbers like others."""
     D[...] = 0
-    for i, j in _:
-        found = False
-        for k in _:
-            if stored(A[i, j, k]):
-                found = True
-        if found:
-            w = Tensor(Dense(Element(0.0)))
-            for k, r in _:
-                w[r] += A[i, j, k] * C[k, r]
-            for r in _:
-                D[i, r] += B[j, r] * w[r]
+    for i in parallel(_):
+        for j in _:
+            found = False
+            for k in _:
+                if stored(A[i, j, k]):
+                    found = True
+            if found:
+                w = Tensor(Dense(Element(0.0)))
+                for k, r in _:
+                    w[r] += A[i, j, k] * C[k, r]
+                for r in _:
+                    D[i, r] += B[j, r] * w[r]
     return D
 
 
@@ -52,8 +53,9 @@ def mttkrp(D, A, B, C):
 def mttkrp_fused(D, A, B, C):
     """The same in one statement: less memory, more products."""
     D[...] = 0
-    for i, j, k, r in _:
-        D[i, r] += A[i, j, k] * B[j, r] * C[k, r]
+    for i in parallel(_):
+        for j, k, r in _:
+            D[i, r] += A[i, j, k] * B[j, r] * C[k, r]
     return D
 
 
