@@ -163,9 +163,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
 
         return [[row] for row in files.run(500_000 if options.quick else 5_000_000)]
     if options.command == "parallel":
-        from bench import parallel
+        from bench import parallel, spans
 
-        return [parallel.run(options.seconds, 0.1 if options.quick else 1.0)]
+        scale = 0.1 if options.quick else 1.0
+        return [module.run(options.seconds, scale) for module in (parallel, spans)]
     if options.command == "lowering":
         from bench import lowering
 

@@ -2,7 +2,9 @@
 
 Wall-clock times, the least of many alternating calls: what else the machine does counts, so that
 the load stands beside the figures. ``work`` is the processor time of all threads on two threads, as
-a multiple of the sequential loop's: 2 divided by it is what an idle machine could gain.
+a multiple of the sequential loop's: 2 divided by it is what an idle machine could gain
+(``bench.spans`` has parts that wait counted). Peers run on two threads too; their columns are their
+time as a multiple of ours.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.on_threads import peers
 from finch_core import Tensor, _, coalesce, kernel, parallel, set_threads
 from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseList
 
@@ -27,6 +30,7 @@ ASKED = {
 }  # fmt: skip
 """How many times faster two threads should be than the sequential loop."""
 CSR = Dense(SparseList(Element(0.0)))
+PEERS = ("numba", "mkl")
 
 
 def spmv(y, A, x):
@@ -174,11 +178,15 @@ def run(seconds: float = 2.0, scale: float = 1.0) -> list[dict[str, Any]]:
     for name, function, args in cases(scale):
         loops = {"order": (in_order(function), 1)}
         loops |= {str(n): (kernel(function), n) for n in (1, 2, 7)}
+        others = peers(name, args)
+        loops |= {peer: (run, 2) for peer, run in others.items()}
         best = _least(loops, args, seconds)
         order = best["order"][0]
         row = {"program": name, "in order ms": order * 1e3, "1 thread": best["1"][0] / order}
         row |= {"2 threads": order / best["2"][0], "asked for": ASKED.get(name, "")}
         row |= {"work": best["2"][1] / best["order"][1], "7 / 2": best["7"][0] / best["2"][0]}
+        two = best["2"][0]
+        row |= {peer: best[peer][0] / two if peer in best else "" for peer in PEERS}
         rows.append({**row, "load": round(os.getloadavg()[0], 1)})
     set_threads(None)
     return rows
@@ -198,7 +206,7 @@ def _least(
                 if isinstance(arg, np.ndarray):
                     held[...] = arg
             start, used = time.perf_counter(), time.process_time()
-            loop(*args)
+            loop() if name in PEERS else loop(*args)
             found = time.perf_counter() - start, time.process_time() - used
             best[name] = tuple(map(min, best[name], found))  # type: ignore[assignment]
     return best
