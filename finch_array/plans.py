@@ -33,6 +33,11 @@ from finch_core.records import define, evolve, frozen
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 
+SHARED = 1 << 20
+"""So many turns of all loops, by the shapes alone, that loops run on several cores: results then do
+not depend on the number of threads, nor on what came before. A parallel loop with little work costs
+what the plain one does."""
+
 DENSE_RATIO, DENSE_LEAST = 4, 4096
 """A reduction that is not written in order has a dense result of up to ``DENSE_RATIO`` times the
 entries of the operands plus ``DENSE_LEAST`` elements, otherwise a sparse one."""
@@ -40,12 +45,16 @@ entries of the operands plus ``DENSE_LEAST`` elements, otherwise a sparse one.""
 
 @define(eq=False)
 class Plan:
-    """How a request is run: what is copied first, or the kernel and the format of its result."""
+    """How a request is run: what is copied first, or the kernel and the format of its result.
+
+    ``shared`` is the kernel for shapes of ``SHARED`` turns or more, with parallel loops; None where
+    the compiler refuses these."""
 
     request: Request
     order: orders.Order
     copies: Mapping[int, tuple[int, ...]]
     kernel: Any = None
+    shared: Any = None
     format: Any = None
     back: tuple[int, ...] | None = None
     extended: tuple[str, ...] = ()
@@ -61,8 +70,9 @@ class Plan:
         """This plan for operands of known sizes."""
         shape = tuple([sizes[name] for name in self.stored])
         cells = math.prod(shape)
+        several = self.shared is not None and math.prod(sizes.values()) >= SHARED
         return Ready(
-            self, sizes, self.kernel, shape, cells, self.blank(shape),
+            self, sizes, self.shared if several else self.kernel, shape, cells, self.blank(shape),
             None if self.plain else tuple([sizes[name] for name in self.extended]),
             None if self.refill is None else self.refill(sizes), self.back,
             self.watched and cells > LARGE, Room.of(self.format),
@@ -271,6 +281,9 @@ def _complete(
     params = ("out", *_parameters(seen), *(f"n_{name}" for name in extended))
     program = programs.program_of(_identifier(request.name), value, loops, writing, params)
     plan.kernel = Kernel.of_program(program, Options(), quiet=True)
+    if loops:
+        several = programs.on_several_cores(program)
+        plan.shared = Kernel.of_program(several, Options(), quiet=True)
     plan.stored, plan.extended = own, extended
     plan.back = None if own == request.out else tuple(request.out.index(name) for name in own)
     refill = _Refill(request, known.fill, dtype, own)

@@ -112,6 +112,18 @@ def access(name: str, indices: Sequence[str | None]) -> Access:
     return Access(name, tuple(Literal(0, int) if i is None else Index(i) for i in indices))
 
 
+def on_several_cores(program: Program) -> Program:
+    """The program with its outermost loops as parallel loops. The compiler refuses those whose
+    turns depend on each other (``RaceError``)."""
+    return evolve(program, body=_outermost_parallel(program.body))
+
+
+def _outermost_parallel(stmt: Stmt) -> Stmt:
+    if isinstance(stmt, Loop):
+        return evolve(stmt, parallel=True)
+    return stmt.rebuild(stmt.exprs, tuple(map(_outermost_parallel, stmt.bodies)))
+
+
 def _out(writing: Writing) -> Access:
     return access("out", writing.stored)
 
@@ -192,4 +204,7 @@ def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
     return format
 
 
-__all__ = ["ROOM", "Writing", "access", "differs", "program_of", "total_format", "workspace_format"]
+__all__ = [
+    "ROOM", "Writing", "access", "differs", "on_several_cores", "program_of", "total_format",
+    "workspace_format",
+]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from finch_array.leaves import relabelled
 from finch_array.operands import NUMBERS, entries
-from finch_core.errors import PerformanceWarning
+from finch_core.errors import PerformanceWarning, RaceError
 from finch_core.interface.layout import Part
 from finch_core.interface.level import Format
 from finch_core.records import define
@@ -103,7 +103,12 @@ class Ready:
 
     def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:
         """Run the kernel as any caller does, which compiles it."""
-        self.kernel(out, *[inner(a) for a in operands], *(self.extended or ()))
+        given = (out, *[inner(a) for a in operands], *(self.extended or ()))
+        try:
+            self.kernel(*given)
+        except RaceError:  # while it is compiled
+            self.plan.shared, self.kernel = None, self.plan.kernel
+            self.kernel(*given)
         self.specialized = self.kernel.specialized(values)
 
 
