@@ -41,18 +41,6 @@ def search(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Exp
     return ctx.invoke(function, buffer, start, stop, key)
 
 
-def search_down(ctx: Builder, buffer: Buffer, start: Any, stop: Any, key: Any) -> Expr:
-    """``search``, but from ``stop`` downwards: it takes O(log d) steps for a distance of ``d`` from
-    there."""
-    function = ctx.function(
-        f"search_down_{buffer.dtype}",
-        (Buffer("a", buffer.dtype), Var("start", INTP), Var("stop", INTP), Var("key", INTP)),
-        INTP,
-        _search_down,
-    )
-    return ctx.invoke(function, buffer, start, stop, key)
-
-
 def _search(b: Builder, a: Buffer, start: Var, stop: Var, key: Var) -> None:
     low = b.var("low", start)
     step = b.var("step", 1)
@@ -60,30 +48,13 @@ def _search(b: Builder, a: Buffer, start: Var, stop: Var, key: Var) -> None:
         b.assign(low, low + step)
         b.assign(step, step * 2)
     high = b.var("high", (low + step - 1).min(stop))
-    _halve(b, a, low, high, key)
-    b.ret(low)
-
-
-def _search_down(b: Builder, a: Buffer, start: Var, stop: Var, key: Var) -> None:
-    high = b.var("high", stop)
-    step = b.var("step", 1)
-    with b.while_((high - step >= start).and_(Load(a, high - step).cast(INTP) >= key)):
-        b.assign(high, high - step)
-        b.assign(step, step * 2)
-    low = b.var("low", (high - step + 1).max(start))
-    _halve(b, a, low, high, key)
-    b.ret(low)
-
-
-def _halve(b: Builder, a: Buffer, low: Var, high: Var, key: Var) -> None:
-    """Set ``low`` to the first position from ``low`` up to ``high`` with a value of at least
-    ``key``, or to ``high``."""
     with b.while_(low < high):
         middle = b.let("middle", low + ((high - low) >> 1))
         with b.if_(Load(a, middle).cast(INTP) < key):
             b.assign(low, middle + 1)
         with b.else_():
             b.assign(high, middle)
+    b.ret(low)
 
 
 def append_position(

@@ -53,6 +53,11 @@ def end_early(
     return bool(saturating)
 
 
+def may_end_early(ctx: Context, region: Region) -> bool:
+    """Whether ``end_early`` emits anything."""
+    return any(True for _found in _saturating(ctx, region.body))
+
+
 def _finish(ctx: Context, rest: Region, reached: Expr, synchronized: Mapping[Var, Expr]) -> None:
     """Emit the rest of the loop."""
     start = ctx.let(f"{rest.index.name}_start", reached)

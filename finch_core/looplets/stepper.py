@@ -262,13 +262,13 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
         with ctx.for_("q", steps.position, steps.end) as q:
             _step_present(ctx, region, slot, steps, q, reached)
             early = end_early(ctx, region, reached, {steps.position: q + 1})
-    elif (seek := sought_from_behind(ctx, region, steps)) is not None:
-        end = ctx.let(f"{steps.position.name}_until", seek.until(ctx, region.stop))
-        with ctx.for_("q", steps.position, end) as q:
-            _step(ctx, region, slot, steps, q, reached)
-            early = end_early(ctx, region, reached, {steps.position: q + 1})
-        ctx.assign(steps.position, end)
     else:
+        seek = sought_from_behind(ctx, region, steps)
+        if seek is not None:
+            end = ctx.let(f"{steps.position.name}_until", seek.until(ctx, region.stop))
+            with ctx.for_("q", steps.position, end) as q:
+                _step(ctx, region, slot, steps, q, reached)
+            ctx.assign(steps.position, end)
         more = TRUE if steps.end is None else steps.position < steps.end
         if not covered:
             more = more.and_(balanced(steps.stop(steps.position) <= region.stop))

@@ -12,6 +12,7 @@ from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.expressions import Expr
 from finch_core.ir.program import Loop, While, leaves
 from finch_core.looplets.region import is_empty
+from finch_core.looplets.short_circuit import may_end_early
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ class Seek:
     """What advances a stepper, and finds where its steps end.
 
     ``ahead(ctx, i)`` advances ``position`` to the step that contains index ``i``. ``until(ctx, i)``
-    emits a search, from the last step downwards, and gives the number of the first step from
-    ``position`` on that ends after index ``i``.
+    looks at the last steps: it gives the number of the first step from ``position`` on that ends
+    after index ``i``, if that is one of them, and else ``position``.
     """
 
     ahead: Callable[[Context, Expr], None]
@@ -43,13 +44,13 @@ class Seek:
 
 
 def sought_from_behind(ctx: Context, region: Region, steps: Stepper) -> Seek | None:
-    """What searches for the last step of the region from the end of all, where that pays off: a
-    loop over numbers does not wait for the indices to come from memory. It does not around other
-    loops, nor if what is behind the region is walked next."""
+    """What looks for the last step of the region among the last of all, where that pays off: a loop
+    over numbers does not wait for the indices to come from memory. It does not around other loops,
+    nor if what is behind the region is walked next."""
     seek = steps.seek
     if not isinstance(seek, Seek) or steps.following is not None or steps.present is not None:
         return None
-    if not ctx.allows("until") or leaves(region.body):
+    if not ctx.allows("until") or leaves(region.body) or may_end_early(ctx, region):
         return None
     if any(isinstance(part, (Loop, While)) for part in region.body.walk()):
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Expr, Load
 from finch_core.level import Mode
-from finch_core.looplets.routines import search, search_down
+from finch_core.looplets.routines import search
 from finch_core.looplets.walk_ends import Seek
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def steps(
             with ctx.if_(beyond):
                 ctx.assign(end, end - 1)
                 with ctx.if_(beyond):
-                    ctx.assign(end, search_down(ctx, order, q, end, key))
+                    ctx.assign(end, q)
         return end
 
     def end_of(q: Expr) -> Expr:
