@@ -3,6 +3,7 @@ supported by Finch")."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -113,6 +114,11 @@ class RunList(Format):
     ) -> tuple[dict[str, int], int]:
         runs = int(fields["ptr"][positions])
         return {"ptr": positions + 1, "right": runs}, runs
+
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        start, stop = int(fields["ptr"][position]), int(fields["ptr"][position + 1])
+        found = bisect_right(fields["right"], index, start, stop)
+        return found if found < stop else -1
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         from finch_core.runtime.validation import require_index

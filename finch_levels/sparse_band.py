@@ -85,6 +85,11 @@ class SparseBand(Format):
     ) -> tuple[dict[str, int], int]:
         return {"idx": positions, "ofs": positions + 1}, int(fields["ofs"][positions])
 
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        start, stop = int(fields["ofs"][position]), int(fields["ofs"][position + 1])
+        found = stop - 1 - (int(fields["idx"][position]) - index)
+        return found if start <= found < stop else -1
+
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         buffers = {
             "idx": np.zeros(positions, self.index),

@@ -3,6 +3,7 @@ formats supported by Finch")."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -91,6 +92,14 @@ class SparseBlockList(Format):
         blocks = int(fields["ptr"][positions])
         sizes = {"ptr": positions + 1, "idx": blocks, "ofs": blocks + 1}
         return sizes, int(fields["ofs"][blocks])
+
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        start, stop = int(fields["ptr"][position]), int(fields["ptr"][position + 1])
+        block = bisect_left(fields["idx"], index, start, stop)
+        if block == stop:
+            return -1
+        found = int(fields["ofs"][block + 1]) - 1 - (int(fields["idx"][block]) - index)
+        return found if found >= fields["ofs"][block] else -1
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         buffers = {

@@ -85,6 +85,10 @@ class SparseByteMap(Format):
         stored, below = int(fields["ptr"][positions]), positions * shape
         return {"ptr": positions + 1, "tbl": below, "pos": stored}, below
 
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        found = position * shape + index
+        return found if fields["tbl"][found] else -1
+
     def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
         return int(fields["ptr"][positions])
 

@@ -114,6 +114,10 @@ class SparseInterval(Format):
     ) -> tuple[dict[str, int], int]:
         return {"left": positions, "right": positions}, positions
 
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        inside = fields["left"][position] <= index <= fields["right"][position]
+        return position if inside else -1
+
     def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
         return int(np.count_nonzero(fields["left"][:positions] < shape))
 

@@ -78,6 +78,9 @@ class SparsePinpoint(Format):
     ) -> tuple[dict[str, int], int]:
         return {"idx": positions}, positions
 
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        return position if fields["idx"][position] == index else -1
+
     def entries(self, positions: int, shape: int, fields: Mapping[str, Any], below: int) -> int:
         return int(np.count_nonzero(fields["idx"][:positions] < shape))
 

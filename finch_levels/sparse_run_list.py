@@ -3,6 +3,7 @@ formats supported by Finch")."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -111,6 +112,11 @@ class SparseRunList(Format):
     ) -> tuple[dict[str, int], int]:
         runs = int(fields["ptr"][positions])
         return {"ptr": positions + 1, "left": runs, "right": runs}, runs
+
+    def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
+        start, stop = int(fields["ptr"][position]), int(fields["ptr"][position + 1])
+        found = bisect_left(fields["right"], index, start, stop)
+        return found if found < stop and fields["left"][found] <= index else -1
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
         buffers = {

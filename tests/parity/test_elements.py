@@ -14,7 +14,20 @@ from finch_core import Tensor
 from finch_core.interface.level import Format
 from finch_core.plugins import hub
 from finch_core.runtime.storage import TensorStorage
-from finch_levels import Dense, Element, Pattern, Scalar, SparseList
+from finch_levels import (
+    Dense,
+    Element,
+    Pattern,
+    RunList,
+    Scalar,
+    SparseBand,
+    SparseBlockList,
+    SparseByteMap,
+    SparseInterval,
+    SparseList,
+    SparsePinpoint,
+    SparseRunList,
+)
 
 ARRAY = np.array([[0.0, 1.5, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.5]])
 PLAIN: dict[str, Any] = {
@@ -25,6 +38,17 @@ PLAIN: dict[str, Any] = {
     "fill": Dense(SparseList(Element(1.5))),
     "pattern": Dense(SparseList(Pattern())),
     "whole": Dense(SparseList(Element(np.int16(0)))),
+    "runs": Dense(RunList(Element(0.0), index=np.int8)),
+    "runs of rows": RunList(Dense(Element(0.0))),
+    "runs with gaps": SparseRunList(SparseRunList(Element(0.0))),
+    "band": Dense(SparseBand(Element(0.0), index=np.uint8)),
+    "bands": SparseBand(SparseBand(Element(0.0))),
+    "blocks": Dense(SparseBlockList(Element(0.0), index=np.uint8, pointer=np.int8)),
+    "blocks of rows": SparseBlockList(Dense(Element(0.0))),
+    "bytes": Dense(SparseByteMap(Element(0.0))),
+    "bytes of bytes": SparseByteMap(SparseByteMap(Pattern())),
+    "one run of rows": SparseInterval(SparseRunList(Element(0.0))),
+    "one of a column": Dense(SparsePinpoint(Element(0.0), index=np.int8)),
 }
 
 
@@ -32,6 +56,10 @@ PLAIN: dict[str, Any] = {
 def test_levels_find_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same element as a kernel reads, of the same type."""
     array = ARRAY.astype(PLAIN[name].dtype)
+    if name == "one run of rows":
+        array = np.vstack([0 * array[:1], array[2:], array[2:]])
+    if name == "one of a column":
+        array = np.where(array == array.max(axis=1, keepdims=True), array, 0.0) * (array > 0)
     tensor = Tensor(PLAIN[name], array)
     places = [*np.ndindex(array.shape), (-1, -1), (0, -4)]
     found = [tensor[place] for place in places]
