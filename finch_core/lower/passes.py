@@ -4,6 +4,7 @@ from finch_core.lower.carried_values import carried_values
 from finch_core.lower.concordize import concordize
 from finch_core.lower.dimensionalize import dimensionalize
 from finch_core.lower.early_exits import early_exits
+from finch_core.lower.fixed_reductions import fixed_reductions
 from finch_core.lower.in_place import in_place
 from finch_core.lower.index_casts import index_casts
 from finch_core.lower.lifecycle import lifecycle
@@ -17,6 +18,7 @@ from finch_core.lower.write_order import write_order
 PASSES = (
     scopes,
     races,
+    fixed_reductions,
     wrapperize,
     dimensionalize,
     in_place,
@@ -40,6 +42,7 @@ __all__ = [
     "dimensionalize",
     "in_place",
     "early_exits",
+    "fixed_reductions",
     "index_casts",
     "lifecycle",
     "races",

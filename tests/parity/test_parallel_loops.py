@@ -137,6 +137,19 @@ def both(y, s, h, A):
             h[j] += 1
 
 
+def long_rows(y, A, x):
+    for i in _:
+        for j in parallel(_):
+            y[i] += A[i, j] * x[j]
+
+
+def into_two(y, D, A):
+    for i in _:
+        for j in parallel(_):
+            y[i] -= A[i, j]
+            D[i, i] += A[i, j] + j
+
+
 def every_third(y, A, x):
     for i in parallel(range(1, len(y), 3)):
         for j in _:
@@ -233,6 +246,11 @@ CASES: dict[str, Case] = {
 for bounds in ((0, N, 5), (N - 1, -1, -2), (N - 1, 3, -7), (4, 4, 3), (9, 2, 1), (2, 20, -1)):
     CASES[f"stepped {bounds}"] = stepped, lambda bounds=bounds: (np.zeros(N, int), X, *bounds)
 CASES |= {
+    "long rows": (long_rows, lambda: (np.ones(N, int), csr(), np.arange(N))),
+    "long rows of an array": (long_rows, lambda: (np.ones(N, int), DATA, np.arange(N))),
+    "into two": (into_two, lambda: (np.ones(N, int), np.ones((N, N), int), csr())),
+    "no rows": (long_rows, lambda: (np.zeros(0, int), csr(np.zeros((0, N), int)), np.arange(N))),
+    "no columns": (long_rows, lambda: (np.ones(3, int), np.zeros((3, 0), int), np.zeros(0, int))),
     "every third": (every_third, lambda: (np.zeros(N, int), csr(), np.arange(N))),
     "downwards": (downwards, lambda: (np.zeros(N, int), csr(), np.arange(N))),
     "by twos down": (by_twos_down, lambda: (np.zeros(N, int), Scalar(0), X)),
@@ -338,6 +356,12 @@ def test_a_parallel_loop_in_another_runs_in_order() -> None:
     assert (C == 2).all()
     text = kernel.lower(C, C.copy()).as_text("assembly")
     assert text.count("in parallel(") == 1
+
+
+def test_a_long_row_has_no_copies_of_the_result() -> None:
+    text = Kernel(long_rows, Options()).lower(np.zeros(4), csr(), np.ones(N)).as_text("assembly")
+    assert "for j_part in parallel(" in text
+    assert "y1_val_part" not in text
 
 
 def even(out, x):
