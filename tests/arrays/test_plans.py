@@ -9,6 +9,7 @@ from array_support import data, fa, same, tensor
 
 from finch_array.plan.fusing import plan_of
 from finch_array.plan.lazies import Lazy
+from finch_array.plan.programs import Problem
 from finch_array.plan.statistics import statistics
 from finch_core import DimensionMismatch, FormatError, Tensor
 from finch_levels import Dense, Element, SparseHash, SparseList
@@ -175,17 +176,36 @@ def test_equal_expressions_are_one_node():
     assert (fa.lazy(A) + 1).lazy_node is (fa.lazy(A) + 1).lazy_node
 
 
+def apart(n=400):
+    """Three matrices with equal statistics; the first two store the same places, the third none of
+    these."""
+    i, j = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
+    places = (i - j) % n < 12
+    return [np.where(p, 1.0, 0.0) for p in (places, places, np.roll(places, 200, axis=1))]
+
+
 def test_a_wrong_estimate_is_planned_again():
-    n = 400
-    block = np.zeros((n, n))
-    block[:20, :20] = 1.0
-    other = np.zeros((n, n))
-    other[200:220, 200:220] = 1.0
-    A, B = Tensor(CSR, block + np.eye(n)), Tensor(CSR, other + np.eye(n))
-    x = fa.log1p(fa.lazy(A) @ B) @ A
-    told = fa.explain(x)
-    assert "entries estimated" in told
-    same(x, np.log1p((block + np.eye(n)) @ (other + np.eye(n))) @ (block + np.eye(n)))
+    a, b, _ = apart()
+    A, B, C = (fa.lazy(Tensor(CSR, x)) for x in (a, b, 2 * a))
+    x = A * B
+    y = fa.sum(x @ C, axis=0)
+    estimated = [step.kernel.pattern.entries for step in Problem.of([x.lazy_node]).plan().steps]
+    assert estimated[0] * 10 < np.count_nonzero(a * b)
+    plan, _ = plan_of([x.lazy_node, y.lazy_node])
+    assert plan.replanned == 1
+    assert plan.steps[0].kernel.pattern.entries == np.count_nonzero(a * b)
+    assert "planned again 1 times" in fa.explain((A * B, fa.sum((A * B) @ C, axis=0)))
+    for found, wanted in zip(fa.compute(x, y), (a * b, (a * b @ (2 * a)).sum(axis=0)), strict=True):
+        same(found, wanted)
+
+
+def test_a_right_estimate_is_not_planned_again():
+    A, a = pair((400, 400), 1, 0.03)
+    B, b = pair((400, 400), 2, 0.03)
+    x = fa.lazy(A) * B
+    plan, _ = plan_of([x.lazy_node, (x @ A).lazy_node])
+    assert plan.replanned == 0
+    same(x @ A, a * b @ a)
 
 
 # -- statistics -------------------------------------------------------------------------------
@@ -356,23 +376,32 @@ def test_numbers_in_a_function_do_not_trace_it_again():
 def test_a_plan_that_has_turned_bad_is_left(monkeypatch):
     from finch_array.plan import programs
 
-    monkeypatch.setattr(programs, "SOME", 1.0)
-    n = 300
+    monkeypatch.setattr(programs, "SOME", 50.0)
+    a, alike, other = apart()
+    A, B, C = (Tensor(CSR, x) for x in (a, alike, other))
 
     @fa.fused
-    def twice(A):
-        return fa.exp(fa.not_equal(A, 0) * fa.log1p(A @ A)) @ A
+    def both(A, B):
+        x = A * B
+        return x, fa.sum(x @ A, axis=0)
 
-    few = np.zeros((n, n))
-    few[np.arange(n), np.arange(n)[::-1]] = 1.0
-    A = Tensor(CSR, few)
-    same(twice(A), np.exp((few != 0) * np.log1p(few @ few)) @ few)
-    (known,) = twice._known.values()
-    known[0].bad = True
-    same(twice(A), np.exp((few != 0) * np.log1p(few @ few)) @ few)
-    assert not twice._known
-    same(twice(A), np.exp((few != 0) * np.log1p(few @ few)) @ few)
-    assert len(twice._known) == 1
+    def check(B, b):
+        for found, wanted in zip(both(A, B), (a * b, (a * b @ a).sum(axis=0)), strict=True):
+            same(found, wanted)
+
+    for _ in range(2):
+        check(C, other)
+    (known,) = both._known.values()
+    assert not known[0].bad
+    check(B, alike)  # by the plan for few entries, which is left
+    assert known[0].bad
+    assert not both._known
+    for _ in range(2):
+        check(B, alike)
+    (known,) = both._known.values()
+    assert known[0].steps[0].entries == np.count_nonzero(a * alike)
+    check(C, other)  # fewer entries than planned for do not cost more
+    assert both._known
 
 
 def test_rows_that_are_merged_again_and_again_are_looked_up():

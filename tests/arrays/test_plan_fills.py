@@ -1,0 +1,53 @@
+"""Lazy, eager and NumPy agree in value, fill and dtype where a function of the fill is not the
+fill."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from array_support import fa
+
+from finch_core import Tensor
+from finch_levels import Dense, Element, SparseList
+
+FUNCTIONS = {
+    "x / x": lambda x: x / x,
+    "x % x": lambda x: x % x,
+    "x // x": lambda x: x // x,
+    "x ** -1": lambda x: x**-1,
+    "x ** 0": lambda x: x**0,
+    "x * inf": lambda x: x * np.inf,
+    "1 / x": lambda x: 1 / x,
+    "x - x": lambda x: x - x,
+    "x * (1 / x)": lambda x: x * (1 / x),
+    "log": np.log,
+    "log(x) * x": lambda x: np.log(x) * x,
+    "exp": np.exp,
+    "x / x == x": lambda x: x / x == x,
+}
+
+
+CASES = [
+    (name, dtype)
+    for name in FUNCTIONS
+    for dtype in (np.float64, np.float32, np.int32)
+    if (name, dtype) != ("x ** -1", np.int32)  # which NumPy refuses
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+@pytest.mark.parametrize("fill", [0, 1])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_fill_is_the_function_of_the_fill(name, dtype, fill):
+    function, zero = FUNCTIONS[name], np.dtype(dtype).type(fill)
+    a = np.full((3, 4), zero)
+    a[0, 1], a[2, 3] = 2, 3
+    A = Tensor(Dense(SparseList(Element(zero))), a)
+    wanted, filled = function(a), function(np.full(1, zero))[0]
+    eager, lazy = function(A), function(fa.lazy(A))
+    fused, computed = fa.fused(function)(A), fa.compute(lazy)
+    for found in (eager, computed, fused):
+        np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-6)
+        assert found.dtype == wanted.dtype
+    for found in (eager, lazy, computed, fused):
+        np.testing.assert_allclose(found.fill_value, filled, rtol=1e-6)
