@@ -138,6 +138,11 @@ class {cls}(Format):
     def blank(self, positions: int, shape: int) -> Any:
         return {{"flag": np.zeros(positions * shape, bool)}}, positions * shape
 
+    def entries(
+        self, positions: int, shape: int, fields: Mapping[str, Any], below: int
+    ) -> int:
+        return int(fields["flag"][: positions * shape].sum())
+
     def unfurl(self, ctx: Any, fiber: Any, mode: Mode, protocol: str) -> Any:
         if mode is Mode.UPDATE:
             return Thunk(lambda ctx: update(ctx, fiber))
