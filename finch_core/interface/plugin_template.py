@@ -138,9 +138,7 @@ class {cls}(Format):
     def blank(self, positions: int, shape: int) -> Any:
         return {{"flag": np.zeros(positions * shape, bool)}}, positions * shape
 
-    def entries(
-        self, positions: int, shape: int, fields: Mapping[str, Any], below: int
-    ) -> int:
+    def entries(self, positions: int, shape: int, fields: Any, below: int) -> int:
         return int(fields["flag"][: positions * shape].sum())
 
     def unfurl(self, ctx: Any, fiber: Any, mode: Mode, protocol: str) -> Any:

@@ -80,8 +80,13 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def run(*command: str) -> str:
+    few = {**os.environ, "FINCH_TESTS_SHARE": "0.3"}  # of the pairs in the suites of pages
     done = subprocess.run(
-        [sys.executable, "-W", "error", *command], capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "error", *command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=few,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
