@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import leaves
-from finch_array.operands import NUMBERS, is_lazy, kind_of, operand, stored, told
+from finch_array.operands import NUMBERS, is_lazy, operand, stored, told
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import equal, fill_of, leaf_for, simplified
@@ -23,8 +23,6 @@ from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
 from finch_core.ir.operators import Operator, cast_value, operator_for
 from finch_core.ir.program import Loop, Program, Stored, Update
-from finch_core.runtime.arguments import Number
-from finch_core.runtime.arrays import from_array
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.tensor import Tensor
@@ -50,7 +48,6 @@ class Elementwise:
         self._value: Value | None = None
         self._maps: dict[Any, Kernel[..., Any]] = {}
         self._fills: dict[Any, Any] = {}
-        self._specialized: dict[Any, Any] = {}
         self._varying: dict[Any, bool] = {}
 
     @property
@@ -116,29 +113,11 @@ class Elementwise:
         values = source.arrays[part.number]
         out = np.empty(values.size, dtype)
         if values.size:
-            self._run_map(out, values, place, numbers)
+            self._map(place, len(numbers))(out, values, *numbers)
         other: Tensor = leaves.maker(source.format, fill, dtype)()
         arrays = [out if k == part.number else a.copy() for k, a in enumerate(source.arrays)]
         other.adopt(source.record, arrays)
         return other
-
-    def _run_map(self, out: Any, values: Any, place: int, numbers: Sequence[Any]) -> None:
-        """Run the function over ``values`` into ``out``, which shares no memory with others."""
-        given: list[Any] = [
-            from_array(out, Tensor),
-            from_array(values, Tensor),
-            *map(Number, numbers),
-        ]
-        key = (place, out.dtype, given[1].signature, *map(kind_of, numbers))
-        specialized = self._specialized.get(key)
-        if specialized is not None:
-            specialized.run_apart(given)
-            return
-        if len(self._specialized) >= MOST:
-            self._specialized.clear()
-        kernel = self._map(place, len(numbers))
-        kernel(out, values, *numbers)
-        self._specialized[key] = kernel.specialized(given)
 
     def _map_stored(self, source: Tensor, numbers: Sequence[Any], place: int, fill: Any) -> Any:
         """The values that differ from their fill: a test of numbers is not true of many."""

@@ -182,6 +182,8 @@ ceil, floor, trunc = (_whole_kept(_rounded[name]) for name in ("ceil", "floor", 
 def round(x: Any, /, decimals: int = 0) -> Any:
     """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``."""
     kind = dtype_of(operand(x)).kind
+    if kind == "b" and decimals == 0:  # as of NumPy; the standard has no meaning for it
+        return cast(x, np.float16)
     if kind in "biu" and decimals >= 0:
         return _copy(x)
     if kind == "c":

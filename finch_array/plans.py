@@ -27,6 +27,7 @@ from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import BOOL, Type, concrete, type_of
 from finch_core.ir.expressions import FALSE, Access, Expr, Literal, Name, Var, alike
 from finch_core.ir.operators import cast_value
+from finch_core.ir.program import Program
 from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, evolve, frozen
@@ -249,15 +250,15 @@ def _complete(
     request, loops = plan.request, plan.order.loops
     own = request.out if request.dense else tuple(name for name in loops if name in request.out)
     in_turn = orders.appends(loops, own)
-    wanted = _structures(request, seen, value, loops, own)
     at_fill = request.op is None or _at_fill(request, seen, known.fill, dtype)
     late = in_turn < len(own) and request.op is not None
     start = start_of(request, dtype) if request.op is not None else None
     fill = final_fill(request, known.fill, sizes, dtype, own)
-    if request.dense or (late and not in_turn and dense and request.dense is None):
-        wanted = [structures.DENSE] * len(own)
-    if not isinstance(known.fill, Literal):  # it depends on numbers: no element is left out
-        wanted = [structures.DENSE] * len(own)
+    collected = late and not in_turn and dense and request.dense is None
+    if request.dense or collected or not isinstance(known.fill, Literal):
+        wanted = [structures.DENSE] * len(own)  # a fill that depends on numbers leaves nothing out
+    else:
+        wanted = _structures(request, seen, value, loops, own)
     full = all(not kind.gaps and kind.pieces == structures.DENSE.pieces for kind in wanted)
     kept = start if request.op is not None and full else fill
     leaf = structures.leaf_for(kept, dtype)
@@ -273,13 +274,7 @@ def _complete(
         extended=frozenset(extended),
         workspace=_workspace(rest, start, dtype) if late else None,
     )  # fmt: skip
-    marks = _marks(request, seen, loops, sizes)
-    if marks:
-        writing = evolve(writing, marks=marks)
-        places = {mark.source: mark.access for mark in marks}
-        value = rewrite_expr(value, lambda e: places.get(e, e) if isinstance(e, Access) else e)
-    params = ("out", *_parameters(seen), *(f"n_{name}" for name in extended))
-    program = programs.program_of(_identifier(request.name), value, loops, writing, params)
+    program = _program(request, seen, value, loops, sizes, writing, extended)
     plan.kernel = Kernel.of_program(program, Options(), quiet=True)
     if loops:
         several = programs.on_several_cores(program)
@@ -294,6 +289,20 @@ def _complete(
     plan.plain = not extended and not any(getattr(x, "permutes", False) for x in operands)
     plan.collects = late and not in_turn
     plan.watched = full and not all(is_dense(a) for a in operands if not isinstance(a, NUMBERS))
+
+
+def _program(
+    request: Request, seen: _Operands, value: Expr, loops: Sequence[str],
+    sizes: Mapping[str, int], writing: programs.Writing, extended: Sequence[str],
+) -> Program:  # fmt: skip
+    """The program that writes ``value`` into the result."""
+    marks = _marks(request, seen, loops, sizes)
+    if marks:
+        writing = evolve(writing, marks=marks)
+        places = {mark.source: mark.access for mark in marks}
+        value = rewrite_expr(value, lambda e: places.get(e, e) if isinstance(e, Access) else e)
+    params = ("out", *_parameters(seen), *(f"n_{name}" for name in extended))
+    return programs.program_of(_identifier(request.name), value, loops, writing, params)
 
 
 def _marks(

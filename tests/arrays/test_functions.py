@@ -259,3 +259,8 @@ def test_elementwise_functions_have_the_parameters_of_the_standard():
         parameters = inspect.signature(getattr(fa, name)).parameters.values()
         assert [p.name for p in parameters] == names
         assert all(p.kind is p.POSITIONAL_ONLY for p in parameters)
+
+
+def test_bools_are_rounded_to_the_floats_of_numpy():
+    a = data((3, 4), bool)
+    same(np.round(tensor(a, MATRICES["rows"])), np.round(a))
