@@ -50,8 +50,11 @@ class Work:
         self.fibers = [] if numbered else self._known()
         costs = Costs(loop, {fiber.tensor for fiber in self.fibers}, roles.private)
         self.turn: Expr = costs.turn.value() + TURN
+        of_turn = lift(0)
+        if any(not fiber.lvl.format.stores_fill for fiber in self.fibers):
+            of_turn, self.turn = self.turn, lift(1)  # an entry is a turn; others are skipped
         self.entry = {
-            fiber.tensor: ctx.let("work_entry", ctx.lift(costs.entries[fiber.tensor].value()))
+            fiber.tensor: ctx.let("work_entry", costs.entries[fiber.tensor].value() + of_turn)
             for fiber in self.fibers
         }
         self.turns = ctx.let(
