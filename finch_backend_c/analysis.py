@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import read_names
 from finch_core.ir.expressions import Buffer, Expr, Invoke, Length, Overlaps, Var
+from finch_core.locks import cached_property
 from finch_core.records import frozen
 
 Params = tuple[Var | Buffer, ...]

@@ -11,10 +11,10 @@ import platform
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from importlib.util import find_spec
 
 from finch_core.errors import BackendError
+from finch_core.locks import cached_property
 from finch_core.records import frozen
 
 BASE_FLAGS = (

@@ -7,10 +7,28 @@ child may begin with locks that are free.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property(functools.cached_property):  # noqa: N801 (a decorator)
+        """``functools.cached_property`` without a lock. That of Python 3.11 has one for all objects
+        of a class, which stays held in a child that is forked while a thread computes a value."""
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            values, name = instance.__dict__, self.attrname
+            if name not in values:
+                values[name] = self.func(instance)
+            return values[name]
 
 
 class Lock:

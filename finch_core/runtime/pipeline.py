@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import Signature, parameters
 from finch_core.ir import assembly as asm
 from finch_core.ir.program import Program, Stmt
-from finch_core.locks import importing
+from finch_core.locks import cached_property, importing
 from finch_core.records import define, evolve, field
 from finch_core.runtime.options import Options
 

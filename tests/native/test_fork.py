@@ -4,9 +4,14 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
+
+from finch_backend_c import analysis, toolchain
+from finch_core.locks import cached_property
+from finch_core.runtime import pipeline
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,14 +79,45 @@ def test_a_child_compiles_while_its_parent_does(tmp_path, state):
 
 def test_locks_are_ours():
     """A lock of ``threading`` stays held in a child."""
+    words = "threading.Lock", "threading.RLock", "@functools.cached_property"
     wrong = [
         str(file.relative_to(ROOT))
         for package in ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
         for file in (ROOT / package).rglob("*.py")
-        if file.name != "locks.py"
-        and any(word in file.read_text() for word in ("threading.Lock", "threading.RLock"))
+        if file.name != "locks.py" and any(word in file.read_text() for word in words)
     ]
     assert wrong == []
+
+
+def test_a_property_is_computed_without_a_lock():
+    """``functools.cached_property`` of Python 3.11 has one lock for all objects of a class."""
+    begun, go = threading.Event(), threading.Event()
+
+    class Slow:
+        def __init__(self, work):
+            self.work = work
+
+        @cached_property
+        def value(self):
+            return self.work()
+
+    def wait():
+        begun.set()
+        return go.wait(60)
+
+    first, second = Slow(wait), Slow(lambda: 3)
+    threads = [threading.Thread(target=lambda slow=slow: slow.value) for slow in (first, second)]
+    threads[0].start()
+    assert begun.wait(60)
+    threads[1].start()
+    threads[1].join(20)
+    assert vars(second).get("value") == 3
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert first.value is True
+    for module in (pipeline, analysis, toolchain):
+        assert module.cached_property is cached_property
 
 
 IMPORTS = """
