@@ -21,6 +21,7 @@ from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import as_number
+from finch_core.locks import importing
 from finch_core.runtime.storage import TensorStorage
 
 _FOR_THE_RUNTIME = {name for name in vars(TensorStorage) if not name.startswith("_")} - {
@@ -69,7 +70,8 @@ class Tensor(ArrayMethods, TensorStorage):
         elif _is_shape(data):
             self._empty(checked_shape(data, self.layout.ndim))
         else:
-            from finch_core.runtime.convert import convert_into
+            with importing:
+                from finch_core.runtime.convert import convert_into
 
             convert_into(self, data)
 
@@ -121,7 +123,8 @@ class Tensor(ArrayMethods, TensorStorage):
         self._mark_sizeless(False)
 
     def _empty(self, shape: tuple[int, ...]) -> None:
-        from finch_core.runtime.convert import empty_into
+        with importing:  # a fork waits for it
+            from finch_core.runtime.convert import empty_into
 
         if self.signature.readonly:
             self._leave_readonly()
