@@ -18,4 +18,4 @@ def test_disabled_unknown():
         "disabled names 'dead_cod', which is no rule, no pass and no optimisation of the backend 'c'"
     )
     assert hint.startswith("  hint: those are appending, boolean_constants, branchless_appends, ")
-    assert hint.endswith("steady, store_forwarding, unswitching, vector_reductions")
+    assert hint.endswith("steady, store_forwarding, unswitching, until, vector_reductions")
