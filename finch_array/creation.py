@@ -193,6 +193,7 @@ def eye(
     """Ones on diagonal ``k``, zeros elsewhere, of which the ones are stored."""
     check_device(device)
     n, m = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
+    k = min(max(operator.index(k), -n), m)  # diagonals beyond these are empty
     rows = np.arange(max(0, -k), max(0, -k, min(n, m - k)))
     return _matrix(rows, rows + k, np.ones(len(rows), dtype), (n, m), format)
 

@@ -268,11 +268,12 @@ def _complete(
     rest = [sizes[name] for name in own[in_turn:]]
     extended = tuple(n for n in loops if not any(n in names for names in seen.indices))
     apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)
+    work = structures.leaf_for(start, dtype) if late else leaf
     writing = programs.Writing(
         own, in_turn, request.op, start, kept, dtype, sieved,
         apart=apart, direct=full and bool(request.op is not None or request.dense),
         extended=frozenset(extended),
-        workspace=_workspace(rest, start, dtype) if late else None,
+        workspace=programs.workspace_format(rest, work) if late else None,
     )  # fmt: skip
     program = _program(request, seen, value, loops, sizes, writing, extended)
     plan.kernel = Kernel.of_program(program, Options(), quiet=True)
@@ -324,10 +325,6 @@ def _marks(
         fill = Literal(leaf.fill, leaf.dtype)
         found.append(programs.Mark(f"m{k}", source, last, after, fill, format))
     return tuple(found)
-
-
-def _workspace(sizes: Sequence[int], start: Any, dtype: np.dtype[Any]) -> Format:
-    return programs.workspace_format(sizes, structures.leaf_for(start, dtype))
 
 
 def _identifier(name: str) -> str:

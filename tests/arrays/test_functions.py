@@ -264,3 +264,9 @@ def test_elementwise_functions_have_the_parameters_of_the_standard():
 def test_bools_are_rounded_to_the_floats_of_numpy():
     a = data((3, 4), bool)
     same(np.round(tensor(a, MATRICES["rows"])), np.round(a))
+
+
+def test_diagonals_far_outside_are_empty():
+    for k in (2**63, -(2**63), 5, -5):
+        assert fa.eye(3, 4, k=k).nstored == 0
+    same(fa.eye(3, 4, k=-2), np.eye(3, 4, k=-2))
