@@ -27,7 +27,7 @@ def array_method(name: str) -> Callable[..., Any]:
 
 _ELSEWHERE = {"linalg_diagonal": "diagonal", "linalg_trace": "trace"}
 _OWN = frozenset(
-    "array_namespace as_bool as_int as_float as_complex as_index formatted in_place "
+    "array_namespace as_bool as_int as_float item as_complex as_index formatted in_place "
     "stored_count to_device astype with_fill_value to_dense_array to_dlpack dlpack_device".split()
 )
 
@@ -63,6 +63,15 @@ def as_int(array: Any) -> int:
 def as_float(array: Any) -> float:
     """``float(array)``, of one element."""
     return float(_one(array))
+
+
+def item(array: Any, *index: Any) -> Any:
+    """The element at an index, or the only one, as a Python number, as of a NumPy array. Raises
+    ``ValueError`` if there are several."""
+    if index:
+        array = array[index[0] if isinstance(index[0], tuple) else index]
+    found = array if isinstance(array, np.generic) else _one(array)
+    return found.item()
 
 
 def as_complex(array: Any) -> complex:

@@ -224,7 +224,7 @@ class ArrayMethods(ArrayOperators):
 
     matvec, rmatvec, matmat = _method("matvec"), _method("rmatvec"), _method("matmat")
     rmatmat, to_scipy_sparse = _method("rmatmat"), _method("to_scipy_sparse")
-    astype = _method("astype")
+    astype, item = _method("astype"), _method("item")
     with_fill_value, todense = _method("with_fill_value"), _method("to_dense_array")
     reshape, transpose = _method("reshape_method"), _method("transpose_method")
     sum, prod, mean = _method("sum"), _method("prod"), _method("mean")

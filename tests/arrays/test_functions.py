@@ -270,3 +270,13 @@ def test_diagonals_far_outside_are_empty():
     for k in (2**63, -(2**63), 5, -5):
         assert fa.eye(3, 4, k=k).nstored == 0
     same(fa.eye(3, 4, k=-2), np.eye(3, 4, k=-2))
+
+
+def test_the_only_element_is_a_python_number():
+    A = tensor(np.array([[0.0, 2.5]]), ("Dense", "SparseList"))
+    assert type(fa.sum(A).item()) is float
+    assert fa.sum(fa.lazy(A)).item() == 2.5
+    assert A[:, 1:].item() == A.item(0, 1) == A.item((0, 1)) == 2.5
+    assert A.item(0, 0) == 0.0
+    with pytest.raises(ValueError, match="no single value"):
+        A.item()
