@@ -23,6 +23,7 @@ from finch_core.ir.dtypes import BOOL, Type
 from finch_core.ir.expressions import TRUE, Access, Expr, Index, Literal, Name, cast, lift
 from finch_core.ir.program import Extent, Loop
 from finch_core.lower.strides import is_unit
+from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.guards import accesses, as_condition, conjuncts
 from finch_core.symbolic.out_of_range import OutOfRange, parted
@@ -59,8 +60,6 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
 
 def _under(ctx: Context, guard: Expr, check: Callable[[], None]) -> None:
     """Emit ``check`` where the parts of ``guard`` hold that can be evaluated before the loop."""
-    from finch_core.lower.statements import evaluate
-
     known = [as_condition(evaluate(ctx, c)) for c in conjuncts(guard) if _evaluable(c)]
     if not known:
         check()

@@ -23,6 +23,7 @@ from finch_core.ir.program import Define, Extent, Sequential, Stmt, leaves
 from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
 from finch_core.looplets.transform import around_thunk
 from finch_core.lower.bounds import Beyond, fail_out_of_range, within
+from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.affine import is_given
 from finch_core.symbolic.guards import accesses
@@ -156,8 +157,6 @@ def leading(access: Access) -> int:
 
 def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
     """The tensor of an access at its leading indices; ``sure``: every iteration reads it."""
-    from finch_core.lower.statements import evaluate
-
     tensor: TensorLike = access.tensor
     for index in access.indices[: leading(access)]:
         value, failures = parted(evaluate(ctx, index.index))  # type: ignore[attr-defined]

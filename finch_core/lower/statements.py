@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import DimensionMismatch, IndexOverflow, Span, placed
 from finch_core.interface.abi import MOST_INDICES
-from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
-from finch_core.interface.tensorlike import BoundTensor, Fiber, TensorLike
-from finch_core.interface.views import InPlace, View
+from finch_core.interface.tensorlike import BoundTensor, Fiber
 from finch_core.interface.watch import watched
 from finch_core.ir.assembly import Let
 from finch_core.ir.assembly import Swap as Exchange
@@ -24,7 +22,6 @@ from finch_core.ir.expressions import (
     TRUE,
     Access,
     Buffer,
-    Dimension,
     Expr,
     Literal,
     Load,
@@ -47,18 +44,19 @@ from finch_core.ir.program import (
     Update,
     While,
 )
-from finch_core.ir.rewrite import rewrite, rewrite_expr
+from finch_core.ir.rewrite import rewrite
 from finch_core.looplets.evaluation import lower_region
 from finch_core.looplets.loop_strides import LoopStride, strided
 from finch_core.looplets.region import Region
-from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, within_range
 from finch_core.lower.definitions import defined, defining, is_plain, named, with_names
-from finch_core.lower.leading_indices import leading, read_for_sure, selected
+from finch_core.lower.leading_indices import leading, read_for_sure
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive, is_unit
+from finch_core.lower.unfurling import Unfurling
+from finch_core.lower.values import evaluate, scalar_of
 from finch_core.lower.walks_behind import walks_behind
 from finch_core.records import evolve
 from finch_core.symbolic.guards import as_condition
@@ -87,34 +85,11 @@ def _lower(ctx: Context, stmt: Stmt) -> None:
         ctx.fork(cond, lambda: lower(ctx, yes), lambda: lower(ctx, no))
 
 
-def evaluate(ctx: Context, expr: Expr) -> Expr:
-    """An expression without indices as assembly: its remaining accesses are read."""
-
-    def rule(node: Expr) -> Expr:
-        if isinstance(node, Access):
-            return _scalar(node).read(ctx)
-        return _size(node) if isinstance(node, Dimension) else node
-
-    return rewrite_expr(expr, rule)
-
-
 def usable(ctx: Context, expr: Expr, span: Span | None) -> Expr:
     """``evaluate`` for a value that its statement needs: emits its failures at ``span``."""
     value = within_range(ctx, evaluate(ctx, expr))
     require_present(value, span)
     return value
-
-
-def _size(node: Dimension) -> Expr:
-    """The present number of indices of a dimension."""
-    extent = node.tensor.dims[node.axis]
-    return node.size if node.size is not None else extent.stop - extent.start
-
-
-def _scalar(access: Access) -> TensorLike:
-    tensor: TensorLike = access.tensor
-    assert not access.indices, "an access was not unfurled"
-    return tensor
 
 
 def _sequential(ctx: Context, stmt: Sequential) -> None:
@@ -133,7 +108,7 @@ def _update(ctx: Context, stmt: Update) -> None:
     """Rule *Assign*."""
     value = usable(ctx, stmt.value, stmt.span)
     with placed(stmt.span):
-        _scalar(stmt.target).update(ctx, stmt.op, value)
+        scalar_of(stmt.target).update(ctx, stmt.op, value)
 
 
 def _define(ctx: Context, stmt: Define) -> None:
@@ -276,45 +251,10 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
     if stmt.parallel:
         lower_parallel(ctx, stmt, start, stop, partial(_loop, is_part=True))
         return
-    certain = read_for_sure(stmt.body)
-    looplets: dict[int, Looplet] = {}
-    slots: dict[Any, AccessSlot] = {}
-    whole: dict[int, Access] = {}  # updated in place
-
-    def at_random(root: BoundTensor | None, mode: Mode) -> bool:
-        """Whether an access is a read that uses random access."""
-        return mode is Mode.READ and (
-            root in ctx.updating or (single and ctx.allows("random_access"))
-        )
-
-    def unfurled(mode: Mode) -> Callable[[Expr], Expr]:
-        def rule(node: Expr) -> Expr:
-            if not isinstance(node, Access) or isinstance(node.tensor, AccessSlot):
-                return node
-            lead = leading(node)
-            if node.indices[lead : lead + 1] != (stmt.index,):
-                return node
-            view, base = _seen(node)
-            reads = Mode.READ if view is not None else mode
-            key = (base.tensor, node.indices[:lead], reads)
-            if key not in slots:
-                if node.tensor.root is not None:
-                    ctx.spans[node.tensor.root] = node.span
-                sure = reads is Mode.READ and node in certain
-                tensor = selected(ctx, base, sure)
-                slots[key] = AccessSlot(ctx.fresh_slot(), tensor)
-                protocol = RANDOM_ACCESS if at_random(node.tensor.root, reads) else ""
-                with placed(node.span):
-                    looplets[slots[key].number] = tensor.unfurl(ctx, reads, protocol)
-            slot = evolve(slots[key], view=view)
-            if view is InPlace:
-                whole[slot.number] = base
-            return evolve(node, tensor=slot, indices=node.indices[lead:])
-
-        return rule
-
-    body = rewrite(stmt.body, unfurled(Mode.READ), unfurled(Mode.UPDATE))
-    for slot, access in whole.items():
+    unfurling = Unfurling(ctx, stmt, read_for_sure(stmt.body), single)
+    body = rewrite(stmt.body, unfurling.rule(Mode.READ), unfurling.rule(Mode.UPDATE))
+    looplets = unfurling.looplets
+    for slot, access in unfurling.whole.items():
         looplets[slot] = _with_whole_runs(ctx, access, Extent(start, stop), looplets[slot])
     steps = None if stmt.step is None else LoopStride(start, stmt.step)
     with strided(ctx, stmt.index, steps), ctx.looping(stmt.index):
@@ -364,13 +304,6 @@ def _with_whole_runs(ctx: Context, access: Access, extent: Extent, looplet: Loop
     assert first is not None
     whole = prover.equal(first.start, extent.start) and prover.equal(first.stop, extent.stop)
     return runs.of(looplet) if whole else runs.part_of(looplet)
-
-
-def _seen(node: Access) -> tuple[type[View] | None, Access]:
-    """The view of an access, if it is one, and the access of the tensor inside."""
-    if not isinstance(node.tensor, View):
-        return None, node
-    return type(node.tensor), evolve(node, tensor=node.tensor.inner)
 
 
 _LOWERING: dict[type, Callable[[Context, Any], None]] = {

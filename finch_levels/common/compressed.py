@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import Buffer, Expr, Load
+from finch_core.ir.expressions import Buffer, Expr, Load, Var
 from finch_core.level import Mode
 from finch_core.looplets.routines import search
 from finch_core.looplets.walk_ends import Seek
+from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -43,41 +45,13 @@ def steps(
     not those of ``bounds_of``. Without a ``tail`` the last ends with the fiber, of which the
     format makes sure. The rest is as for ``Stepper``, which ``kind`` is one of."""
     start, stop = bounds or bounds_of(ctx, fiber)
-    q = ctx.var(f"{fiber.lvl.name}_p", start)
-
-    def key_of(i: Expr) -> Expr:
-        """What ``order`` has at least where a step ends after index ``i``."""
-        return (i if base is None else base + i) + (1 - past)
-
-    def seek(ctx: Context, i: Expr) -> None:
-        key = key_of(i)
-        behind = (q < stop).and_(Load(order, q).cast(INTP) < key)
-        with ctx.if_(behind):
-            ctx.assign(q, q + 1)
-            with ctx.if_(behind):
-                ctx.assign(q, search(ctx, order, q, stop, key))
-
-    def until(ctx: Context, i: Expr) -> Expr:
-        key, end = key_of(i), ctx.var(f"{fiber.lvl.name}_end", stop)
-        beyond = (q < end).and_(Load(order, end - 1).cast(INTP) >= key)
-        with ctx.if_(beyond):
-            ctx.assign(end, end - 1)
-            with ctx.if_(beyond):
-                ctx.assign(end, end - 1)
-                with ctx.if_(beyond):
-                    ctx.assign(end, q)
-        return end
-
-    def end_of(q: Expr) -> Expr:
-        index = Load(order, q).cast(INTP)
-        return (index if base is None else index - base) + past
-
+    listed = _Listed(ctx.var(f"{fiber.lvl.name}_p", start), stop, order, base, past)
     return kind(
-        position=q,
+        position=listed.q,
         end=stop,
-        stop=end_of,
+        stop=listed.end_of,
         body=body,
-        seek=Seek(seek, until),
+        seek=Seek(listed.seek, partial(listed.until, name=f"{fiber.lvl.name}_end")),
         bound=fiber.lvl.shape,
         tail=tail,
         start=ctx.lift(0),
@@ -85,6 +59,48 @@ def steps(
         whole=tail is None,
         walked=ctx.walk(fiber.lvl, fiber.pos),
     )
+
+
+@frozen
+class _Listed:
+    """The steps that end ``past`` what ``order`` has at the positions from ``q`` up to ``stop``."""
+
+    q: Var
+    stop: Expr
+    order: Buffer
+    base: Expr | None
+    past: int
+
+    def end_of(self, q: Expr) -> Expr:
+        """Where step ``q`` ends."""
+        index = Load(self.order, q).cast(INTP)
+        return (index if self.base is None else index - self.base) + self.past
+
+    def seek(self, ctx: Context, i: Expr) -> None:
+        """Set ``q`` to the first step that ends after index ``i``: the next one, most often."""
+        key = self._key_of(i)
+        behind = (self.q < self.stop).and_(Load(self.order, self.q).cast(INTP) < key)
+        with ctx.if_(behind):
+            ctx.assign(self.q, self.q + 1)
+            with ctx.if_(behind):
+                ctx.assign(self.q, search(ctx, self.order, self.q, self.stop, key))
+
+    def until(self, ctx: Context, i: Expr, name: str) -> Expr:
+        """A position up to which all steps end by index ``i``: found at the end of the fiber within
+        two steps, or ``q``."""
+        key, end = self._key_of(i), ctx.var(name, self.stop)
+        beyond = (self.q < end).and_(Load(self.order, end - 1).cast(INTP) >= key)
+        with ctx.if_(beyond):
+            ctx.assign(end, end - 1)
+            with ctx.if_(beyond):
+                ctx.assign(end, end - 1)
+                with ctx.if_(beyond):
+                    ctx.assign(end, self.q)
+        return end
+
+    def _key_of(self, i: Expr) -> Expr:
+        """What ``order`` has at least where a step ends after index ``i``."""
+        return (i if self.base is None else self.base + i) + (1 - self.past)
 
 
 def find(

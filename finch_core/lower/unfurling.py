@@ -1,0 +1,87 @@
+"""Unfurling: the accesses of a loop's index become slots, each with the looplet of its level.
+
+Paper, Figure "Looplet evaluation semantics", rule *Unfurl*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Any
+
+from finch_core.errors import placed
+from finch_core.interface.abilities import RANDOM_ACCESS
+from finch_core.interface.level import Mode
+from finch_core.interface.looplet import Looplet
+from finch_core.interface.tensorlike import BoundTensor
+from finch_core.interface.views import InPlace, View
+from finch_core.ir.expressions import Access, Expr
+from finch_core.ir.program import Loop
+from finch_core.looplets.slots import AccessSlot
+from finch_core.lower.leading_indices import leading, selected
+from finch_core.records import define, evolve, field
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+
+
+@define
+class Unfurling:
+    """The accesses of a loop's index, as they become slots.
+
+    ``certain`` are the reads that every turn does; ``single``: the loop has one turn.
+    """
+
+    ctx: Context
+    stmt: Loop
+    certain: Container[Access]
+    single: bool
+    looplets: dict[int, Looplet] = field(factory=dict)
+    """The looplet of each slot, by its number."""
+    whole: dict[int, Access] = field(factory=dict)
+    """What is updated in place, by the number of its slot."""
+    slots: dict[Any, AccessSlot] = field(factory=dict)
+    """The slot of each subfiber and mode."""
+
+    def rule(self, mode: Mode) -> Callable[[Expr], Expr]:
+        """Replaces the tensor of an access by a slot, if its next index is the loop's."""
+
+        def rule(node: Expr) -> Expr:
+            if not isinstance(node, Access) or isinstance(node.tensor, AccessSlot):
+                return node
+            lead = leading(node)
+            if node.indices[lead : lead + 1] != (self.stmt.index,):
+                return node
+            view, base = _seen(node)
+            slot = self._slot(node, base, lead, Mode.READ if view is not None else mode)
+            slot = evolve(slot, view=view)
+            if view is InPlace:
+                self.whole[slot.number] = base
+            return evolve(node, tensor=slot, indices=node.indices[lead:])
+
+        return rule
+
+    def _slot(self, node: Access, base: Access, lead: int, mode: Mode) -> AccessSlot:
+        key = (base.tensor, node.indices[:lead], mode)
+        if key not in self.slots:
+            root = node.tensor.root
+            if root is not None:
+                self.ctx.spans[root] = node.span
+            sure = mode is Mode.READ and node in self.certain
+            tensor = selected(self.ctx, base, sure)
+            self.slots[key] = slot = AccessSlot(self.ctx.fresh_slot(), tensor)
+            protocol = RANDOM_ACCESS if self._at_random(root, mode) else ""
+            with placed(node.span):
+                self.looplets[slot.number] = tensor.unfurl(self.ctx, mode, protocol)
+        return self.slots[key]
+
+    def _at_random(self, root: BoundTensor | None, mode: Mode) -> bool:
+        """Whether an access is a read that uses random access."""
+        alone = self.single and self.ctx.allows("random_access")
+        return mode is Mode.READ and (root in self.ctx.updating or alone)
+
+
+def _seen(node: Access) -> tuple[type[View] | None, Access]:
+    """The view of an access, if it is one, and the access of the tensor inside."""
+    if not isinstance(node.tensor, View):
+        return None, node
+    return type(node.tensor), evolve(node, tensor=node.tensor.inner)
