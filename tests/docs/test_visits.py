@@ -140,6 +140,9 @@ CASES: dict[str, Any] = {
 WORKSPACES = ("masked_product", "gustavson", "outer")
 """A byte map is scanned where it has few bytes for each entry, else its entries are sorted; a hash
 table sorts in turns that depend on the keys."""
+PARTED = ("mttkrp_fused",)
+"""The beginnings of the parts of a parallel loop are searched for, in turns for each of which a
+dimension twice as large takes one more."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -153,6 +156,8 @@ def test_turns_do_not_grow_with_dimensions(name: str, turns: Turns) -> None:
         counts.append(turns.count)
     if name in WORKSPACES:
         assert 0 < counts[1] < 2.5 * counts[0]
+    elif name in PARTED:
+        assert 0 < counts[0] <= counts[1] <= counts[0] + 8 * LARGER.bit_length()
     else:
         assert 0 < counts[0] == counts[1]
 
