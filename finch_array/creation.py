@@ -12,6 +12,7 @@ from finch_array import functions as fn
 from finch_array.axes import shape_of
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
+from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
 from finch_core.runtime.tensor import Tensor
 
@@ -265,15 +266,34 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 def from_coo(
     coords: Any, values: Any, shape: Any, *, fill_value: Any = 0, format: Format | None = None
 ) -> Any:
-    """An array from coordinates, one array for each dimension (or the rows of one), and values;
-    the values of equal coordinates are added."""
+    """An array from coordinates, one array of integers for each dimension (or the rows of one), and
+    as many values; the values of equal coordinates are added.
+
+    Raises ``TypeError`` for coordinates that are no integers, ``DimensionMismatch`` for arrays of
+    different lengths or not one for each dimension, and ``OutOfBounds`` beyond ``shape``.
+    """
     from finch_core.runtime.convert import coordinate_format, from_coordinates
 
     found = np.asarray(values)
+    places = [np.asarray(c) for c in coords]
+    _check_coordinates(places, found, len(shape))
     own = format or coordinate_format(
         len(shape), np.asarray(fill_value, found.dtype)[()], found.dtype
     )
-    return from_coordinates(own, shape_of(shape), [np.asarray(c) for c in coords], found)
+    return from_coordinates(own, shape_of(shape), places, found)
+
+
+def _check_coordinates(places: list[Any], values: Any, ndim: int) -> None:
+    if len(places) != ndim:
+        raise DimensionMismatch(f"{len(places)} arrays of coordinates for {ndim} dimensions")
+    for k, place in enumerate(places):
+        if place.dtype.kind not in "iu" and place.size:
+            raise TypeError(f"the coordinates of dimension {k} are {place.dtype}, not integers")
+        if place.shape != values.shape or place.ndim != 1:
+            raise DimensionMismatch(
+                f"coordinates of dimension {k} and values have shapes {place.shape} and "
+                f"{values.shape}, not one length"
+            )
 
 
 def random(

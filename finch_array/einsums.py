@@ -35,8 +35,8 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
     package and of ``named``. What stands before ``=`` reduces the indices that the result lacks:
     a symbol (``+ * & | ^``), or the name of an operator (``min max and or``).
 
-    Raises ``SyntaxError`` for what is no such text, ``DimensionMismatch`` for wrong numbers of
-    indices and sizes that disagree.
+    Raises ``SyntaxError`` for what is no such text, ``TypeError`` for a name that it does not read,
+    ``DimensionMismatch`` for wrong numbers of indices and sizes that disagree.
     """
     found = _STATEMENT.fullmatch(subscripts)
     if found is None:
@@ -231,6 +231,9 @@ def _statement(found: re.Match[str], named: Mapping[str, Any]) -> Any:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise SyntaxError(f"{text.strip()!r} is no expression: {error.msg}") from None
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if spare := sorted(named.keys() - read):
+        raise TypeError(f"{text.strip()!r} does not read {', '.join(spare)}")
     reader = _Reader(named)
     build = reader.read(tree)
     operands = [operand(named[name]) for name, _ in reader.accesses]

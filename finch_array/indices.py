@@ -89,6 +89,8 @@ def _placed(given: list[Any], shape: tuple[int, ...]) -> Parts:
 
 
 def _mask_items(mask: Any, shape: tuple[int, ...]) -> list[Any]:
+    if mask.ndim == 0:
+        raise OutOfBounds(f"{mask} is no index", hint="None adds a dimension of 1, as in A[None]")
     if mask.shape != shape:
         raise OutOfBounds(f"a mask of shape {mask.shape} for dimensions of shape {shape}")
     return list(np.nonzero(mask))

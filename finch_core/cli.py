@@ -202,7 +202,7 @@ def _imported(module: str) -> dict[str, Any]:
     try:
         return vars(import_module(module))
     except ModuleNotFoundError as error:
-        if error.name != module:
+        if not f"{module}.".startswith(f"{error.name}."):  # one that the module imports
             raise
         raise FormatError(f"there is no file and no module {module!r}") from None
 

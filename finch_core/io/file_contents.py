@@ -106,6 +106,11 @@ def check_plain(content: Content) -> None:
         )
     if values.dtype.names is not None:
         raise FormatError("the file format holds numbers, the tensor tuples")
+    if values.dtype.kind not in "biufc":
+        raise FormatError(
+            f"the file format holds numbers, the tensor {values.dtype}",
+            hint="cast it, as in A.astype(np.float64), or write an .npz file",
+        )
     if isinstance(content, Coordinates) and content.fill != 0:
         raise FormatError(
             f"the file format has fill value 0, the tensor {content.fill!r}",

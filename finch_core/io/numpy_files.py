@@ -27,7 +27,7 @@ from finch_core.io.file_contents import (
     check_dimensions,
     content_of,
 )
-from finch_core.ir.dtypes import SUPPORTED, is_tuple, tuple_dtype, tuple_fields
+from finch_core.ir.dtypes import SUPPORTED, is_storable, is_tuple, tuple_dtype, tuple_fields
 
 MAGIC = b"\x93NUMPY"
 LENGTHS = MappingProxyType({1: "<H", 2: "<I", 3: "<I"})
@@ -180,7 +180,7 @@ def _check_dtype(name: str, dtype: np.dtype[Any], kinds: str) -> None:
     native = dtype.newbyteorder("=")
     if kinds and dtype.kind in kinds and dtype.kind in "SU":
         return
-    known = native in SUPPORTED or (
+    known = (not is_tuple(dtype) and is_storable(native)) or (
         is_tuple(dtype)
         and all(field in SUPPORTED for field in tuple_fields(dtype))
         and dtype == tuple_dtype(tuple_fields(dtype))
@@ -372,14 +372,25 @@ _SPARSE: Mapping[str, Callable[[Members, tuple[int, ...]], Found]] = MappingProx
 
 
 def write_npy(tensor: Any, path: Path) -> None:
-    """Write all elements as an array."""
+    """Write all elements as an array. Raises ``FormatError`` for a dtype that NumPy has not."""
+    array = array_of(content_of(tensor))
+    _check_written(array.dtype)
     with path.open("wb") as file:
-        np.save(file, array_of(content_of(tensor)), allow_pickle=False)
+        np.save(file, array, allow_pickle=False)
+
+
+def _check_written(dtype: np.dtype[Any]) -> None:
+    if np.lib.format.descr_to_dtype(np.lib.format.dtype_to_descr(dtype)) != dtype:
+        raise FormatError(
+            f"NumPy's files have no dtype {dtype}", hint="cast it, as in A.astype(np.float32)"
+        )
 
 
 def write_npz(tensor: Any, path: Path) -> None:
-    """Write the coordinates and the fill value, or the array if all elements are stored."""
+    """Write the coordinates and the fill value, or the array if all elements are stored. Raises
+    ``FormatError`` for a dtype that is not NumPy's own."""
     content = content_of(tensor)
+    _check_written((content.values if isinstance(content, Coordinates) else content).dtype)
     with path.open("wb") as file:
         if not isinstance(content, Coordinates):
             np.savez_compressed(file, array=content)

@@ -194,9 +194,9 @@ class _Scopes:
         init = self.expr(stmt.init, scope, stmt.span)
         fill, dtype = tensor.format.fill_value, tensor.format.dtype
         known = outcomes(init)  # 1 + 2j is a sum
-        literal = cast(known[0], dtype) if len(known) == 1 else None
-        if not isinstance(literal, Literal) or not _same_value(literal.value, fill, dtype):
-            shown = literal.value.item() if isinstance(literal, Literal) else "a run-time value"
+        given = known[0] if len(known) == 1 else None
+        if not isinstance(given, Literal) or not _is_fill(given, fill, dtype):
+            shown = _shown(given.value) if isinstance(given, Literal) else "a run-time value"
             leaf = tensor.format.levels()[-1]
             other = "make the tensor with that fill value"
             if not leaf.holds_fill:
@@ -341,6 +341,10 @@ def _has_type(expr: Expr) -> bool:
     return True
 
 
+def _shown(value: Any) -> Any:
+    return as_number(value) if isinstance(value, np.generic) else value
+
+
 def _spelled(value: Any) -> str:
     """A number in the spelling of a program."""
     shown = str(value)
@@ -389,8 +393,16 @@ def _require_held(op: Operator, args: tuple[Expr, ...], span: Span | None) -> No
             )
 
 
-def _same_value(value: Any, fill: Any, dtype: Any) -> bool:
-    return Literal(value, dtype) == Literal(fill, dtype) or alike(value, fill)
+def _is_fill(given: Literal, fill: Any, dtype: Any) -> bool:
+    """Whether a written constant is the fill value. One that an integer dtype cannot hold is none:
+    cast, it would be another number."""
+    literal = cast(given, dtype)
+    assert isinstance(literal, Literal), "the cast of a constant"
+    value = literal.value
+    if Literal(value, dtype) != Literal(fill, dtype) and not alike(value, fill):
+        return False
+    exact = not is_tuple(dtype) and np.dtype(dtype).kind in "biu"
+    return not exact or bool(np.asarray(given.value) == value)
 
 
 def _indices_hint(name: str, tensor: TensorLike) -> str:

@@ -24,6 +24,18 @@ from finch_core.ir.dtypes import as_number
 from finch_core.locks import importing
 from finch_core.runtime.storage import TensorStorage
 
+
+def _without_arguments(format: type[Format]) -> Format:
+    """The format of a class. Raises ``FormatError`` for one that needs arguments."""
+    try:
+        return format()
+    except TypeError as error:
+        raise FormatError(
+            f"{format.__name__} is not a format by itself: {error}",
+            hint=f"as in Tensor({format.__name__}(Element(0.0)), data) for one dimension",
+        ) from None
+
+
 _FOR_THE_RUNTIME = {name for name in vars(TensorStorage) if not name.startswith("_")} - {
     "buffers", "dtype", "fill_value", "format", "ndim", "nstored", "shape",
 }  # fmt: skip
@@ -52,7 +64,7 @@ class Tensor(ArrayMethods, TensorStorage):
 
     def __init__(self, format: Format, data: Any = None, /) -> None:
         if isinstance(format, type) and issubclass(format, Format):
-            format = format()
+            format = _without_arguments(format)
         if not isinstance(format, Format):
             raise FormatError(
                 f"the first argument of Tensor is a level format, not {type(format).__name__}",

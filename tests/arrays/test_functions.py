@@ -280,3 +280,25 @@ def test_the_only_element_is_a_python_number():
     assert A.item(0, 0) == 0.0
     with pytest.raises(ValueError, match="no single value"):
         A.item()
+
+
+def test_coordinates_are_integers_and_as_many_as_the_values():
+    with pytest.raises(TypeError, match="the coordinates of dimension 0 are float64, not integers"):
+        fa.from_coo(([0.0, 1.5], [1, 1]), [1.0, 2.0], (3, 3))
+    with pytest.raises(DimensionMismatch, match=r"have shapes \(1,\) and \(2,\), not one length"):
+        fa.from_coo(([0], [1, 1]), [1.0, 2.0], (3, 3))
+    with pytest.raises(DimensionMismatch, match="1 arrays of coordinates for 2 dimensions"):
+        fa.from_coo(([0, 1],), [1.0, 2.0], (3, 3))
+    assert fa.from_coo(([], []), np.zeros(0), (3, 3)).nstored == 0
+
+
+@pytest.mark.parametrize("index", [True, np.False_, (True, 0)])
+def test_bools_are_no_indices(index):
+    with pytest.raises(IndexError, match=r"(True|False) is no index"):
+        tensor(np.eye(3), ("Dense", "SparseList"))[index]
+
+
+def test_an_array_that_a_statement_does_not_read_is_refused():
+    A = np.eye(3)
+    with pytest.raises(TypeError, match=r"'A\[i,i\]' does not read B"):
+        fa.einsum("y[i] = A[i,i]", A=A, B=A)

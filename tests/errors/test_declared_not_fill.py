@@ -10,7 +10,7 @@ def ones(y):
 
 def test_declared_not_fill():
     expected = """\
-y is declared to 1.0, but its fill value is 0.0
+y is declared to 1, but its fill value is 0.0
   line 2
     y[...] = 1
     ^^^^^^^^^^

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import types
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from finch_core import FormatError, PluginError, Tensor, _, kernel, parallel
+from finch_core import FormatError, PluginError, Tensor, _, kernel, parallel, read, write
 from finch_core.ir.stored_dtypes import StoredDtype
 from finch_core.plugins import hookimpl, hub
 from finch_core.testing import DtypeSuite, backend_names, on
@@ -183,3 +184,24 @@ def test_a_dtype_comes_and_goes_with_its_plugin() -> None:
         hub().unregister("mine")
     with pytest.raises(FormatError, match="are not supported"):
         Element(np.bytes_(b"a"), np.dtype("S8"))
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+@pytest.mark.parametrize("level", [Dense, SparseList])
+def test_dates_come_back(tmp_path: Path, ending: str, level: Any) -> None:
+    days = np.array([["2020-01-01", "NaT"], ["NaT", "1969-07-20"]], "M8[D]")
+    written = Tensor(Dense(level(Element(np.datetime64("NaT", "D")))), days)
+    write(tmp_path / f"a.{ending}", written)
+    found = read(tmp_path / f"a.{ending}")
+    assert found.dtype == days.dtype
+    assert (found.to_numpy().view("i8") == days.view("i8")).all()
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz", "mtx", "tns", "ttx"])
+def test_a_dtype_that_a_file_cannot_hold_is_refused_before_it_is_written(
+    tmp_path: Path, ending: str
+) -> None:
+    written = Tensor(Dense(SparseList(Element(BFLOAT16(0)))), np.eye(2).astype(BFLOAT16))
+    with pytest.raises(FormatError, match="bfloat16"):
+        write(tmp_path / f"a.{ending}", written)
+    assert not list(tmp_path.iterdir())
