@@ -19,6 +19,7 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Expr, Index, Literal
 from finch_core.ir.program import Declare, Loop, Sequential, Stmt, Update
 from finch_core.ir.rewrite import rewrite
+from finch_core.lower.parallel import neutral
 from finch_core.lower.pass_state import Unit
 from finch_core.records import evolve
 
@@ -72,7 +73,7 @@ def _by_variable(
     def rule(node: Expr) -> Expr:
         return there if node == element else node
 
-    before = Declare(found, Literal(merge.identity(dtype), dtype), span=loop.span)
+    before = Declare(found, Literal(neutral(merge, dtype), dtype), span=loop.span)
     after = Update(element, merge, there, span=loop.span)
     return evolve(loop, body=rewrite(loop.body, rule, rule)), before, after
 

@@ -210,7 +210,7 @@ class _Copy:
         merge = self.reduction.merge
         value = self.before
         if value is None:
-            value = Literal(_neutral(merge, dtype), dtype)
+            value = Literal(neutral(merge, dtype), dtype)
         for field in self.leaf.format.fields:
             target = self.leaf.parts[field.name]
             if isinstance(target, Var):
@@ -316,7 +316,7 @@ class _Rows:
         return found
 
 
-def _neutral(merge: Operator, dtype: np.dtype[Any]) -> Any:
+def neutral(merge: Operator, dtype: np.dtype[Any]) -> Any:
     """A value that changes no other: -0.0 in sums of floats, where 0.0 would change -0.0."""
     assert merge.identity is not None
     found = merge.identity(dtype)

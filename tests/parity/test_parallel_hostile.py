@@ -211,6 +211,10 @@ for i in parallel(range(N)):
 for i in parallel(_):
     negative[()] += nought[i]
     sums[p[i] % 3] += nought[i]""",
+    "sums of -0.0 into one element at a time": """
+for k in range(3):
+    for i in parallel(_):
+        sums[k] += nought[i]""",
     "a turn that ends early": """
 C[...] = 0
 for i in parallel(_):
