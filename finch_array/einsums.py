@@ -231,11 +231,11 @@ def _statement(found: re.Match[str], named: Mapping[str, Any]) -> Any:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise SyntaxError(f"{text.strip()!r} is no expression: {error.msg}") from None
+    reader = _Reader(named)
+    build = reader.read(tree)
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if spare := sorted(named.keys() - read):
         raise TypeError(f"{text.strip()!r} does not read {', '.join(spare)}")
-    reader = _Reader(named)
-    build = reader.read(tree)
     operands = [operand(named[name]) for name, _ in reader.accesses]
     _check_indices(reader.accesses, operands, out)
     reduced = {n for _, names in reader.accesses for n in names} - set(out)
