@@ -46,13 +46,17 @@ class Order:
 
 
 def choose(
-    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str], in_turn: bool
-) -> Order:
-    """The cheapest order of the loops over ``sizes``. ``out`` are the indices of the result, and
-    ``in_turn`` is whether they must be the outermost loops."""
+    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str], in_turn: bool,
+    copying: bool = True,
+) -> Order:  # fmt: skip
+    """The cheapest order of the loops over ``sizes``. ``out`` are the indices of the result,
+    ``in_turn`` is whether they must be the outermost loops, and ``copying`` whether operands may be
+    copied into another order."""
     best: tuple[float, Order] | None = None
     for loops in _candidates(terms, sizes, out):
         copied = tuple(k for k, term in enumerate(terms) if not in_order(term, loops))
+        if copied and not copying:
+            continue
         cost = _cost(terms, sizes, out, loops, copied, in_turn)
         if best is None or cost < best[0]:
             best = cost, Order(loops, copied)

@@ -184,7 +184,11 @@ def _ordered(
         terms.append(orders.Term(seen.indices[k], fanouts(found.source), sparse, count, decides))
     places = [k for k, found in enumerate(seen.sources) if found is not None]
     in_turn = request.op is not None and not _at_fill(request, seen, known.fill, dtype)
-    order = _given(request, terms, in_turn) or orders.choose(terms, sizes, request.out, in_turn)
+    # one array, element by element: a copy in another order would walk it as the function does
+    copying = request.op is not None or len(terms) > 1
+    order = _given(request, terms, in_turn) or orders.choose(
+        terms, sizes, request.out, in_turn, copying
+    )
     return orders.Order(order.loops, tuple(places[n] for n in order.copied))
 
 
