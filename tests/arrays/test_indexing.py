@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, held, same, tensor
 
+from finch_array import orders
 from finch_core import DimensionMismatch, FormatError
 from finch_core.errors import OutOfBounds
 
@@ -104,3 +105,11 @@ def test_a_column_of_a_matrix_with_few_entries_is_cut_out_in_its_order():
     for cut in (A[:, 0:1], A[: n // 2, 0:1], A.T[0:1]):
         assert cut.nnz == int((columns[rows < max(cut.shape)] == 0).sum())
     assert fa.roll(A, 1, axis=1)[3, 1] == 1.0
+
+
+def test_what_is_not_copied_is_walked_in_the_order_of_its_storage():
+    term = orders.Term(("i", "j"), (24_000.0, 1e-3), True, 1.0, True)
+    sizes = {"i": 24_000, "j": 1}
+    assert orders.choose([term], sizes, ("i", "j"), False).copied == (0,)
+    alone = orders.choose([term], sizes, ("i", "j"), False, copying=False)
+    assert (alone.loops, alone.copied) == (("i", "j"), ())
