@@ -94,13 +94,22 @@ def _of_distributions(path: tuple[str, ...]) -> Iterator[EntryPoint]:
     seen: set[str] = set()
     # the path is passed: what else lies on ``sys.path`` stops finders that are not Python's own
     for distribution in metadata.distributions(path=list(path)):
-        name, version = distribution.name or UNKNOWN, distribution.version or "0"
+        name, version = _told(distribution)
         normal = _normal_name(name)
-        if normal not in seen:
+        if normal not in seen or name == UNKNOWN:
             seen.add(normal)
             for entry in distribution.entry_points:
                 if entry.group.startswith(PREFIX):
                     yield EntryPoint(entry.name, entry.value, entry.group, name, version)
+
+
+def _told(distribution: Any) -> tuple[str, str]:
+    """The name and version of a distribution, whose attributes may raise for what is missing."""
+    try:
+        headers = distribution.metadata or {}
+    except FileNotFoundError:
+        headers = {}
+    return headers.get("Name") or UNKNOWN, headers.get("Version") or "0"
 
 
 # -- folders ------------------------------------------------------------------------------------
