@@ -81,7 +81,7 @@ def test_all_of_it_is_kept_on_demand(monkeypatch):
     error, frames = frames_of(shifted, STORED)
     assert isinstance(error, LifecycleError)
     assert len(frames) > 6
-    assert frames[-1][0] == "lifecycle.py"
+    assert frames[-1][0] == "lifecycle_checks.py"
 
 
 CELL = """
