@@ -219,7 +219,7 @@ RULES = {
     "Block": lowering._sequential,
     "SieveTrue": lowering._sieve,
     "SieveFalse": lowering._sieve,
-    "Access": lowering._scalar,
+    "Access": lowering.scalar_of,
     "Assign": lowering._update,
     "Value": lowering.evaluate,
     "Declare": lowering._declare,
