@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.elementwise import check_range
+from finch_array.functions import dtype_of
 from finch_array.indexing import _plain, is_mask, keys_of, positions, true_places
 from finch_array.indices import parts_of
 from finch_array.manipulation import permute_dims
@@ -69,9 +71,6 @@ def _assign_dense(array: Any, index: Any, value: Any) -> None:
 
 
 def _check_dtype(array: Any, value: Any) -> None:
-    from finch_array.elementwise import check_range
-    from finch_array.functions import dtype_of
-
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         check_range(array.dtype, [value])
         found = np.result_type(array.dtype, type(value)(0))

@@ -10,10 +10,12 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import shape_of
+from finch_array.leaves import with_leaf
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
+from finch_core.runtime.convert import coordinate_format, from_coordinates
 from finch_core.runtime.tensor import Tensor
 
 DEVICES = (None, "cpu")
@@ -70,8 +72,6 @@ def full(
     value = fill_value.value if hasattr(fill_value, "signature") else fill_value
     if format is None:
         return _given(np.full(shape_of(shape), value, dtype), None, device)
-    from finch_array.leaves import with_leaf
-
     wanted = np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
     return Tensor(with_leaf(format, np.asarray(value).astype(wanted)[()], wanted), shape_of(shape))
 
@@ -272,8 +272,6 @@ def from_coo(
     Raises ``TypeError`` for coordinates that are no integers, ``DimensionMismatch`` for arrays of
     different lengths or not one for each dimension, and ``OutOfBounds`` beyond ``shape``.
     """
-    from finch_core.runtime.convert import coordinate_format, from_coordinates
-
     found = np.asarray(values)
     places = [np.asarray(c) for c in coords]
     _check_coordinates(places, found, len(shape))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from finch_array.functions import dtype_of
-from finch_array.operands import NUMBERS
+from finch_array.operands import NUMBERS, array_of
 from finch_core.ir.dtypes import SUPPORTED
 
 DTYPES: dict[str, Any] = {str(dtype): dtype for dtype in SUPPORTED}
@@ -79,7 +79,6 @@ def iinfo(type: Any, /) -> Any:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """``x`` with its values, and its fill, cast to a dtype."""
     from finch_array.methods import astype as cast
-    from finch_array.operands import array_of
 
     return cast(array_of(x), dtype, copy=copy, device=device)
 

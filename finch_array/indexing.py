@@ -14,11 +14,12 @@ import numpy as np
 
 from finch_array.axes import axis_of
 from finch_array.indices import Parts, checked_item, expanded, parts_of, width
-from finch_array.operands import array_of, is_dense, is_lazy, stored
+from finch_array.operands import array_of, is_dense, is_lazy, levels_of, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.tensor import Tensor
+from finch_wrappers import stride
 from finch_wrappers.window import WindowTensor, window_of
 
 # -- reading ----------------------------------------------------------------------------------
@@ -130,8 +131,6 @@ def _cut(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
 
 def part_of(array: Any, ranges: Sequence[range]) -> Any:
     """A view of the indices in ``ranges``, one for each dimension."""
-    from finch_wrappers import stride
-
     found = stored(array)
     wanted = [ranges[axis] for axis in found.axes]
     sizes = found.source.shape
@@ -248,8 +247,6 @@ def _matches(own: Any, sought: Any) -> tuple[Any, Any]:
 
 def level_has_gaps(array: Any) -> list[bool]:
     """For each dimension, whether its level has gaps."""
-    from finch_array.operands import levels_of
-
     levels = levels_of(stored(array).source)
     return [level.structure.gaps for level in levels] if levels is not None else [True]
 

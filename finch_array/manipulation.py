@@ -15,6 +15,7 @@ from finch_array.operands import array_of, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_core.errors import DimensionMismatch
+from finch_core.runtime.convert import coordinate_format
 from finch_core.runtime.tensor import Tensor
 
 
@@ -224,8 +225,6 @@ def with_fill(array: Any, fill: Any) -> Any:
             return array
         source = found.source if isinstance(found.source, Tensor) else materialised(found.source)
         return as_seen(relabelled(source, own), found.axes)
-    from finch_core.runtime.convert import coordinate_format
-
     dtype = np.result_type(array.dtype, np.asarray(fill).dtype)
     return Tensor(coordinate_format(array.ndim, fill, dtype), array)
 

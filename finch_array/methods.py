@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+import finch_array
 from finch_array import functions as fn
 from finch_array.namespace import method
 from finch_array.operands import is_dense, settled, stored
+from finch_array.run import materialised
 from finch_core.errors import FormatError
 from finch_core.runtime.tensor import Tensor
 
@@ -36,8 +38,6 @@ def array_namespace(version: str | None) -> Any:
     """The package. Raises ``ValueError`` for a version of the standard that it does not have."""
     if version not in VERSIONS:
         raise ValueError(f"version {version!r} of the array API standard is not supported")
-    import finch_array
-
     return finch_array
 
 
@@ -136,8 +136,6 @@ def stored_count(array: Any) -> int:
     source = stored(array).source
     if isinstance(source, Tensor):
         return source.nstored
-    from finch_array.run import materialised
-
     return materialised(source).nstored
 
 

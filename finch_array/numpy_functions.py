@@ -16,9 +16,10 @@ from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, concat, moveaxis, permute_dims, reshape
+from finch_array.manipulation import atleast_nd, concat, moveaxis, permute_dims, reshape, squeeze
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
+from finch_core.runtime.convert import coordinate_format
 from finch_core.runtime.tensor import Tensor
 
 # -- creation ---------------------------------------------------------------------------------
@@ -43,8 +44,6 @@ def filled_like(
         return full(sizes, value, dtype=wanted)
     if array.__class__ is Tensor and len(sizes) == array.ndim:
         return full(sizes, value, dtype=wanted, format=array.format)
-    from finch_core.runtime.convert import coordinate_format
-
     fill = np.asarray(value).astype(wanted)[()]
     return Tensor(coordinate_format(len(sizes), fill, wanted), sizes)
 
@@ -305,8 +304,6 @@ def _cumulated(reduction: Callable[..., Any], instead: float) -> Callable[..., A
 
 
 def _kept(array: Any, axis: Any, keepdims: Any) -> Any:
-    from finch_array.manipulation import squeeze
-
     return array if keepdims is True else squeeze(array, axis=axes_of(axis, array.ndim))
 
 

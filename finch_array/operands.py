@@ -14,6 +14,7 @@ from finch_core.records import frozen
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.convert import asarray as tensor_of
 from finch_core.runtime.tensor import Tensor
+from finch_wrappers import swizzle
 
 NUMBERS = (bool, int, float, complex, np.generic)
 
@@ -106,8 +107,6 @@ def _over_numpy(array: np.ndarray[Any, Any]) -> Any:
     stored = array.transpose(order)
     if not stored.flags.c_contiguous:
         return tensor_of(array)
-    from finch_wrappers import swizzle
-
     return swizzle(tensor_of(stored), order)
 
 

@@ -28,6 +28,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.records import evolve, frozen
+from finch_levels import Scalar, SparseByteMap, SparseHash
 
 WORKSPACE, TOTAL = "w", "t"
 ROOM = 1 << 24
@@ -168,8 +169,6 @@ def _totalled(
 
 def total_format(start: Any, dtype: np.dtype[Any]) -> Format:
     """The format of a variable that collects values of a dtype, from ``start`` on."""
-    from finch_levels import Scalar
-
     return Scalar(start, dtype).format
 
 
@@ -194,8 +193,6 @@ def _collected(
 def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
     """A format for writes in any order: a byte map, or hash tables where there is no memory for
     each index."""
-    from finch_levels import SparseByteMap, SparseHash
-
     if len(sizes) == 1 and sizes[0] <= ROOM:
         return SparseByteMap(leaf)
     format = leaf

@@ -17,6 +17,7 @@ from finch_core.interface.level import Format
 from finch_core.records import define
 from finch_core.runtime.arguments import Number
 from finch_core.runtime.tensor import Tensor
+from finch_wrappers import swizzle
 
 if TYPE_CHECKING:
     from finch_array.plans import Plan
@@ -97,8 +98,6 @@ class Ready:
             out = relabelled(out, self.refill)
         if self.back is None:
             return out
-        from finch_wrappers import swizzle
-
         return swizzle(out, self.back)
 
     def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:

@@ -15,11 +15,12 @@ import numpy as np
 from finch_array import plans
 from finch_array.operands import NUMBERS, entries, kind_of, stored
 from finch_array.ready import Ready
-from finch_array.requests import Request
+from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.convert import from_sorted, stored_coordinates
 from finch_core.runtime.tensor import Tensor
+from finch_wrappers.swizzle import SwizzleTensor
 
 MOST = 4096
 """The most plans that are remembered; beyond it all are forgotten."""
@@ -192,8 +193,6 @@ def as_seen(tensor: Any, axes: Sequence[int]) -> Any:
 
 
 def _swizzled(tensor: Any, axes: tuple[int, ...]) -> Any:
-    from finch_wrappers.swizzle import SwizzleTensor
-
     return SwizzleTensor.of_valid(tensor, axes)
 
 
@@ -223,8 +222,6 @@ def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 
 def materialised(array: Any) -> Tensor:
     """A tensor of its own with the values of a wrapper."""
-    from finch_array.requests import letters
-
     names = letters(array.ndim)
     return run(  # type: ignore[no-any-return]
         ("copy", array.ndim), lambda: Request("copy", lambda x: x, (names,), names), [array]

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from finch_array.axes import axis_of
-from finch_array.indexing import keys_of, true_places
-from finch_array.manipulation import moveaxis, reshape
+from finch_array.functions import FUNCTIONS
+from finch_array.indexing import keys_of, take_along_axis, true_places
+from finch_array.manipulation import concat, expand_dims, moveaxis, reshape
 from finch_array.operands import array_of, is_dense
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
@@ -71,8 +72,6 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
         raise DimensionMismatch("nonzero of an array without dimensions")
     if is_dense(array) or array.fill_value != 0:
         return tuple(array_of(np.ascontiguousarray(c)) for c in np.nonzero(array.to_numpy()))
-    from finch_array.functions import FUNCTIONS
-
     truth = FUNCTIONS["not_equal"](array, array.dtype.type(0)) if array.dtype.kind != "b" else array
     return tuple(array_of(np.ascontiguousarray(c)) for c in true_places(truth))
 
@@ -112,8 +111,6 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
         return result
     if axis is None:
         return reshape(result, (1,) * ndim)
-    from finch_array.manipulation import expand_dims
-
     return expand_dims(result, axis=place)
 
 
@@ -213,8 +210,6 @@ def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[
     """The ``k`` largest or smallest elements along ``axis``, in order, and their indices."""
     if mode not in ("largest", "smallest"):
         raise ValueError(f"mode is 'largest' or 'smallest', not {mode!r}")
-    from finch_array.indexing import take_along_axis
-
     array = array_of(x)
     order = argsort(array, axis=axis, descending=mode == "largest").to_numpy()
     chosen = array_of(np.ascontiguousarray(np.take(order, range(k), axis=axis)))
@@ -327,9 +322,6 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along ``axis``, ``n`` times over."""
-    from finch_array.functions import FUNCTIONS
-    from finch_array.manipulation import concat
-
     array = array_of(x)
     place = axis_of(axis, array.ndim)
     ends = [array_of(e) for e in (prepend,) if e is not None]

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import _cffi_backend as cffi
 
+from finch_backend_c.toolchain import scratch
 from finch_core.records import define
 
 SYMBOL = "finch_kernel"
@@ -134,8 +135,6 @@ def aside(library: bytes, use: Callable[[str], T]) -> T:
     Some file systems do not permit execution: tries folders until ``use`` raises no ``OSError``.
     Raises the first error if all fail.
     """
-    from finch_backend_c.toolchain import scratch
-
     errors = []
     for place in _places():
         try:

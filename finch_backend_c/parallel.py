@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
 from finch_backend_c.parallel_runtime import LANES
+from finch_backend_c.printer import expression
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.spelling import ctype
 from finch_core.interface.abi import words
@@ -338,6 +339,4 @@ def _is_not_zero(value: Any) -> bool:
 
 
 def _text(node: c.Expr) -> str:
-    from finch_backend_c.printer import expression
-
     return expression(node)

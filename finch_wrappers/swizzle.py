@@ -19,6 +19,8 @@ from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Extent
 from finch_core.plugins import hookimpl
 from finch_core.records import evolve, frozen
+from finch_core.runtime.convert import stored_coordinates
+from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.wrapping import Signed, tensor_of, whole
 
 
@@ -128,15 +130,11 @@ class SwizzleTensor(Signed, ArrayMethods):
 
     def coordinates(self) -> tuple[tuple[int, ...], list[Any], Any]:
         """The shape, the stored indices (one array for each dimension) and values, unsorted."""
-        from finch_core.runtime.convert import stored_coordinates
-
         _, coords, values = stored_coordinates(self.tensor)
         return self.shape, self._seen(coords), values
 
     def to(self, format: Any) -> Any:
         """A tensor of this view's values in another format."""
-        from finch_core.runtime.tensor import Tensor
-
         return Tensor(format, self)
 
     def _seen(self, parts: Any) -> Any:

@@ -19,6 +19,7 @@ from finch_core.interface.level import Format
 from finch_core.io import Coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Dense, Element, SparseCOO, SparseList
+from finch_wrappers import swizzle
 
 EXTRA = "binsparse"
 KIND = "a binsparse file"
@@ -112,8 +113,6 @@ def _tensor(found: Any, levels: Sequence[Any], order: Any) -> Any:
     tensor = Tensor.from_buffers(format, shape, buffers)
     if not order:
         return tensor
-    from finch_wrappers import swizzle
-
     return swizzle(tensor, tuple(order))
 
 

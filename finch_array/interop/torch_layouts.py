@@ -14,6 +14,7 @@ from finch_core.interface.level import Format
 from finch_core.runtime.convert import asarray
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Dense, Element, SparseCOO, SparseList
+from finch_wrappers import swizzle
 
 EXTRA = "torch"
 
@@ -67,8 +68,6 @@ def from_torch(tensor: Any) -> Any:
     found = Tensor.from_buffers(format, shape, {"1_ptr": ptr, "1_idx": idx, "2_val": values})
     if by_rows:
         return found
-    from finch_wrappers import swizzle
-
     return swizzle(found, (1, 0))
 
 

@@ -19,7 +19,7 @@ from finch_array.plan.normal import Ref, affine, distributes, in_turn, indices_o
 from finch_array.plan.statistics import Statistics
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, Name
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Name
 from finch_core.ir.operators import Operator, operators
 from finch_core.records import define, evolve, field, frozen
 
@@ -355,8 +355,6 @@ def known_result(kernel: Kernel, book: Book) -> Known:
 
 def access(kernel: Kernel) -> Expr:
     """A kernel's result in an expression."""
-    from finch_core.ir.expressions import Index
-
     if not kernel.out:
         return Name(kernel.name, kernel.dtype)
     return Access(Ref(kernel.name, kernel.dtype), tuple(map(Index, kernel.out)))

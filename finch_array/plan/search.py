@@ -28,6 +28,7 @@ from finch_array.plan.kernels import (
 )
 from finch_array.plan.loops import LAUNCH, NEAR
 from finch_array.plan.normal import Reduced, in_turn, indices_of
+from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.operators import Operator, cast_value
@@ -383,8 +384,6 @@ def _moves(factor: Expr, inner: Kernel, results: dict[str, Kernel], book: Book) 
 
 def masked_value(kernel: Kernel, book: Book) -> Expr:
     """The value of a kernel at an index, with its masks."""
-    from finch_core.ir import primitives as prim
-
     value = kernel.value
     if not kernel.masks:
         return value

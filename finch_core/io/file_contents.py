@@ -14,6 +14,9 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.records import frozen
+from finch_core.runtime.backends import compiles
+from finch_core.runtime.convert import stored_coordinates, to_coordinates
+from finch_core.runtime.tensor import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -74,9 +77,6 @@ Content = Coordinates | Array
 def content_of(tensor: Any) -> Content:
     """The values of a tensor or wrapper: an array if its format stores every element, else the
     coordinates of the stored entries, in row-major order. A ``Content`` is returned as it is."""
-    from finch_core.runtime.convert import stored_coordinates, to_coordinates
-    from finch_core.runtime.tensor import Tensor
-
     if isinstance(tensor, (Coordinates, np.ndarray)):
         return tensor
     if not isinstance(tensor, Tensor):
@@ -162,7 +162,6 @@ def _writer(count: int) -> Callable[[Sequence[Array], Array], bytes]:
     """The function that makes the text of a part of so many lines."""
     if count > SMALL:
         from finch_core.io import row_writer
-        from finch_core.runtime.backends import compiles
 
         if compiles():
             return lambda coords, values: row_writer.lines(coords, values) or _lines(coords, values)

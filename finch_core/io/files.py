@@ -26,6 +26,9 @@ from finch_core.interface.plugin_checks import describe
 from finch_core.interface.plugins import hub
 from finch_core.io.file_contents import Coordinates, content_objection
 from finch_core.io.progress import asked
+from finch_core.runtime.arrays import dense_format
+from finch_core.runtime.convert import asarray, coordinate_format, from_coordinates
+from finch_core.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from finch_core.runtime.tensor import Tensor
@@ -91,8 +94,6 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
     Raises ``FormatError`` for an unknown ending or a tensor that the file format cannot hold,
     ``OSError`` if the file cannot be written, and ``PluginError`` for a plugin that fails.
     """
-    from finch_core.runtime.convert import asarray
-
     path = Path(path)
     found, given = _chosen(path, format, "save"), asarray(tensor)
     assert found.save is not None
@@ -105,10 +106,6 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
 
 def tensor_of(content: Any) -> Tensor:
     """A tensor of the content of a file, in the format that the module's docstring describes."""
-    from finch_core.runtime.arrays import dense_format
-    from finch_core.runtime.convert import asarray
-    from finch_core.runtime.tensor import Tensor
-
     if isinstance(content, Coordinates):
         return _sparse_tensor(content)
     if type(content) is not np.ndarray:
@@ -119,8 +116,6 @@ def tensor_of(content: Any) -> Tensor:
 
 
 def _sparse_tensor(content: Coordinates) -> Tensor:
-    from finch_core.runtime.convert import coordinate_format, from_coordinates
-
     fill, ndim = np.asarray(content.fill, content.values.dtype)[()], len(content.shape)
     rows = ndim == 2 and content.shape[0] <= max(FEW_ROWS, ROWS_PER_VALUE * len(content.values))
     fmt = coordinate_format(1 if rows else ndim, fill)

@@ -25,6 +25,7 @@ from finch_core.errors import count as count_of
 from finch_core.io.number_text import MARGIN, Array, NotANumber, Words
 from finch_core.io.progress import advancing
 from finch_core.records import frozen
+from finch_core.runtime.backends import compiles
 
 if TYPE_CHECKING:
     from finch_core.io.row_reader import Room, RowReader
@@ -206,7 +207,6 @@ def _parsed(file: TextFile, columns: Columns) -> Iterator[tuple[int, bytes, list
 def _reader(columns: Columns) -> RowReader | None:
     """A reader of blocks that is compiled; None where nothing is."""
     from finch_core.io.row_reader import RowReader
-    from finch_core.runtime.backends import compiles
 
     order = sum(column.least is not None for column in columns)
     return RowReader(tuple(column.dtype for column in columns), order) if compiles() else None

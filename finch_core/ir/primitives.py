@@ -26,6 +26,7 @@ from finch_core.ir.operators import (
     constant,
     largest,
     ones,
+    operator,
     operators,
     ordered,
     predicate,
@@ -345,8 +346,6 @@ def field(index: int) -> Operator:
     """The operator that takes field ``index`` of a tuple."""
     name = f"field{index}"
     try:
-        from finch_core.ir.operators import operator
-
         return operator(name)
     except KeyError:
         return register(

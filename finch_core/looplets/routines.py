@@ -12,6 +12,7 @@ from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.ir.builder import Builder
 from finch_core.ir.dtypes import INTP, concrete, is_tuple, tuple_fields
 from finch_core.ir.expressions import Buffer, Expr, Literal, Load, Var, call, lift
+from finch_core.looplets import Lookup, Phase, Run, Sequence
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -186,8 +187,6 @@ def block(
     ``end``, up to index ``stop``: the end of the region, or that of the block if the fiber has
     only this one (``alone``).
     """
-    from finch_core.looplets import Lookup, Phase, Run, Sequence
-
     shift = ctx.let(f"{fiber.lvl.name}_shift", end - stop)
     inside = Lookup(lambda ctx, i: fiber.subfiber(shift + i))
     fill = Run(fiber.filled())

@@ -10,6 +10,7 @@ from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Expr, Literal
 from finch_core.ir.program import Extent
+from finch_core.looplets.switch import Switch
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ class Select(TensorLike):
         return self._model.protocol_of(dim)
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        from finch_core.looplets.switch import Switch
-
         yes, no = (part.unfurl(ctx, mode, protocol) for part in (self.yes, self.no))
         return Switch(self.cond, yes, no)
 

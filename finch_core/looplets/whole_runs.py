@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 from finch_core import records
 from finch_core.errors import FormatError, Span, quote
 from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.plugins import hub
 from finch_core.interface.run import Part, Run, as_looplet
 from finch_core.interface.tensorlike import Constant, TensorLike
 from finch_core.ir.program import Update
+from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.stepper import Stepper
@@ -97,8 +99,6 @@ class WholeRuns:
 
 def _apart() -> str:
     """The names of installed levels that have a value for each index that they store."""
-    from finch_core.interface.plugins import hub
-
     levels = sorted(hub().levels.items())
     return quote(name for name, level in levels if not level.is_leaf and not level.shares)
 
@@ -113,8 +113,6 @@ class WholeRun(Looplet):
     precedence: ClassVar[Precedence] = Precedence.ACCEPT_RUN
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
-        from finch_core.looplets.invariant import lower_invariant
-
         lower_invariant(ctx, region, frozenset(region.looplets))
 
     def truncated(self) -> Looplet:

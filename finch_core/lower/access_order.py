@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from finch_core.errors import PerformanceWarning, Source, Span, explained, quote
 from finch_core.interface.abilities import Order
+from finch_core.interface.plugins import hub
 from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.records import frozen
 from finch_core.symbolic.affine import Scope
@@ -80,8 +81,6 @@ def _simple(index: Expr, depths: Mapping[Index, int]) -> bool:
 
 
 def _formats() -> str:
-    from finch_core.interface.plugins import hub
-
     levels = sorted(hub().levels.items())
     found = [
         name

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from finch_core.errors import FormatError, LifecycleError, Span, quote
 from finch_core.interface.abilities import RANDOM_ACCESS, Order
+from finch_core.interface.plugins import hub
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.views import InPlace
 from finch_core.ir.expressions import Access, Index
@@ -81,8 +82,6 @@ def _reads_of(tensor: BoundTensor, stmt: Stmt) -> Iterator[Access]:
 
 def _readable() -> str:
     """The names of installed levels that can be read while they are updated."""
-    from finch_core.interface.plugins import hub
-
     levels = sorted(hub().levels.items())
     return quote(name for name, level in levels if not level.is_leaf and level.reads_updates)
 
@@ -174,8 +173,6 @@ def check_thaw(tensor: BoundTensor, span: Span | None) -> None:
 
 def _continuing() -> str:
     """The names of installed levels that can be updated again after a freeze."""
-    from finch_core.interface.plugins import hub
-
     levels = sorted(hub().levels.items())
     return quote(name for name, level in levels if not level.is_leaf and level.thaws)
 

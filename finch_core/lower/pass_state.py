@@ -9,6 +9,7 @@ from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Declare, Extent, Freeze, Loop, Program, Stmt, Swap, Thaw, Update
+from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, field, frozen
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ class Unit:
 
     def present(self, expr: Expr) -> Expr:
         """A dimension as it is before the program runs, even if the program changes it."""
-        from finch_core.ir.rewrite import rewrite_expr
-
         return rewrite_expr(expr, self._before)
 
     def _before(self, node: Expr) -> Expr:

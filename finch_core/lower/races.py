@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NoReturn
 
-from finch_core.errors import RaceError, Span
+from finch_core.errors import RaceError, Span, quote
 from finch_core.interface.abilities import Order, Sharing
+from finch_core.interface.plugins import hub
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.views import InPlace
 from finch_core.ir.dtypes import concrete
@@ -386,9 +387,6 @@ def _leaving(stmt: Stmt, labels: frozenset[str]) -> Iterator[Leave]:
 
 def _takers(wanted: Sharing) -> str:
     """The names of installed levels that can take it."""
-    from finch_core.errors import quote
-    from finch_core.interface.plugins import hub
-
     levels = sorted(hub().levels.items())
     return quote(name for name, level in levels if not level.is_leaf and wanted in level.parallel)
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_text import expr_text
 from finch_core.ir.expressions import Call, Expr, Literal, lift
 
 Polynomial = dict[tuple[str, ...], int]
@@ -17,8 +18,6 @@ Polynomial = dict[tuple[str, ...], int]
 
 def polynomial(expr: Expr) -> Polynomial:
     """The polynomial of an integer expression: equal polynomials compare equal however written."""
-    from finch_core.ir.assembly_text import expr_text
-
     if isinstance(expr, Literal):
         return _tidy({(): int(expr.value)})
     if isinstance(expr, Call) and expr.op in (prim.add, prim.sub, prim.mul):

@@ -20,6 +20,7 @@ from finch_core.locks import Lock
 from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
+from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
@@ -110,8 +111,6 @@ _kernels: dict[Any, Any] = {}
 
 def cached_kernel(program: Program, options: Options) -> Any:
     """The kernel of a program that this package makes; equal programs have one."""
-    from finch_core.runtime.kernel import Kernel
-
     key = (program.name, program.params, program.body, options, os.environ.get(VARIABLE))
     kernel = _kernels.get(key)
     if kernel is None:
@@ -122,8 +121,6 @@ def cached_kernel(program: Program, options: Options) -> Any:
 @cache
 def _kernel_of(function: Any) -> Any:
     """The kernel of a function of this package."""
-    from finch_core.runtime.kernel import Kernel
-
     return Kernel(function, Options())
 
 

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from finch_core.errors import FinchError
 from finch_core.frontend import parse
+from finch_core.frontend.names import lookup
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
@@ -273,8 +274,6 @@ class Kernel(Generic[P, R]):
     def _free_values(self, program: Program) -> list[Any]:
         if not program.free:
             return []
-        from finch_core.frontend.names import lookup
-
         homes = {name: home for name, *home in program.homes}
         own: Any = self._function
         return [lookup(*homes.get(name, (own, name))) for name in program.free]

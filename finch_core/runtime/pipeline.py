@@ -16,6 +16,7 @@ from finch_core.interface.layout import local_records
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import Signature, parameters
 from finch_core.ir import assembly as asm
+from finch_core.ir.depth import roomy
 from finch_core.ir.program import Program, Stmt
 from finch_core.locks import cached_property, importing
 from finch_core.records import define, evolve, field
@@ -47,8 +48,6 @@ class Lowered:
     def as_text(self, stage: str) -> str:
         """The text of a stage: ``"program"`` as written, ``"normalized"`` in Finch Normal Form,
         ``"assembly"``, or the backend's ``"source"``. Raises ``ValueError`` for another name."""
-        from finch_core.ir.depth import roomy
-
         return roomy(self.program.name, lambda: self._text(stage))
 
     def _text(self, stage: str) -> str:
@@ -108,8 +107,6 @@ class Lowered:
 
     def watched(self, watch: Watch) -> asm.Kernel:
         """The assembly, made anew while ``watch`` is told of each step."""
-        from finch_core.ir.depth import roomy
-
         return roomy(self.program.name, lambda: self._watched(watch))
 
     def _watched(self, watch: Watch) -> asm.Kernel:

@@ -12,6 +12,7 @@ from typing import Any
 from finch_core.errors import FinchError, FormatError
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.plugins import hookimpl
+from finch_core.runtime.convert import asarray
 
 
 def _refusing(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -34,16 +35,12 @@ def _refusing(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @_refusing
 def _sparse(value: Any) -> Any:
-    from finch_core.runtime.convert import asarray
-
     return asarray(value.to_scipy_sparse())
 
 
 @_refusing
 def _dlpack(value: Any) -> Any:
     import numpy as np
-
-    from finch_core.runtime.convert import asarray
 
     try:
         return asarray(np.from_dlpack(value))
@@ -56,8 +53,6 @@ def _dlpack(value: Any) -> Any:
 @_refusing
 def _array(value: Any) -> Any:
     import numpy as np
-
-    from finch_core.runtime.convert import asarray
 
     return asarray(np.asarray(value))
 

@@ -16,7 +16,9 @@ from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, Tens
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Modified, Var
 from finch_core.ir.program import Extent
+from finch_core.looplets.transform import Transform
 from finch_core.records import evolve, frozen
+from finch_core.runtime.convert import structure, wrapped
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -91,8 +93,6 @@ class Wrapped(TensorLike):
         return looplet
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        from finch_core.looplets.transform import Transform
-
         looplet = self.inner.unfurl(ctx, mode, protocol)
         if any(part is not None for part in self.parts[1:]):
             looplet = Transform(self.around).looplet(looplet)
@@ -190,8 +190,6 @@ def mapped(index: Expr, change: Callable[[Expr], Expr]) -> Expr:
 def tensor_of(data: Any) -> Any:
     """What a wrapper is put around, as an argument of a kernel: tensors and wrappers as they are,
     all else as ``asarray`` reads it."""
-    from finch_core.runtime.convert import wrapped
-
     return data if hasattr(data, "signature") else wrapped(data)
 
 
@@ -291,8 +289,6 @@ class WrapperTensor(Signed, ArrayMethods):
 
     def structure(self) -> np.ndarray[Any, Any]:
         """Which elements are stored; raises as ``to_numpy`` does."""
-        from finch_core.runtime.convert import structure
-
         if not self.has_array:
             self.to_numpy()
         return structure(self)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.dtypes import INTP, Type
+from finch_core.ir.dtypes import INTP, Type, concrete
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var, call, cast, lift
 from finch_core.symbolic.ranges import Range, range_of
 
@@ -349,8 +349,6 @@ def _above(meaning: Expr) -> Iterator[tuple[Expr, int]]:
 
 
 def _integer(expr: Expr) -> bool:
-    from finch_core.ir.dtypes import concrete
-
     return concrete(expr.dtype).kind in "iu" or (isinstance(expr, Var) and expr.type is int)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Expr, Load, Var
 from finch_core.level import Mode
+from finch_core.looplets import Jumper, Stepper, Thunk
 from finch_core.looplets.routines import search
 from finch_core.looplets.walk_ends import Seek
 from finch_core.records import frozen
@@ -153,8 +154,6 @@ def unfurled(
 ) -> Looplet:
     """The looplet of a fiber for a mode and a protocol; ``walk`` is called with ``Stepper``, or
     with ``Jumper`` for the protocol ``gallop``."""
-    from finch_core.looplets import Jumper, Stepper, Thunk
-
     if mode is Mode.UPDATE:
         return Thunk(lambda ctx: update(ctx, fiber))
     if protocol == "follow":
