@@ -103,20 +103,26 @@ class Field:
 _SAME_IN_ATTRS = ("converter", "validator", "eq", "hash", "repr", "init", "kw_only", "alias")
 
 
-def holder_of(cls: type, name: str, value: object) -> type:
-    """The base of ``cls`` that has ``value`` under ``name``; ``cls`` if a thread replaced it."""
-    return next((base for base in cls.__mro__ if vars(base).get(name) is value), cls)
+def holder_of(cls: type, name: str, value: object) -> type | None:
+    """The base of ``cls`` that has ``value`` under ``name``; None if a thread has replaced it since
+    it was looked up."""
+    return next((base for base in cls.__mro__ if vars(base).get(name) is value), None)
 
 
 class AttrsFields:
     """``__attrs_attrs__``: the fields as ``attrs`` describes them, made when it asks."""
 
-    def __get__(self, record: Any, cls: type) -> Any:
-        import attrs
+    def __init__(self) -> None:
+        self.made: Any = None
 
+    def __get__(self, record: Any, cls: type) -> Any:
         holder: Any = holder_of(cls, "__attrs_attrs__", self)
-        declared = {f.name: f.for_attrs() for f in holder.__record_fields__}
-        body = {"__annotations__": dict.fromkeys(declared, Any), **declared}
-        like: Any = type(holder.__name__, (), body)
-        holder.__attrs_attrs__ = made = attrs.fields(attrs.define(like))
-        return made
+        if holder is not None:
+            import attrs
+
+            declared = {f.name: f.for_attrs() for f in holder.__record_fields__}
+            body = {"__annotations__": dict.fromkeys(declared, Any), **declared}
+            like: Any = type(holder.__name__, (), body)
+            self.made = attrs.fields(attrs.define(like))
+            holder.__attrs_attrs__ = self.made
+        return self.made

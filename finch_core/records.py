@@ -211,14 +211,16 @@ class _Initializer:
         self.kept = kept
         self.made = 0
         self.places: list[str] | None = None
+        self.written: Any = None
 
     def __get__(self, record: Any, cls: type) -> Any:
         holder: Any = holder_of(cls, "__init__", self)
-        self.made += 1
-        if record is not None and self.made <= _FEW:
-            return lambda *args, **kwargs: self.set(holder, record, args, kwargs)
-        holder.__init__ = made = _initializer(holder, self.frozen, self.kept)
-        return made.__get__(record, cls)
+        if holder is not None:
+            self.made += 1
+            if record is not None and self.made <= _FEW:
+                return lambda *args, **kwargs: self.set(holder, record, args, kwargs)
+            self.written = holder.__init__ = _initializer(holder, self.frozen, self.kept)
+        return self.written.__get__(record, cls)
 
     def set(self, cls: type, record: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Do what ``__init__`` does."""

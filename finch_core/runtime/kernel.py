@@ -106,11 +106,14 @@ def kernel(
 
 
 _kernels: weakref.WeakSet[Kernel[..., Any]] = weakref.WeakSet()
+_adding = Lock()
 
 
 def _forget_all() -> None:
     """Discard what was compiled: it may depend on what a plugin was before."""
-    for made in tuple(_kernels):
+    with _adding:
+        known = tuple(_kernels)
+    for made in known:
         made._forget()
 
 
@@ -137,7 +140,8 @@ class Kernel(Generic[P, R]):
         self._given: Program | None = None
         self._seen: Seen | None = None
         self._placed: tuple[Program | None, tuple[tuple[str, bool], ...]] = (None, ())
-        _kernels.add(self)
+        with _adding:
+            _kernels.add(self)
 
     @classmethod
     def of_program(
@@ -190,9 +194,9 @@ class Kernel(Generic[P, R]):
             self._forget()
 
     def _forget(self) -> None:
-        """Discard the specialisations."""
-        with self._lock:
-            self._specializations, self._quick, self._calls = {}, {}, {}
+        """Discard the specialisations. A call that is being made enters its own into the tables
+        with which it began, and a plugin does not wait for it."""
+        self._specializations, self._quick, self._calls = {}, {}, {}
 
     if TYPE_CHECKING:
 
@@ -230,7 +234,7 @@ class Kernel(Generic[P, R]):
                     pass
                 else:
                     if not specialized.arrays or specialized.may_write(args):
-                        return specialized.run(values, args, self._calls)
+                        return specialized.run(values, args, calls)
             return self._call(args, kwargs)
         except FinchError as error:
             from finch_core.runtime.tracebacks import shortened
@@ -242,13 +246,14 @@ class Kernel(Generic[P, R]):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: arguments of any kind, keyword arguments, and free names."""
+        quick, calls = self._quick, self._calls
         given, values = self._bind(args, kwargs)
         signatures = tuple([value.signature for value in values])
         specialized = self._specialization(signatures, draft=drafts() and are_small(values))
         if self.program.free:
             return specialized.run(values, given)
-        self._quick[signatures] = specialized
-        return specialized.run(values, given, self._calls)
+        quick[signatures] = specialized
+        return specialized.run(values, given, calls)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """The values of parameters and free names, as given and as objects with a signature."""
@@ -286,18 +291,18 @@ class Kernel(Generic[P, R]):
     def _specialization(
         self, signatures: tuple[Signature, ...], draft: bool = False
     ) -> Specialization:
-        signatures = tuple(map(writable, signatures))
-        specialized = self._specializations.get(signatures)
+        signatures, known = tuple(map(writable, signatures)), self._specializations
+        specialized = known.get(signatures)
         if specialized is None:
             with self._lock:
-                specialized = self._specializations.get(signatures)
+                specialized = known.get(signatures)
                 if specialized is None:
                     made = signatures
                     specialized = roomy(
                         self._function.__name__,
                         lambda: Specialization(self.lowered(made), Tensor, draft),
                     )
-                    self._specializations[signatures] = specialized
+                    known[signatures] = specialized
         return specialized
 
     def lowered(self, signatures: tuple[Signature, ...]) -> Lowered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from typing import Any
 
@@ -184,3 +185,27 @@ def test_an_object_is_a_plugin_as_a_module_is() -> None:
     format = format_like("Full")
     with registered(finch_level_format=lambda: format):
         assert total(Tensor(Element(0.0)), Tensor(format(Element(0.0)), np.ones(3))).value == 3
+
+
+def test_a_plugin_may_be_added_while_a_kernel_is_compiled() -> None:
+    """It does not wait for the kernel, which is not kept: it may use what the plugin was before."""
+    made = kernel(backend="interpreter")(total.__wrapped__)
+    added: list[bool] = []
+
+    def add(name, stage):
+        def work():
+            with registered("another", finch_level_format=lambda: format_like("Full")):
+                added.append(True)
+
+        if not added:
+            thread = threading.Thread(target=work, daemon=True)
+            thread.start()
+            thread.join(20)
+
+    x = np.ones(3)
+    with registered(finch_after_stage=add):
+        assert made(Tensor(Element(0.0)), x).value == 3
+        assert added
+        assert made.stats()["signatures"] == 0
+        assert made(Tensor(Element(0.0)), x).value == 3
+        assert made.stats()["signatures"] == 1

@@ -241,3 +241,26 @@ def test_options_of_attrs_reach_it() -> None:
     with pytest.raises(TypeError):
         Open(1)
     assert Open(value=1).__dict__ == {"value": 1}
+
+
+def test_what_another_thread_has_written_meanwhile_is_taken() -> None:
+    """A thread may have looked up what writes ``__init__`` before another one replaces it."""
+
+    @records.define
+    class Base:
+        first: int
+        second: int = 0
+
+    class Own(Base):
+        def __init__(self, value: int) -> None:
+            super().__init__(value, second=value + 1)
+
+    initializer, described = vars(Base)["__init__"], vars(Base)["__attrs_attrs__"]
+    assert inspect.signature(Base).parameters.keys() == {"first", "second"}
+    assert attrs.has(Base)
+    made = Own(1)
+    initializer.__get__(made, Own)(3, 4)
+    assert (made.first, made.second) == (3, 4)
+    assert described.__get__(None, Own) is vars(Base)["__attrs_attrs__"]
+    assert "__attrs_attrs__" not in vars(Own)
+    assert (Own(5).first, Own(5).second) == (5, 6)
