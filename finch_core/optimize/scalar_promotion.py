@@ -6,7 +6,8 @@
                                             y_val[i] = y_val_i
 
 The element is promoted out of the outermost loop that allows it. The variable is stored back
-before a ``Fail`` or ``Return`` in the loop. If the loop may not run and the element may not
+before a ``Fail`` or ``Return`` in the loop, and before a parallel loop with one: its parts store to
+nothing that they share. If the loop may not run and the element may not
 exist in that case, the promoted loop is guarded by a test that the loop runs.
 """
 
@@ -24,6 +25,7 @@ from finch_core.ir.assembly import (
     If,
     Let,
     Move,
+    Parallel,
     Return,
     Sort,
     Statement,
@@ -133,7 +135,15 @@ def _spoiled(statement: Statement) -> set[str]:
         return {statement.target.name, statement.source.name}
     if isinstance(statement, Swap):
         return {statement.first.name, statement.second.name}
+    if _may_leave(statement):
+        return {part.buffer.name for part in statement.walk() if isinstance(part, Store)}
     return set()
+
+
+def _may_leave(statement: Statement) -> bool:
+    """Whether this is a parallel loop whose parts may leave for good."""
+    exits = (part for part in statement.walk() if isinstance(part, (Fail, Return)))
+    return isinstance(statement, Parallel) and any(True for _exit in exits)
 
 
 def _guard(
@@ -190,6 +200,8 @@ def _stored_back(block: Block, replace: Substitution, back: Store) -> Block:
             done.append(Assign(back.value, new.value))
         elif isinstance(new, (Fail, Return)):
             done += [back, new]
+        elif _may_leave(statement):
+            done += [back, statement]
         else:
             done.append(with_blocks(new, blocks))
     return with_statements(block, done)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finch_core.interface.abi import FAILED
-from finch_core.ir.assembly import Block, For, While
+from finch_core.ir.assembly import Block, For, Merge, Parallel, While
 from finch_core.ir.assembly_text import block_text
 from finch_core.ir.builder import Builder, Names
 from finch_core.ir.dtypes import BOOL, FLOAT64, INTP
@@ -175,6 +175,27 @@ def test_a_failure_finds_what_was_written(b):
     text = same(block, {N: 3, X: [1, 2, 4], Y: [7.0]}, "scalar_promotion")
     assert "y_val[0] = y_val_0\n        fail(1, i)" in text
     assert run_block(optimize(block), {N: 3, X: [1, 2, 4], Y: [7.0]})[0] == FAILED + 1
+
+
+@pytest.mark.parametrize("merges", [False, True])
+def test_a_failure_of_a_part_finds_what_was_written(b, merges):
+    part = Var("part", INTP)
+    b.store(Y, 0, 0.0)
+    with b.for_("i", 0, N) as i:
+        add(b, Y, 0, at(X, i))
+        with b.block() as body:
+            with b.if_(part.eq(i)):
+                b.fail(1, i)
+            if merges:
+                with b.block() as last:
+                    add(b, Y, 0, 10.0)
+                b.emit(Merge(Block(tuple(last))))
+        b.emit(Parallel(part, lift(2), Block(tuple(body))))
+    block = typed(b.finish())
+    text = same(block, {N: 3, X: [1, 2, 4], Y: [7.0]}, "scalar_promotion")
+    assert ("y_val_0" in text) is not merges
+    for n, code in ((3, FAILED + 1), (0, 0)):
+        assert run_block(optimize(block), {N: n, X: [1, 2, 4], Y: [7.0]})[0] == code
 
 
 def test_a_break_keeps_what_was_added(b):
