@@ -112,7 +112,8 @@ class Specialization:
         """
         if self._is_draft and not are_small(values):
             self.finish()
-        if self._rooms and self._give_room(values):
+        roomy = bool(self._rooms) and self._give_room(values)
+        if roomy:
             calls = None  # it is not repeated: its output is new
         memory = [value.memory for value in values]
         if memory not in self._checked:
@@ -125,10 +126,13 @@ class Specialization:
         else:
             words = [word for value in values for word in value.words()]
         try:
-            return self.call(words, given, values)
+            found = self.call(words, given, values)
         except OverflowError:
             self.refuse_wide(values)
             raise
+        if roomy and any(values[k].is_mostly_spare() for k in self._rooms):
+            self._rooms = {}
+        return found
 
     def run_apart(self, values: Sequence[Any]) -> Any:
         """Run on ``values``, tensors, wrappers and ``Number``s with this specialisation's

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.signatures import TensorSignature, tensor_signature
 from finch_core.runtime.tensor_records import Unset, address_of, set_scalar, unset
 
-_SMALL = 1 << 16  # bytes of the buffers of a tensor that is small
+_SMALL, _LITTLE = 1 << 16, 1 << 12  # bytes of the buffers of a tensor that is small; spare room
 _LINE = 64  # bytes of a line of the cache, with which buffers begin
 
 
@@ -346,6 +347,11 @@ class TensorStorage:
             return ()
         large = sum(array.nbytes for array in self.arrays) > _SMALL
         return () if large else tuple(array.size for array in self.arrays)
+
+    def is_mostly_spare(self) -> bool:
+        """Whether a tensor that was given room leaves most of it, which is not little, unused."""
+        elements = math.prod(self.shape)
+        return any(a.nbytes > _LITTLE and a.size > 4 * elements for a in self.arrays)
 
     def adopt_moved(self, kernel: Any, keep: bool = False) -> None:
         """Adopt the buffers that a kernel has reallocated. Scratch buffers are released, unless

@@ -74,6 +74,16 @@ def test_only_small_buffers_without_a_state_get_room() -> None:
     assert doubled(Tensor(SparseHash(Element(0.0))), np.ones(9)).room() == ()
 
 
+def test_small_results_after_a_large_one_take_little_memory() -> None:
+    made = kernel(doubled.__wrapped__)
+    for _again in range(2):
+        assert made(Tensor(Dense(Element(0.0))), np.ones(4000)).arrays[0].size >= 4000
+        few = [made(Tensor(Dense(Element(0.0))), np.ones(3)) for _ in range(5)]
+        assert few[0].arrays[0].size >= 4000  # it is the first
+        assert max(y.arrays[0].size for y in few[1:]) < 100
+        assert all(y.to_numpy().tolist() == [2, 2, 2] for y in few)
+
+
 def test_new_outputs_do_not_fill_the_table_of_repeated_calls() -> None:
     x = np.ones(4)
     for _again in range(40):
