@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import DimensionMismatch
+from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import Type, type_of
 from finch_core.ir.expressions import Access, Var, lift
 from finch_core.ir.missing import Missing
@@ -56,8 +57,8 @@ def run(
     """Run a program; return the tensors that it writes or returns, as new dense arrays, by name.
 
     ``arguments`` and ``free`` map each parameter and free name to a value: an object with
-    ``to_numpy()`` or ``toarray()``, a NumPy array (0-dimensional for a scalar tensor), a wrapper, a
-    mask, or a number. The values are not changed. If ``resize``, a NumPy array that the program
+    ``to_numpy()`` or ``toarray()`` or of another library, a NumPy array (0-dimensional for a scalar
+    tensor), a wrapper, a mask, or a number. The values are not changed. If ``resize``, a NumPy array that the program
     declares takes the shape of what is written to it, as a tensor does; else it keeps its own, as
     in kernels.
 
@@ -118,7 +119,8 @@ def to_array(value: Any) -> np.ndarray[Any, Any]:
     for method in ("to_numpy", "toarray"):
         if hasattr(value, method):
             return np.asarray(getattr(value, method)())
-    return np.asarray(value)
+    conversion = hub().conversion_of(value)
+    return np.asarray(value) if conversion is None else to_array(conversion.take(value))
 
 
 def _tensor_names(program: Program) -> set[str]:

@@ -51,6 +51,7 @@ def test_an_object_of_another_library_is_taken_everywhere() -> None:
     s = np.zeros(())
     total(s, table)
     assert s == 3
+    assert total.reference(np.zeros(()), table)["s"] == 3
     given = hub().conversion("table").give(Tensor(Dense(Element(0.0)), [1.0, 2.0]))
     assert given.__table__.tolist() == [1, 2]
 
