@@ -243,7 +243,7 @@ def _each_word(
             with ctx.if_((begin & (BITS - 1)).ne(0)):
                 add(first, begin & (BITS - 1), -1)
 
-    if from_zero:
+    if from_zero and (covered or ctx.prover.le(begin, end)):
         emit()
     else:
         ctx.fork(begin < end, emit)
@@ -284,7 +284,7 @@ def _steps(packed: Packed, operands: tuple[Packed, ...], ctx: Context) -> Iterat
         place = ctx.let("place", i - start)
         ctx.assign(rest, ZERO)
         ctx.assign(k, words)
-        with ctx.if_(i < stop):
+        with ctx.if_(ctx.prover.decide(start <= i).and_(i < stop)):  # a loop before it has no turn
             ctx.assign(k, place >> 6)
             ctx.assign(rest, word(k) & ALL << (place & (BITS - 1)).cast(WORD))
         skip(ctx)

@@ -97,6 +97,20 @@ def part(s, a, lo, hi):
     return s
 
 
+def up_to(s, a, n):
+    s[...] = 0
+    for i in range(n):
+        s[()] += a[i]
+    return s
+
+
+def every_second(s, a, lo, hi):
+    s[...] = 0
+    for i in range(lo, hi, 2):
+        s[()] += a[i]
+    return s
+
+
 def every_third(s, a, n):
     s[...] = 0
     for i in range(1, n, 3):
@@ -187,6 +201,16 @@ def test_parts_of_words(backend):
     assert on(backend, both)(Scalar(0), stride(a, 2), stride(b, 2)).value == (A & B)[::2].sum()
     other = window(a, (1, 200)), window(b, (7, 206))
     assert on(backend, both)(Scalar(0), *other).value == (A[1:200] & B[7:206]).sum()
+
+
+@BACKENDS
+def test_ranges_that_may_end_below_0(backend):
+    A = sets(130, 2)[0]
+    a = Tensor(Bits(Pattern()), A)
+    for n in (-130, -64, -63, -1, 0, 1, 64, 130):
+        assert on(backend, up_to)(Scalar(0), a, n).value == A[: max(n, 0)].sum()
+    for lo, hi in ((-1, -1), (-64, -70), (3, -1), (2, 120)):
+        assert on(backend, every_second)(Scalar(0), a, lo, hi).value == A[lo : max(hi, 0) : 2].sum()
 
 
 def rows(y, A, B):
