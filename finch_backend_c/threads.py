@@ -123,7 +123,7 @@ class _Pool:
         self.library: Any = loader.open_library(path)
         begin = self.library.load_function(ffi.typeof("uintptr_t(*)(uintptr_t)"), "finch_pool")
         self.address = int(begin(threads.address()))
-        with suppress(ImportError):
+        with suppress(ImportError, AttributeError):  # before version 3.2 it takes no others
             import threadpoolctl
 
             _announce(threadpoolctl, os.path.basename(path))

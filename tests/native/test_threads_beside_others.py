@@ -4,12 +4,14 @@ workers of joblib and dask use."""
 import os
 import subprocess
 import sys
+import types
 
 import joblib
 import numpy as np
 import pytest
 import threadpoolctl
 
+from finch_backend_c import threads as pool
 from finch_core import _, parallel, set_threads
 from finch_core.runtime import threads
 from finch_core.runtime.kernel import Kernel
@@ -48,6 +50,12 @@ def test_threadpoolctl_sees_and_limits_the_threads():
         assert threads.threads() == 3
     assert threads.threads() == 3
     assert np.array_equal(y, 2 * np.arange(1000))
+
+
+def test_an_older_threadpoolctl_leaves_the_threads_alone(monkeypatch):
+    monkeypatch.setitem(sys.modules, "threadpoolctl", types.ModuleType("threadpoolctl"))
+    monkeypatch.setattr(pool.POOL, "made", None)
+    assert pool.pool()
 
 
 @pytest.mark.parametrize(
