@@ -58,9 +58,9 @@ def run(
 
     ``arguments`` and ``free`` map each parameter and free name to a value: an object with
     ``to_numpy()`` or ``toarray()`` or of another library, a NumPy array (0-dimensional for a scalar
-    tensor), a wrapper, a mask, or a number. The values are not changed. If ``resize``, a NumPy array that the program
-    declares takes the shape of what is written to it, as a tensor does; else it keeps its own, as
-    in kernels.
+    tensor), a wrapper, a mask, or a number. The values are not changed. If ``resize``, a NumPy
+    array that the program declares takes the shape of what is written to it, as a tensor does; else
+    it keeps its own, as in kernels.
 
     Raises ``DimensionMismatch`` where sizes disagree, ``OutOfBounds``, and ``TypeError`` for an
     update with ``missing``.
