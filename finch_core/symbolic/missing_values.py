@@ -114,7 +114,7 @@ def presence(value: Expr, is_absent: Callable[[Expr], bool]) -> Expr:
 
 def _with_missing(call: Call, k: int) -> Expr:
     """A call whose operand ``k`` is missing: so is the call, unless the other operand of a logical
-    operator decides."""
+    operator decides, which may turn out to be missing, too."""
     none = Missing(_type_of(call))
     if call.op not in (prim.and_, prim.or_):
         return none
@@ -124,7 +124,9 @@ def _with_missing(call: Call, k: int) -> Expr:
     if isinstance(other, Literal):
         return other if bool(other.value) is (call.op is prim.or_) else none
     cases = (none, FALSE) if call.op is prim.and_ else (TRUE, none)
-    return Call(prim.ifelse, (other, *cases))
+    undecided = TRUE if call.op is prim.and_ else FALSE
+    cond = other if _present(other) else Call(coalesce, (other, undecided))
+    return Call(prim.ifelse, (cond, *cases))
 
 
 def _in_one_case(arg: Expr) -> bool:

@@ -214,3 +214,22 @@ def test_what_is_missing_is_decided_by_the_other_operand(backend: str, last: flo
         alone = float(function in (disjunction, disjunction_after))
         assert y[0] == (alone if decided else 3)
         assert np.array_equal(y, run.reference(np.zeros(3), x, a)["y"])
+
+
+def two_missing(y, x, a):
+    for i in _:
+        y[i] += coalesce(x[~(i - 1)] > 1 and a[~(i + 1)] > 2, 3)
+        y[i] += 10 * coalesce(x[~(i - 2)] > 1 or a[~(i - 1)] > 2, 3)
+        y[i] += 100 * coalesce((x[~(i - 1)] > 1 or a[i] > 2) and a[~(i + 2)] > 2, 3)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_both_operands_may_be_missing(backend: str) -> None:
+    run = kernel(backend=backend)(two_missing)
+    for n in (1, 2, 5):
+        x, a = np.arange(n) * 3.0 % 4, np.arange(n) * 2.0 % 5
+        sparse = Tensor(SparseList(Element(0.0)), a)
+        for held in (a, sparse):
+            y = np.zeros(n)
+            run(y, x, held)
+            assert np.array_equal(y, run.reference(np.zeros(n), x, a)["y"])
