@@ -303,6 +303,9 @@ _BUILDERS: dict[str, Builder] = {
     "conj": _conj,
     "real": lambda name, args, result: _part("__real__", args[0]),
     "imag": lambda name, args, result: _part("__imag__", args[0]),
+    "complex": lambda name, args, result: Value(
+        c.Call("__builtin_complex", tuple(arg.exact().node for arg in args)), result
+    ),
     "tuple": _tuple,
     "min": _variadic,
     "max": _variadic,

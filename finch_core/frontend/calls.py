@@ -74,6 +74,7 @@ REWRITTEN: dict[tuple[Any, int], Callable[..., Expr]] = {
     (np.positive, 1): lambda x: x,
     (np.clip, 3): _clip,
     (builtins.divmod, 2): _divmod,
+    (builtins.complex, 2): lambda x, y: Call(prim.make_complex, (x, y)),
     (math.log, 2): _log,
     (math.degrees, 1): _scaled(180 / math.pi),
     (np.degrees, 1): _scaled(180 / math.pi),

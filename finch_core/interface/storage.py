@@ -8,6 +8,8 @@ Python.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import wraps
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,6 +54,26 @@ def _field_dtype(name: str, dtype: Any) -> np.dtype[Any]:
         why = f"the field {name!r} has the dtype {found}, which is not supported"
         raise FormatError(why, hint=STORABLE)
     return found
+
+
+def _parameters(function: FunctionType) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def _with_shape(former: FunctionType) -> Any:
+    """``entries(positions, fields, below)``, as version 1 had it, as it is called now."""
+    if _parameters(former)[2:] != ("fields", "below"):
+        return former
+
+    @wraps(former)
+    def entries(
+        self: Any, positions: int, shape: int, fields: Mapping[str, Any], below: int
+    ) -> Any:
+        return former(self, positions, fields, below)
+
+    del entries.__wrapped__  # its signature is the one of now
+    return entries
 
 
 class Storage:
@@ -102,6 +124,12 @@ class Storage:
         return self.child is None or not self.stores_fill or self.child.holds_fill
 
     # -- its arrays ---------------------------------------------------------------------
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        own = vars(cls).get("entries")
+        if isinstance(own, FunctionType) and "shape" not in _parameters(own):
+            cls.entries = _with_shape(own)  # type: ignore[method-assign]
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]

@@ -87,8 +87,6 @@ class Operator:
     exact_identity: str = "biu"
     exact_first: str | None = None
     exact_annihilator: str = "biu"
-    left_annihilator: Callable[[np.dtype[Any]], Any] | None = None
-    exact_left: str = ""
     repeated: Operator | None = None
     undoes: str = ""
     dual: str = ""
@@ -97,6 +95,8 @@ class Operator:
     definition: Callable[..., Expr] | None = None
     refuses: Callable[..., str] | None = None
     python: tuple[Any, ...] = ()
+    left_annihilator: Callable[[np.dtype[Any]], Any] | None = None
+    exact_left: str = ""
     library: str = ""
     approximate: str = ""
     costly: bool = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finch_core.ir.dtypes import Type, concrete, tuple_dtype, tuple_fields
+from finch_core.ir.dtypes import Type, concrete, is_weak, tuple_dtype, tuple_fields
 from finch_core.ir.operators import (
     Operator,
     by_ufunc,
@@ -306,6 +306,26 @@ def _part(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
 
 real = register(Operator("real", lambda z: z.real, _part, python=(np.real,)))
 imag = register(Operator("imag", lambda z: z.imag, _part, python=(np.imag,)))
+
+
+def _of_parts(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """The typing rule of ``complex(x, y)``: real numbers, in the float dtype of their sum."""
+    if any(concrete(t).kind not in "biuf" for t in types):
+        raise TypeError("the parts of a complex number are real")
+    divided = concrete(by_ufunc(np.true_divide)(types)[0][0])
+    part: np.dtype[Any] = np.dtype(np.float32) if divided.itemsize < 4 else divided
+    if all(map(is_weak, types)):
+        return (part, part), complex
+    return (part, part), np.dtype(f"c{2 * part.itemsize}")
+
+
+def _make_complex(x: Any, y: Any) -> Any:
+    made = np.empty(1, f"c{2 * x.dtype.itemsize}")
+    made.real, made.imag = x, y
+    return made[0]
+
+
+make_complex = register(Operator("complex", _make_complex, _of_parts))
 
 
 def _bits(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:

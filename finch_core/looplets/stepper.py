@@ -64,8 +64,8 @@ class Stepper(Looplet):
     start: Expr
     following: Callable[[Context], None] | None = None
     last: Callable[[Context], Expr] | None = None
-    present: Callable[[Expr, Expr], Expr] | None = None
     anchored: bool = False
+    present: Callable[[Expr, Expr], Expr] | None = None
     whole: bool = False
     early: bool = False
     walked: Hashable = None

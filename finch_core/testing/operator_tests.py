@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finch_core.interface.abi import DONE
+from finch_core.interface.abi import DONE, Backend, CompiledKernel
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import Assign, For, Statement, Store
+from finch_core.ir.assembly import Assign, For, Kernel, Statement, Store
 from finch_core.ir.dtypes import INTP, SUPPORTED, tuple_dtype
+from finch_core.ir.expansions import in_terms_of_others
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Load, cast
 from finch_core.ir.operators import operator
+from finch_core.records import frozen
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.operands import (
@@ -28,37 +30,59 @@ from finch_core.testing.subject import Subject
 WIDENED = "add sub mul lt eq min lshift floordiv mod".split()
 
 
+@frozen
+class _Expanding:
+    """A backend that gets all that has a form in terms of the rest."""
+
+    inner: Backend
+
+    def compile(self, kernel: Kernel, *, key: str = "") -> CompiledKernel:
+        return self.inner.compile(in_terms_of_others(kernel, lambda lacked: True))
+
+
+def _compared(dtype: np.dtype[Any], computed: dict[str, Array]) -> None:
+    """Raise ``AssertionError`` for operators whose results differ from what they evaluate to."""
+    wrong = {}
+    for name, found in computed.items():
+        try:
+            compare(name, dtype, found)
+        except AssertionError as error:
+            wrong[name] = str(error)
+    assert not wrong, "\n".join(f"{name}: {text}" for name, text in wrong.items())
+
+
+def _computed(backend: Any, dtype: np.dtype[Any]) -> dict[str, Array]:
+    """All operators on one dtype, from one kernel."""
+    bench, body, known = Bench(backend), list[Statement](), dict[str, Any]()
+    for name in operator_names(dtype):
+        signature, data = typing(name, dtype), columns(name, dtype)
+        assert signature is not None
+        wanted, result = signature
+        keys = [f"in_{len(data)}_{k}" for k in range(len(data))]
+        for key, column in zip(keys, data, strict=True):
+            if key not in known:
+                known[key] = bench.buffer(key, column)
+        out = bench.buffer(f"out_{name}", np.zeros(len(data[0]), result))
+        at = var(f"i_{name}")
+        args = (cast(Load(known[k], at), t) for k, t in zip(keys, wanted, strict=True))
+        store = Store(out, at, Call(operator(name), tuple(args)))
+        body.append(For(at, n(0), n(len(data[0])), block(store)))
+    assert bench.run(*body) == DONE
+    return {name: bench.arrays[f"out_{name}"] for name in operator_names(dtype)}
+
+
 class OperatorTests(Subject):
     """Every operator on every dtype, and casts."""
 
     @pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
     def test_operators_mean_what_they_evaluate_to(self, dtype: np.dtype[Any]) -> None:
-        wrong = {}
-        for name, found in self._computed(dtype).items():
-            try:
-                compare(name, dtype, found)
-            except AssertionError as error:
-                wrong[name] = str(error)
-        assert not wrong, "\n".join(f"{name}: {text}" for name, text in wrong.items())
+        _compared(dtype, _computed(self.made(), dtype))
 
-    def _computed(self, dtype: np.dtype[Any]) -> dict[str, Array]:
-        """All operators on one dtype, from one kernel."""
-        bench, body, known = Bench(self.made()), list[Statement](), dict[str, Any]()
-        for name in operator_names(dtype):
-            signature, data = typing(name, dtype), columns(name, dtype)
-            assert signature is not None
-            wanted, result = signature
-            keys = [f"in_{len(data)}_{k}" for k in range(len(data))]
-            for key, column in zip(keys, data, strict=True):
-                if key not in known:
-                    known[key] = bench.buffer(key, column)
-            out = bench.buffer(f"out_{name}", np.zeros(len(data[0]), result))
-            at = var(f"i_{name}")
-            args = (cast(Load(known[k], at), t) for k, t in zip(keys, wanted, strict=True))
-            store = Store(out, at, Call(operator(name), tuple(args)))
-            body.append(For(at, n(0), n(len(data[0])), block(store)))
-        assert bench.run(*body) == DONE
-        return {name: bench.arrays[f"out_{name}"] for name in operator_names(dtype)}
+    @pytest.mark.parametrize("dtype", [np.int8, np.float32])
+    def test_operators_in_terms_of_others_mean_the_same(self, dtype: Any) -> None:
+        """The functions of ``finch_core.ir.expansions`` run here, whether it takes them or not."""
+        found = _computed(_Expanding(self.made()), np.dtype(dtype))
+        _compared(np.dtype(dtype), found)
 
     @pytest.mark.parametrize("source", SUPPORTED, ids=str)
     def test_casts_are_those_of_astype(self, source: np.dtype[Any]) -> None:

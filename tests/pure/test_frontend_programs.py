@@ -343,6 +343,15 @@ def test_functions_that_stand_for_expressions():
     )
 
 
+def test_complex_numbers_of_parts():
+    def kernel(y, A):
+        y[0] = complex(A[0], 1) + complex(A[1])
+
+    made, cast = value(kernel).args
+    assert made == Call(prim.make_complex, (Access("A", (Literal(0, int),)), Literal(1, int)))
+    assert cast.type == np.complex128
+
+
 def test_parts_of_complex_numbers():
     def kernel(y, A):
         y[0] = A[0].real + np.imag(A[0])

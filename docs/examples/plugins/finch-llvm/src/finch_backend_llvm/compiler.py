@@ -13,7 +13,7 @@ from finch_backend_llvm import cache as disk
 from finch_backend_llvm.cache import Stored
 from finch_core.errors import BackendError
 from finch_core.ir.assembly import Kernel
-from finch_core.ir.expansions import without_sorts
+from finch_core.ir.expansions import in_terms_of_others
 
 if TYPE_CHECKING:  # LLVM is loaded when it is used, so that a failure of that can be told
     from pathlib import Path
@@ -22,9 +22,6 @@ if TYPE_CHECKING:  # LLVM is loaded when it is used, so that a failure of that c
 
 LEVEL = "FINCH_LLVM_OPT"
 """The environment variable that sets how much LLVM optimises, 0 to 3; read at each compilation."""
-
-MACHINES = ("x86_64", "amd64", "aarch64", "arm64")
-"""Processors on which a double complex is passed to C as two doubles."""
 
 
 @attrs.frozen
@@ -37,16 +34,17 @@ class LlvmBackend:
 
     def available(self) -> str:
         """An empty string if LLVM can be used here, else the reason why not."""
-        if os.name != "posix" or platform.machine().lower() not in MACHINES:
-            return f"it does not know the calls of {platform.machine()} on {platform.system()}"
+        if os.name != "posix":
+            return f"it does not know how to load machine code on {platform.system()}"
         return _llvm_missing()
 
     def compile(self, kernel: Kernel, *, key: str = "") -> LlvmKernel:
         """Compile ``kernel``. Raises ``BackendError``."""
         from finch_backend_llvm.kernels import module_of, prototype
         from finch_backend_llvm.machine import machine
+        from finch_backend_llvm.operators import lacks
 
-        kernel = without_sorts(kernel)
+        kernel = in_terms_of_others(kernel, lacks)
         text = str(module_of(kernel))
         code = machine().object_code(text, self._level())
         stored = Stored(len(kernel.params), prototype(kernel), text, code)

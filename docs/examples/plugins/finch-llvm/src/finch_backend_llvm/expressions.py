@@ -53,7 +53,7 @@ class Expressions:
 
     def emit(self, expr: Expr) -> Value:
         """The value of a part of an expression."""
-        if not isinstance(expr, (Call, Cast)):
+        if not isinstance(expr, (Call, Cast, Invoke)) or _stores(expr):
             return self._emit(expr)
         found = self._known.get(expr)
         if found is None:
@@ -118,7 +118,8 @@ class Expressions:
                 args.append(self.emit(arg))
         function = self.code.module.globals[function_name(expr.function)]
         result = self.code.builder.call(function, args)
-        self._known = {}  # it may have stored
+        if _stores(expr):
+            self._known = {}
         return result
 
     @_emit.register
@@ -163,7 +164,13 @@ def function_name(function: Function) -> str:
 
 
 def _invokes(expr: Expr) -> bool:
-    return isinstance(expr, Invoke) or any(map(_invokes, expr.children))
+    """Whether a function in ``expr`` may store."""
+    return _stores(expr) or any(map(_invokes, expr.children))
+
+
+def _stores(expr: Expr) -> bool:
+    """Whether this is a call of a function that gets a buffer."""
+    return isinstance(expr, Invoke) and any(isinstance(arg, Buffer) for arg in expr.args)
 
 
 def _is_cheap(expr: Expr) -> bool:

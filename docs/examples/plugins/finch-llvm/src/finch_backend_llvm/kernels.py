@@ -22,7 +22,7 @@ from finch_core.ir.assembly import Argument, Function, Kernel, Parallel, Record,
 from finch_core.ir.dtypes import INTP, Type, concrete
 from finch_core.ir.expressions import Buffer, Var
 
-_INT64, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
+_INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32)
 
 
 def prototype(kernel: Kernel) -> str:
@@ -179,9 +179,15 @@ def _argument(c: Code, var: Var, rest: Any) -> Value:
     """A scalar argument in its dtype."""
     dtype = concrete(var.dtype)
     if dtype.kind == "c":
-        wide = np.dtype(np.complex128)
-        return cast(c, pair(c, next(rest), next(rest)), wide, dtype)
-    return cast(c, next(rest), _DOUBLE if dtype.kind == "f" else _INT64, dtype)
+        part = values.real_dtype(dtype)
+        return pair(c, *(cast(c, next(rest), _DOUBLE, part) for _ in range(2)))
+    if dtype.kind != "f":
+        return cast(c, next(rest), _INT64, dtype)
+    # LLVM has no instruction from a double to half precision; what it holds is exact in both
+    value = next(rest)
+    if dtype.itemsize > 2:
+        return cast(c, value, _DOUBLE, dtype)
+    return cast(c, cast(c, value, _DOUBLE, _SINGLE), _SINGLE, dtype)
 
 
 def _slot(c: Code, slot: Slot, place: Value, tag: values.Tag) -> Any:

@@ -9,19 +9,19 @@ import numpy as np
 from llvmlite import ir
 
 from finch_backend_llvm import complexes, floats, integers
-from finch_backend_llvm.casts import cast
 from finch_backend_llvm.code import Code
 from finch_backend_llvm.values import DType, Value, value_type
 from finch_core.errors import BackendError
-from finch_core.ir.dtypes import is_tuple, tuple_fields
+from finch_core.ir.assembly import Sort
+from finch_core.ir.dtypes import concrete, is_tuple, tuple_fields
+from finch_core.ir.expressions import Call, Cast, Literal
 
 HALF: DType = np.dtype(np.float16)
-SINGLE: DType = np.dtype(np.float32)
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _RULES: dict[str, dict[str, Any]] = {
     "b": integers.BOOLS,
-    "i": integers.INTEGERS,
-    "u": integers.INTEGERS,
+    "i": integers.SIGNED,
+    "u": integers.UNSIGNED,
     "f": floats.FLOATS,
     "c": complexes.COMPLEXES,
 }
@@ -32,6 +32,40 @@ _COMPARE: dict[str, Any] = {
     "f": floats.compare,
     "c": complexes.compare,
 }
+
+
+_ANY = ("ifelse", "tuple", "eq", "ne")
+
+
+def lacks(lacked: Call | Cast | Sort) -> bool:
+    """Whether LLVM has no instruction for it, or has one that is undefined for some operands."""
+    if isinstance(lacked, Sort):
+        return True
+    dtypes = [concrete(child.dtype) for child in lacked.children]
+    if any(map(is_tuple, dtypes)):
+        return False
+    if isinstance(lacked, Cast):
+        return _lacks_cast(dtypes[0], lacked.type)
+    name, kind = lacked.op.name, dtypes[0].kind
+    if name in _ANY or name.startswith("field"):
+        return HALF in dtypes and name != "ifelse"
+    if name in RELATIONS:
+        return kind == "c" or HALF in dtypes
+    guarded = name in integers.GUARDED and kind in "iu" and not _is_small(lacked)
+    return guarded or name not in _RULES[kind] or (HALF in dtypes and name != "tobits")
+
+
+def _is_small(call: Call) -> bool:
+    """Whether this shifts by less than the width, or divides by a number."""
+    by = call.args[1]
+    low = 1 if call.op.name in ("floordiv", "mod") else 0
+    return isinstance(by, Literal) and low <= int(by.value) < 8
+
+
+def _lacks_cast(source: DType, target: DType) -> bool:
+    halved = target == HALF and source.itemsize == 8 and source.kind == "f"
+    to_integer = source.kind == "f" and target.kind in "iu"
+    return "c" in (source.kind, target.kind) or halved or to_integer
 
 
 def apply(c: Code, name: str, dtypes: tuple[DType, ...], result: DType, args: list[Value]) -> Value:
@@ -47,22 +81,10 @@ def apply(c: Code, name: str, dtypes: tuple[DType, ...], result: DType, args: li
         return c.builder.extract_value(args[0], int(name.removeprefix("field")))
     if name in RELATIONS:
         return compare(c, dtypes[0], RELATIONS[name], *args)
-    if HALF in dtypes and name != "tobits":
-        return _in_single_precision(c, name, dtypes, result, args)
     rule = _RULES.get(dtypes[0].kind, {}).get(name)
     if rule is None:
         raise BackendError(f"the LLVM backend has no operator {name!r} on {dtypes[0]}")
     return rule(c, dtypes[0], *args)
-
-
-def _in_single_precision(
-    c: Code, name: str, dtypes: tuple[DType, ...], result: DType, args: list[Value]
-) -> Value:
-    """Half precision is only stored: operators compute in single precision, as NumPy's do."""
-    wide = tuple(SINGLE if dtype == HALF else dtype for dtype in dtypes)
-    values = [cast(c, *each) for each in zip(args, dtypes, wide, strict=True)]
-    via = SINGLE if result == HALF else result
-    return cast(c, apply(c, name, wide, via, values), via, result)
 
 
 def compare(c: Code, dtype: DType, relation: str, x: Value, y: Value) -> Value:

@@ -1,10 +1,4 @@
-"""Statements of assembly in terms of simpler ones, for backends that do not have them.
-
-    kernel = without_sorts(kernel)
-
-A backend that has a better way keeps the statement. What comes out is typed and legal as what went
-in.
-"""
+"""Sorting as a heapsort, which needs no memory of its own."""
 
 from __future__ import annotations
 
@@ -12,33 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.ir.assembly import Block, Kernel, Sort, Statement
-from finch_core.ir.assembly_rewrite import names_in, with_blocks, with_statements
+from finch_core.ir.assembly import Block, Sort
 from finch_core.ir.builder import Builder, Names
 from finch_core.ir.expressions import Buffer, Expr, Literal, Load
-from finch_core.ir.typing import kernel_names, typed
-from finch_core.records import evolve
-
-
-def without_sorts(kernel: Kernel) -> Kernel:
-    """``kernel`` with a heapsort in place of each ``Sort``: n log n, without memory of its own."""
-    names = Names(kernel_names(kernel))
-    functions = []
-    for function in kernel.functions:
-        own = Names({p.name for p in function.params} | names_in(function.body))
-        functions.append(evolve(function, body=_expanded(function.body, own)))
-    return evolve(kernel, body=_expanded(kernel.body, names), functions=tuple(functions))
-
-
-def _expanded(block: Block, names: Names) -> Block:
-    statements: list[Statement] = []
-    for statement in block.statements:
-        if isinstance(statement, Sort):
-            statements += heapsort(statement, names).statements
-        else:
-            blocks = tuple(_expanded(inner, names) for inner in statement.blocks)
-            statements.append(with_blocks(statement, blocks))
-    return with_statements(block, statements)
+from finch_core.ir.typing import typed
 
 
 def heapsort(statement: Sort, names: Names) -> Block:
@@ -81,4 +52,4 @@ def _sift(b: Builder, buffer: Buffer, heap: tuple[Expr, Expr, Expr], value: Any)
     b.store(buffer, first + hole, value)
 
 
-__all__ = ["heapsort", "without_sorts"]
+__all__ = ["heapsort"]
