@@ -18,6 +18,7 @@ import numpy as np
 
 from finch_backend_c.sorting import HEAPSORT, SORT
 from finch_backend_c.spelling import SUFFIXES, ctype, suffix
+from finch_core.ir.dtypes import INTEGERS
 
 
 def _two(body: str) -> str:
@@ -91,9 +92,19 @@ def _to(wide: str, low: str, high: str, missed: str) -> str:
 
 
 _TO_I32 = _to("int32_t", "-2147483649.0", "2147483648.0", "INT32_MIN")
-_TO_I64 = (
-    "    return ($target)(a >= -0x1p63 && a < 0x1p63 ? (int64_t)a : INT64_MIN);"
-)  # fmt: skip
+_TO_I64 = "    return ($target)(a >= -0x1p63 && a < 0x1p63 ? (int64_t)a : INT64_MIN);"
+_TO_U64 = """\
+    const uint64_t top = 1ull << 63;
+    return a >= 0x1p63 ? (uint64_t)i64_$S(a - ($T)0x1p63) ^ top : (uint64_t)i64_$S(a);"""
+
+
+def _to_integer(dtype: np.dtype[Any]) -> str:
+    """The conversion of a float to this integer, through the least signed one that holds it."""
+    bits = 8 * dtype.itemsize + (dtype.kind == "u")
+    body = _TO_I32 if bits <= 32 else _TO_I64 if bits <= 64 else _TO_U64
+    return _one(body, ctype(dtype))
+
+
 _REAL = {
     **_ANY,
     "minimum": _two("    return a < b || a != a ? a : b;"),
@@ -119,18 +130,7 @@ _REAL = {
     "isinf": _one("    return fabs$m(a) == __builtin_inf$m();", "bool"),
     "isfinite": _one("    return fabs$m(a) < __builtin_inf$m();", "bool"),
     "tobits": _one("    $U r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    return r;", "$U"),
-    "i8": _one(_TO_I32, "int8_t"),
-    "i16": _one(_TO_I32, "int16_t"),
-    "i32": _one(_TO_I32, "int32_t"),
-    "i64": _one(_TO_I64, "int64_t"),
-    "u8": _one(_TO_I32, "uint8_t"),
-    "u16": _one(_TO_I32, "uint16_t"),
-    "u32": _one(_TO_I64, "uint32_t"),
-    "u64": _one(
-        "    const uint64_t top = 1ull << 63;\n"
-        "    return a >= 0x1p63 ? (uint64_t)i64_$S(a - ($T)0x1p63) ^ top : (uint64_t)i64_$S(a);",
-        "uint64_t",
-    ),
+    **{suffix(dtype): _to_integer(dtype) for dtype in INTEGERS},
 }
 _PARTS = """\
     const $R ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from finch_backend_c import ctree as c
-from finch_core.ir.dtypes import is_tuple, tuple_fields
+from finch_core.ir.dtypes import INTEGERS, is_tuple, tuple_fields
 from finch_core.ir.primitives import PRIMITIVES
 from finch_core.operators import literal_value, operator
 
 _SPELLING: dict[str, tuple[str, str]] = {
     "bool": ("bool", "bool"),
-    **{f"int{n}": (f"int{n}_t", f"i{n}") for n in (8, 16, 32, 64)},
-    **{f"uint{n}": (f"uint{n}_t", f"u{n}") for n in (8, 16, 32, 64)},
+    **{t.name: (f"{t.name}_t", f"{t.kind}{8 * t.itemsize}") for t in INTEGERS},
     "float16": ("_Float16", "f16"),
     "float32": ("float", "f32"),
     "float64": ("double", "f64"),

@@ -35,6 +35,8 @@ SUPPORTED: tuple[np.dtype[Any], ...] = tuple(
         "float16 float32 float64 complex64 complex128"
     ).split()
 )
+INTEGERS: tuple[np.dtype[Any], ...] = tuple(dtype for dtype in SUPPORTED if dtype.kind in "iu")
+"""The dtypes that indices and pointers may have."""
 
 
 def is_weak(dtype: Type) -> bool:
@@ -114,7 +116,11 @@ def _widths(kind: str) -> str:
     return "/".join(str(8 * dtype.itemsize) for dtype in SUPPORTED if dtype.kind == kind)
 
 
-STORABLE = f"bool, (u)int8 to 64, float{_widths('f')}, complex{_widths('c')}, or a tuple of these"
+_BITS = [8 * dtype.itemsize for dtype in INTEGERS]
+STORABLE = (
+    f"bool, (u)int{min(_BITS)} to {max(_BITS)}, float{_widths('f')}, complex{_widths('c')}, "
+    "or a tuple of these"
+)
 """The dtypes that ``is_storable`` accepts, for messages."""
 
 

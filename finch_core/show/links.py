@@ -14,6 +14,7 @@ from typing import Any
 
 from finch_core.ir.assembly import Block, Comment, Kernel
 from finch_core.ir.assembly_text import kernel_text
+from finch_core.ir.dtypes import SUPPORTED
 from finch_core.ir.program import Labelled, Sequential, Stmt
 from finch_core.records import evolve, frozen
 
@@ -48,7 +49,7 @@ _C = _patterns(**{
 })  # fmt: skip
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _CALLS = {"memmove": "move", "SWAP": "swap", "heapsort": "sort", "__builtin_prefetch": "prefetch"}
-_NO_NAMES = frozenset("and or not float64 float32 int64 int32 int8 int16 bool likely".split())
+_NO_NAMES = frozenset({"and", "or", "not", "likely", *map(str, SUPPORTED)})
 
 
 @frozen

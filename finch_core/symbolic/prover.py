@@ -12,13 +12,13 @@ from contextlib import contextmanager
 import numpy as np
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.dtypes import INTP, Type, concrete
+from finch_core.ir.dtypes import INTEGERS, INTP, Type, concrete
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var, call, cast, lift
 from finch_core.symbolic.ranges import Range, range_of
 
 _ZERO = lift(0)
 _DEPTH = 12
-_WITHIN = frozenset(map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4")))
+_WITHIN = frozenset(dtype for dtype in INTEGERS if np.can_cast(dtype, np.int64))
 
 
 def _fits(dtype: Type) -> bool:

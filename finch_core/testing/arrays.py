@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.ir.dtypes import SUPPORTED
+from finch_core.ir.dtypes import INTEGERS, SUPPORTED
 
 Array = np.ndarray[Any, Any]
 
 DTYPES: tuple[np.dtype[Any], ...] = SUPPORTED
 """The dtypes of tensors that the suites cover."""
 
-INDEX_DTYPES = tuple(dtype for dtype in DTYPES if dtype.kind in "iu")
+INDEX_DTYPES = INTEGERS
 """The dtypes of indices and pointers."""
 
 

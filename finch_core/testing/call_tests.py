@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from finch_core.interface.abi import DONE, MOVED
@@ -17,9 +18,16 @@ from finch_core.ir.expressions import Call
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.subject import Subject
 
-SCALARS = [True, -5, -(2**15), 7, -(2**63), 255, 2**16 - 1, 2**32 - 1, 2**64 - 1, 2.5, 0.1, -0.1,
-           1.5 - 2j, -0.1 + 3j]  # fmt: skip
-"""A value of each dtype."""
+
+def scalar_of(dtype: np.dtype[Any]) -> Any:
+    """A value of this dtype, as a number of Python: of integers the one farthest from zero."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min or limits.max
+    return {"b": True, "f": -0.1, "c": -0.1 + 3j}[dtype.kind]
+
+
+SCALARS = [scalar_of(dtype) for dtype in SUPPORTED]
 
 
 class CallTests(Subject):

@@ -12,7 +12,7 @@ import pytest
 
 from finch_core.interface.abi import DONE, FAILED, MOVED
 from finch_core.ir.assembly import Assign, Fill, For, Grow, Let, Move, Sort, Statement, Store, Swap
-from finch_core.ir.dtypes import BOOL, SUPPORTED
+from finch_core.ir.dtypes import BOOL, INTEGERS, SUPPORTED
 from finch_core.ir.expressions import Length, Literal, Load, Overlaps, Var
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
@@ -20,7 +20,6 @@ from finch_core.testing.isolation import memory_in_use
 from finch_core.testing.subject import Subject
 
 F64 = np.dtype(np.float64)
-INTEGERS = [t for t in SUPPORTED if t.kind in "iu"]
 
 
 class MemoryTests(Subject):

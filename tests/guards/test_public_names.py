@@ -11,7 +11,11 @@ import pytest
 
 import finch_core
 import finch_core.level
+import finch_levels
+from finch_array.namespace import NAMES
 from finch_core.interface import hookspecs
+from finch_core.ir.dtypes import SUPPORTED
+from finch_core.plugins import hub
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
@@ -23,6 +27,16 @@ def test_names_in_all_resolve(package: str) -> None:
     module = importlib.import_module(package)
     assert module.__all__
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def test_built_in_formats_are_public_names_of_their_package() -> None:
+    made = {**hub().levels, **hub().scalars}
+    own = {name for name, cls in made.items() if cls.__module__.startswith("finch_levels.")}
+    assert own - {*finch_levels.__all__} == set()
+
+
+def test_array_programs_have_a_name_for_every_dtype() -> None:
+    assert {*map(str, SUPPORTED)} - {*NAMES} == set()
 
 
 def test_the_core_lists_its_public_names_and_modules() -> None:
