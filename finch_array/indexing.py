@@ -332,7 +332,10 @@ def true_places(mask: Any) -> list[Any]:
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """The subarrays of ``x`` at ``indices`` along ``axis``."""
+    """The subarrays of ``x`` at ``indices`` along ``axis``.
+
+    Raises ``DimensionMismatch`` if ``axis`` is missing and ``x`` is no vector.
+    """
     array = array_of(x)
     if axis is None:
         if array.ndim != 1:
@@ -342,7 +345,10 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-    """The elements of ``x`` at ``indices`` along ``axis``, at the place of each in the others."""
+    """The elements of ``x`` at ``indices`` along ``axis``, at the place of each in the others.
+
+    Raises ``DimensionMismatch`` unless both have as many dimensions.
+    """
     array, chosen = array_of(x), array_of(indices)
     place = axis_of(axis, array.ndim)
     if chosen.ndim != array.ndim:

@@ -30,7 +30,10 @@ def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
 
 
 def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
-    """The items of an index, with slices in the place of ``...`` and at the end."""
+    """The items of an index, with slices in the place of ``...`` and at the end.
+
+    Raises ``OutOfBounds`` for more items than dimensions, or a second ``...``.
+    """
     given = list(index) if isinstance(index, tuple) else [index]
     given = [_item(x) for x in given]
     used = sum(width(x) for x in given)
@@ -97,7 +100,7 @@ def _mask_items(mask: Any, shape: tuple[int, ...]) -> list[Any]:
 
 
 def checked_item(x: Any, n: int, k: int) -> Any:
-    """An item, with integers from 0 up."""
+    """An item, with integers from 0 up. Raises ``OutOfBounds`` for one outside the dimension."""
     if isinstance(x, slice):
         return x
     values = np.asarray(x)

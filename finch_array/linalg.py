@@ -38,7 +38,10 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross product of vectors of 3 elements along ``axis``."""
+    """The cross product of vectors of 3 elements along ``axis``.
+
+    Raises ``DimensionMismatch`` for others.
+    """
     a, b = array_of(x1), array_of(x2)
     if a.shape[axis_of(axis, a.ndim)] != 3 or b.shape[axis_of(axis, b.ndim)] != 3:
         raise DimensionMismatch(f"cross of arrays of shapes {a.shape} and {b.shape} along {axis}")
@@ -93,7 +96,10 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
-    """A square matrix multiplied by itself ``n`` times; sparse for ``n`` of 0 or more."""
+    """A square matrix multiplied by itself ``n`` times; sparse for ``n`` of 0 or more.
+
+    Raises ``DimensionMismatch`` if it is not square.
+    """
     array = _matrices(x)
     if array.shape[-1] != array.shape[-2]:
         raise DimensionMismatch(f"a power of matrices of shape {array.shape[-2:]}")

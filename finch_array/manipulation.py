@@ -20,7 +20,10 @@ from finch_core.runtime.tensor import Tensor
 
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Any:
-    """``x`` with its dimensions in another order, without a copy (``swizzle``)."""
+    """``x`` with its dimensions in another order, without a copy (``swizzle``).
+
+    Raises ``DimensionMismatch`` unless ``axes`` has each dimension once.
+    """
     array = x if is_lazy(x) else array_of(x)
     order = [axis_of(a, array.ndim) for a in axes]
     if sorted(order) != list(range(array.ndim)):
@@ -32,7 +35,10 @@ def permute_dims(x: Any, /, axes: Sequence[int]) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    """``x`` with some dimensions moved to other places."""
+    """``x`` with some dimensions moved to other places.
+
+    Raises ``DimensionMismatch`` unless there is a place for each.
+    """
     array = x if is_lazy(x) else array_of(x)
     given = source if isinstance(source, (tuple, list)) else (source,)
     wanted = destination if isinstance(destination, (tuple, list)) else (destination,)
@@ -138,7 +144,10 @@ def transpose_method(x: Any, *axes: Any) -> Any:
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Any:
-    """``x`` repeated to a shape: dimensions that it lacks are stored as one run."""
+    """``x`` repeated to a shape: dimensions that it lacks are stored as one run.
+
+    Raises ``DimensionMismatch`` for a shape that it cannot be repeated to.
+    """
     array, wanted = x if is_lazy(x) else array_of(x), shape_of(shape)
     if broadcast_shape(array.shape, wanted) != wanted:
         raise DimensionMismatch(f"an array of shape {array.shape} cannot be broadcast to {wanted}")
@@ -234,7 +243,10 @@ def _alike(fill: Any, other: Any) -> bool:
 
 
 def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
-    """The arrays, of one shape, along a new dimension."""
+    """The arrays, of one shape, along a new dimension.
+
+    Raises ``DimensionMismatch`` for none, or for arrays of several shapes.
+    """
     given = [array_of(x) for x in arrays]
     if len({x.shape for x in given}) != 1:
         raise DimensionMismatch(

@@ -88,7 +88,10 @@ def _dense_matmul(arrays: list[Any]) -> Any:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """The sum of products over ``axes``: how many of the last and first ones, or two sequences."""
+    """The sum of products over ``axes``: how many of the last and first ones, or two sequences.
+
+    Raises ``DimensionMismatch`` unless their lengths agree.
+    """
     a, b = array_operand(x1), array_operand(x2)
     left, right = _paired(a, b, axes)
     names_a = [f"a{k}" for k in range(a.ndim)]
@@ -121,7 +124,10 @@ def _paired(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The sum of ``conj(x1) * x2`` along ``axis``, with broadcasting."""
+    """The sum of ``conj(x1) * x2`` along ``axis``, with broadcasting.
+
+    Raises ``DimensionMismatch`` unless their lengths agree.
+    """
     a, b = array_operand(x1), array_operand(x2)
     p, q = axis_of(axis, a.ndim), axis_of(axis, b.ndim)
     if a.shape[p] != b.shape[q]:
@@ -135,7 +141,10 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """The products of all pairs of elements of two vectors."""
+    """The products of all pairs of elements of two vectors.
+
+    Raises ``DimensionMismatch`` for arrays of more dimensions.
+    """
     a, b = array_operand(x1), array_operand(x2)
     if a.ndim != 1 or b.ndim != 1:
         raise DimensionMismatch(

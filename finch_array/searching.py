@@ -66,7 +66,10 @@ def fibers(array: Any, axis: int) -> Fibers:
 
 def nonzero(x: Any, /) -> tuple[Any, ...]:
     """The coordinates of the elements that are not 0, one array for each dimension, in row-major
-    order."""
+    order.
+
+    Raises ``DimensionMismatch`` for an array without dimensions.
+    """
     array = array_of(x)
     if array.ndim == 0:
         raise DimensionMismatch("nonzero of an array without dimensions")

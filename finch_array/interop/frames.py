@@ -46,7 +46,10 @@ def _sparse(parts: list[Any], fill: Any, shape: tuple[int, ...]) -> Any:
 
 
 def to_pandas(array: Any, index: Any = None, columns: Any = None) -> Any:
-    """A frame or series, with sparse columns unless the array is dense."""
+    """A frame or series, with sparse columns unless the array is dense.
+
+    Raises ``FormatError`` for more than two dimensions, or none.
+    """
     pandas = library("pandas", EXTRA)
     found = array_of(array)
     if not 1 <= found.ndim <= 2:

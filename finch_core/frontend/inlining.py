@@ -125,7 +125,10 @@ def substitute(expr: Expr, values: Values) -> Expr:
 
 
 def reduction(context: ParseContext, node: ast.Call, function: FunctionType) -> Operator:
-    """The anonymous operator of a Python function ``f`` in ``A[i] = f(A[i], e)``."""
+    """The anonymous operator of a Python function ``f`` in ``A[i] = f(A[i], e)``.
+
+    Raises ``KernelSyntaxError`` if it cannot be inlined.
+    """
     if function not in context.operators:
         try:
             definition = expression_of(function)

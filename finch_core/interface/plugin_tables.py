@@ -106,7 +106,10 @@ class PluginTables:
         return self._kind("dtype")
 
     def owner(self, kind: str, name: str) -> str:
-        """The plugin that registered an object, with its distribution, for messages."""
+        """The plugin that registered an object, with its distribution, for messages.
+
+        Raises ``PluginError`` if there is none of that kind and name.
+        """
         for plugin in self._plugins.values():
             if any((c.kind, c.name) == (kind, name) for c in plugin.contributed):
                 return origin(plugin)

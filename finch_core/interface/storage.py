@@ -188,7 +188,10 @@ def integer_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
-    """The dtype of a leaf with this fill value, ``dtype`` if given."""
+    """The dtype of a leaf with this fill value, ``dtype`` if given.
+
+    Raises ``FormatError`` for a fill value that is no scalar, or a dtype that is not supported.
+    """
     try:
         found = np.dtype(dtype) if dtype is not None else concrete(type_of(fill))
     except TypeError as error:

@@ -108,7 +108,10 @@ def load_with(load: Callable[[], object]) -> None:
 
 @cache
 def stored_dtype(dtype: DType) -> StoredDtype | None:
-    """The row that covers ``dtype``; None for what backends have and what no plugin knows."""
+    """The row that covers ``dtype``; None for what backends have and what no plugin knows.
+
+    Raises ``PluginError`` if the row stores it in another size.
+    """
     if (dtype.isbuiltin == 1 and dtype.kind in "biufc") or dtype.names is not None:
         return None
     _load()

@@ -90,7 +90,8 @@ class _Search:
         return _INT64 if given else int
 
     def assign(self, name: str, found: Type | None, stmt: Stmt) -> None:
-        """Raise the type of a variable to one that also has values of type ``found``."""
+        """Widen the type of a variable to one that also has values of type ``found``. Raises
+        ``FormatError`` if there is none."""
         if found is None:
             return
         known = self.types.get(name)

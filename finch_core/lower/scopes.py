@@ -220,7 +220,8 @@ class _Scopes:
         return cast(init, dtype) if not is_tuple(dtype) else outcomes(init)[0]
 
     def shape(self, stmt: Declare, scope: dict[str, Expr]) -> tuple[Expr, ...] | None:
-        """The shape with which a local is made, or None."""
+        """The shape with which a local is made, or None. Raises ``FormatError`` if it is not of
+        integers, ``KernelSyntaxError`` if it depends on tensors or loops."""
         found_locals = (local for local in self.unit.program.locals if local.name == stmt.tensor)
         local = next(found_locals, None)
         if local is None or local.shape is None:

@@ -9,7 +9,11 @@ from finch_core.lower.pass_state import Unit
 
 
 def dimension(unit: Unit, node: Dimension, span: Span | None) -> Expr:
-    """A dimension's size: an expression, if the program does not change it."""
+    """A dimension's size: an expression, if the program does not change it.
+
+    Raises ``DimensionMismatch`` for a dimension that is not there or has no size, and
+    ``KernelSyntaxError`` for one of a number.
+    """
     where = node.span or span
     tensor = unit.arguments.get(node.tensor)
     if tensor is None:

@@ -102,7 +102,8 @@ class _Wrapperizer:
         return found
 
     def access(self, node: Expr, scope: Scope) -> Expr:
-        """``node`` after all wrappers; a mask may replace a comparison by an access of itself."""
+        """``node`` after all wrappers; a mask may replace a comparison by an access of itself.
+        Raises ``PluginError`` if replacements do not end."""
         plain, times = None, 0
         while isinstance(node, Access):
             times += 1

@@ -197,7 +197,8 @@ class Extents:
         return dict(self.loops), {key: tuple(sizes) for key, sizes in self.declares.items()}
 
     def range(self, loop: Loop, *, strict: bool = False) -> None:
-        """The range of an inferred loop by its accesses. Raises if they differ and ``strict``."""
+        """The range of an inferred loop by its accesses. Raises
+        ``DimensionMismatch`` if they differ and ``strict``."""
         said = [says for place in self.places for says in self.says(place, loop)]
         if any(self.cuts(place, loop) for place in self.places):
             said = [(a if a is None else max(a, 0), b if b is None else max(b, 0)) for a, b in said]
@@ -354,7 +355,10 @@ class Extents:
     # -- sizes that tensors have --------------------------------------------------------
 
     def by_size(self) -> bool:
-        """Let the first declared dimension of unknown size keep its current size."""
+        """Let the first declared dimension of unknown size keep its current size.
+
+        Raises ``DimensionMismatch`` if nothing fixes it.
+        """
         for key, sizes in self.declares.items():
             name = str(self.nodes[key].tensor)
             for dim, size in enumerate(sizes):

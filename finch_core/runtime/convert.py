@@ -143,6 +143,8 @@ def convert_into(out: Tensor, data: Any) -> None:
 
     Elements that ``data`` stores are stored in ``out``, even those equal to the fill value, unless
     the innermost level of ``data`` stores ranges of indices (``Format.pads``).
+
+    Raises ``DimensionMismatch`` if they have another number of dimensions than the format.
     """
     source = asarray(data)
     if source.ndim != out.ndim:
@@ -286,7 +288,10 @@ def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: An
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """A dense array of the tensor's values; over its own memory if all its levels are dense."""
+    """A dense array of the tensor's values; over its own memory if all its levels are dense.
+
+    Raises ``OutOfMemory`` if it does not fit in memory.
+    """
     levels = tensor.format.levels()
     layouts = [getattr(level, "layout", "") for level in levels]
     if layouts != ["dense"] * tensor.ndim + ["values"]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 import finch_core
+import finch_core.errors
 import finch_core.level
 import finch_levels
 from finch_array.namespace import NAMES
@@ -19,6 +22,7 @@ from finch_core.plugins import hub
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
+ERRORS = {name for name, value in vars(finch_core.errors).items() if isinstance(value, type)}
 HOOKS = sorted(name for name in vars(hookspecs) if name.startswith("finch_"))
 
 
@@ -67,6 +71,40 @@ def test_every_hook_has_a_test(hook: str) -> None:
 def test_no_document_describes_a_hook_that_is_not_there() -> None:
     described = re.findall(r"^### `(\w+)\(", (ROOT / "docs/hooks.md").read_text(), re.MULTILINE)
     assert sorted(described) == HOOKS
+
+
+def unnamed_errors(path: Path) -> Iterator[str]:
+    """Public functions with a docstring that does not name the errors raised by their bodies."""
+    text = path.read_text()
+    tree = ast.parse(text if re.search(rf"raise ({'|'.join(ERRORS)})\(", text) else "")
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+            continue
+        said, raised = ast.get_docstring(node), set(raised_in(node.body))
+        if (
+            said is not None
+            and raised
+            and not re.search("|".join({*raised, "[Rr]efuse", "raises as ``"}), said)
+        ):
+            yield f"{path.relative_to(ROOT)}: {node.name} raises {', '.join(sorted(raised))}"
+
+
+def raised_in(body: Iterable[ast.AST]) -> Iterator[str]:
+    """The names of errors of the project that statements raise, functions inside left out."""
+    for node in body:
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            name = ast.unparse(node.exc.func)
+            if name in ERRORS:
+                yield name
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+            yield from raised_in(ast.iter_child_nodes(node))
+
+
+def test_public_functions_name_the_errors_that_they_raise() -> None:
+    paths = [
+        path for package in (*PACKAGES, "finch_array") for path in (ROOT / package).rglob("*.py")
+    ]
+    assert [line for path in paths for line in unnamed_errors(path)] == []
 
 
 def test_every_room_of_the_core_is_on_the_floor_plan() -> None:
