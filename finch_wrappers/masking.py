@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from finch_core.errors import FormatError
 from finch_core.interface.array_methods import ArrayOperators
+from finch_core.interface.masks import BooleanTensor
 from finch_core.interface.signatures import ImplicitSignature, implicit_signature
 from finch_core.interface.structure import Pieces, Structure
 from finch_core.interface.tensorlike import Constant, TensorLike
-from finch_core.ir.dtypes import BOOL, INTP, concrete
+from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var
-from finch_core.ir.program import Extent
-from finch_core.level import Mode
 from finch_core.looplets import Lookup, Looplet, Phase, Run, Sequence
 from finch_core.operators import Operator
 from finch_core.records import frozen
 from finch_core.symbolic.affine import Scope, given, is_given
 
 if TYPE_CHECKING:
-    from finch_core.interface.context import Context
+    pass
 
 
 @frozen
-class Mask(ArrayOperators, TensorLike):
+class Mask(ArrayOperators, BooleanTensor):
     """A Boolean matrix: a ``Lookup`` of rows, each of which is true in one range of indices.
 
     It can be an argument of a kernel. It has no dimensions: the extents of loops come from other
@@ -78,40 +76,18 @@ class Mask(ArrayOperators, TensorLike):
     def ndim(self) -> int:
         return 2
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return BOOL
-
-    @property
-    def dims(self) -> tuple[Extent | None, ...]:
-        return (None, None)
-
-    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        refuse_update(mode)
+    def looplet(self) -> Looplet:
         return Lookup(lambda ctx, i: self.row(i))
 
 
 @frozen
-class Row(TensorLike):
+class Row(BooleanTensor):
     """A row of a mask: ``first`` up to the first of ``cuts``, then alternating at each of them."""
 
     first: bool
     cuts: tuple[Expr, ...]
 
-    @property
-    def ndim(self) -> int:
-        return 1
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return BOOL
-
-    @property
-    def dims(self) -> tuple[Extent | None, ...]:
-        return (None,)
-
-    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        refuse_update(mode)
+    def looplet(self) -> Looplet:
         values = (self.first ^ bool(k % 2) for k in range(len(self.cuts) + 1))
         runs = (Run(Constant(TRUE if value else FALSE)) for value in values)
         return Sequence(tuple(map(Phase, (*self.cuts, None), runs)))
@@ -151,12 +127,3 @@ def with_room(found: Comparison | None) -> Comparison | None:
 
 
 _LIMIT = 2**62
-
-
-def refuse_update(mode: Mode) -> None:
-    """Raise ``FormatError`` if a mask is written."""
-    if mode is Mode.UPDATE:
-        raise FormatError(
-            "a mask cannot be written",
-            hint="write a tensor of bools, such as Tensor(Dense(Dense(Element(False))))",
-        )

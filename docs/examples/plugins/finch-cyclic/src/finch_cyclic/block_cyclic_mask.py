@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.errors import FormatError
+from finch_core.interface.masks import BooleanTensor
 from finch_core.interface.signatures import ImplicitSignature, implicit_signature
-from finch_core.interface.tensorlike import Constant, TensorLike
-from finch_core.ir.dtypes import BOOL
+from finch_core.interface.tensorlike import Constant
 from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var, lift
-from finch_core.ir.program import Extent
-from finch_core.level import Mode
 from finch_core.looplets import Looplet, Part, Phase, Run, Sequence, Stepper, Thunk
 from finch_core.operators import operator
 from finch_core.plugins import hookimpl
@@ -29,7 +26,7 @@ FAR = 2**62
 
 
 @attrs.frozen
-class BlockCyclicMask(TensorLike):
+class BlockCyclicMask(BooleanTensor):
     """The Boolean vector that is true at ``i`` where ``(i // block) % parts == part``.
 
     ``BlockCyclicMask(4, 3, 1)`` is true at 4 to 7, 16 to 19, 28 to 31, ... The three numbers are
@@ -77,27 +74,13 @@ class BlockCyclicMask(TensorLike):
 
     # -- in a program -----------------------------------------------------------------------
 
-    @property
-    def ndim(self) -> int:
-        return 1
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return BOOL
-
-    @property
-    def dims(self) -> tuple[Extent | None, ...]:
-        return (None,)
-
     @staticmethod
     def match_condition(node: Call, scope: Scope) -> Expr | None:
         """The mask for ``(i // block) % parts == part`` with three constants."""
         found = _constants(node)
         return None if found is None else Access(BlockCyclicMask(*found[1:]), found[:1])
 
-    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            raise FormatError("a mask cannot be written", hint="write a tensor of bools")
+    def looplet(self) -> Looplet:
         return Thunk(self._cycles)
 
     def _cycles(self, ctx: Context) -> Iterator[Part]:

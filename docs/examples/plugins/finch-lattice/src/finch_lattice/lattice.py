@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from finch_core.errors import FormatError
+from finch_core.interface.masks import BooleanTensor
 from finch_core.interface.signatures import ImplicitSignature, implicit_signature
 from finch_core.interface.tensorlike import Constant, TensorLike
-from finch_core.ir.dtypes import BOOL
 from finch_core.ir.expressions import FALSE, TRUE, Expr, Var, lift
-from finch_core.ir.program import Extent
-from finch_core.level import Mode
 from finch_core.looplets import Looplet, Precedence, Region, Run, Spike, Stepper, Switch
 from finch_core.plugins import hookimpl
 
@@ -69,7 +66,7 @@ class Every(Looplet):
 
 
 @attrs.frozen
-class EveryMask(TensorLike):
+class EveryMask(BooleanTensor):
     """The Boolean vector that is true at ``first``, ``first + step``, ``first + 2 * step``, ....
 
     Both numbers are run-time values: others run the same code. Raises ``ValueError`` unless
@@ -111,21 +108,7 @@ class EveryMask(TensorLike):
 
     # -- in a program -----------------------------------------------------------------------
 
-    @property
-    def ndim(self) -> int:
-        return 1
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return BOOL
-
-    @property
-    def dims(self) -> tuple[Extent | None, ...]:
-        return (None,)
-
-    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
-        if mode is Mode.UPDATE:
-            raise FormatError("a mask cannot be written", hint="write a tensor of bools")
+    def looplet(self) -> Looplet:
         return Every(lift(self.first), lift(self.step), Constant(TRUE), Constant(FALSE))
 
 
