@@ -205,7 +205,8 @@ def found_from(name: str, graph: Any, source: int, systems: Any) -> Race:
 
 
 def reached(name: str, graph: Any, source: int, systems: Any) -> Race:
-    """Shortest paths; a queue of changed vertices is asked for where it is no slow way."""
+    """Shortest paths. The target is C with a queue of changed vertices, but on grids, where that is
+    slow."""
     race = shortest(name, graph, source, systems, "")
     asked = within(1.2, "hand C queue") if not name.startswith("grid") else ()
     return attrs.evolve(race, targets=asked)

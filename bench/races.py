@@ -25,7 +25,7 @@ class Target:
 
 
 def over_taco(times: float) -> tuple[Target, ...]:
-    """The same over TACO, where it is there, and over loops like those that it emits."""
+    """Targets over TACO, where it is there, and over loops like those that it emits."""
     return Target("taco", times), Target("taco-like", times)
 
 

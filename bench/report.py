@@ -71,7 +71,7 @@ def _version(package: str) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """The same with numbers to four digits, for a file that is kept."""
+    """``value`` with its numbers to four digits, for a file that is kept."""
     if isinstance(value, float):
         return float(f"{value:.4g}") if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -39,7 +39,7 @@ def made(quick: bool) -> Iterator[tuple[str, Any]]:
 
 
 def found(data: Path | None) -> Iterator[tuple[str, Any]]:
-    """The same of packages and of a folder."""
+    """The matrices of packages and of a folder."""
     yield from real.packaged_matrices()
     for name, matrix in real.matrices(data, below=("mtx",)):
         if matrix.shape[0] == matrix.shape[1] and products(matrix) <= LARGEST:

@@ -117,7 +117,7 @@ def random_tensor() -> Tensor:
 
 
 def tensors_of(data: Path | None) -> Iterator[tuple[str, Tensor]]:
-    """Those of a folder; a file that cannot be read is named."""
+    """The tensors in a folder, by name; a file that cannot be read is reported."""
     for name, path in real.tensor_files(data):
         try:
             A = read(path)

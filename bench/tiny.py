@@ -21,7 +21,7 @@ spmv = kernel(program)
 
 
 def fresh_spmv() -> Any:
-    """The same kernel with nothing remembered in memory."""
+    """``spmv`` with nothing remembered in memory."""
     return kernel(program)
 
 

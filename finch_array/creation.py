@@ -191,7 +191,7 @@ def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
     format: Format | None = None, device: Any = None,
 ) -> Any:  # fmt: skip
-    """Ones on diagonal ``k``, zeros elsewhere, of which the ones are stored."""
+    """Ones on diagonal ``k``, zeros elsewhere; only the ones are stored."""
     check_device(device)
     n, m = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
     k = min(max(operator.index(k), -n), m)  # diagonals beyond these are empty

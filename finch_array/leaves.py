@@ -1,4 +1,4 @@
-"""The same levels over another leaf: formats and makers of results that keep a structure."""
+"""Levels over another leaf: formats and makers of results that keep a structure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MOST = 4096
 
 
 def relabelled(tensor: Tensor, fill: Any) -> Tensor:
-    """The same stored values with another fill, over the same memory."""
+    """The stored values of a tensor with another fill, over the same memory."""
     if alike(tensor.fill_value, fill):
         return tensor
     return Tensor.of_parts(

@@ -147,7 +147,8 @@ def atleast(ndim: int) -> Callable[..., Any]:
 
 
 def mapped(x: Any, function: Callable[[Any], Any]) -> Any:
-    """``function``, of NumPy arrays element by element, of what is stored and of the fill."""
+    """``x`` with ``function``, which works element by element on NumPy arrays, applied to the
+    stored values and to the fill."""
     array = array_of(x)
     if is_dense(array):
         return array_of(np.asarray(function(array.to_numpy())))

@@ -182,7 +182,7 @@ def _values(values: Sequence[Any]) -> int:
 
 
 def blank_of(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
-    """For a shape, a function that makes a tensor for a kernel that declares it: with memory of
+    """A function that, given a shape, makes a tensor for a kernel that declares it: with memory of
     this shape where it is dense, else empty."""
     make = Tensor.maker(format)
     levels = format.levels()

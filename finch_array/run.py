@@ -64,7 +64,7 @@ def run(
 def _found(
     key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, quick: Any
 ) -> Any:
-    """The result of a call that has not come with these shapes, by a plan for its signatures."""
+    """The result of a call whose shapes are new, by a plan for its signatures."""
     if any(hasattr(x, "lazy_node") for x in operands):
         return _recorded(make(), operands, given)
     ready, used = _prepared(key, make, operands, given)

@@ -1,4 +1,4 @@
-"""The code in kernels by which signals can end them (see ``interrupts``)."""
+"""Code in kernels that lets a signal end them (see ``interrupts``)."""
 
 GUARD = """\
 // What the thread runs that handlers of signals may end: it is left for `state` at any point where

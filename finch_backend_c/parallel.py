@@ -158,7 +158,8 @@ class Part:
         )
 
     def _kept(self) -> str:
-        """The lanes that live on, until the library is closed."""
+        """The C record of private buffers, which are kept until the library is closed; empty for
+        none."""
         if not self.loop.private:
             return ""
         number, private = self.number, list(self._lanes())

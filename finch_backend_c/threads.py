@@ -145,7 +145,7 @@ def _announce(threadpoolctl: Any, name: str) -> None:
             threads.set_threads(num_threads)
 
         def get_version(self) -> None:
-            """The project's, which the name of the library stands for."""
+            """None: the library has no version but the project's."""
 
     threadpoolctl.register(FinchController)
 

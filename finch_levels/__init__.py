@@ -47,7 +47,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What measures data is imported when it is first used."""
+    """``choose_format`` is imported when it is first used."""
     if name != "choose_format":
         raise AttributeError(f"module 'finch_levels' has no attribute {name!r}")
     from finch_core.runtime.format_choice import choose_format

@@ -62,5 +62,5 @@ _SIGNATURE = implicit_signature(BandMask(0, 0))
 
 @hookimpl
 def finch_mask() -> type[Mask]:
-    """The hook."""
+    """Register ``BandMask``."""
     return BandMask

@@ -47,5 +47,5 @@ class DiagMask(Mask):
 
 @hookimpl
 def finch_mask() -> type[Mask]:
-    """The hook."""
+    """Register ``DiagMask``."""
     return DiagMask

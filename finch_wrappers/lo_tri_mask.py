@@ -47,5 +47,5 @@ class LoTriMask(Mask):
 
 @hookimpl
 def finch_mask() -> type[Mask]:
-    """The hook."""
+    """Register ``LoTriMask``."""
     return LoTriMask

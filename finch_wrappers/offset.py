@@ -96,5 +96,5 @@ def offset(tensor: Any, *deltas: Any) -> OffsetTensor:
 
 @hookimpl
 def finch_wrapper() -> type[OffsetTensor]:
-    """The hook."""
+    """Register ``offset``."""
     return OffsetTensor

@@ -63,7 +63,8 @@ class Permissive(Wrapped):
         return Permissive(inner, tuple(part and FILL for part in self.parts))
 
     def around(self, sub: TensorLike) -> TensorLike:
-        """The same around a subtensor: what is all fill has ends, too, but where that is beyond."""
+        """This wrapper around a subtensor. One that is all fill keeps its extents, unless it is also
+        fill beyond them."""
         whole = all(part in (None, FILL) for part in self.parts[1:])
         if whole and isinstance(sub, Constant) and sub == self._filled(sub.rank):
             return sub
@@ -152,5 +153,5 @@ def permissive(tensor: Any, *dims: Any) -> PermissiveTensor:
 
 @hookimpl
 def finch_wrapper() -> type[PermissiveTensor]:
-    """The hook."""
+    """Register ``permissive``."""
     return PermissiveTensor

@@ -138,5 +138,5 @@ def protocolize(tensor: Any, *protocols: Any) -> ProtocolizedTensor:
 
 @hookimpl
 def finch_wrapper() -> type[ProtocolizedTensor]:
-    """The hook."""
+    """Register ``protocolize``."""
     return ProtocolizedTensor

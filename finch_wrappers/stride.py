@@ -159,7 +159,7 @@ class StrideTensor(WrapperTensor):
         return _placed(node, _places(self.key, tuple(map(lift, self._sizes))))
 
     def within(self, pairs: tuple[Bounds | None, ...]) -> StrideTensor:
-        """A window of this, as the strides of a window."""
+        """A window of this view: the strided view of a window of the tensor."""
         check_window(pairs, self.shape)
         inner = zip(pairs, self.key, self.tensor.shape, strict=True)
         return StrideTensor(
@@ -311,5 +311,5 @@ def _checked(step: Any) -> int:
 
 @hookimpl
 def finch_wrapper() -> type[StrideTensor]:
-    """The hook."""
+    """Register ``stride``."""
     return StrideTensor

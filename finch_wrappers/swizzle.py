@@ -88,7 +88,7 @@ class SwizzleTensor(Signed, ArrayMethods):
         self.tensor.fill(tuple(shape[p] for p in self.perm))
 
     def dense_access(self, node: Access) -> Expr:
-        """The access of the wrapped tensor that an access of this means."""
+        """The access of the wrapped tensor that is equivalent to an access of this one."""
         return evolve(node, indices=tuple(node.indices[p] for p in self.perm))
 
     def dense_result(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -170,5 +170,5 @@ def check_dimension(tensor: Any, dim: int) -> None:
 
 @hookimpl
 def finch_wrapper() -> type[ToeplitzTensor]:
-    """The hook."""
+    """Register ``toeplitz``."""
     return ToeplitzTensor

@@ -47,5 +47,5 @@ class UpTriMask(Mask):
 
 @hookimpl
 def finch_mask() -> type[Mask]:
-    """The hook."""
+    """Register ``UpTriMask``."""
     return UpTriMask

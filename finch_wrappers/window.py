@@ -205,5 +205,5 @@ def _moved(pair: Bounds | None, outer: Bounds | None) -> Bounds | None:
 
 @hookimpl
 def finch_wrapper() -> type[WindowTensor]:
-    """The hook."""
+    """Register ``window``."""
     return WindowTensor

@@ -72,7 +72,7 @@ def mttkrp(buffers: Any, shape: Any, B: Any, C: Any) -> Contenders:
 
 
 def spmv_band(matrix: Any, x: Any) -> Contenders:
-    """By hand for a band: no column indices but the first of each row."""
+    """A product written by hand for a band: no column indices but the first of each row."""
     ffi, lib = library("taco_like")
     start = matrix.indices[matrix.indptr[:-1]]
     y = np.empty(matrix.shape[0])

@@ -32,7 +32,7 @@ SPGEMM = ("reorder(i,k,j)", "precompute(A(i,k)*B(k,j),j,j)")
 
 
 def version() -> str:
-    """What the command says that it is."""
+    """The version that the command prints."""
     said = subprocess.run([COMMAND, "-version"], capture_output=True, text=True).stdout
     found = re.search(r"version:?\s*(\S+)", said, re.IGNORECASE)
     return found[1] if found else said.strip().partition("\n")[0]

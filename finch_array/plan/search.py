@@ -47,8 +47,8 @@ Solution = tuple[float, tuple[Kernel, ...]]
 
 @frozen(eq=False)
 class Ending:
-    """A last kernel that may be: the price of the kernels before it, these, those of them whose
-    results it reads, and its other factors."""
+    """What a last kernel may follow: the kernels before it, their price, those whose results it
+    reads, and the factors that are left to it."""
 
     price: float
     kernels: list[Kernel]
@@ -172,7 +172,7 @@ class Elimination:
         """The indices whose sum is the result, and the order in which its dimensions are wanted."""
 
     def restricts(self, factor: Expr) -> bool:
-        """Whether nothing else is needed where a factor is its fill."""
+        """Whether a factor is a mask: where it is its fill, the others are not needed."""
         if not is_mask(factor, self.book):
             return False
         return annihilates(self.times, self.book.pattern(factor).fill, self.expr.type)

@@ -19,7 +19,7 @@ def permuted(array: Lazy, order: Sequence[int]) -> Lazy:
 
 
 def reshaped(array: Lazy, shape: Sequence[int]) -> Lazy:
-    """The same dimensions that are not 1, with others of 1 between."""
+    """``array`` with its dimensions other than 1 in their order, and those of 1 as in ``shape``."""
     out = {f"v{k}": n for k, n in enumerate(shape)}
     wide = iter([name for name, n in out.items() if n != 1])
     indices = [index_of(None if n == 1 else next(wide), 1, 0) for n in array.shape]

@@ -105,7 +105,7 @@ def check_plain(content: Content) -> None:
             "the file format has no tensors without dimensions", hint="write an .npz file"
         )
     if values.dtype.names is not None:
-        raise FormatError("the file format holds numbers, the tensor tuples")
+        raise FormatError("the file format holds numbers, and the tensor has tuples")
     if values.dtype.kind not in "biufc":
         raise FormatError(
             f"the file format holds numbers, the tensor {values.dtype}",

@@ -153,7 +153,7 @@ def _groups(
     operands: Mapping[int, Packed],
     cases: list[tuple[Case, Region]],
 ) -> dict[Stmt, list[Case]] | None:
-    """The cases by what happens in them; None if that cannot be done a number of times at once."""
+    """The cases by their statements; None if these cannot be executed a number of times at once."""
     if any(packed.fill.ndim for packed in operands.values()):
         return None
     groups: dict[Stmt, list[Case]] = {}

@@ -37,7 +37,7 @@ class Seek:
         self.ahead(ctx, index)
 
     def moved(self, inner: Callable[[Expr], Expr]) -> Seek:
-        """The same for steps of which index ``i`` was at ``inner(i)``."""
+        """This search for steps of which index ``i`` was at ``inner(i)``."""
         return Seek(
             lambda ctx, i: self.ahead(ctx, inner(i)), lambda ctx, i: self.until(ctx, inner(i))
         )

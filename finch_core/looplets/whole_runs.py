@@ -76,7 +76,7 @@ class WholeRuns:
         self.refuse()
 
     def part_of(self, part: Part) -> Looplet:
-        """``part``, of which a part is lowered: no run may be updated."""
+        """``part`` where only some of its indices are lowered: none of its runs is updated."""
         return self.of(part).truncated()
 
     def is_stored(self, body: TensorLike) -> bool:

@@ -67,7 +67,7 @@ class Known:
     hint: str = ""
 
     def cut(self) -> Known:
-        """The same for an index clipped to begin at 0."""
+        """These bounds for an index clipped to begin at 0."""
         if _never_negative(self.start) or self.stop is None:
             return self
         start: Expr = ZERO if isinstance(self.start, Literal) else self.start.max(ZERO)

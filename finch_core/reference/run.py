@@ -228,7 +228,8 @@ class _Writer:
         yield from self.below(node.body)
 
     def labelled(self, node: Labelled) -> Iterator[str]:
-        """The flag tells the outer of several loops of one ``for`` that the inner was left."""
+        """A ``for`` over several indices is several loops: the flag ``left`` says that the inner one
+        was left, which ends the outer ones."""
         if node.label == BREAK:
             yield "left = False"
         yield from self.lines(node.body)

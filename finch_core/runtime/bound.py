@@ -160,7 +160,7 @@ class BoundCall:
         return self.result
 
     def _of_this_thread(self) -> Callable[[], Any]:
-        """The same call for the thread that runs now."""
+        """This call for the thread that runs now."""
         threads = self._binding.threads
         try:
             found: Callable[[], Any] = threads.call

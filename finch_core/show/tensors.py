@@ -48,7 +48,8 @@ def tree(tensor: Any) -> str:
 
 
 def _rows(tensor: Any) -> Any:
-    """Of each level: its name and dimension, its fibers, and name, kind and bytes of buffers."""
+    """The rows of each level: its name and dimension, its fibers, and name, kind and bytes of
+    buffers."""
     buffers, dims = tensor.buffers, iter(tensor.shape)
     for k, (level, positions, sizes, _) in enumerate(tensor.levels()):
         size = "" if level.is_leaf else f"[{next(dims):,}]"

@@ -130,7 +130,7 @@ class DtypeScalars:
 
     @pytest.mark.parametrize("backend", backend_names())
     def test_sums_are_those_of_numpy(self, backend: str) -> None:
-        """Of numbers so small that no order rounds them, in one thread and in several."""
+        """The numbers are so small that no order of addition rounds, on one thread or on several."""
         if not self._has(prim.add):
             return
         x = np.zeros(61, self.dtype)

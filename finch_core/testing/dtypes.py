@@ -127,7 +127,7 @@ class DtypeSuite(DtypeScalars):
 
 
 def _fits(values: Array, target: DType) -> Array:
-    """Of which values the conversion is the same on all processors: not of those beyond the
+    """Which values all processors convert alike: not of those beyond the
     integers."""
     if target.kind not in "iu" or values.dtype.kind in "mM":
         return np.ones(values.shape, bool)

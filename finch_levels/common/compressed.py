@@ -87,8 +87,8 @@ class _Listed:
                 ctx.assign(self.q, search(ctx, self.order, self.q, self.stop, key))
 
     def until(self, ctx: Context, i: Expr, name: str) -> Expr:
-        """A position up to which all steps end by index ``i``: found at the end of the fiber within
-        two steps, or ``q``."""
+        """A position such that all steps before it end by index ``i``: the last two steps are tried,
+        else it is ``q``."""
         key, end = self._key_of(i), ctx.var(name, self.stop)
         beyond = (self.q < end).and_(Load(self.order, end - 1).cast(INTP) >= key)
         with ctx.if_(beyond):
@@ -137,7 +137,7 @@ def find(
 
 
 def _found(ctx: Context, fiber: Fiber, i: Expr, position: Expr) -> Expr:
-    """``position``, kept for later walks of the fiber, as where they are at index ``i``."""
+    """``position``, which is kept: a later walk of the fiber to index ``i`` begins there."""
     found = ctx.let(f"{fiber.lvl.name}_p", position)
     ctx.arrive(ctx.walk(fiber.lvl, fiber.pos), i, found)
     return found

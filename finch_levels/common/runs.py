@@ -49,8 +49,8 @@ def _scratch_name(depth: int, name: str) -> str:
 
 
 def bind_scratch(lvl: BoundLevel, format: Format | None = None) -> BoundLevel:
-    """A level over the scratch fields of ``lvl``, like its child, or like itself in another
-    ``format``."""
+    """A level over the scratch fields of ``lvl``: of the format of its child, or of ``format`` in
+    the place of its own."""
     assert lvl.child is not None
     like = lvl.child if format is None else lvl
     formats = (format or like.format).levels()
