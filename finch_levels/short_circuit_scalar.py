@@ -33,7 +33,8 @@ class ShortCircuitScalarLeaf(ScalarLeaf):
     def unwrap(
         self, ctx: Context, fiber: Fiber, mode: Mode, op: Operator | None, value: Expr | None
     ) -> Expr | None:
-        """Read or update the value as a ``Scalar`` does, but a product of floats that is zero stays zero."""
+        """Read or update the value as a ``Scalar`` does, but a product of floats that is zero stays
+        zero."""
         val = fiber.lvl.scalar("val")
         kept = None
         if mode is Mode.UPDATE and op is not None and value is not None and not ctx.strict:

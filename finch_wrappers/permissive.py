@@ -63,8 +63,8 @@ class Permissive(Wrapped):
         return Permissive(inner, tuple(part and FILL for part in self.parts))
 
     def around(self, sub: TensorLike) -> TensorLike:
-        """This wrapper around a subtensor. One that is all fill keeps its extents, unless it is also
-        fill beyond them."""
+        """This wrapper around a subtensor. One that is all fill keeps its extents, unless it is
+        also fill beyond them."""
         whole = all(part in (None, FILL) for part in self.parts[1:])
         if whole and isinstance(sub, Constant) and sub == self._filled(sub.rank):
             return sub

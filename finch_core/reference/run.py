@@ -228,8 +228,8 @@ class _Writer:
         yield from self.below(node.body)
 
     def labelled(self, node: Labelled) -> Iterator[str]:
-        """A ``for`` over several indices is several loops: the flag ``left`` says that the inner one
-        was left, which ends the outer ones."""
+        """A ``for`` over several indices is several loops: the flag ``left`` says that the inner
+        one was left, which ends the outer ones."""
         if node.label == BREAK:
             yield "left = False"
         yield from self.lines(node.body)

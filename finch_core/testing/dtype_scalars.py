@@ -130,7 +130,7 @@ class DtypeScalars:
 
     @pytest.mark.parametrize("backend", backend_names())
     def test_sums_are_those_of_numpy(self, backend: str) -> None:
-        """The numbers are so small that no order of addition rounds, on one thread or on several."""
+        """The numbers are so small that no order of addition rounds, on one or several threads."""
         if not self._has(prim.add):
             return
         x = np.zeros(61, self.dtype)

@@ -87,8 +87,8 @@ class _Listed:
                 ctx.assign(self.q, search(ctx, self.order, self.q, self.stop, key))
 
     def until(self, ctx: Context, i: Expr, name: str) -> Expr:
-        """A position such that all steps before it end by index ``i``: the last two steps are tried,
-        else it is ``q``."""
+        """A position such that all steps before it end by index ``i``: the end less none, one or
+        two steps, else ``q``."""
         key, end = self._key_of(i), ctx.var(name, self.stop)
         beyond = (self.q < end).and_(Load(self.order, end - 1).cast(INTP) >= key)
         with ctx.if_(beyond):
