@@ -13,9 +13,10 @@ from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
 from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
-from finch_backend_c.lanes import Lanes, Reductions, in_lanes, kept_around, permitted
+from finch_backend_c.lanes import Lanes, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
 from finch_backend_c.parallel import Part
+from finch_backend_c.registers import Reductions, Registers
 from finch_backend_c.rooms import has_room, parted
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, suffix
@@ -57,7 +58,7 @@ class Emitter:
         """The texts of structs and functions that parallel loops need."""
         self._loop_names: dict[str, str] = {}
         self._replaced: Mapping[str, c.Expr] = {}
-        self.kept: dict[Reductions, Lanes] = {}
+        self.kept: dict[Reductions, Lanes | Registers] = {}
         self._banks: Mapping[str, c.Name] = {}
         self._turns: list[str] = []
         self._parallels = 0
@@ -170,7 +171,7 @@ class Emitter:
         op = e.op
         if op.definition is not None and op.name not in _PRIMITIVES:
             return cast(self.value(op.definition(*e.args)), concrete(e.dtype))
-        wanted, result = self._typing(op, tuple(arg.dtype for arg in e.args))
+        wanted, result = self.typing(e)
         args = (self._cast(a, t) for a, t in zip(e.args, wanted, strict=True))
         return operate(op.name, tuple(args), result)
 
@@ -181,6 +182,18 @@ class Emitter:
             if isinstance(e, ir.Literal)
             else cast(self.value(e), dtype)
         )
+
+    def converted(self, e: ir.Expr, dtype: np.dtype[Any]) -> c.Expr:
+        """An expression in the C type of this dtype."""
+        return self._cast(e, dtype).exact().node
+
+    def typing(self, e: ir.Call) -> Typed:
+        """The dtypes of the arguments that an operator takes, and that of its result."""
+        return self._typing(e.op, tuple(arg.dtype for arg in e.args))
+
+    def is_plain(self, e: ir.Load) -> bool:
+        """Whether a load is from the buffer itself, not from private copies."""
+        return e.buffer.name not in self._banks
 
     def _typing(self, op: Operator, types: tuple[Type, ...]) -> Typed:
         if (op, types) not in self._typings:

@@ -25,7 +25,7 @@ from finch_backend_c.operators import Value, cast
 from finch_backend_c.parallel_runtime import LIVING, RUNTIME
 from finch_backend_c.printer import function as print_function
 from finch_backend_c.scope import Scope
-from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs
+from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs, vectors
 from finch_core.ir import assembly as asm
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Var
@@ -365,6 +365,7 @@ def _preamble(text: str, dtypes: set[np.dtype[Any]], fail_alloc: int) -> str:
     parts += ["".join(prototypes) + (_ALLOCATORS if grows else "")]
     nested = {ctype(s): s for dtype in sorted(dtypes, key=ctype) for s in structs(dtype)}
     parts += [struct(dtype) for dtype in nested.values()]
+    parts.append(vectors(text))
     settles = grows or swaps or shares or "settle(" in text
     parts += [GUARD + SIGNALS, *[SETTLE] * settles, *[UNSETTLE] * (grows or swaps or shares)]
     parts += [_SWAP] * swaps + [RUNTIME] * shares

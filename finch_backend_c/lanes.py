@@ -34,19 +34,22 @@ vector loop, which would otherwise use gather instructions:
     for (int64_t k = 0; k < 4; k++) x_lane[k] = x[idx[q_at + k]];
     #pragma omp simd
     for (int64_t k = 0; k < 4; k++) s_lane[k] += a[q_at + k] * x_lane[k];
+
+Sums and products of contiguous elements of one dtype have vectors for lanes (``registers``).
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from finch_backend_c import ctree as c
 from finch_backend_c.operators import Value, constant, operate
+from finch_backend_c.registers import Reductions, Registers, elements, in_registers, terms
 from finch_backend_c.spelling import ctype
 from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import Substitution, changed_names, own_changes, read_names
@@ -57,9 +60,6 @@ from finch_core.records import define, field
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
-
-Reductions = tuple[tuple[Var, Any], ...]
-"""The type of ``For.lanes``."""
 
 VECTOR = 32
 """Bytes of a variable's lanes: one vector register, or two of half the length."""
@@ -94,9 +94,12 @@ def permitted(loop: asm.For) -> bool:
 
 def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...]:
     """Emit a loop with lanes; ``stop`` must be cheap to evaluate repeatedly."""
+    loads, kept = scattered(loop), emitter.kept.get(loop.lanes)
+    found = () if loads or isinstance(kept, Lanes) else terms(emitter, loop)
+    if found:
+        return in_registers(emitter, loop, found, stop, _turns(loop))
     at = c.Name(emitter.scope.fresh(loop.var.name + "_at"))
     start = c.Declare(ctype(concrete(loop.var.type)), at.text, emitter.node(loop.start))
-    loads, kept = scattered(loop), emitter.kept.get(loop.lanes)
     if loads:
         return start, *_indirect(emitter, loop, at, stop, loads)
     count = _count(loop.lanes)
@@ -105,6 +108,7 @@ def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...
         parts += _begun(emitter, loop, at, stop, count)
         parts += Lanes(emitter, loop.lanes, count).whole(loop, at, stop)
     else:
+        assert isinstance(kept, Lanes), "all loops with the same reductions have the same lanes"
         parts.append(kept.filled(loop, at, stop))
     parts += _rest(emitter, loop, at, stop, count)
     return start, c.If(c.Binary("<", at, stop), c.Block(tuple(parts)))
@@ -195,7 +199,7 @@ def _count(reductions: Reductions) -> int:
 # -- around other loops -----------------------------------------------------------------------
 
 
-def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes, ...]:
+def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes | Registers, ...]:
     """Lanes that are kept across iterations of ``loop``.
 
     Reducing the lanes costs as much as some iterations, which is too much for short inner loops.
@@ -207,7 +211,7 @@ def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes, ...
     ]
     found = dict.fromkeys(inner.lanes for inner in inside if inner is not loop)
     changed = changed_names(*loop.body.statements)
-    kept = []
+    kept: list[Lanes | Registers] = []
     for reductions in found:
         names = {var.name for var, _ in reductions}
         bounds = {
@@ -219,8 +223,17 @@ def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes, ...
             and bounds & changed
             and not names & _names_around(loop, reductions)
         ):
-            kept.append(Lanes(emitter, reductions, _count(reductions)))
+            alike = [s for s in inside if s.lanes == reductions]
+            kept.append(_kept(emitter, reductions, alike))
     return tuple(kept)
+
+
+def _kept(emitter: Emitter, reductions: Reductions, loops: Sequence[asm.For]) -> Lanes | Registers:
+    """The lanes that these loops share: in registers, if all of them can."""
+    found = [terms(emitter, loop) for loop in loops]
+    if all(found):
+        return Registers(emitter, reductions, found[0], elements(found[0]), lives_on=True)
+    return Lanes(emitter, reductions, _count(reductions))
 
 
 def _names_around(loop: asm.For | asm.While, reductions: Reductions) -> set[str]:

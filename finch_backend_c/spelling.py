@@ -104,6 +104,21 @@ def _complex(value: Any, dtype: np.dtype[Any]) -> c.Expr:
 _LITERALS = {"b": _bool, "i": _integer, "u": _integer, "f": _real, "c": _complex}
 
 
+_VECTOR = re.compile(r"\b(f32|f64)x(\d+)_t\b")
+
+
+def vectors(text: str) -> str:
+    """The definitions of the vector types in a text. They may start at any element, and point to
+    elements of arrays."""
+    found = sorted({(name, int(width)) for name, width in _VECTOR.findall(text)})
+    lines = []
+    for name, width in found:
+        dtype = SUFFIXES[name]
+        attributes = f"vector_size({width * dtype.itemsize}), aligned({dtype.itemsize}), may_alias"
+        lines.append(f"typedef {ctype(dtype)} {name}x{width}_t __attribute__(({attributes}));\n")
+    return "".join(lines)
+
+
 # -- names ------------------------------------------------------------------------------------
 
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for

@@ -111,6 +111,36 @@ def test_the_least_and_the_most_of_rows_of_any_length(dtype, lengths, gaps, nans
                 assert ("_lane" in text) == (not disabled)
 
 
+def halved(parts):
+    """The second half added to the first, until one number is left."""
+    while len(parts) > 1:
+        parts = parts[: len(parts) // 2] + parts[len(parts) // 2 :]
+    return parts[0]
+
+
+def added_in_lanes(terms):
+    """As docs/performance.md says: 128 bytes at a time, the rest by halving."""
+    lanes = 128 // terms.itemsize
+    whole, rest = terms[: len(terms) // lanes * lanes], terms[len(terms) // lanes * lanes :]
+    total = terms.dtype.type(0)
+    if len(whole):
+        total += halved(np.add.accumulate(whole.reshape(-1, lanes))[-1])
+    while lanes := lanes // 2:
+        if len(rest) >= lanes:
+            total += halved(rest[:lanes])
+            rest = rest[lanes:]
+    return total
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_contiguous_sums_are_added_in_the_documented_order(dtype):
+    rng = np.random.default_rng(5)
+    for length in (1, 2, 3, 7, 10, 16, 23, 33, 63, 64, 79, 100, 127, 256, 301):
+        values, x = rng.random((2, length)).astype(dtype), rng.random(length).astype(dtype)
+        y = KERNELS[rows, frozenset()](Tensor(Dense(Element(dtype(0)))), values, x).to_numpy()
+        assert y.tolist() == [added_in_lanes(row * x) for row in values]
+
+
 def test_a_strict_kernel_adds_in_order():
     values = np.random.default_rng(3).random((1, 100))
     x = np.random.default_rng(4).random(100)
