@@ -198,6 +198,7 @@ class AssignmentParser:
 
     def target(self, node: ast.Subscript, scope: Scope) -> Access:
         if not isinstance(node.value, ast.Name):
+            self.expressions.one_bracket(node)
             self.context.refuse(node, "the target of an update must be an access to a named tensor")
         return self.expressions.access(node, scope)
 

@@ -72,6 +72,7 @@ def _scaled(factor: float) -> Callable[[Expr], Expr]:
 REWRITTEN: dict[tuple[Any, int], Callable[..., Expr]] = {
     (np.square, 1): lambda x: Call(prim.mul, (x, x)),
     (np.positive, 1): lambda x: x,
+    (np.isnat, 1): lambda x: Call(prim.ne, (x, x)),
     (np.clip, 3): _clip,
     (builtins.divmod, 2): _divmod,
     (builtins.complex, 2): lambda x, y: Call(prim.make_complex, (x, y)),
@@ -88,6 +89,9 @@ REWRITTEN: dict[tuple[Any, int], Callable[..., Expr]] = {
 
 def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
     """The expression of a call; raises ``KernelSyntaxError``."""
+    if _conjugates(parser, node, scope):
+        assert isinstance(node.func, ast.Attribute)
+        return Call(operator("conj"), (parser.parse(node.func.value, scope),))
     function = parser.context.object_of(node.func, scope)
     if not node.keywords and _in(REWRITTEN, (function, len(node.args))):
         args = [parser.parse(arg, scope) for arg in node.args]
@@ -124,6 +128,14 @@ def _stored(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
             "write 'stored(A[i, j])'",
         )  # fmt: skip
     return Stored(access)
+
+
+def _conjugates(parser: ExpressionParser, node: ast.Call, scope: Scope) -> bool:
+    """Whether this is ``x.conjugate()`` of a number."""
+    func = node.func
+    if not isinstance(func, ast.Attribute) or func.attr not in ("conjugate", "conj"):
+        return False
+    return not (node.args or node.keywords or parser.in_module(func.value, scope))
 
 
 def operator_of(function: Any) -> Operator | None:
@@ -237,10 +249,9 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
     if not callable(function):
         parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")
     kind = f"a {type(function).__name__}, not a function written in Python"
+    hint = "use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator"
     if isinstance(function, (np.ufunc, type)):
         kind = f"a {'class' if isinstance(function, type) else 'ufunc'} that no operator stands for"
-    parser.context.refuse(
-        node,
-        f"{name!r} cannot be inlined: it is {kind}",
-        "use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator",
-    )
+    if isinstance(function, np.ufunc):
+        hint = "write it as a Python function of numbers, which is inlined, or register an operator"
+    parser.context.refuse(node, f"{name!r} cannot be inlined: it is {kind}", hint)

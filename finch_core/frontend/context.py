@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from finch_core.errors import KernelSyntaxError, Span
+from finch_core.errors import KernelSyntaxError, Span, nearest
 from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace, origin
-from finch_core.frontend.refusals import EXPRESSIONS
+from finch_core.frontend.refusals import EXPRESSIONS, attribute_hint
 from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import FunctionSource
 from finch_core.frontend.variables import Variable, Variables
@@ -150,10 +151,12 @@ class ParseContext:
         """The object that a free name is bound to at present."""
         value = lookup(self.source.function, name)
         if value is UNBOUND:
+            known = {*self.source.function.__code__.co_varnames, *self.ended}
+            known |= {*namespace(self.source.function), *vars(builtins)}
+            meant = nearest(name, sorted(known))
+            hint = "make it a parameter, or define it before the kernel"
             self.refuse(
-                node,
-                f"the name {name!r} is not bound",
-                "make it a parameter, or define it before the kernel",
+                node, f"the name {name!r} is not bound", f"{meant} Else {hint}" if meant else hint
             )
         return value
 
@@ -194,11 +197,15 @@ class ParseContext:
                 self.seen.attribute(owner, node.attr)
                 if value is not UNBOUND:
                     return value
-                self.refuse(node, f"the module {owner.__name__!r} has no {node.attr!r}")
+                self.refuse(
+                    node,
+                    f"the module {owner.__name__!r} has no {node.attr!r}",
+                    nearest(node.attr, dir(owner)),
+                )
         self.refuse(
             node,
             f"the attribute {node.attr!r} is not part of the language",
-            "only a module's functions and constants, and '.real' and '.imag' of a number",
+            attribute_hint(node.attr),
         )
 
     def evaluate(self, node: ast.expr, scope: Scope, what: str) -> Any:

@@ -271,11 +271,27 @@ class ExpressionParser:
         """``t[0]``: an element of a tuple."""
         value = self.parse(node.value, scope)
         if not isinstance(node.slice, ast.Constant) or type(node.slice.value) is not int:
+            self.one_bracket(node)
             self.context.refuse(
                 node, "an element of a tuple is selected by a number, as in 't[0]'",
                 "only a tensor takes indices: bind it to a name outside the kernel",
             )  # fmt: skip
         return take_field(value, node.slice.value)
+
+    def one_bracket(self, node: ast.Subscript) -> None:
+        """Refuse ``A[i][j]`` of a tensor."""
+        found: ast.expr = node
+        parts: list[ast.expr] = []
+        while isinstance(found, ast.Subscript):
+            inner = found.slice
+            parts[:0] = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            found = found.value
+        if isinstance(found, ast.Name) and self.context.variable(found) is None:
+            indices = ", ".join(map(ast.unparse, parts))
+            self.context.refuse(
+                node, "the indices of a tensor stand in one pair of brackets",
+                f"write '{found.id}[{indices}]'",
+            )  # fmt: skip
 
 
 _HANDLERS: dict[type[ast.AST], Any] = {

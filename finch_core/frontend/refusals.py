@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from finch_core.errors import nearest
+
 _NO_LOOP = "write 'for i in _:' or 'for i in range(a, b):'"
 _NO_NEST = "define it outside the kernel and call it here: it is inlined"
 _NO_LIST = "write the loop: 'for i in _:' with an update inside"
@@ -56,3 +58,27 @@ OPERATIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.In: ("'in' is not part of the language", "compare with '==' joined by 'or'"),
     ast.NotIn: ("'not in' is not part of the language", "compare with '!=' joined by 'and'"),
 }
+
+_REDUCED = "write the loop: 's[()] += A[i]', or with 'min' and 'max', 's[()] = max(s[()], A[i])'"
+ATTRIBUTES = {
+    "T": "swap the indices, 'A[j, i]', or pass 'swizzle(A, (1, 0))'",
+    "astype": "cast a number by its dtype: 'np.float32(x)', 'int(x)'",
+    "item": "an element, 'A[i]', is a number already",
+    "size": "'A.shape[0] * A.shape[1]' is the size of a matrix",
+    "nstored": "take it before the call, and pass the number",
+    "fill_value": "take it before the call, and pass the number",
+    "dot": "write the loops of the product",
+    **dict.fromkeys(("sum", "prod", "mean", "max", "min", "any", "all"), _REDUCED),
+}
+"""Attributes and methods of arrays that kernels lack: what is written instead."""
+
+
+def attribute_hint(name: str) -> str:
+    """What to write in place of an attribute that the language lacks."""
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name]
+    meant = nearest(name, ("shape", "real", "imag", "conjugate"))
+    return meant or (
+        "only a module's functions and constants, 'A.shape[0]' of a tensor, and '.real', '.imag' "
+        "and '.conjugate()' of a number"
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pluggy
 
-from finch_core.errors import quote
+from finch_core.errors import nearest, quote
 from finch_core.interface import hookspecs
 from finch_core.interface.level import Format
 from finch_core.interface.plugin_objects import objection
@@ -216,11 +216,8 @@ def _check_hook(caller: pluggy.HookCaller) -> None:
     """Refuse misspelt hooks, and parameters with defaults: pluggy before 1.7 does not pass
     those."""
     if not caller.has_spec():
-        import difflib  # needed for this message only
-
-        close = difflib.get_close_matches(caller.name, _known_hooks(), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; hooks are {quote(_known_hooks())}"
-        raise RejectedError(f"there is no hook {caller.name!r}{hint}")
+        meant = nearest(caller.name, _known_hooks()) or f"hooks are {quote(_known_hooks())}"
+        raise RejectedError(f"there is no hook {caller.name!r}; {meant}")
     for impl in caller.get_hookimpls():
         if isinstance(impl.function, FunctionType) and _has_no_defaults(impl.function):
             continue

@@ -174,7 +174,10 @@ def bind(
     inner, seen, scalars = bind(signature.inner, name, names)
     mine = _scalars(signature.wrapper.nscalars, name, names)
     assert seen is not None
-    return inner, signature.wrapper.bind(seen, mine), (*scalars, *mine)
+    wrapped = signature.wrapper.bind(seen, mine)
+    if inner is not None:
+        inner.seen = wrapped
+    return inner, wrapped, (*scalars, *mine)
 
 
 def _scalars(count: int, name: str, names: Names) -> tuple[Var, ...]:

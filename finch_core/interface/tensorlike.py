@@ -351,10 +351,20 @@ class BoundTensor:
     """The shape with which a local is made, if it is."""
     sizeless: Var | None = None
     """1 if it was made without a shape, else 0; None if that cannot matter."""
+    seen: TensorLike | None = None
+    """The argument, where that is a wrapper around this tensor."""
 
     @property
     def fiber(self) -> Fiber:
         return Fiber(self.level, ZERO, None, self)
+
+    def dimension(self, k: int) -> str:
+        """How a message names the dimension of level ``k``: by its place in the argument, which a
+        wrapper may have moved, as that of a SciPy array by columns does."""
+        own = self.fiber.dims[k]
+        if self.seen is not None and own in self.seen.dims:
+            k = self.seen.dims.index(own)
+        return f"dimension {k} of {self}"
 
     @property
     def parts(self) -> tuple[Var | Buffer, ...]:

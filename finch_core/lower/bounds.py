@@ -135,7 +135,8 @@ def _dimension(access: Access) -> str:
     root = access.tensor.root
     if root is None:
         return f"a dimension of {access.tensor}"
-    return f"dimension {root.fiber.ndim - len(access.indices)} of {root}"
+    found: str = root.dimension(root.fiber.ndim - len(access.indices))
+    return found
 
 
 def _both(ctx: Context, *conds: Expr) -> Expr:
@@ -182,9 +183,8 @@ class Beyond(TensorLike):
         if self.cause is not None:
             return evolve(self.cause, type=self.dtype)
         root = self.like.root
-        where = 0 if root is None else root.fiber.ndim - self.like.ndim
-        what = f"dimension {where} of {root}"
-        return OutOfRange(self.dtype, what, self.size, self.index, self.span)
+        where = "a dimension" if root is None else root.dimension(root.fiber.ndim - self.like.ndim)
+        return OutOfRange(self.dtype, where, self.size, self.index, self.span)
 
     @property
     def is_out_of_bounds(self) -> bool:

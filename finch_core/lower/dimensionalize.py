@@ -196,7 +196,8 @@ class _Dimensionalizer:
         as it is, else the access as it is written."""
         tensor = node.tensor
         if tensor.root is not None and tensor.dims == tensor.root.fiber.dims:
-            return f"dimension {k} of {tensor.root}"
+            found: str = tensor.root.dimension(k)
+            return found
         written = "" if node.span is None else node.span.code()
         if written:
             return f"index {self.unit.name_of(index)} of {written}".replace("{", "{{").replace(

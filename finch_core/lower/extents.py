@@ -6,7 +6,7 @@ The rules are in ``lower/dimensionalize.py``.
 from __future__ import annotations
 
 from finch_core.interface.tensorlike import ONE, ZERO
-from finch_core.ir.expressions import Access, Dimension, Expr, Index, Load, Name
+from finch_core.ir.expressions import Access, Dimension, Expr, Index, Literal, Load, Name
 from finch_core.ir.program import Extent
 from finch_core.looplets.transform import minus, plus
 from finch_core.lower.dimensions import (
@@ -105,7 +105,7 @@ class Solver:
         if end == "start":
             assert other.index is not None
             message = f"{first.what} starts at {{0}}, but {other.what} at {{1}}"
-            hint = _START.format(self.unit.name_of(other.index))
+            hint = _start_hint(self.unit.name_of(other.index), a, b)
         elif is_plain(first.what) and is_plain(other.what):
             message = f"{first.what} is {{0}}, but {other.what} is {{1}}"
         else:
@@ -202,8 +202,7 @@ class Solver:
         if range_.index in self.explicit:
             has = "has size" if is_plain(what) else "at"
             late = f"the range ends at {{0}}, and {what} {has} {{1}}"
-            hint = f"for {name} in _: takes the whole dimension"
-            return f"the range starts at {{1}}, and {what} at {{0}}", late, hint
+            return f"the range starts at {{1}}, and {what} at {{0}}", late, _WITHIN
         early = f"the loop over {name} starts at {{1}}, and {what} at {{0}}"
         late = f"the loop over {name} ends at {{0}}, and {what} at {{1}}"
         return early, late, _PART.format(name)
@@ -218,8 +217,20 @@ _PART = (
     "an index without a range, as in y[i], goes through a whole dimension: where loops write parts "
     "of one, write their ranges, as in for {0} in range(a, b)"
 )
+_WITHIN = (
+    "let the range begin and end there; A[~i] takes an index that may be out of bounds, and is "
+    "missing there"
+)
 _SAME_INDEX = "dimensions with the same index must be equal; range(0, n) indexes a part of one"
 _START = (
     "a condition does not change where a loop begins: write the range, as in for {0} in "
-    "range(1, n), or read A[~({0} - 1)], which is missing beyond the ends"
+    "range({1}, n)"
 )
+_BEYOND = ", or read A[~({0} - 1)], which is missing beyond the ends"
+
+
+def _start_hint(index: str, one: Expr, other: Expr) -> str:
+    """The remedy where two accesses let a loop begin at different places: at the later one."""
+    both = [end.value for end in (one, other) if isinstance(end, Literal)]
+    begin = max(both) if len(both) == 2 else "a"
+    return (_START if begin == 0 else _START + _BEYOND).format(index, begin)

@@ -56,6 +56,7 @@ from finch_core.ir.program import (
     Update,
     While,
 )
+from finch_core.ir.program_text import expression_text
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.sizes import dimension, sized
@@ -175,7 +176,7 @@ class _Scopes:
             raise FormatError(
                 f"{name} holds {mine}, and cannot take a value of {concrete(result)}",
                 span=stmt.span,
-                hint=f"cast the value, as in np.{mine}(...), or give {name} a wider dtype",
+                hint=_store_hint(name, mine, concrete(result)),
             )
         return Update(target, stmt.op, value, span=stmt.span)
 
@@ -202,7 +203,8 @@ class _Scopes:
             if not leaf.holds_fill:
                 other = f"use another leaf, as a {leaf.name} has no other fill"
             elif tensor.fixed:
-                set_ = f"{stmt.tensor}[i] = {_spelled(shown)}"
+                written = _spelled(shown) if isinstance(given, Literal) else expression_text(init)
+                set_ = f"{stmt.tensor}[i] = {written}"
                 other = f"set an array to another value in a loop, {set_}, or pass a Tensor "
                 other += "that has it as its fill"
             raise FormatError(
@@ -290,20 +292,27 @@ class _Scopes:
                 span=node.span,
                 hint=_indices_hint(node.tensor, tensor),
             )
-        for index in node.indices:
-            self.index(index, node)
+        for k, index in enumerate(node.indices):
+            self.index(index, node, k)
         indices = tuple(map(sized, node.indices))
         return evolve(node, tensor=tensor, indices=indices)
 
-    def index(self, index: Expr, node: Access) -> None:
+    def index(self, index: Expr, node: Access, k: int) -> None:
         inner = index.index if isinstance(index, Modified) else index
-        kind = concrete(self.type_of(inner, node.span)).kind
-        if kind not in "iu":
-            raise FormatError(
-                f"an index of {node.tensor} is not an integer",
-                span=node.span,
-                hint="cast it, int(x)",
-            )
+        dtype = concrete(self.type_of(inner, node.span))
+        if dtype.kind in "iu":
+            return
+        code = expression_text(inner)
+        hint = f"cast it, int({code})"
+        if isinstance(inner, Call) and inner.op is prim.truediv:
+            hint = f"write {expression_text(evolve(inner, op=prim.floordiv))}, or {hint}"
+        if dtype.kind == "b":
+            hint = f"a condition selects where it is tested, as in if {code}:, or {hint}"
+        raise FormatError(
+            f"index {k} of {node.tensor} is {_article(dtype)}, not an integer",
+            span=node.span,
+            hint=hint,
+        )
 
     def type_of(self, expr: Expr, span: Span | None) -> Any:
         """The type of an expression; refused if an operator is not defined on its operands."""
@@ -344,6 +353,19 @@ def _has_type(expr: Expr) -> bool:
 
 def _shown(value: Any) -> Any:
     return as_number(value) if isinstance(value, np.generic) else value
+
+
+def _article(dtype: Any) -> str:
+    return "a bool" if dtype.kind == "b" else f"a value of {dtype}"
+
+
+def _store_hint(name: str, mine: Any, result: Any) -> str:
+    """How a value of another dtype can be stored after all."""
+    if any(dtype.kind not in "biufc" for dtype in (mine, result)):
+        return f"give {name} the dtype {result}"
+    if result.kind == "c" and mine.kind != "c":
+        return f"take a part of it, as in z.real, or give {name} a complex dtype"
+    return f"cast the value, as in np.{mine}(...), or give {name} a wider dtype"
 
 
 def _spelled(value: Any) -> str:

@@ -17,17 +17,21 @@ can resume.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NoReturn
 
 from finch_core.errors import FormatError, Span, quote
 from finch_core.interface.abilities import Order
 from finch_core.interface.tensorlike import BoundTensor, Fiber
-from finch_core.ir.expressions import Expr, Index, Literal
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Cast, Expr, Index, Literal, Var
 from finch_core.ir.program import Declare, Extent, Loop, Sequential, Stmt, Thaw, Update, While
+from finch_core.ir.program_text import expression_text
 from finch_core.lower.pass_state import Unit
 from finch_core.lower.strides import is_positive, is_unit
 from finch_core.records import frozen
+from finch_core.symbolic.affine import linear
 
 
 @frozen
@@ -105,7 +109,9 @@ def _check(tensor: BoundTensor, write: _Write, unit: Unit) -> None:
     loops = tuple(map(_index, write.loops[:depth]))
     span = write.update.target.span or write.update.span
     if wanted != loops:
-        _refuse(tensor, depth, span, _in_order(_written_as(wanted, write.loops, unit)), unit)
+        order = _step_hint(tensor, wanted, write.loops, unit)
+        order = order or _in_order(_written_as(wanted, write.loops, unit))
+        _refuse(tensor, depth, span, order, unit)
     down = [loop.index for loop in write.loops[:depth] if _goes_down(loop)]  # type: ignore[union-attr]
     if down:
         order = f"loop over {unit.name_of(down[0])} upwards, by a constant step"
@@ -130,17 +136,47 @@ def _written_as(
     indices: tuple[Expr, ...], loops: tuple[Loop | While, ...], unit: Unit
 ) -> tuple[str, ...]:
     """The program's names of the indices; empty if one of them is computed."""
-    counted = (loop for loop in loops if isinstance(loop, Loop))
-    units = {loop.index: loop.extent for loop in counted if loop.extent is not None}
-    units = {index: extent for index, extent in units.items() if is_unit(extent)}
     names = []
-    for index in indices:
-        while index in units:
-            index = units[index].start
+    for index in _computed(indices, loops):
         if not isinstance(index, Index):
             return ()
         names.append(unit.name_of(index))
     return tuple(names)
+
+
+def _computed(indices: tuple[Expr, ...], loops: tuple[Loop | While, ...]) -> Iterator[Expr]:
+    """What the program wrote for indices: loops of one turn stand for those that are computed."""
+    counted = (loop for loop in loops if isinstance(loop, Loop))
+    units = {loop.index: loop.extent for loop in counted if loop.extent is not None}
+    units = {index: extent for index, extent in units.items() if is_unit(extent)}
+    for index in indices:
+        while index in units:
+            index = units[index].start
+        yield index
+
+
+def _step_hint(
+    tensor: BoundTensor, indices: tuple[Expr, ...], loops: tuple[Loop | While, ...], unit: Unit
+) -> str:
+    """The remedy where an index is a multiple of a loop's, as in ``y[2 * i]``; empty where none
+    is."""
+    as_range = "let the range have the step, as in for {0} in range(0, n, {1}): {2}[{0}] = ..."
+    for index in _computed(indices, loops):
+        plain = index.value if isinstance(index, Cast) else index
+        for factor, part in linear(plain):
+            if isinstance(part, Index) and factor > 1:
+                return as_range.format(unit.name_of(part), factor, tensor)
+            if isinstance(part, Call) and part.op is prim.mul:
+                by = [arg for arg in part.args if not isinstance(arg, Index)]
+                if len(by) != 1:
+                    continue
+                name = unit.name_of(next(arg for arg in part.args if isinstance(arg, Index)))
+                step = f"the factor of {name}"
+                if all(n in unit.scalars.values() for n in by[0].walk() if isinstance(n, Var)):
+                    step = expression_text(by[0])
+                written = as_range.format(name, 2, tensor)
+                return f"{step} is known only at run time: write a number, and {written}"
+    return ""
 
 
 def _check_single(tensor: BoundTensor, writes: list[_Write], unit: Unit) -> None:

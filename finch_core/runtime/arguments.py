@@ -98,7 +98,7 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
             raise FormatError(
                 f"{name} is written, and {conversion.objects} are read only",
                 span=program.spans.get(name),
-                hint="pass Tensor(fmt), and convert it afterwards"
+                hint=f"pass a copy, Tensor(fmt, {name}), and convert it afterwards"
                 + (f" with {conversion.by}" if conversion.by else ""),
             )
         from finch_core.runtime.remembered import argument_of

@@ -16,5 +16,5 @@ y holds float64, and cannot take a value of complex128
   line 3
     y[i] = x[i] * c
     ^^^^^^^^^^^^^^^
-  hint: cast the value, as in np.float64(...), or give y a wider dtype"""
+  hint: take a part of it, as in z.real, or give y a complex dtype"""
     assert refusal(FormatError, scale, dense(np.ones(4)), VECTOR, 2j) == expected

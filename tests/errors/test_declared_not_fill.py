@@ -1,3 +1,4 @@
+import numpy as np
 from error_support import VECTOR, dense, refusal
 
 from finch_core import FormatError, kernel
@@ -16,3 +17,19 @@ y is declared to 1, but its fill value is 0.0
     ^^^^^^^^^^
   hint: write y[...] = 0.0, or make the tensor with that fill value"""
     assert refusal(FormatError, ones, dense(VECTOR)) == expected
+
+
+@kernel
+def set_to(y, c):
+    y[...] = 2 * c
+
+
+def test_declared_to_what_is_known_at_run_time():
+    expected = """\
+y is declared to a run-time value, but its fill value is 0.0
+  line 2
+    y[...] = 2 * c
+    ^^^^^^^^^^^^^^
+  hint: write y[...] = 0.0, or set an array to another value in a loop, y[i] = 2 * c, or pass a \
+Tensor that has it as its fill"""
+    assert refusal(FormatError, set_to, np.zeros(3), 2.0) == expected

@@ -19,3 +19,21 @@ the name 'beta' is not bound
                   ^^^^
   hint: make it a parameter, or define it before the kernel"""
     assert message == expected
+
+
+def test_unbound_near():
+    def kernel(y, A):
+        for i in _:
+            total = A[i]
+            y[i] = totla
+
+    with pytest.raises(KernelSyntaxError) as error:
+        parse(kernel)
+    message = str(error.value).replace(__file__, "FILE")
+    expected = """\
+the name 'totla' is not bound
+  File "FILE", line 28
+    y[i] = totla
+           ^^^^^
+  hint: did you mean 'total'? Else make it a parameter, or define it before the kernel"""
+    assert message == expected

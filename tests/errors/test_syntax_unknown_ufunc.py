@@ -18,5 +18,5 @@ def test_unknown_ufunc():
   File "FILE", line 11
     y[i] = np.gcd(A[i], 2)
            ^^^^^^^^^^^^^^^
-  hint: use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator"""
+  hint: write it as a Python function of numbers, which is inlined, or register an operator"""
     assert message == expected

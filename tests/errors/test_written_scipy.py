@@ -16,5 +16,5 @@ C is written, and SciPy arrays are read only
   line 1
     def add(C, A):
             ^
-  hint: pass Tensor(fmt), and convert it afterwards with .to_scipy()"""
+  hint: pass a copy, Tensor(fmt, C), and convert it afterwards with .to_scipy()"""
     assert refusal(FormatError, add, sp.csr_array(MATRIX), MATRIX) == expected

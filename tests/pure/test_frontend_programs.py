@@ -359,6 +359,19 @@ def test_parts_of_complex_numbers():
     assert value(kernel).args[0] == Call(prim.real, (Access("A", (Literal(0, int),)),))
 
 
+def test_conjugates_and_dates_that_are_none():
+    def kernel(y, A):
+        y[0] = A[0].conjugate()
+        y[0] = A[0].conj()
+        y[0] = np.conj(A[0])
+        y[1] = np.isnat(A[0])
+
+    conj, method, function, isnat = parse(kernel).body.statements
+    element = Access("A", (Literal(0, int),))
+    assert conj.value == method.value == function.value == Call(prim.conjugate, (element,))
+    assert isnat.value == Call(prim.ne, (element, element))
+
+
 def test_parentheses_only_where_needed():
     def kernel(y, A):
         y[0] = -(((A[0] + 1) * 2) ** -A[1]) - (A[2] - (1 - A[3])) / (2 / A[4])
