@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 _HOMES = {
@@ -80,7 +81,9 @@ def look_up(name: str) -> Any:
         return importlib.import_module(f"finch_array.{name}")
     home = _HOME_OF.get(name)
     if home is None:
-        raise AttributeError(f"module 'finch_array' has no attribute {name!r}")
+        module = sys.modules["finch_array"]  # of which a traceback tells the name that is close
+        text = f"module 'finch_array' has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=module)
     return getattr(importlib.import_module(f"finch_array.{home}"), name)
 
 

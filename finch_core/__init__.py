@@ -114,7 +114,8 @@ def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used."""
     home = _HOME_OF.get(name)
     if home is None:
-        raise AttributeError(f"module 'finch_core' has no attribute {name!r}")
+        text = f"module 'finch_core' has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -178,15 +178,6 @@ def placed(span: Span | None) -> Iterator[None]:
 def count(number: int, noun: str, plural: str = "") -> str:
     """``1 dimension``, ``2 dimensions``: a number of things, for a message."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """``did you mean 'sqrt'?``, of the known names; nothing where none is like ``name``."""
-    import difflib  # needed for messages only
-
-    names = [found for found in known if not found.startswith("_")]
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    return f"did you mean {close[0]!r}?" if close else ""
 
 
 class PerformanceWarning(UserWarning):

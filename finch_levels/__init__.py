@@ -1,6 +1,7 @@
 """The level formats, leaves and scalars of the paper (Table "The main level formats supported by
 Finch"). Each is a plugin of its own, found by entry points as any installed plugin is."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from finch_levels.dense import Dense
@@ -49,7 +50,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """``choose_format`` is imported when it is first used."""
     if name != "choose_format":
-        raise AttributeError(f"module 'finch_levels' has no attribute {name!r}")
+        text = f"module 'finch_levels' has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])
     from finch_core.runtime.format_choice import choose_format
 
     return choose_format

@@ -50,7 +50,7 @@ def table_of(tensor: Any) -> Any:
     arrow = library("pyarrow", EXTRA)
     found = content_of(tensor)
     if not isinstance(found, Coordinates):
-        grid = np.indices(found.shape).reshape(found.ndim, -1)
+        grid = np.indices(found.shape).reshape(found.ndim, found.size)
         found = Coordinates(found.shape, tuple(grid), found.reshape(-1))
     if found.values.dtype.kind not in "biuf":
         raise FormatError(f"tables of Arrow have no values of {found.values.dtype}")

@@ -9,12 +9,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from finch_core.errors import KernelSyntaxError, Span, nearest
+from finch_core.errors import KernelSyntaxError, Span
 from finch_core.frontend.names import SHOWN, UNBOUND, Binding, Scope, lookup, namespace, origin
 from finch_core.frontend.refusals import EXPRESSIONS, attribute_hint
 from finch_core.frontend.seen import Seen
 from finch_core.frontend.source import FunctionSource
 from finch_core.frontend.variables import Variable, Variables
+from finch_core.ir.close_names import nearest
 from finch_core.ir.expressions import Expr
 from finch_core.ir.operators import Operator
 from finch_core.records import define, field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from finch_core.errors import nearest
+from finch_core.ir.close_names import nearest
 
 _NO_LOOP = "write 'for i in _:' or 'for i in range(a, b):'"
 _NO_NEST = "define it outside the kernel and call it here: it is inlined"

@@ -11,10 +11,11 @@ from typing import Any
 
 import pluggy
 
-from finch_core.errors import nearest, quote
+from finch_core.errors import quote
 from finch_core.interface import hookspecs
 from finch_core.interface.level import Format
 from finch_core.interface.plugin_objects import objection
+from finch_core.ir.close_names import nearest
 from finch_core.ir.operators import Operator, operator_for, operators
 from finch_core.records import frozen
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from finch_core.errors import FormatError
+from finch_core.errors import FormatError, count
 from finch_core.io.file_contents import (
     Coordinates,
     check_dimensions,
@@ -20,17 +22,20 @@ from finch_core.io.text_tables import Column, TextFile, read_table
 
 COMMENTS = b"#%"
 INDEX = Column("index", np.dtype(np.int64), 0)
+_SHAPE = re.compile(rb"# ?shape:((?: +[0-9]{1,19})+)")
 VALUE = Column("value", np.dtype(np.float64))
 
 
 def read_frostt(path: Path) -> Coordinates:
     """The entries of a FROSTT file: each line has one index for each dimension and a value.
 
-    Indices count from 1, or from 0 in a dimension where a 0 occurs. The shape is the smallest that
-    contains all entries; values are float64. Raises ``FormatError`` for a malformed file.
+    Indices count from 1, or from 0 in a dimension where a 0 occurs. The shape is that of a comment
+    before the entries, ``# shape: 2 3``, or the smallest that contains all entries; values are
+    float64. Raises ``FormatError`` for a malformed file.
     """
     with TextFile(path, COMMENTS) as file:
-        order = _words_of_an_entry(path) - 1
+        words, told = _head(path)
+        order = words - 1
         columns = read_table(file, (INDEX,) * order + (VALUE,))
     coords = tuple(index.astype(np.intp, copy=False) for index in columns[:-1])
     for index in coords:
@@ -38,16 +43,32 @@ def read_frostt(path: Path) -> Coordinates:
             index -= 1
     shape = tuple(int(index.max()) + 1 for index in coords)
     try:
-        check_dimensions(shape)
+        check_dimensions(shape if told is None else told)
     except FormatError as error:
         raise FormatError(f"{path.name}: {error.message}") from None
-    return Coordinates(shape, coords, columns[-1])
+    if told is not None:
+        for k, (n, least) in enumerate(zip(told, shape, strict=True)):
+            if n < least:
+                raise FormatError(
+                    f"{path.name}: dimension {k} is {n} by its comment, and an entry is at {least}"
+                )
+    return Coordinates(told or shape, coords, columns[-1])
 
 
-def _words_of_an_entry(path: Path) -> int:
-    """The number of words in the first line that is neither blank nor a comment."""
+def _head(path: Path) -> tuple[int, tuple[int, ...] | None]:
+    """The number of words in the first line that is neither blank nor a comment, and the shape
+    that a comment before it tells, if one does."""
+    told, told_at = None, 0
     with TextFile(path, COMMENTS) as file:
-        words = len(file.next_words())
+        words = 0
+        while not words and (line := file.next_line()):
+            if match := _SHAPE.fullmatch(line.strip()):
+                told, told_at = tuple(map(int, match[1].split())), file.line
+            elif not line.strip().startswith((b"#", b"%")):
+                words = len(line.split())
+        if told is not None and words and len(told) != words - 1:
+            found = count(len(told), "dimension")
+            raise file.error(f"{found} for entries of {words} numbers", told_at)
         if not words:
             raise file.error("there is no entry, so the number of dimensions is not known")
         if words < 2:
@@ -56,11 +77,12 @@ def _words_of_an_entry(path: Path) -> int:
             check_dimensions((1,) * (words - 1))
         except FormatError as error:
             raise file.error(error.message) from None
-        return words
+        return words, told
 
 
 def write_frostt(tensor: Any, path: Path) -> None:
-    """Write the entries of a tensor. Raises ``FormatError`` for one without entries or dimensions,
+    """Write the entries of a tensor, after a comment with its shape where they do not tell it.
+    Raises ``FormatError`` for one without entries or dimensions,
     of complex numbers, or of another fill value than 0."""
     content = content_of(tensor)
     check_plain(content)
@@ -74,4 +96,11 @@ def write_frostt(tensor: Any, path: Path) -> None:
         )
     if content.values.dtype.kind == "c":
         raise FormatError("a .tns file holds real values, the tensor has complex ones")
-    put(numbers_text(content.coords, content.values), path)
+    put(_text(content), path)
+
+
+def _text(content: Coordinates) -> Iterator[bytes]:
+    least = tuple(int(index.max()) + 1 for index in content.coords)
+    if least != content.shape:
+        yield f"# shape: {' '.join(map(str, content.shape))}\n".encode()
+    yield from numbers_text(content.coords, content.values)

@@ -87,7 +87,8 @@ def write(path: PathLike, tensor: Any, format: str = "") -> None:
 
     ``format`` names a file format; without it, the ending of ``path`` does. ``.mtx`` takes
     matrices, ``.ttx`` and ``.tns`` tensors with at least one dimension (these three with the fill
-    value 0, optionally with ``.gz``), ``.npy`` a dense array of the values, and ``.npz`` the
+    value 0, optionally with ``.gz``; a ``.tns`` whose entries do not tell the shape begins with a
+    comment that does, ``# shape: 2 3``), ``.npy`` a dense array of the values, and ``.npz`` the
     coordinates and the fill value, or the array if all elements are stored. A file of that name is
     replaced when the new one is complete.
 

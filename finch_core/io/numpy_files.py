@@ -233,7 +233,8 @@ def _fill_value(members: Members, dtype: np.dtype[Any]) -> Any:
     if fill.dtype == dtype:
         return fill[()]
     value = fill.item()
-    if not is_tuple(fill.dtype) and not is_tuple(dtype) and _holds(dtype, value):
+    numbers = all(found.kind in "biufc" for found in (fill.dtype, dtype))
+    if numbers and _holds(dtype, value):
         return dtype.type(value if dtype.kind == "c" else value.real)
     raise members.error(f"the fill value {value} is no value of dtype {dtype}")
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.errors import DimensionMismatch
+from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.interface.plugins import hub
-from finch_core.ir.dtypes import Type, type_of
+from finch_core.ir.dtypes import Type, concrete, holds, type_of
 from finch_core.ir.expressions import Access, Var, lift
 from finch_core.ir.missing import Missing
-from finch_core.ir.operators import Operator, cast_value
+from finch_core.ir.operators import Operator, alike, cast_value
 from finch_core.ir.program import (
     BREAK,
     Declare,
@@ -275,6 +275,13 @@ class _Writer:
             args = [Code(element, dtype), value]
             types = node.op.typing((dtype, value.type))
             value = emitter.operation(node.op, args, *types)
+        if not value.maybe and not holds(concrete(dtype), value.type):
+            raise FormatError(
+                f"{target.tensor} holds {concrete(dtype)}, and cannot take a value of "
+                f"{concrete(value.type)}",
+                span=node.span,
+                hint=f"cast the value, as in np.{concrete(dtype)}(...)",
+            )
         line = f"{element} = {emitter.cast(value, dtype).text}"
         if target.tensor in self.settling and node.op is not None:
             line = f"{line} if {self.unsettled(element, dtype, node.op, given.type)} else {element}"
@@ -339,8 +346,11 @@ def _same(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> None:
 
 
 def _new(shape: tuple[int, ...], dtype: np.dtype[Any], init: Any) -> np.ndarray[Any, Any]:
-    array = np.empty(shape, dtype)
-    array[...] = cast_value(init, dtype)
+    """A declared array. Raises ``FormatError`` for whole numbers declared to another number."""
+    array, value = np.empty(shape, dtype), cast_value(init, dtype)
+    if dtype.kind in "biu" and not isinstance(init, tuple) and not alike(value, init):
+        raise FormatError(f"a tensor of {dtype} cannot be declared to {init}")
+    array[...] = value
     return array
 
 

@@ -65,7 +65,20 @@ def _array(key: str, part: Part, value: Any) -> np.ndarray[Any, Any]:
             f"the buffer {key} is not a contiguous, aligned array of one dimension",
             hint="np.require(array, requirements=('C', 'A')) makes one",
         )
+    _check_bools(key, value)
     return value
+
+
+def _check_bools(key: str, array: np.ndarray[Any, Any]) -> None:
+    """Refuse bytes of bools that are neither 0 nor 1: compiled code counts with these two."""
+    names = array.dtype.names
+    for part in [array] if names is None else [array[name] for name in names]:
+        if part.dtype.kind == "b" and part.size and part.view(np.uint8).max() > 1:
+            at = int(np.flatnonzero(part.view(np.uint8) > 1)[0])
+            raise FormatError(
+                f"the buffer {key} has a bool at {at} whose byte is {part.view(np.uint8)[at]}",
+                hint="array.view(np.uint8) != 0 has bytes of 0 and 1",
+            )
 
 
 def _scalar(key: str, part: Part, value: Any) -> Any:

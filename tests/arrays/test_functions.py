@@ -302,3 +302,11 @@ def test_an_array_that_a_statement_does_not_read_is_refused():
     A = np.eye(3)
     with pytest.raises(TypeError, match=r"'A\[i,i\]' does not read B"):
         fa.einsum("y[i] = A[i,i]", A=A, B=A)
+
+
+def test_a_name_that_is_close_to_another_is_told_by_tracebacks():
+    with pytest.raises(
+        AttributeError, match="module 'finch_array' has no attribute 'summ'"
+    ) as error:
+        _ = fa.summ
+    assert (error.value.name, error.value.obj) == ("summ", fa)

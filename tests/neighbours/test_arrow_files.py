@@ -12,7 +12,7 @@ import pytest
 from finch_core import Tensor, read, write
 from finch_core.errors import FormatError
 from finch_core.testing import FileFormatSuite
-from finch_levels import Dense, Element, SparseList
+from finch_levels import Dense, Element, Scalar, SparseList
 
 
 class TestParquet(FileFormatSuite):
@@ -31,6 +31,13 @@ def test_shapes_and_fills_are_kept(tmp_path: Path, ending: str) -> None:
     found = read(tmp_path / f"a{ending}")
     assert np.array_equal(found.to_numpy(), array)
     assert (found.fill_value, found.nnz) == (7.0, 2)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_a_scalar(tmp_path: Path, ending: str) -> None:
+    write(tmp_path / f"a{ending}", Scalar(1.5))
+    found = read(tmp_path / f"a{ending}")
+    assert (found.shape, found.to_numpy()) == ((), 1.5)
 
 
 def test_a_table_without_metadata_is_as_large_as_its_indices(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ protocol, and updates it where that can be. What it does not take is refused wit
 that names the buffer, and the position where one element is at fault.
 
 The command tries every single change, and that many of two or three at once, of which number ``k``
-is the one of seed ``buffers.k``.
+is the one of seed ``buffers.k``. ``--bytes`` tries every change of one byte of a small tensor of
+each level instead; what is taken is read and updated by compiled kernels, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import attrs
@@ -110,6 +112,28 @@ def single_changes(subject: Subject) -> Iterator[Subject]:
                         yield subject.with_buffer(f"has {value} at {k}", name, changed)
 
 
+def small_subjects() -> Iterator[Subject]:
+    """A small tensor of each level, in wide and in narrow dtypes."""
+    for level in LEVELS:
+        yield _subject(level(Element(0, np.int8)), (4,))
+        names = {field.name for field in attrs.fields(level)}
+        narrow = {name: np.int8 for name in ("index", "pointer") if name in names}
+        yield _subject(level(Element(False), **narrow), (4,))
+
+
+def byte_changes(subject: Subject) -> Iterator[Subject]:
+    """Every change of one byte of a buffer."""
+    for name, array in subject.buffers.items():
+        size = array.dtype.itemsize
+        for place, byte in itertools.product(range(array.nbytes), range(256)):
+            changed = array.copy()
+            view = changed.view(np.uint8)
+            if view[place] != byte:
+                view[place] = byte
+                change = f"has byte {place % size} as {byte} at {place // size}"
+                yield subject.with_buffer(change, name, changed)
+
+
 def _shapes(subject: Subject) -> Iterator[Subject]:
     for k, n in enumerate(subject.shape):
         for size in (
@@ -194,8 +218,9 @@ def _values(array: Array, k: int, shape: tuple[Any, ...]) -> list[Any]:
 # -- what comes of it ---------------------------------------------------------------------------
 
 
-def trouble(subject: Subject) -> str:
-    """What is wrong with what ``from_buffers`` makes of a subject; empty if nothing is."""
+def trouble(subject: Subject, backends: tuple[str, ...] = ("interpreter",)) -> str:
+    """What is wrong with what ``from_buffers`` makes of a subject; empty if nothing is. The
+    interpreter comes first: what it faults never runs without checks."""
     try:
         tensor = Tensor.from_buffers(subject.format, subject.shape, subject.buffers)
     except FormatError as error:
@@ -206,7 +231,7 @@ def trouble(subject: Subject) -> str:
     except Exception as error:  # what is looked for
         return f"refused by {type(error).__name__}: {error}"
     try:
-        return _unreadable(tensor)
+        return _unreadable(tensor, backends)
     except Exception as error:  # a fault of the interpreter among others
         return f"taken, and then {type(error).__name__}: {error}"
 
@@ -232,35 +257,36 @@ def _misnamed(subject: Subject, message: str) -> str:
     return ""
 
 
-def _unreadable(tensor: Tensor) -> str:
+def _unreadable(tensor: Tensor, backends: tuple[str, ...]) -> str:
     assert tensor.nstored >= 0
     assert repr(tensor)
     if any(n > MOST_READ for n in tensor.shape) or np.prod(tensor.shape) > MOST_READ:
         return ""
-    readers = READERS[tensor.ndim]
     protocols = [level.protocols for level in tensor.format.levels()[:-1]]
     found = [
-        reader(Tensor(_dense(tensor)), tensor).to_numpy()
-        for protocol, reader in readers.items()
+        compiled(reader, backend)(Tensor(_dense(tensor)), tensor).to_numpy()
+        for backend in backends
+        for protocol, reader in READERS[tensor.ndim].items()
         if all(protocol in known for known in protocols)
     ]
     for other in found[1:]:
         if not np.array_equal(found[0], other):
             return f"read as {found[0].tolist()} by walking, else as {other.tolist()}"
-    return _unwritable(tensor, found[0])
+    wrong = (_unwritable(tensor, found[0], backend) for backend in backends)
+    return next(filter(None, wrong), "")
 
 
-def _unwritable(tensor: Tensor, before: Array) -> str:
+def _unwritable(tensor: Tensor, before: Array, backend: str) -> str:
     format = tensor.format
     plain = takes_any_order(format) and isinstance(format.levels()[-1], Element)
-    if not plain or not before.size or tensor.signature.readonly:
+    if not plain or not before.size or tensor.signature.readonly or before.dtype.kind == "b":
         return ""
     indices = [np.array([n - 1, 0]) for n in tensor.shape]
-    tensor = tensor.copy()  # the buffers are those of other subjects, too
+    tensor, before = tensor.copy(), before.copy()  # the buffers are those of others, too
     with np.errstate(over="ignore"):  # the largest integer is followed by the least, in C as well
         for at in zip(*indices, strict=True):
             before[at] += 1
-    WRITERS[tensor.ndim](tensor, *indices)
+    compiled(WRITERS[tensor.ndim], backend)(tensor, *indices)
     validate(tensor)
     after = READERS[tensor.ndim]["walk"](Tensor(_dense(tensor)), tensor).to_numpy()
     return "" if np.array_equal(before, after) else f"updated to {after.tolist()}, not {before}"
@@ -275,6 +301,12 @@ def _dense(tensor: Tensor) -> Format:
 
 def _interpreted(function: Callable[..., Any]) -> Any:
     return kernel(backend="interpreter")(function)
+
+
+@cache
+def compiled(kernel_: Any, backend: str) -> Any:
+    """A kernel of this module by another backend."""
+    return kernel_ if backend == "interpreter" else kernel(backend=backend)(kernel_.__wrapped__)
 
 
 @_interpreted
@@ -367,10 +399,15 @@ def several(all_: list[Subject], seed: str) -> Subject:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Look for buffers that are wrongly taken.")
-    parser.add_argument("count", type=int, help="how many, beside all that have one change")
+    parser.add_argument(
+        "count", type=int, nargs="?", default=0, help="how many, beside all that have one change"
+    )
+    parser.add_argument("--bytes", action="store_true", help="every change of one byte instead")
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PerformanceWarning)
+    if options.bytes:
+        return all_bytes()
     started, found = time.monotonic(), Counter[str]()
     all_ = list(subjects())
     singles = (change for subject in all_ for change in single_changes(subject))
@@ -385,6 +422,23 @@ def main() -> int:
     print(f"-- {found.total() - len(numbers)} with one change, and those of the seeds {seeds}: "
           f"{dict(found)}, in {seconds:.0f} s")  # fmt: skip
     return found["in trouble"]
+
+
+def all_bytes() -> int:
+    """Try every change of one byte of a small tensor of each level, in C too."""
+    started, total = time.monotonic(), Counter[str]()
+    for subject in small_subjects():
+        found = Counter[str]()
+        for change in byte_changes(subject):
+            why = trouble(change, ("interpreter", "c"))
+            found["in trouble" if why else "taken" if is_taken(change) else "refused"] += 1
+            if why:
+                print(f"{change}\n    {why}", flush=True)
+        print(f"{subject.format}: {dict(found)}", flush=True)
+        total += found
+    seconds = time.monotonic() - started
+    print(f"-- {total.total()} with one byte changed: {dict(total)}, in {seconds:.0f} s")
+    return total["in trouble"]
 
 
 if __name__ == "__main__":

@@ -5,7 +5,15 @@ import random
 
 import numpy as np
 import pytest
-from hostile_buffers import is_taken, several, single_changes, subjects, trouble
+from hostile_buffers import (
+    byte_changes,
+    is_taken,
+    several,
+    single_changes,
+    small_subjects,
+    subjects,
+    trouble,
+)
 
 from finch_core import FormatError, PerformanceWarning, Tensor, _, kernel
 from finch_core.plugins import hub
@@ -38,6 +46,13 @@ def test_some_of_the_single_changes_of_a_matrix():
     draw = random.Random("matrices")
     for subject in DEEP:
         for change in draw.sample(list(single_changes(subject)), 12):
+            assert not trouble(change), change
+
+
+def test_some_changes_of_one_byte():
+    draw = random.Random("bytes")
+    for subject in small_subjects():
+        for change in draw.sample(list(byte_changes(subject)), 12):
             assert not trouble(change), change
 
 

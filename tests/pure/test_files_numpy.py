@@ -78,3 +78,11 @@ def test_coordinates_that_do_not_fit(tmp_path: Path, coords, message: str) -> No
     np.savez(tmp_path / "a.npz", coords=np.array(coords), data=np.ones(2), shape=np.array([2, 2]))
     with pytest.raises(FormatError, match=message):
         parse(tmp_path / "a.npz")
+
+
+def test_a_fill_that_is_a_date_beside_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    parts = {"coords": np.zeros((1, 1), int), "data": np.ones(1), "shape": np.array([2])}
+    np.savez(path, **parts, fill_value=np.array(1, "M8[s]"))
+    with pytest.raises(FormatError, match="the fill value 1970.* is no value of dtype float64"):
+        parse(path)
