@@ -31,6 +31,8 @@ class AssemblyPassSuite:
 
     name: ClassVar[str]
     blocks: ClassVar[Sequence[tuple[Block, Mapping[Any, Any]]]]
+    changes: ClassVar[bool] = True
+    """Whether it changes its blocks; one that only looks at assembly does not."""
 
     def _run(self, block: Block) -> Block:
         found: Block = hub().assembly_passes[self.name].run(block, Names(names_in(block)))
@@ -50,7 +52,8 @@ class AssemblyPassSuite:
 
     def test_it_changes_its_blocks_and_keeps_their_meaning(self) -> None:
         for block, values in self.blocks:
-            assert self._run(block) != block, f"the pass does not change\n{block_text(block)}"
+            if self.changes:
+                assert self._run(block) != block, f"the pass does not change\n{block_text(block)}"
             self._same(block, values)
 
     def test_it_is_done_after_one_run(self) -> None:

@@ -109,7 +109,7 @@ class DtypeSuite(DtypeScalars):
     def _values(self, dtype: DType) -> Array:
         if dtype == self.dtype:
             return self.edges
-        return np.array([0, 1, -1, 2, -3, 7], dtype)
+        return np.array([0, 1, 3, 2, 5, 7] if dtype.kind == "u" else [0, 1, -1, 2, -3, 7], dtype)
 
     # -- casts ------------------------------------------------------------------------------
 

@@ -21,6 +21,19 @@ EPSILONS = 32
 """The error that an approximate function may have, in units in the last place."""
 
 
+BEYOND = [np.nan, np.inf, -np.inf, 1e300, -1e300, 2.0**31, 2.0**63, 2.0**64, -1.0, 2.0**32 + 5]
+"""Numbers that not every integer dtype holds."""
+_LEAST32, _LEAST64 = -(2**31), -(2**63)
+CAST_BEYOND: dict[str, list[int]] = {
+    "int32": [_LEAST32] * 8 + [-1, _LEAST32],
+    "int64": [_LEAST64] * 5 + [2**31, _LEAST64, _LEAST64, -1, 2**32 + 5],
+    "uint8": [0] * 8 + [255, 0],
+    "uint32": [0] * 5 + [2**31, 0, 0, 2**32 - 1, 5],
+    "uint64": [2**63, 0, 2**63, 0, 2**63, 2**31, 2**63, 0, 2**64 - 1, 2**32 + 5],
+}
+"""What the contract makes of them (``docs/write-a-backend.md``)."""
+
+
 def edges(dtype: DType) -> Array:
     """The edge cases of a dtype: extreme values, zeros of both signs, infinities, NaN."""
     if dtype.kind == "b":

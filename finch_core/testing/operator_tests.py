@@ -18,6 +18,8 @@ from finch_core.records import frozen
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.operands import (
+    BEYOND,
+    CAST_BEYOND,
     castable,
     columns,
     compare,
@@ -97,6 +99,16 @@ class OperatorTests(Subject):
             wanted, fits = castable(values, target)
             found = bench.arrays[f"to_{target}"]
             np.testing.assert_array_equal(found[fits], wanted[fits], err_msg=str(target))
+
+    def test_casts_out_of_range_are_those_of_the_contract(self) -> None:
+        bench, i = Bench(self.made()), var("i")
+        loaded, body = Load(bench.buffer("values", BEYOND), i), list[Statement]()
+        for target in CAST_BEYOND:
+            out = bench.buffer(f"to_{target}", np.ones(len(BEYOND), target))
+            body.append(Store(out, i, Cast(loaded, np.dtype(target))))
+        assert bench.run(For(i, n(0), n(len(BEYOND)), block(*body))) == DONE
+        for target, wanted in CAST_BEYOND.items():
+            assert bench.arrays[f"to_{target}"].tolist() == wanted, target
 
     @pytest.mark.parametrize("narrow", [np.int8, np.uint8, np.int32, np.uint32])
     def test_widened_operands_compute_in_the_wide_type(self, narrow: Any) -> None:

@@ -9,8 +9,22 @@ import numpy as np
 import pytest
 
 from finch_core.errors import FormatError
-from finch_core.ir.assembly import Block, Fill, If, Kernel, Statement
-from finch_core.ir.assembly_rewrite import with_blocks
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Comment,
+    Fill,
+    If,
+    Kernel,
+    Prefetch,
+    Statement,
+    Store,
+)
+from finch_core.ir.assembly_rewrite import with_blocks, with_children, with_expressions
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import TRUE, Call, Cast, Load, call, cast, lift
+from finch_core.ir.operators import operator
+from finch_core.ir.typing import typed_kernel
 from finch_core.reference.interpreter import InterpretedKernel, Interpreter
 from finch_core.testing import BackendSuite, Example, LevelSuite, View, WrapperSuite
 from finch_levels import SparseList
@@ -32,7 +46,8 @@ class Mistaken(Interpreter):
         object.__setattr__(self, "mistake", mistake)
 
     def compile(self, kernel: Kernel, *, key: str = "") -> InterpretedKernel:
-        return super().compile(attrs.evolve(kernel, body=changed(kernel.body, self.mistake)))
+        body = changed(kernel.body, self.mistake)
+        return super().compile(typed_kernel(attrs.evolve(kernel, body=body)))
 
 
 def no_else(statement: Statement) -> Statement:
@@ -61,6 +76,106 @@ def test_a_fill_that_begins_late_is_noticed() -> None:
     suite(lambda s: s).test_fills_are_of_a_range_or_of_nothing(dtype)
     with pytest.raises(AssertionError):
         suite(long_fill).test_fills_are_of_a_range_or_of_nothing(dtype)
+
+
+def loading_prefetch(statement: Statement) -> Statement:
+    if not isinstance(statement, Prefetch):
+        return statement
+    loaded = Load(statement.buffer, statement.index)
+    return If(loaded.eq(loaded), Block((Comment("loaded"),)))
+
+
+def storing_all(statement: Statement) -> Statement:
+    """Before each assignment, what the value loads is stored back."""
+    if not isinstance(statement, Assign):
+        return statement
+    loads = [part for part in statement.value.walk() if isinstance(part, Load)]
+    back = (Store(part.buffer, part.index, part) for part in loads)
+    return If(TRUE, Block((*back, statement)))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "test"),
+    [
+        (loading_prefetch, "a_prefetch_changes_nothing"),
+        (storing_all, "what_is_not_written_may_be_read_only"),
+    ],
+)
+def test_what_would_end_the_process_is_noticed(mistake, test: str) -> None:
+    """Such tests run in a process of their own."""
+    with pytest.raises(AssertionError, match="process"):
+        getattr(suite(mistake), f"test_{test}")()
+
+
+def everywhere(expr, change):
+    """An expression in which each part is changed."""
+    children = tuple(everywhere(child, change) for child in expr.children)
+    return change(with_children(expr, children))
+
+
+def calls(name, new):
+    """A mistake in what an operator means: ``new`` of the operands, in its dtype."""
+
+    def change(expr):
+        if isinstance(expr, Call) and expr.op.name == name:
+            return cast(new(*expr.args), concrete(expr.dtype))
+        return expr
+
+    return change
+
+
+def saturates(expr):
+    if not (isinstance(expr, Cast) and expr.type == np.uint8 and expr.value.dtype == np.float64):
+        return expr
+    return Cast(expr.value.max(lift(0.0)).min(lift(255.0)), expr.type)
+
+
+def apply(name, *args):
+    return call(operator(name), *args)
+
+
+BEYOND, OPERATORS = (
+    "casts_out_of_range_are_those_of_the_contract",
+    "operators_mean_what_they_evaluate_to",
+)
+MISREAD = {
+    "casts saturate": (saturates, BEYOND, (), "uint8"),
+    "ctz(0) is 0": (
+        calls("ctz", lambda x: apply("ifelse", x.eq(0), np.uint8(0), apply("ctz", x))),
+        OPERATORS, ["int32"], "ctz: ",
+    ),
+    "min is NumPy's": (
+        calls("min", lambda x, y: apply("minimum", x, y)), OPERATORS, ["float64"], "min: "
+    ),
+    "half precision is not computed": (
+        calls("sqrt", lambda x: x), OPERATORS, ["float16"], "sqrt: "
+    ),
+    "functions are not accurate": (
+        calls("exp", lambda x: apply("exp", x) * 1.00001), OPERATORS, ["float64"], "exp: "
+    ),
+    "// truncates": (
+        calls("floordiv", lambda x, y: (x - apply("fmod", x, y)) // y),
+        OPERATORS, ["int64"], "floordiv: ",
+    ),
+    "complex numbers are in another order": (
+        calls("lt", lambda x, y: apply("real", x) < apply("real", y)),
+        OPERATORS, ["complex128"], "lt: ",
+    ),
+}  # fmt: skip
+"""Mistakes, the test that notices, with its dtypes, and what it says."""
+
+
+@pytest.mark.parametrize("mistake", MISREAD)
+def test_a_misreading_of_the_contract_is_noticed(mistake: str) -> None:
+    change, test, arguments, told = MISREAD[mistake]
+
+    def misread(statement: Statement) -> Statement:
+        return with_expressions(
+            statement, tuple(everywhere(e, change) for e in statement.expressions)
+        )
+
+    with pytest.raises(AssertionError, match=told):
+        getattr(suite(misread), f"test_{test}")(*map(np.dtype, arguments))
 
 
 class Late(OffsetTensor):
