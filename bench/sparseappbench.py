@@ -61,12 +61,38 @@ class Framework:
         """``array`` with another fill."""
         return array.with_fill_value(value)
 
+    @property
+    def linalg(self) -> Any:
+        """Linear algebra, with NumPy's least squares."""
+        return Linalg()
+
+    @property
+    def random(self) -> Any:
+        """NumPy's random numbers, which the applications draw dense arrays from."""
+        return np.random
+
     def __getattr__(self, name: str) -> Any:
         import finch_array as fa
 
         if name in ALIASES:
             return getattr(fa, ALIASES[name])
         return getattr(fa, name)
+
+
+class Linalg:
+    """``finch_array.linalg``, and what the array API standard lacks."""
+
+    def lstsq(self, a: Any, b: Any, rcond: Any = None) -> Any:
+        """Least squares of dense arrays, by NumPy."""
+        import finch_array as fa
+
+        found, *rest = np.linalg.lstsq(np.asarray(a), np.asarray(b), rcond=rcond)
+        return (fa.asarray(found), *rest)
+
+    def __getattr__(self, name: str) -> Any:
+        import finch_array as fa
+
+        return getattr(fa.linalg, name)
 
 
 ALIASES = {"array": "asarray", "power": "pow", "transpose": "permute_dims"}
@@ -87,8 +113,13 @@ def sparse(array: Any) -> Any:
 
 
 def pytest_configure(config: Any) -> None:
-    """Put ``Framework`` in the place of the suite's own."""
+    """Put ``Framework`` in the place of the suite's own, and take tensors where its tests make
+    the suite's format of results."""
     del config
-    from sparseappbench.frameworks import numpy_framework
+    from sparseappbench.binsparse_format import BinsparseFormat
+    from sparseappbench.frameworks import numpy_framework, sparse_framework
 
     numpy_framework.NumpyFramework = Framework
+    sparse_framework.PyDataSparseFramework = Framework
+    made = BinsparseFormat.from_numpy
+    BinsparseFormat.from_numpy = staticmethod(lambda array: made(np.asarray(array)))

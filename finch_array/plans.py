@@ -48,8 +48,8 @@ entries of the operands plus ``DENSE_LEAST`` elements, otherwise a sparse one.""
 class Plan:
     """How a request is run: what is copied first, or the kernel and the format of its result.
 
-    ``shared`` is the kernel for shapes of ``SHARED`` turns or more, with parallel loops; None where
-    the compiler refuses these."""
+    ``shared`` is the kernel for shapes of ``SHARED`` turns or more, or where the request says so,
+    with parallel loops; None where the compiler refuses these."""
 
     request: Request
     order: orders.Order
@@ -71,7 +71,10 @@ class Plan:
         """This plan for operands of known sizes."""
         shape = tuple([sizes[name] for name in self.stored])
         cells = math.prod(shape)
-        several = self.shared is not None and math.prod(sizes.values()) >= SHARED
+        several = self.request.shared
+        if several is None:
+            several = math.prod(sizes.values()) >= SHARED
+        several = several and self.shared is not None
         return Ready(
             self, sizes, self.shared if several else self.kernel, shape, cells, self.blank(shape),
             None if self.plain else tuple([sizes[name] for name in self.extended]),

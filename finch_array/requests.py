@@ -29,7 +29,7 @@ class Request:
     in all operands: a dimension of 1 does not stand for a longer one. ``loops`` and ``dense``
     decide the order of the loops and whether the result is dense, chosen where they are None.
     Rows of the operands ``marked`` are copied into a workspace, in which their last index is looked
-    up.
+    up. ``shared``: whether loops run on several cores, decided by the shapes where it is None.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Request:
     loops: Indices | None = None
     dense: bool | None = None
     marked: tuple[int, ...] = ()
+    shared: bool | None = None
 
 
 def letters(ndim: int, last: int | None = None) -> Indices:

@@ -8,7 +8,9 @@ sizes of joins of two tensors, and bounded by chains of greatest degrees (Galley
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -190,8 +192,9 @@ def _joined(
             fill,
             one.within,
         )
-    entries = count(parts, names, sizes)
-    distinct = {i: min(domain(parts, i, sizes), max(entries, 1.0)) for i in names}
+    join = Join(parts, sizes)
+    entries = join.count(names)
+    distinct = {i: min(join.domains.get(i, float(sizes[i])), max(entries, 1.0)) for i in names}
     within = frozenset[Support]().union(*(p.within for p in parts))
     return Pattern(names, entries, distinct, _degrees(names, distinct), {}, False, fill, within)
 
@@ -205,39 +208,107 @@ def _degrees(names: Sequence[str], distinct: Mapping[str, float]) -> dict[str, f
 # -- joins ------------------------------------------------------------------------------------
 
 
-def domain(parts: Sequence[Pattern], name: str, sizes: Mapping[str, int]) -> float:
-    """The number of indices that all patterns with this index allow."""
-    found = float(sizes[name])
-    for part in parts:
-        width = part.distinct.get(name, found)
-        if width < found:
-            found = width
-    return found
-
-
 def count(parts: Sequence[Pattern], names: Sequence[str], sizes: Mapping[str, int]) -> float:
     """The estimated number of tuples of ``names`` that all patterns allow."""
-    parts = independent(parts)
-    if len(parts) == 1:
-        return _count_of_one(parts[0], names, sizes)
-    found, shared = 1.0, []
-    for i in names:
-        found *= domain(parts, i, sizes)
-    for part in parts:
-        if not part.full:
-            distinct = part.distinct
+    return Join(parts, sizes).count(names)
+
+
+class Join:
+    """Patterns that must all allow an index tuple: how many tuples of some indices they allow."""
+
+    def __init__(self, parts: Sequence[Pattern], sizes: Mapping[str, int]) -> None:
+        self.parts, self.sizes = independent(parts), sizes
+        self.several = [p for p in self.parts if not p.full]
+        self._domains: dict[str, float] | None = None
+        self._skews: list[tuple[set[str], float]] | None = None
+        self._degrees: defaultdict[str, list[tuple[str, float]]] | None = None
+
+    @property
+    def domains(self) -> dict[str, float]:
+        """By index, the number of indices that all patterns with this index allow."""
+        if self._domains is None:
+            found = self._domains = {}
+            for part in self.parts:
+                for i, width in part.distinct.items():
+                    known = found.get(i)
+                    if known is None:
+                        known = float(self.sizes[i])
+                    found[i] = width if width < known else known
+        return self._domains
+
+    def count(self, names: Sequence[str]) -> float:
+        """The estimated number of tuples of ``names``."""
+        if len(self.parts) == 1:
+            return _count_of_one(self.parts[0], names, self.sizes)
+        found, shared, domains = 1.0, [], self.domains
+        for i in names:
+            found *= domains[i] if i in domains else self.sizes[i]
+        for part in self.several:
             own = [i for i in part.names if i in names]
             if len(own) > 1:
-                room = math.prod([distinct[i] for i in own])
+                room = 1.0
+                for i in own:
+                    room *= part.distinct[i]
                 found *= part.projected(own) / room if room else 0.0
             if own:
                 shared.append((part, own))
-    if not shared:
+        if not shared:
+            return found
+        if len(shared) == 1 and len(shared[0][1]) == len(names):
+            return min(found, shared[0][0].projected(names))
+        for both, ratio in self.skews() if len(shared) > 1 else ():
+            if both.issubset(names):
+                found *= ratio
+        return self.bound(shared, names, found)
+
+    def skews(self) -> list[tuple[set[str], float]]:
+        """How much larger the joins of two whole tensors by one index are than if the entries were
+        spread evenly, each with the indices of both."""
+        if self._skews is None:
+            self._skews = []
+            wide = [p for p in self.several if len(p.names) > 1]
+            for k, a in enumerate(wide):
+                for b in wide[k + 1 :]:
+                    common = set(a.names).intersection(b.names)
+                    if len(common) == 1:
+                        ratio = _join_ratio(a, b, *common)
+                        self._skews.append(({*a.names, *b.names}, ratio))
+        return self._skews
+
+    def bound(
+        self, shared: Sequence[tuple[Pattern, list[str]]], names: Sequence[str], best: float
+    ) -> float:
+        """An upper bound of the number of tuples, or ``best`` if that is less: a chain that begins
+        with one pattern, and extends index by index by the least degree that is known."""
+        for first, known in shared:
+            total = first.projected(known)
+            rest = [i for i in names if i not in known]
+            while rest and total < best:
+                widths = [self.extension(known, i) for i in rest]
+                total *= (width := min(widths))
+                known = [*known, rest.pop(widths.index(width))]
+            best = min(best, total)
+        return best
+
+    def extension(self, known: Sequence[str], name: str) -> float:
+        """At most how many indices ``name`` has, given those that are known."""
+        found = self.domains[name] if name in self.domains else float(self.sizes[name])
+        for i, degree in self.degrees()[name]:
+            if degree < found and i in known:
+                found = degree
         return found
-    if len(shared) == 1 and len(shared[0][1]) == len(names):
-        return min(found, shared[0][0].projected(names))
-    found *= _skew(shared)
-    return min(found, bound(shared, names, sizes))
+
+    def degrees(self) -> dict[str, list[tuple[str, float]]]:
+        """By index, the others that a pattern connects it with, and how many it has at most at one
+        index of these."""
+        if self._degrees is None:
+            self._degrees = defaultdict(list)
+            for part in self.several:
+                for i in part.names if len(part.names) > 1 else ():
+                    for j, degree in part.degrees.items():
+                        if j != i:
+                            self._degrees[i].append((j, degree))
+        return self._degrees
 
 
 def _count_of_one(part: Pattern, names: Sequence[str], sizes: Mapping[str, int]) -> float:
@@ -259,27 +330,16 @@ def independent(parts: Sequence[Pattern]) -> list[Pattern]:
     if len(parts) < 2:
         return list(parts)
     kept: list[Pattern] = []
-    for part in sorted(parts, key=lambda p: p.entries):
-        follows = part.within and any(
-            part.within <= other.within and set(part.names) <= set(other.names) for other in kept
-        )
-        if not follows:
+    for part in sorted(parts, key=_entries):
+        for other in kept if part.within else ():
+            if part.within <= other.within and set(part.names).issubset(other.names):
+                break
+        else:
             kept.append(part)
     return kept
 
 
-def _skew(shared: Sequence[tuple[Pattern, list[str]]]) -> float:
-    """How much larger the joins of two whole tensors by one index are than if the entries were
-    spread evenly."""
-    factor = 1.0
-    wide = [(p, own) for p, own in shared if len(own) > 1 and len(own) == len(p.names)]
-    for k, (a, mine) in enumerate(wide):
-        for b, theirs in wide[k + 1 :]:
-            common = set(mine) & set(theirs)
-            if len(common) == 1:
-                (name,) = common
-                factor *= _join_ratio(a, b, name)
-    return factor
+_entries = attrgetter("entries")
 
 
 def _join_ratio(a: Pattern, b: Pattern, name: str) -> float:
@@ -290,57 +350,19 @@ def _join_ratio(a: Pattern, b: Pattern, name: str) -> float:
     return float(np.dot(x, y)) / even if even else 1.0
 
 
-def bound(
-    shared: Sequence[tuple[Pattern, list[str]]], names: Sequence[str], sizes: Mapping[str, int]
-) -> float:
-    """An upper bound of the number of tuples: a chain that begins with one pattern, and extends
-    index by index by the least degree that is known."""
-    best = math.inf
-    for first, own in shared:
-        total = first.projected(own)
-        rest = [i for i in names if i not in own]
-        known = list(own)
-        while rest and total < best:
-            widths = [_extension(shared, known, i, sizes) for i in rest]
-            total *= (width := min(widths))
-            known.append(rest.pop(widths.index(width)))
-        best = min(best, total)
-    return best
-
-
-def _extension(
-    shared: Sequence[tuple[Pattern, list[str]]],
-    known: Sequence[str],
-    name: str,
-    sizes: Mapping[str, int],
-) -> float:
-    """At most how many indices ``name`` has, given those that are known."""
-    found = float(sizes[name])
-    for part, own in shared:
-        if name in own:
-            width = part.distinct[name]
-            if width < found:
-                found = width
-            for i in own:
-                if i in known and part.degrees[i] < found:
-                    found = part.degrees[i]
-    return found
-
-
 def reduced(
-    parts: Sequence[Pattern], visited: float, out: tuple[str, ...], sizes: Mapping[str, int],
-    fill: Any,
-) -> Pattern:  # fmt: skip
+    join: Join, visited: float, out: tuple[str, ...], sizes: Mapping[str, int], fill: Any
+) -> Pattern:
     """What is stored of a product of patterns that allow ``visited`` index tuples, reduced to the
     indices ``out``."""
     if not out:
         return Pattern((), 1.0, {}, {}, {}, True, fill)
-    room = count(parts, out, sizes)
+    room = join.count(out)
     entries = -room * math.expm1(-visited / room) if room else 0.0
     total = math.prod([float(sizes[i]) for i in out])
-    distinct = {i: max(min(domain(parts, i, sizes), entries), 1.0) for i in out}
+    distinct = {i: max(min(join.domains.get(i, sizes[i]), entries), 1.0) for i in out}
     within = frozenset(
-        s for p in parts for s in p.within
+        s for p in join.parts for s in p.within
         if all(affine(i)[0] in (*out, None) for i in s[1])
     )  # fmt: skip
     full = entries >= total
@@ -348,6 +370,6 @@ def reduced(
 
 
 __all__ = [
-    "Pattern", "count", "decides", "domain", "expression_pattern", "full_pattern", "pattern_of",
-    "reduced",
+    "Join", "Pattern", "count", "decides", "expression_pattern", "full_pattern",
+    "pattern_of", "reduced",
 ]  # fmt: skip

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from finch_array.plan import loops
-from finch_array.plan.estimates import Pattern, count, expression_pattern, reduced
+from finch_array.plan.estimates import Join, Pattern, expression_pattern, reduced
 from finch_array.plan.normal import Ref, affine, distributes, in_turn, indices_of
 from finch_array.plan.statistics import Statistics
 from finch_core.ir import primitives as prim
@@ -53,6 +53,7 @@ class Book:
     sizes: dict[str, int]
     patterns: dict[Expr, Pattern] = field(factory=dict)
     read: dict[Expr, tuple[tuple[Read, bool], ...]] = field(factory=dict)
+    free: dict[Expr, frozenset[str]] = field(factory=dict)
     fresh: int = 0
     truths: dict[Any, float] = field(factory=dict)
     identities: dict[str, Any] = field(factory=dict)
@@ -69,6 +70,13 @@ class Book:
         found = self.read.get(expr)
         if found is None:
             found = self.read[expr] = reads_of(expr, self)
+        return found
+
+    def indices(self, expr: Expr) -> frozenset[str]:
+        """The free indices of an expression."""
+        found = self.free.get(expr)
+        if found is None:
+            found = self.free[expr] = indices_of(expr)
         return found
 
     def name(self) -> str:
@@ -101,13 +109,19 @@ class Kernel:
     dense: bool = False
     pattern: Pattern | None = None
     identity: Any = None
+    read: Expr | None = field(default=None, init=False)
+    """The result in expressions, see ``access``."""
     rows: bool = False
     """Whether the first dimension of the result is stored without gaps: that of the operands is."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """All indices: those of the result first."""
-        own = frozenset[str]().union(*map(indices_of, (*self.factors, *self.masks)))
+        return self.named(indices_of)
+
+    def named(self, indices: Callable[[Expr], frozenset[str]]) -> tuple[str, ...]:
+        """``names``, with what finds the indices of an expression."""
+        own = frozenset[str]().union(*map(indices, (*self.factors, *self.masks)))
         return (*self.out, *in_turn(own.difference(self.out)))
 
     @property
@@ -160,25 +174,32 @@ def times_for(op: Operator, dtype: Any) -> Operator | None:
 # -- prices -----------------------------------------------------------------------------------
 
 
-def terms_of(kernel: Kernel, book: Book) -> tuple[list[loops.Term], list[Access]]:
-    """The operands of a kernel for the choice of its loops."""
-    found: dict[Access, loops.Term] = {}
-    restricting = [True] * len(kernel.masks) + [_restricts(kernel, f, book) for f in kernel.factors]
-    for part, restricts in zip((*kernel.masks, *kernel.factors), restricting, strict=True):
-        for read, within in book.reads(part):
-            if read.access not in found:
-                found[read.access] = read.term(restricts and within)
-    return list(found.values()), list(found)
+@define(eq=False)
+class Operands:
+    """The operands of a kernel for the choice of its loops, the accesses that they are of, and the
+    patterns that all must allow an index tuple at which the body is run."""
 
+    terms: list[loops.Term] = field(factory=list)
+    read: list[Access] = field(factory=list)
+    restricted: list[loops.Restriction] = field(factory=list)
 
-def restrictions(kernel: Kernel, book: Book, read: Sequence[Access]) -> list[loops.Restriction]:
-    """The patterns that all must allow an index tuple at which the body is run, each with the
-    numbers of the operands whose lists find it out."""
-    parts = [*kernel.masks, *(f for f in kernel.factors if _restricts(kernel, f, book))]
-    return [
-        (tuple(read.index(r.access) for r, _ in book.reads(part)), book.pattern(part))
-        for part in parts
-    ]
+    @classmethod
+    def of(cls, kernel: Kernel, book: Book) -> Operands:
+        made = cls()
+        places: dict[Access, int] = {}
+        for n, part in enumerate((*kernel.masks, *kernel.factors)):
+            restricts = n < len(kernel.masks) or _restricts(kernel, part, book)
+            own = []
+            for read, within in book.reads(part):
+                place = places.get(read.access)
+                if place is None:
+                    place = places[read.access] = len(made.read)
+                    made.terms.append(read.term(restricts and within))
+                    made.read.append(read.access)
+                own.append(place)
+            if restricts:
+                made.restricted.append((tuple(own), book.pattern(part)))
+        return made
 
 
 @define(eq=False)
@@ -252,18 +273,18 @@ def identity(op: Operator, dtype: np.dtype[Any]) -> Any:
 
 def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     """Choose loops and the format of the result; False if the price is not below ``limit``."""
-    terms, read = terms_of(kernel, book)
-    restricted = restrictions(kernel, book, read)
-    patterns, names = [pattern for _, pattern in restricted], kernel.names
-    visited = count(patterns, names, book.sizes)
+    operands = Operands.of(kernel, book)
+    terms, restricted, names = operands.terms, operands.restricted, kernel.named(book.indices)
+    join = Join([pattern for _, pattern in restricted], book.sizes)
+    visited = join.count(names)
     fill = result_fill(kernel, book)
-    estimated = reduced(patterns, visited, kernel.out, book.sizes, fill)
+    estimated = reduced(join, visited, kernel.out, book.sizes, fill)
     if book.truths:
         true = book.truths.get(identity_of(kernel, book))
         if true is not None and not estimated.full:
             estimated = evolve(estimated, entries=max(true, 1.0))
     room = math.prod([float(book.sizes[i]) for i in kernel.out])
-    keeps = not patterns and kernel.op is None and _sparse_alone(kernel, book)
+    keeps = not restricted and kernel.op is None and _sparse_alone(kernel, book)
     dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)
     result = loops.Result(kernel.out, kernel.fixed, dense, room if dense else estimated.entries)
     by_numpy = math.inf
@@ -272,11 +293,11 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     if min(loops.least(result, visited), by_numpy) >= limit:
         return False
     below = math.inf if by_numpy < limit else limit
-    found = loops.choose(terms, restricted, names, result, book.sizes, below)
+    found = loops.choose(terms, restricted, names, result, book.sizes, below, join)
     if found is None:
         return False
     kernel.loops, kernel.copied, kernel.price = found.loops, found.copied, found.price
-    kernel.marked = tuple(read[k] for k in found.marked)
+    kernel.marked = tuple(operands.read[k] for k in found.marked)
     kernel.visits, kernel.dense, kernel.pattern = found.visits, dense, estimated
     if kernel.out:
         order = tuple(i for i in found.loops if i in kernel.out)
@@ -354,13 +375,15 @@ def known_result(kernel: Kernel, book: Book) -> Known:
 
 
 def access(kernel: Kernel) -> Expr:
-    """A kernel's result in an expression."""
-    if not kernel.out:
-        return Name(kernel.name, kernel.dtype)
-    return Access(Ref(kernel.name, kernel.dtype), tuple(map(Index, kernel.out)))
+    """The result of a kernel that has been priced, in an expression."""
+    if kernel.read is None:
+        kernel.read = Name(kernel.name, kernel.dtype)
+        if kernel.out:
+            kernel.read = Access(Ref(kernel.name, kernel.dtype), tuple(map(Index, kernel.out)))
+    return kernel.read
 
 
 __all__ = [
-    "Book", "Kernel", "Known", "access", "accesses", "count", "known_result", "prim",
+    "Book", "Kernel", "Known", "access", "accesses", "known_result", "prim",
     "identity_of", "priced", "product_of", "Literal", "Mapping", "Sequence",
 ]  # fmt: skip

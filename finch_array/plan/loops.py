@@ -9,15 +9,14 @@ Sets of indices are the bits of an integer here: the search asks for the same se
 
 from __future__ import annotations
 
-import functools
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from operator import or_
 from typing import Any
 
-from finch_array.plan.estimates import Pattern, count
-from finch_core.records import define, frozen
+from finch_array.plan.estimates import Join, Pattern
+from finch_core.records import define, field, frozen
 
 STEP = 1.0
 """A turn of a loop; at the innermost, for each operand."""
@@ -43,23 +42,59 @@ LAUNCH = 4000.0
 """A kernel."""
 NEAR = 0.95
 """An order or kernel that may be cheaper by less than this is not looked for."""
+SHARED = 1 << 18
+"""A kernel that is estimated to run its body more often runs its loops on several cores."""
 LONGEST_ROW = 1 << 22
 """Longer rows are not copied into workspaces."""
 SEARCHED = 7
 """Kernels of more indices take their loops greedily."""
 
 
-@frozen(eq=False)
+_bits: dict[str, int] = {}
+_fresh = itertools.count()
+
+
+def bit_of(name: str) -> int:
+    """The bit of an index in sets of indices."""
+    return _bits.get(name) or _bits.setdefault(name, 1 << next(_fresh))
+
+
+def mask_of(names: Iterable[str]) -> int:
+    """A set of indices as bits."""
+    found = 0
+    for name in names:
+        found |= bit_of(name)
+    return found
+
+
+@define(eq=False)
 class Term:
     """An operand of a kernel: its indices in the order of its storage, what it stores, whether it
     must be read in that order, the indices that lists of it run over, and whether the value is the
-    fill where it stores nothing."""
+    fill where it stores nothing.
+
+    ``own`` and ``along``: the indices and those of lists as bits; ``before``: by index, those that
+    come before it where it must be read in order; ``copying``: the price of a copy in another."""
 
     indices: tuple[str, ...]
     pattern: Pattern
     sparse: bool
     lists: frozenset[str]
     decides: bool
+    own: int = field(init=False)
+    along: int = field(init=False)
+    before: tuple[tuple[str, int], ...] = field(init=False)
+    copying: float = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.own, self.along = mask_of(self.indices), mask_of(self.lists)
+        known = 0
+        before: dict[str, int] = {}
+        for i in self.indices if self.sparse else ():
+            before.setdefault(i, known)
+            known |= bit_of(i)
+        self.before = tuple(before.items())
+        self.copying = REORDER + COPY * self.pattern.entries
 
     def reordered(self, loops: Sequence[str]) -> Term:
         """A copy in the order of loops, in the same format: its first dimensions have no lists."""
@@ -113,65 +148,60 @@ class Space:
 
     def __init__(
         self, terms: Sequence[Term], restricted: Sequence[Restriction], names: tuple[str, ...],
-        result: Result, sizes: Mapping[str, int],
+        result: Result, sizes: Mapping[str, int], join: Join | None = None,
     ) -> None:  # fmt: skip
         self.names, self.result, self.sizes, self.given = names, result, sizes, restricted
-        self.bits = {name: 1 << k for k, name in enumerate(names)}
-        self.whole = (1 << len(names)) - 1
-        self.own = [self.mask(t.indices) for t in terms]
+        self.joins: dict[tuple[int, ...], Join] = {}
+        if join is not None:
+            self.joins[tuple(range(len(restricted)))] = join
+        self.bits = {name: bit_of(name) for name in names}
+        self.whole = sum(self.bits.values())
+        self.own = [t.own for t in terms]
         self.widths: dict[tuple[int, int, str], float] = {}
         self.stored_as(terms, ())
         once = min(0.25 * len(terms) or 1.0, 1.0)
         self.floor = once * STEP * self.visits(self.whole) + result.price
 
     def stored_as(self, terms: Sequence[Term], copied: tuple[int, ...]) -> None:
-        """Set what depends on the order in which operands are stored."""
+        """Set what depends on the order in which operands are stored. ``before``: by index, the
+        operands that must be read in order, the indices that come before it in them, and the price
+        of a copy in another order."""
         self.terms, self.copied = terms, copied
         self.lists: dict[str, list[int]] = {i: [] for i in self.names}
-        along = []
+        self.before: dict[str, list[tuple[int, int, float]]] = {i: [] for i in self.names}
         for k, term in enumerate(terms):
-            along.append(self.mask(term.lists))
             for i in term.lists:
                 self.lists[i].append(k)
-        self.narrow = {i: any(terms[k].decides for k in own) for i, own in self.lists.items()}
-        self.merges = {
-            i for i, own in self.lists.items()
-            if len(own) > 1 and all(terms[k].decides for k in own)
-        }  # fmt: skip
-        self.restricted = [
-            (functools.reduce(or_, [along[k] for k in own], 0), pattern)
-            for own, pattern in self.given
-        ]
-        self.before = self.order_of_terms()
+            for i, before in term.before:
+                self.before[i].append((k, before, term.copying))
+        self.narrow = set[str]()
+        self.merges = set[str]()
+        for i, own in self.lists.items():
+            deciding = sum([terms[k].decides for k in own])
+            if deciding:
+                self.narrow.add(i)
+                if deciding == len(own) > 1:
+                    self.merges.add(i)
+        self.restricted = []
+        for places, _ in self.given:
+            along = 0
+            for k in places:
+                along |= terms[k].along
+            self.restricted.append(along)
         self.counts: dict[int, float] = {0: 1.0}
         self.levels: dict[tuple[int, str], float] = {}
         self.others: dict[Any, Space] = {}
-
-    def mask(self, names: Iterable[str]) -> int:
-        """A set of indices as bits."""
-        found = 0
-        for name in names:
-            found |= self.bits[name]
-        return found
-
-    def order_of_terms(self) -> dict[str, list[tuple[int, int, float]]]:
-        """By index: the operands that must be read in order, the indices that come before it in
-        them, and the price of a copy in another order."""
-        found: dict[str, list[tuple[int, int, float]]] = {i: [] for i in self.names}
-        for k, term in enumerate(self.terms):
-            if term.sparse:
-                for i in dict.fromkeys(term.indices):
-                    before = self.mask(term.indices[: term.indices.index(i)])
-                    found[i].append((k, before, REORDER + COPY * term.pattern.entries))
-        return found
 
     def visits(self, known: int) -> float:
         """The number of turns of loops over these indices."""
         found = self.counts.get(known)
         if found is None:
             own = [i for i, bit in self.bits.items() if bit & known]
-            parts = [pattern for lists, pattern in self.restricted if lists & known]
-            found = self.counts[known] = count(parts, own, self.sizes)
+            parts = tuple([k for k, lists in enumerate(self.restricted) if lists & known])
+            join = self.joins.get(parts)
+            if join is None:
+                join = self.joins[parts] = Join([self.given[k][1] for k in parts], self.sizes)
+            found = self.counts[known] = join.count(own)
         return found
 
     def level(self, loops: tuple[str, ...], known: int, name: str) -> tuple[float, tuple[int, ...]]:
@@ -182,7 +212,7 @@ class Space:
         found = self.levels.get((known, name))
         if found is None:
             lists, width = self.lists[name], 0.0
-            if self.narrow[name]:
+            if name in self.narrow:
                 width = sum([self.width(k, known, name) for k in lists])
             step = MERGE if len(lists) > 1 else STEP
             width = width or self.sizes[name]
@@ -215,7 +245,7 @@ class Space:
         walk = (MERGE if len(left) > 1 else STEP) * sum(widths[k] for k in left)
         other = before * (walk + LOOKUP * len(marked) * min(widths[k] for k in left))
         for k in marked:
-            rows = self.visits(self.mask(loops[: places[k]]))
+            rows = self.visits(mask_of(loops[: places[k]]))
             other += MARK * rows * widths[k]
         return (other, marked) if marked and other < price else (price, ())
 
@@ -263,23 +293,35 @@ class Space:
 
     def options(
         self, loops: tuple[str, ...], known: int, limit: float
-    ) -> list[tuple[float, str, Space]]:
-        """The loops that may come next at a price below ``limit``, the cheapest first: price,
-        index, and the space with the copies that it forces."""
-        found: list[tuple[float, str, Space]] = []
+    ) -> list[tuple[float, str, list[int]]]:
+        """The loops that may come next at a price below ``limit``, the cheapest first: at least how
+        much it costs, the index, and the operands that must be copied for it."""
+        found: list[tuple[float, str, list[int]]] = []
         for name, bit in self.bits.items():
             if known & bit:
                 continue
-            space, cost = self, 0.0
-            disordered = [(k, price) for k, before, price in self.before[name] if before & ~known]
-            if disordered:
-                cost = sum([price for _, price in disordered])
-                if cost >= limit:
-                    continue
-                space = self.with_copies([k for k, _ in disordered], (*loops, name))
-            found.append((cost + space.level(loops, known, name)[0], name, space))
-        found.sort(key=_price)
+            cost, copied = 0.0, []
+            for k, before, price in self.before[name]:
+                if before & ~known:
+                    cost += price
+                    copied.append(k)
+            if not copied:
+                cost = self.level(loops, known, name)[0]
+            if cost < limit:
+                found.append((cost, name, copied))
+        if len(found) > 1:
+            found.sort()
         return found
+
+    def taken(
+        self, option: tuple[float, str, list[int]], loops: tuple[str, ...], known: int
+    ) -> tuple[float, Space]:
+        """The price of an option, and the space with its copies."""
+        cost, name, copied = option
+        if not copied:
+            return cost, self
+        space = self.with_copies(copied, (*loops, name))
+        return cost + space.level(loops, known, name)[0], space
 
     def with_copies(self, more: Sequence[int], loops: tuple[str, ...]) -> Space:
         """The space in which operands are copied into the order of ``loops``."""
@@ -294,16 +336,12 @@ class Space:
         return found
 
 
-def _price(option: tuple[float, str, Space]) -> tuple[float, str]:
-    return option[:2]
-
-
 def choose(
     terms: Sequence[Term], restricted: Sequence[Restriction], names: Sequence[str], result: Result,
-    sizes: Mapping[str, int], limit: float = math.inf,
+    sizes: Mapping[str, int], limit: float = math.inf, join: Join | None = None,
 ) -> Choice | None:  # fmt: skip
-    """The cheapest loop order; None if none is below ``limit``."""
-    space = Space(terms, restricted, tuple(names), result, sizes)
+    """The cheapest loop order; None if none is below ``limit``. ``join``: that of all patterns."""
+    space = Space(terms, restricted, tuple(names), result, sizes, join)
     if len(names) <= SEARCHED:
         return _extended(space, (), 0, LAUNCH, limit)[1]
     return _greedy(space, limit)
@@ -318,10 +356,14 @@ def _extended(
     if room <= 0:
         return limit, None
     if known == space.whole:
-        found = _finished(space, loops, price)
-        return (NEAR * found.price, found) if found.price < limit else (limit, None)
+        total = price + space.ending(loops)
+        return (NEAR * total, _finished(space, loops, total)) if total < limit else (limit, None)
     best: Choice | None = None
-    for cost, name, inner in space.options(loops, known, room):
+    for option in space.options(loops, known, room):
+        if option[0] >= limit - price - space.floor:
+            break
+        cost, inner = space.taken(option, loops, known)
+        name = option[1]
         limit, other = _extended(
             inner, (*loops, name), known | space.bits[name], price + cost, limit
         )
@@ -334,20 +376,21 @@ def _greedy(space: Space, limit: float) -> Choice | None:
     loops: tuple[str, ...] = ()
     known, price = 0, LAUNCH
     while known != space.whole:
-        cost, name, inner = space.options(loops, known, math.inf)[0]
-        loops, known = (*loops, name), known | space.bits[name]
+        option = space.options(loops, known, math.inf)[0]
+        cost, inner = space.taken(option, loops, known)
+        loops, known = (*loops, option[1]), known | space.bits[option[1]]
         price, space = price + cost, inner
-    found = _finished(space, loops, price)
-    return found if found.price < limit else None
+    total = price + space.ending(loops)
+    return _finished(space, loops, total) if total < limit else None
 
 
-def _finished(space: Space, loops: tuple[str, ...], price: float) -> Choice:
-    """An order of all loops, whose price but for the body and the result is known."""
+def _finished(space: Space, loops: tuple[str, ...], total: float) -> Choice:
+    """An order of all loops, whose price is known."""
     marked: list[int] = []
     for n, name in enumerate(loops):
-        found = space.level(loops[:n], space.mask(loops[:n]), name)[1]
-        marked += [k for k in found if k not in space.copied]
-    total = price + space.ending(loops)
+        if name in space.merges:
+            found = space.level(loops[:n], mask_of(loops[:n]), name)[1]
+            marked += [k for k in found if k not in space.copied]
     return Choice(loops, space.copied, total, space.visits(space.whole), tuple(marked))
 
 

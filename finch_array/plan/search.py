@@ -10,7 +10,7 @@ is not needed is a mask of what is stored in between.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from finch_array.plan.estimates import decides
@@ -164,12 +164,31 @@ class Elimination:
     ) -> None:  # fmt: skip
         self.book, self.op, self.times, self.expr = book, op, times, expr
         self.factors, self.masks = list(factors), masks
-        self.own = [indices_of(f) for f in factors]
-        self.best: dict[frozenset[str], Solution] = {}
+        self.indices = [book.indices(f) for f in factors]
+        self.present = in_turn(frozenset[str]().union(*self.indices))
+        self.bits = {name: 1 << k for k, name in enumerate(self.present)}
+        self.own = [self.mask(names) for names in self.indices]
+        self.near = dict.fromkeys(self.bits.values(), 0)
+        self.at = dict.fromkeys(self.bits.values(), 0)
+        for k, own in enumerate(self.own):
+            for i in self.indices[k]:
+                self.near[self.bits[i]] |= own
+                self.at[self.bits[i]] |= 1 << k
+        self.best: dict[int, Solution] = {}
         self.exhaustive = exhaustive
         self.masking = [k for k, f in enumerate(factors) if self.own[k] and self.restricts(f)]
-        self.fixed: tuple[frozenset[str], tuple[str, ...]] | None = None
+        self.fixed: tuple[int, tuple[str, ...]] | None = None
         """The indices whose sum is the result, and the order in which its dimensions are wanted."""
+
+    # Sets of indices, and of factors by number, are the bits of integers.
+
+    def mask(self, names: Iterable[str]) -> int:
+        """A set of indices."""
+        return sum([self.bits[i] for i in names])
+
+    def named(self, names: int) -> tuple[str, ...]:
+        """The names of a set of indices, in turn."""
+        return tuple([self.present[k] for k in _places(names)])
 
     def restricts(self, factor: Expr) -> bool:
         """Whether a factor is a mask: where it is its fill, the others are not needed."""
@@ -179,15 +198,14 @@ class Elimination:
 
     def kernels(self, name: str, out: tuple[str, ...], fixed: bool) -> list[Kernel]:
         """The kernels that compute the reduction over ``out``; the last one is ``name``."""
-        present = frozenset[str]().union(*self.own)
         found: list[Kernel] = []
-        rest = [f for f, own in zip(self.factors, self.own, strict=True)
-                if not own & set(self.expr.names)]  # fmt: skip
-        if fixed and not rest and set(out) <= present:
-            self.fixed = frozenset(self.expr.names), out
-        lone = [i for i in self.expr.names if i not in present]
+        names = self.mask(i for i in self.expr.names if i in self.bits)
+        rest = [f for f, own in zip(self.factors, self.own, strict=True) if not own & names]
+        lone = [i for i in self.expr.names if i not in self.bits]
+        if fixed and not rest and not lone and self.bits.keys() >= set(out):
+            self.fixed = names, out
         results: list[Expr] = []
-        for part in self.components(frozenset(self.expr.names) & present):
+        for part in self.components(names):
             _, kernels = self.solve(part)
             found += kernels
             results.append(access(kernels[-1]))
@@ -205,72 +223,75 @@ class Elimination:
         number = Literal(cast_value(count, self.expr.type), self.expr.type)
         return Call(self.op.repeated, (value, number))
 
-    def components(self, names: frozenset[str]) -> list[frozenset[str]]:
+    def components(self, names: int) -> list[int]:
         """The sets of indices that are connected by factors."""
-        left, found = set(names), []
-        while left:
-            part, stack = set[str](), [min(left)]
-            while stack:
-                name = stack.pop()
-                if name in part:
-                    continue
-                part.add(name)
-                for own in self.own:
-                    if name in own:
-                        stack += (own & left) - part
-            found.append(frozenset(part))
-            left -= part
+        found = []
+        while names:
+            part = left = names & -names
+            while left:
+                bit = left & -left
+                new = self.near[bit] & names & ~part
+                part |= new
+                left = (left ^ bit) | new
+            found.append(part)
+            names &= ~part
         return found
 
-    def touching(self, names: frozenset[str]) -> list[int]:
-        return [k for k, own in enumerate(self.own) if own & names]
+    def touching(self, names: int) -> int:
+        """The factors with one of the indices."""
+        return _union(self.at, names)
 
-    def solve(self, names: frozenset[str]) -> Solution:
+    def chosen(self, numbers: int) -> list[Expr]:
+        """The factors of a set."""
+        return [self.factors[k] for k in _places(numbers)]
+
+    def solve(self, names: int) -> Solution:
         """The cheapest kernels that sum a connected set of indices, but for a part ``NEAR``."""
         found = self.best.get(names)
         if found is None:
-            for ending in self.endings(names) if len(names) > 1 else ():
+            count = names.bit_count()
+            if count <= 2:
+                found = self.together(names, math.inf)
+            for ending in self.endings(names) if count > 1 else ():
                 limit = NEAR * found[0] if found else math.inf
                 if ending.price + LAUNCH < limit:
                     found = self.ended(names, ending, limit) or found
-            if found is None or self.may_be_one(names, found):
+            if found is None or (count > 2 and self.may_be_one(names, found)):
                 found = self.together(names, NEAR * found[0] if found else math.inf) or found
             assert found is not None
             self.best[names] = found
         return found
 
-    def may_be_one(self, names: frozenset[str], found: Solution) -> bool:
-        """Whether one kernel may be cheaper than the kernels found: for two indices, in a cycle,
-        and where the work of several is little beside launching them."""
+    def may_be_one(self, names: int, found: Solution) -> bool:
+        """Whether one kernel may be cheaper than the kernels found: in a cycle, and where the work
+        of several is little beside launching them."""
         launches = LAUNCH * len(found[1])
-        little = len(names) <= TOGETHER and found[0] - launches < launches
-        return len(names) <= 2 or little or self.cyclic(names)
+        little = names.bit_count() <= TOGETHER and found[0] - launches < launches
+        return little or self.cyclic(names)
 
-    def endings(self, names: frozenset[str]) -> list[Ending]:
+    def endings(self, names: int) -> list[Ending]:
         """The last kernels by the index that is summed last, those first for which the kernels
         before cost the least."""
         found = [self.ending(names, last) for last in self.candidates(names)]
         return sorted(found, key=lambda x: x.price)
 
-    def ending(self, names: frozenset[str], last: str) -> Ending:
+    def ending(self, names: int, last: int) -> Ending:
         """The last kernel if ``last`` is summed last. It reads the results of those before it, or
         sums more indices than the one before it, in whose place it is."""
         price = 0.0
         kernels: list[Kernel] = []
         results: list[Kernel] = []
-        inside: set[int] = set()
-        for part in self.components(names - {last}):
+        for part in self.components(names & ~last):
             cost, found = self.solve(part)
             price += cost
             kernels += found
             results.append(found[-1])
-            inside.update(self.touching(part))
-        direct = [self.factors[k] for k in self.touching(names) if k not in inside]
+        direct = self.chosen(self.touching(names) & ~self.touching(names & ~last))
         if len(results) == 1 and not direct:
             return Ending(price - results[0].price, kernels[:-1], [], list(results[0].factors))
         return Ending(price, kernels, results, direct)
 
-    def ended(self, names: frozenset[str], ending: Ending, limit: float) -> Solution | None:
+    def ended(self, names: int, ending: Ending, limit: float) -> Solution | None:
         """Kernels that sum ``names``; None if their price is not below ``limit``."""
         for made in ending.results:
             if made.name not in self.book.arrays:
@@ -282,52 +303,51 @@ class Elimination:
             return None
         return ending.price + kernel.price, (*ending.kernels, kernel)
 
-    def candidates(self, names: frozenset[str]) -> Sequence[str]:
+    def candidates(self, names: int) -> Sequence[int]:
         """The indices that may be summed last: all, or of many the one in most factors."""
-        if len(names) <= EXACT and self.exhaustive:
-            return sorted(names)
-        degree = {i: sum(i in own for own in self.own) for i in names}
+        bits = [1 << k for k in _places(names)]
+        if len(bits) <= EXACT and self.exhaustive:
+            return bits
 
-        def balance(name: str) -> tuple[int, int]:
-            parts = self.components(names - {name})
-            return max(map(len, parts), default=0), -degree[name]
+        def balance(bit: int) -> tuple[int, int]:
+            parts = self.components(names & ~bit)
+            return max([p.bit_count() for p in parts], default=0), -self.at[bit].bit_count()
 
-        return sorted(names, key=balance)[:1]
+        return sorted(bits, key=balance)[:1]
 
-    def cyclic(self, names: frozenset[str]) -> bool:
+    def cyclic(self, names: int) -> bool:
         """Whether the factors form a cycle: then one kernel may visit less than any sequence of
         kernels of two."""
-        edges = [set(self.own[k]) for k in self.touching(names)]
+        edges = [self.own[k] for k in _places(self.touching(names))]
         while True:
-            lone = {i for e in edges for i in e if sum(i in other for other in edges) == 1}
-            left = [e - lone for e in edges]
-            kept = [
-                e for k, e in enumerate(left)
-                if not any(e < o or (e == o and k > n) for n, o in enumerate(left) if n != k)
-            ]  # fmt: skip
+            once = several = 0
+            for e in edges:
+                several |= once & e
+                once |= e
+            left = sorted({e & several for e in edges}, key=int.bit_count)
+            kept = [e for k, e in enumerate(left) if not any(e | o == o for o in left[k + 1 :])]
             if len(kept) <= 1:
                 return False
-            if kept == edges:
+            if len(kept) == len(edges) and set(kept) == set(edges):
                 return True
             edges = kept
 
-    def boundary(self, names: frozenset[str]) -> tuple[str, ...]:
-        own = frozenset[str]().union(*(self.own[k] for k in self.touching(names)))
-        return in_turn(own - names)
+    def boundary(self, names: int) -> tuple[str, ...]:
+        """The indices of the factors of a set of indices that are not in it."""
+        return self.named(_union(self.near, names) & ~names)
 
-    def together(self, names: frozenset[str], limit: float) -> Solution | None:
+    def together(self, names: int, limit: float) -> Solution | None:
         """One kernel for all of the indices; None if its price is not below ``limit``."""
-        factors = [self.factors[k] for k in self.touching(names)]
-        kernel = self.kernel(names, factors)
+        kernel = self.kernel(names, self.chosen(self.touching(names)))
         return (kernel.price, (kernel,)) if priced(kernel, self.book, limit) else None
 
-    def kernel(self, names: frozenset[str], factors: Sequence[Expr]) -> Kernel:
+    def kernel(self, names: int, factors: Sequence[Expr]) -> Kernel:
         out = self.boundary(names)
         outside = [
             self.factors[k] for k in self.masking
-            if not self.own[k] & names and self.own[k].issubset(out)
+            if not self.own[k] & names and self.indices[k].issubset(out)
         ]  # fmt: skip
-        masks = [m for m in self.masks if indices_of(m) <= set(out)]
+        masks = [m for m in self.masks if self.book.indices(m).issubset(out)]
         whole, wanted = self.fixed or (None, out)
         fixed = names == whole
         if fixed:
@@ -336,6 +356,24 @@ class Elimination:
             self.book.name(), out, self.op, self.times, tuple(factors),
             tuple(dict.fromkeys([*outside, *masks])), self.expr.type, fixed,
         )  # fmt: skip
+
+
+def _union(sets: Mapping[int, int], names: int) -> int:
+    """The sets of some indices, together."""
+    found = 0
+    while names:
+        bit = names & -names
+        found |= sets[bit]
+        names ^= bit
+    return found
+
+
+def _places(numbers: int) -> Iterator[int]:
+    """The numbers in a set, in turn."""
+    while numbers:
+        bit = numbers & -numbers
+        yield bit.bit_length() - 1
+        numbers ^= bit
 
 
 # -- kernels merged ---------------------------------------------------------------------------

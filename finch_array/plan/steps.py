@@ -15,6 +15,7 @@ from finch_array import run as running
 from finch_array.operands import NUMBERS, array_of, is_dense, operand
 from finch_array.plan.graph import substituted
 from finch_array.plan.kernels import Book, Kernel
+from finch_array.plan.loops import SHARED
 from finch_array.plan.normal import affine
 from finch_array.plan.search import masked_value
 from finch_array.requests import Request
@@ -129,11 +130,12 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
         return substituted(value, lambda part: known[part.name] if isinstance(part, Name) else None)
 
     dense = kernel.dense and bool(out)
+    shared = kernel.visits > SHARED
     request = Request(
         "fused", build, inputs, out, kernel.op, kernel.dtype, fixed=frozenset(reader.fixed),
-        loops=loops, dense=dense, marked=marked,
+        loops=loops, dense=dense, marked=marked, shared=shared,
     )  # fmt: skip
-    key = ("plan", value, inputs, out, kernel.op, kernel.dtype, loops, dense, marked)
+    key = ("plan", value, inputs, out, kernel.op, kernel.dtype, loops, dense, marked, shared)
     found = contraction_of(kernel, inputs, out)
     return Canonical(key, request, tuple(reader.operands), sizes, found)
 

@@ -60,6 +60,43 @@ def test_large_operands(name: str) -> None:
     assert all(parts(fa.asarray(one)) == parts(fa.asarray(found[0])) for one in found)
 
 
+PLANNED: dict[str, Callable[[Any, Any], Any]] = {
+    "triangles": lambda a, b: fa.sum((a @ b) * a),
+    "product": lambda a, b: a @ b,
+    "columns": lambda a, b: fa.sum(a @ b, axis=0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize("name", PLANNED)
+def test_planned_kernels_on_any_number_of_threads(
+    name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = ((x[:300, :300] * 100).astype(dtype) for x in (SPARSE, OTHER))
+    format = Dense(SparseList(Element(dtype(0))))
+    A, B = Tensor(format, a), Tensor(format, b)
+    found = {}
+    for least in (1 << 18, 10):  # the loops of few turns are plain ones
+        monkeypatch.setattr("finch_array.plan.steps.SHARED", least)
+        made = fa.fused(PLANNED[name])
+        for threads in (1, 2, 3):
+            set_threads(threads)
+            one = fa.asarray(made(A, B))
+            same = found.setdefault(least, one)
+            assert parts(one) == parts(same)
+        assert any(step.canonical.request.shared for step in plan_of(made)) == (least == 10)
+    plain, shared = found.values()
+    if dtype is np.int64:
+        assert parts(plain) == parts(shared)
+    np.testing.assert_allclose(plain.to_numpy(), shared.to_numpy(), 1e-12)
+
+
+def plan_of(function: Any) -> Any:
+    """The steps of a fused function that has been called."""
+    ((plan, _, _),) = function._known.values()
+    return plan.steps
+
+
 def test_large_operands_run_parallel_loops_and_small_ones_do_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
