@@ -38,11 +38,10 @@ def csr(shape: tuple[int, int], density: float, seed: int) -> Any:
 
 
 def tensor(matrix: Any) -> Any:
-    """The matrix as a tensor of rows."""
-    from finch_core import Tensor
-    from finch_levels import Dense, Element, SparseList
+    """The matrix as a tensor of rows, with indices of SciPy's dtype."""
+    import finch_array as fa
 
-    return Tensor(Dense(SparseList(Element(0.0))), matrix)
+    return fa.asarray(matrix)
 
 
 def one_in_a_row(matrix: Any) -> Any:

@@ -61,6 +61,10 @@ class Framework:
         """``array`` with another fill."""
         return array.with_fill_value(value)
 
+    def transpose(self, array: Any, axes: Any = None) -> Any:
+        """NumPy's: without ``axes``, with the dimensions reversed."""
+        return array.transpose(axes or range(array.ndim)[::-1])
+
     @property
     def linalg(self) -> Any:
         """Linear algebra, with NumPy's least squares."""
@@ -95,7 +99,7 @@ class Linalg:
         return getattr(fa.linalg, name)
 
 
-ALIASES = {"array": "asarray", "power": "pow", "transpose": "permute_dims"}
+ALIASES = {"array": "asarray", "power": "pow"}
 """Names of NumPy that the applications use, in the array API standard."""
 
 

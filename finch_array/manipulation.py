@@ -11,7 +11,7 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import axes_of, axis_of, broadcast_shape, shape_of
 from finch_array.leaves import relabelled
-from finch_array.operands import array_of, is_dense, is_lazy, stored
+from finch_array.operands import array_of, is_dense, is_lazy, settled, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_core.errors import DimensionMismatch
@@ -225,6 +225,7 @@ def _joined(given: list[Any], place: int, dtype: Any) -> Any:
 
 def with_fill(array: Any, fill: Any) -> Any:
     """``array`` with the same values and another fill: a sparse one stores its former fill."""
+    array = settled(array)
     if _alike(array.fill_value, fill):
         return array
     if is_dense(array):

@@ -297,6 +297,13 @@ def test_explain_shows_estimates_and_what_was_found():
     assert fa.explain(fa.lazy(A)) == "nothing to compute"
 
 
+def test_another_fill_of_a_lazy_array():
+    A, a = pair((4, 5), 15)
+    found = (fa.lazy(A) * 2.0).with_fill_value(1.0)
+    same(found, a * 2.0)
+    assert found.fill_value == 1.0
+
+
 def test_lazy_arrays_are_pickled_as_values():
     import pickle
 
