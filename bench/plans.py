@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from bench import einsums
 from bench.harness import compare
 
 Run = Callable[[], Any]
@@ -355,11 +356,16 @@ def check(work: Work) -> None:
 
 
 def run(seconds: float, quick: bool = False) -> list[list[dict[str, Any]]]:
-    """The tables: works by hand, subgraph counts where DuckDB is installed, chains."""
+    """The tables: works by hand, subgraph counts where DuckDB is installed, chains, einsums where
+    the einsum benchmark is installed."""
     tables = [[row(make(quick), seconds) for make in WORKS]]
     try:
         tables.append([row(work, seconds) for work in subgraphs(quick)])
     except ModuleNotFoundError as error:
         print(f"no subgraph counts: there is no {error.name}")
     tables.append(chains(quick))
+    try:
+        tables += einsums.run(seconds, quick)
+    except ModuleNotFoundError as error:
+        print(f"no einsums of random networks: there is no {error.name}")
     return tables

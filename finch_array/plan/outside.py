@@ -7,6 +7,7 @@ and the functions that are called; modules by the attributes that the function n
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import sys
 import sysconfig
@@ -126,8 +127,8 @@ def contents_of(value: Any) -> Callable[[Any], list[Any]] | None:
 def _of_function(function: Any) -> list[Any]:
     """The globals, closure and defaults of a function."""
     code, own = function.__code__, function.__globals__
-    names = names_of(code)
-    found = [code, *[own[name] for name in names if name in own]]
+    read, names = names_of(code)
+    found = [code, *[own[name] for name in read if name in own]]
     if function.__defaults__ is not None:
         found += function.__defaults__
     if function.__kwdefaults__ is not None:
@@ -173,13 +174,20 @@ def _of_object(value: Any) -> list[Any]:
 
 
 @functools.lru_cache(4096)
-def names_of(code: types.CodeType) -> tuple[str, ...]:
-    """The names that code reads, that of functions inside of it too."""
-    found = dict.fromkeys(code.co_names)
+def names_of(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The global names that code reads, and all names, of attributes too; with those of functions
+    inside of it."""
+    read = {
+        x.argval for x in dis.get_instructions(code)
+        if x.opname == "LOAD_NAME" or "GLOBAL" in x.opname
+    }  # fmt: skip
+    names = set(code.co_names)
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
-            found.update(dict.fromkeys(names_of(part)))
-    return tuple(found)
+            inner = names_of(part)
+            read.update(inner[0])
+            names.update(inner[1])
+    return tuple(sorted(read)), tuple(sorted(names))
 
 
 @functools.cache

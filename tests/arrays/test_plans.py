@@ -366,6 +366,16 @@ def test_every_plan_of_a_random_graph_gives_the_same(seed):
     assert random_plans.graph(seed) == ""
 
 
+def test_attributes_of_the_name_of_a_global_array_do_not_trace_a_function_again():
+    (A, a), traced = pair((5, 6), 1), []
+    names = {"T": A, "traced": traced}
+    exec("def turned(A):\n    traced.append(1)\n    return A.T * 2.0", names)
+    turned = fa.fused(names["turned"])
+    for _ in range(3):
+        same(turned(A), a.T * 2.0)
+    assert traced == [1]
+
+
 def test_numbers_in_a_function_do_not_trace_it_again():
     traced = []
 
