@@ -48,6 +48,9 @@ LONGEST_ROW = 1 << 22
 """Longer rows are not copied into workspaces."""
 SEARCHED = 7
 """Kernels of more indices take their loops greedily."""
+VISITED = 100
+"""Beginnings of orders that are looked at, the cheapest first, until the best order so far is
+taken."""
 
 
 _bits: dict[str, int] = {}
@@ -151,6 +154,7 @@ class Space:
         result: Result, sizes: Mapping[str, int], join: Join | None = None,
     ) -> None:  # fmt: skip
         self.names, self.result, self.sizes, self.given = names, result, sizes, restricted
+        self.left = itertools.count(-VISITED)
         self.joins: dict[tuple[int, ...], Join] = {}
         if join is not None:
             self.joins[tuple(range(len(restricted)))] = join
@@ -353,7 +357,7 @@ def _extended(
     """The cheapest of the orders that begin with ``loops``, and the price that others must go
     below."""
     room = limit - price - space.floor
-    if room <= 0:
+    if room <= 0 or (next(space.left) > 0 and limit < math.inf):
         return limit, None
     if known == space.whole:
         total = price + space.ending(loops)

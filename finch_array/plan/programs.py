@@ -22,8 +22,9 @@ SOME = 1000.0
 """Results of fewer entries, estimated and real, are never wrong."""
 GROWN = 4.0
 """The memory of a result, relative to its entries, that is no sign of more entries."""
-BRANCHES = 3
-"""Up to this many reductions that are read more than once, plans without storing them are tried."""
+BRANCHES, KERNELS = 3, 8
+"""Up to ``BRANCHES`` reductions that are read more than once, of a plan of up to ``KERNELS``, plans
+without storing them are tried."""
 
 
 @define(eq=False)
@@ -68,7 +69,7 @@ class Problem:
         if exact:
             return best
         again = reread(self.roots)
-        if 0 < len(again) <= BRANCHES:
+        if 0 < len(again) <= BRANCHES and len(best.steps) <= KERNELS:
             other = self.planned(frozenset(again), exact)
             if other.price < best.price:
                 best = other
