@@ -75,9 +75,12 @@ class Toeplitz(TensorLike):
         return Lookup(lambda ctx, i: Offset(bounded, (i, *rest)))
 
     def _around(self, sub: TensorLike) -> TensorLike:
-        if isinstance(sub, (Constant, Discard)):
+        if isinstance(sub, Discard):
             return evolve(sub, rank=sub.rank + 1)
-        return Toeplitz(sub, self.k - 1)
+        found = Toeplitz(sub, self.k - 1)
+        if isinstance(sub, Constant):
+            return evolve(sub, rank=found.ndim, extents=found.dims if sub.extents else ())
+        return found
 
 
 class Bounded(Wrapped):

@@ -100,9 +100,12 @@ class Wrapped(TensorLike):
 
     def around(self, sub: TensorLike) -> TensorLike:
         """This wrapper around a subtensor: the changes of the remaining dimensions."""
-        if isinstance(sub, (Constant, Discard)) or all(part is None for part in self.parts[1:]):
+        if isinstance(sub, Discard) or all(part is None for part in self.parts[1:]):
             return sub
-        return evolve(self, inner=sub, parts=self.parts[1:])
+        found = evolve(self, inner=sub, parts=self.parts[1:])
+        if isinstance(sub, Constant):
+            return evolve(sub, extents=found.dims if sub.extents else ())
+        return found
 
     @classmethod
     def along(cls, node: Access, k: int, part: Any, index: Expr) -> Access:

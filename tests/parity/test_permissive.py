@@ -233,3 +233,33 @@ def test_both_operands_may_be_missing(backend: str) -> None:
             y = np.zeros(n)
             run(y, x, held)
             assert np.array_equal(y, run.reference(np.zeros(n), x, a)["y"])
+
+
+def summed_within(y, A, m):
+    for i in range(0, 2):
+        for j in range(-1, 3):
+            for k in range(0, m[0]):
+                y[i, k] += coalesce(A[i, ~j, j + k], 2)
+
+
+def shifted_within(y, A, m):
+    for i in range(0, 2):
+        for j in range(-1, 3):
+            for k in range(-1, m[0]):
+                y[i, k + 1] += coalesce(A[i, ~j, k + 1], 2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [summed_within, shifted_within])
+def test_a_row_that_is_all_fill_has_the_extents_of_its_index(backend: str, function: Any) -> None:
+    """The dimensions of a constant row are shifted and summed as those of any other."""
+    format = SparseList(Dense(Dense(Element(0.0))))
+    full = np.zeros((2, 2, 3))
+    full[1, 1, 2] = 5
+    run = kernel(backend=backend)(function)
+    for data in (np.zeros((2, 2, 3)), full):
+        for m in (0, 1, 2):
+            y, A = np.zeros((2, 3)), Tensor(format, data)
+            run(y, A, np.array([m]))
+            expected = run.reference(np.zeros((2, 3)), A, np.array([m]))["y"]
+            assert np.array_equal(y, expected)
