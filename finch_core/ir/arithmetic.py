@@ -165,6 +165,8 @@ class Literal(Expr):
     value: Any
     type: Type
     structural: bool = False
+    _known: Any = records.field(default=None, init=False, eq=False, repr=False)
+    """What ``_key`` found: passes compare and hash constants again and again."""
 
     @property
     def dtype(self) -> Type:
@@ -183,8 +185,12 @@ class Literal(Expr):
         return Literal(literal_value(value, dtype), dtype, self.structural)
 
     def _key(self) -> tuple[Any, ...]:
-        bits: Any = self.value if self.is_wide else literal_value(self.value, self.type).tobytes()
-        return (bits, is_weak(self.type), self.type, self.structural)
+        found: tuple[Any, ...] | None = self._known
+        if found is None:
+            number = self.value if self.is_wide else literal_value(self.value, self.type).tobytes()
+            found = (number, is_weak(self.type), self.type, self.structural)
+            object.__setattr__(self, "_known", found)
+        return found
 
     def _is_plain(self) -> bool:
         """Whether its number alone distinguishes it among constants of its type (most indices

@@ -48,6 +48,8 @@ class Block:
     statements: tuple[Statement, ...] = ()
     _changes: frozenset[str] | None = field(default=None, init=False, eq=False, repr=False)
     """What ``assembly_rewrite.changed_names`` found: passes ask for it at every depth."""
+    _uses: frozenset[str] | None = field(default=None, init=False, eq=False, repr=False)
+    """What ``assembly_rewrite.used_in`` found."""
 
     def walk(self) -> Iterator[Statement]:
         left = list(reversed(self.statements))

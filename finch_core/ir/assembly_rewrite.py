@@ -6,7 +6,7 @@ An unchanged node stays the identical object, here and in every pass.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from operator import is_not
 from typing import Any
 
@@ -103,14 +103,19 @@ class Substitution:
         self,
         replace: Callable[[Expr], Expr | None],
         simplify: Callable[[Expr], Expr] | None = None,
+        names: Set[str] | None = None,
     ) -> None:
-        """``simplify`` rewrites nodes whose operands have changed."""
+        """``simplify`` rewrites nodes whose operands have changed. What reads none of ``names``
+        has nothing to replace, and is passed over."""
         self._replace = replace
         self._simplify = simplify
+        self._names = names
         self._memo: dict[Expr, Expr] = {}
 
     def __call__(self, expr: Expr) -> Expr:
         """``expr`` with every node replaced for which ``replace`` returns an expression."""
+        if self._names is not None and self._names.isdisjoint(read_names(expr)):
+            return expr
         found = self._memo.get(expr)
         if found is None:
             found = self._replace(expr)
@@ -123,6 +128,8 @@ class Substitution:
 
     def block(self, block: Block) -> Block:
         """All of ``block`` with its expressions replaced."""
+        if self._names is not None and self._names.isdisjoint(used_in(block)):
+            return block
         return with_statements(block, map(self.statement, block.statements))
 
     def statement(self, statement: Statement) -> Statement:
@@ -130,9 +137,29 @@ class Substitution:
         return with_blocks(statement, tuple(map(self.block, statement.blocks)))
 
 
+def replacing(
+    meanings: Mapping[Expr, Expr], simplify: Callable[[Expr], Expr] | None = None
+) -> Substitution:
+    """Replaces the expressions that are keys of ``meanings``, all of which read variables."""
+    names = {name for expr in meanings for name in read_names(expr)}
+    return Substitution(meanings.get, simplify, names)
+
+
+def replacing_variables(
+    meanings: Mapping[str, Expr], simplify: Callable[[Expr], Expr] | None = None
+) -> Substitution:
+    """Replaces variables by name."""
+
+    def meaning(expr: Expr) -> Expr | None:
+        return meanings.get(expr.name) if isinstance(expr, Var) else None
+
+    return Substitution(meaning, simplify, meanings.keys())
+
+
 def in_terms_of(expr: Expr, meanings: Mapping[Expr, Expr]) -> Expr:
     """``expr`` with variables replaced by their definitions, recursively."""
-    whole = Substitution(lambda e: whole(meanings[e]) if e in meanings else None)
+    names = {name for key in meanings for name in read_names(key)}
+    whole = Substitution(lambda e: whole(meanings[e]) if e in meanings else None, None, names)
     return whole(expr)
 
 
@@ -188,8 +215,22 @@ def read_names(expr: Expr) -> frozenset[str]:
 
 def used_names(*statements: Statement) -> set[str]:
     """Names of the variables and buffers that expressions in ``statements`` depend on."""
-    inner = (s for top in statements for s in top.walk())
-    return {name for s in inner for expr in s.expressions for name in read_names(expr)}
+    names: set[str] = set()
+    for statement in statements:
+        for expr in statement.expressions:
+            names |= read_names(expr)
+        for block in statement.blocks:
+            names |= used_in(block)
+    return names
+
+
+def used_in(block: Block) -> frozenset[str]:
+    """``used_names`` of the statements of ``block``; kept by it."""
+    found = block._uses
+    if found is None:
+        found = frozenset(used_names(*block.statements))
+        object.__setattr__(block, "_uses", found)
+    return found
 
 
 def stored_by(expr: Expr) -> frozenset[str]:

@@ -328,6 +328,8 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """``value`` as a scalar of ``dtype``; integers wrap and floats truncate, as in C."""
     if dtype.names is not None:
         return np.array(value, dtype=dtype)[()]
+    if isinstance(value, np.generic) and value.dtype == dtype:
+        return value
     with np.errstate(all="ignore"):
         if isinstance(value, np.generic):
             if value.dtype.kind == "c" and dtype.kind not in "bc":

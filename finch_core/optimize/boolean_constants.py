@@ -10,7 +10,6 @@ agree on remain; a loop invalidates the variables that it assigns.
 
 from __future__ import annotations
 
-from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
     Assign,
     Block,
@@ -28,21 +27,23 @@ from finch_core.ir.assembly import (
 from finch_core.ir.assembly_rewrite import (
     changed_names,
     redeclared_names,
+    replacing_variables,
     with_blocks,
-    with_children,
     with_expressions,
     with_statements,
 )
 from finch_core.ir.builder import Names, conditional
 from finch_core.ir.dtypes import BOOL
-from finch_core.ir.expressions import FALSE, TRUE, Call, Expr, Literal, Var, call
+from finch_core.ir.expressions import FALSE, TRUE, Expr, Literal, Var
+from finch_core.symbolic.simplifier import ConstantFolding, folded
 
 Known = dict[str, Literal]
 """The known values of boolean variables, by name."""
 
 
 def boolean_constants(block: Block, names: Names) -> Block:
-    """``block`` without tests of variables whose value is known."""
+    """``block`` with constants folded, and without tests of variables whose value is known."""
+    block = ConstantFolding().block(block)
     return _Flags(redeclared_names(block)).block(block, {})[0]
 
 
@@ -129,15 +130,4 @@ def _meet(first: Known | None, second: Known | None) -> Known | None:
 
 def evaluated(expr: Expr, known: Known) -> Expr:
     """``expr`` with known variables replaced by their values, and folded."""
-    if not known:
-        return expr
-    if isinstance(expr, Var):
-        return known.get(expr.name, expr)
-    children = tuple(evaluated(child, known) for child in expr.children)
-    if all(new is old for new, old in zip(children, expr.children, strict=True)):
-        return expr
-    if isinstance(expr, Call):
-        if expr.op is prim.ifelse and isinstance(children[0], Literal):
-            return children[1] if children[0].value else children[2]
-        return call(expr.op, *children)
-    return with_children(expr, children)
+    return replacing_variables(known, folded)(expr) if known else expr

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from finch_core.ir.assembly import Assign, Block, Statement
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     redeclared_names,
+    replacing_variables,
     with_blocks,
     with_statements,
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Expr, Literal, Var
 from finch_core.optimize.dereferenceability import assigned_names
+from finch_core.symbolic.simplifier import folded
 
 
 def copy_propagation(block: Block, names: Names) -> Block:
@@ -37,9 +38,9 @@ def _block(block: Block, single: set[str], varying: frozenset[str]) -> Block:
     """Replace uses after an assignment, within the block that contains it."""
     done: list[Statement] = []
     known: dict[str, Expr] = {}
-    replace = Substitution(lambda e: known.get(e.name) if isinstance(e, Var) else None)
     for statement in block.statements:
-        statement = replace.statement(statement) if known else statement
+        if known:
+            statement = replacing_variables(known, folded).statement(statement)
         statement = with_blocks(
             statement, tuple(_block(b, single, varying) for b in statement.blocks)
         )
@@ -47,7 +48,6 @@ def _block(block: Block, single: set[str], varying: frozenset[str]) -> Block:
         if _is_copy(statement, single, varying):
             assert isinstance(statement, Assign)
             known[statement.var.name] = statement.value
-            replace = Substitution(lambda e: known.get(e.name) if isinstance(e, Var) else None)
     return with_statements(block, done)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from finch_core.ir.assembly import Assign, Block, Comment, For, If, Let, Statement, While
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     read_names,
     redeclared_names,
+    replacing_variables,
     stored_by,
     with_blocks,
     with_statements,
@@ -43,8 +43,9 @@ def _unaliased(block: Block) -> Block:
             renames = isinstance(value, Var) and value.name not in ambiguous
             if isinstance(value, Literal) or renames:
                 aliases[statement.var.name] = _resolved(value, aliases)
-    replace = Substitution(lambda e: aliases.get(e.name) if isinstance(e, Var) else None, folded)
-    return _immutable(replace.block(block) if aliases else block, assigned)
+    if aliases:
+        block = replacing_variables(aliases, folded).block(block)
+    return _immutable(block, assigned)
 
 
 def _resolved(value: Expr, aliases: dict[str, Expr]) -> Expr:

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Assign, Block, Fill, Grow, If, Let, Move, Statement, Store
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     changed_names,
     leaves,
     own_changes,
     read_names,
+    replacing,
     with_blocks,
     with_statements,
 )
@@ -72,7 +72,7 @@ def _without_fills(block: Block, buffer: Buffer) -> Block:
                 append = stores[id(statement)]
                 value = append.fill.value
                 place: dict[Expr, Expr] = {Load(buffer, append.count.var): value}
-                statement = Substitution(place.get, folded).statement(statement)
+                statement = replacing(place, folded).statement(statement)
             done.append(with_blocks(statement, tuple(map(rewritten, statement.blocks))))
         return with_statements(block, done)
 
@@ -139,7 +139,7 @@ def _is_all(block: Block, buffer: Buffer, appends: list[_Append], counter: Var) 
     for statement in block.walk():
         expressions = statement.expressions
         if id(statement) in known:
-            own = Substitution(lambda e: counter if e == place else None)
+            own = replacing({place: counter})
             expressions = tuple(map(own, expressions))
         elif _touches(statement, buffer, counter):
             return False

@@ -33,10 +33,10 @@ from finch_core.ir.assembly import (
     is_growth_check,
 )
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     changed_names,
     leaves,
     read_names,
+    replacing,
     used_names,
     with_blocks,
     with_statements,
@@ -85,7 +85,7 @@ def _form(statement: Statement) -> Statement:
     assert isinstance(statement, If)
     lets = [s for s in statement.body.statements if isinstance(s, Let)]
     new: dict[Expr, Var] = {s.var: Var(f"#{k}", s.var.type) for k, s in enumerate(lets)}
-    renamed = Substitution(new.get).statement(statement)
+    renamed = replacing(new).statement(statement)
     assert isinstance(renamed, If)
     inner = (
         evolve(s, var=new.get(s.var, s.var)) if isinstance(s, (Let, Assign)) else s

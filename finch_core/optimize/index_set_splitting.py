@@ -28,11 +28,11 @@ from finch_core.ir.assembly import (
     Store,
 )
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     certain,
     changed_names,
     in_terms_of,
     read_names,
+    replacing,
     with_blocks,
     with_statements,
 )
@@ -121,11 +121,11 @@ class _Splitting:
 
 def _with(body: Block, load: Load, value: Var) -> Block:
     """``body`` with a load replaced; the places that it stores to are none."""
-    return Substitution(lambda expr: value if expr == load else None).block(body)
+    return replacing({load: value}).block(body)
 
 
 def _replaced(expr: Expr, values: dict[Expr, Expr]) -> Expr:
-    return Substitution(values.get)(expr)
+    return replacing(values)(expr)
 
 
 def _split(loop: For, places: Places) -> _Split | None:

@@ -15,12 +15,12 @@ from typing import TypeGuard
 
 from finch_core.ir.assembly import Block, For, Let, Statement, While
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     certain,
     certain_parts,
     changed_names,
     read_names,
     redeclared_names,
+    replacing,
     with_blocks,
     with_statements,
 )
@@ -61,8 +61,8 @@ class _Invariant:
         for load in found:
             if load not in moved:
                 moved[load] = Let(Var(self._names.fresh(place_name(load)), load.dtype), load)
-        names = {load: let.var for load, let in moved.items()}
-        replace = Substitution(lambda e: names.get(e) if isinstance(e, Load) else None)
+        variables: dict[Expr, Expr] = {load: let.var for load, let in moved.items()}
+        replace = replacing(variables)
         return (*(moved[load] for load in found), replace.statement(loop))
 
 

@@ -22,10 +22,10 @@ from collections.abc import Iterator
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Assign, Block, For, If, Let, Statement, Store
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     changed_names,
     in_terms_of,
     read_names,
+    replacing,
     with_blocks,
     with_statements,
 )
@@ -275,7 +275,7 @@ def _some_terms(sums: _Sums, over: For, number: int, at: Expr, names: Names) -> 
         yield Let(term, at + k)
         meaning: dict[Expr, Expr] = {sums.inner.var: term, sums.start.var: value}
         for statement in sums.inner.body.statements:
-            new = Substitution(dict(meaning).get)(statement.expressions[0])
+            new = replacing(meaning)(statement.expressions[0])
             into = statement.var if isinstance(statement, (Let, Assign)) else sums.start.var
             value = Var(names.fresh(into.name), into.type)
             body.append(Let(value, new))

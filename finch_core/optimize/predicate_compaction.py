@@ -34,10 +34,10 @@ from finch_core.ir.assembly import (
     While,
 )
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     changed_names,
     names_in,
     read_names,
+    replacing,
     stored_by,
     with_blocks,
     with_statements,
@@ -80,7 +80,7 @@ def _compacted(loop: For, names: Names) -> tuple[Statement, ...]:
         last = b.let("last", (first + BITS).min(loop.stop))
         active = b.var("active", 0, _UINT64)
         with b.for_("t", first, last, lanes=((active, prim.bitor),)) as t:
-            here = Substitution(lambda e: t if e == loop.var else None)(test)
+            here = replacing({loop.var: t})(test)
             b.assign(active, active | (here.cast(_UINT64) << (t - first).cast(_UINT64)))
         with b.while_(active.ne(0)):
             b.emit(Let(loop.var, first + call(prim.ctz, active)))

@@ -40,12 +40,12 @@ from collections.abc import Iterator, Mapping
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Block, Break, For, If, Let, Prefetch, Return, Statement, While
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     certain,
     changed_names,
     in_terms_of,
     read_names,
     redeclared_names,
+    replacing,
     with_blocks,
     with_statements,
 )
@@ -104,9 +104,9 @@ def _requests(loop: For, places: Places, ahead: int, names: Names) -> Statement:
     requests: list[Statement] = []
     for let in _needed(loop, places):
         var = Var(names.fresh(f"{let.var.name}_ahead"), let.var.type)
-        requests.append(Let(var, Substitution(moves.get)(let.value)))
+        requests.append(Let(var, replacing(moves)(let.value)))
         moves[let.var] = var
-    requests += [Prefetch(buffer, Substitution(moves.get)(index)) for buffer, index in places]
+    requests += [Prefetch(buffer, replacing(moves)(index)) for buffer, index in places]
     return If(later < loop.stop, Block(tuple(requests)))
 
 
@@ -186,7 +186,7 @@ def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr],
 def _tested_places(loop: While, begun: Mapping[Expr, Expr]) -> Places:
     """The elements that the condition of ``loop`` loads first, by the initial values of
     variables."""
-    tested = Substitution(begun.get)(loop.cond)
+    tested = replacing(begun)(loop.cond)
     return {(e.buffer, e.index): None for e in tested.walk() if isinstance(e, Load)}
 
 
@@ -202,7 +202,7 @@ def _first_places(loop: For) -> Places:
             loads = any(isinstance(e, Load) for e in index.walk())
             if not loads and stride_along(index, loop.var, changed) == 1:
                 begun: dict[Expr, Expr] = {loop.var: loop.start}
-                places[load.buffer, Substitution(begun.get, folded)(index)] = None
+                places[load.buffer, replacing(begun, folded)(index)] = None
     return places
 
 

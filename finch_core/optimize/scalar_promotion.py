@@ -38,6 +38,7 @@ from finch_core.ir.assembly_rewrite import (
     certain,
     changed_names,
     read_names,
+    replacing,
     with_blocks,
     with_expressions,
     with_statements,
@@ -182,7 +183,7 @@ def _is_direct(block: Block, place: Load) -> bool:
 
 
 def _in_register(loop: Loop, place: Load, register: Var, back: Store) -> Loop:
-    replace = Substitution(lambda expr: register if expr == place else None)
+    replace = replacing({place: register})
     cond = tuple(map(replace, loop.expressions)) if isinstance(loop, While) else loop.expressions
     result = with_blocks(with_expressions(loop, cond), (_stored_back(loop.body, replace, back),))
     assert isinstance(result, (For, While))

@@ -27,10 +27,10 @@ from finch_core.ir.assembly import (
     While,
 )
 from finch_core.ir.assembly_rewrite import (
-    Substitution,
     changed_names,
     own_changes,
     read_names,
+    replacing,
     with_blocks,
     with_statements,
 )
@@ -108,14 +108,14 @@ def _stays_at(statement: Statement, buffer: Buffer, var: Var) -> bool:
         return False
     if isinstance(statement, Move) and statement.source == buffer:
         return False
-    own = Substitution(lambda e: var if e == Load(buffer, var) else None)
+    own = replacing({Load(buffer, var): var})
     return not any(buffer.name in read_names(own(e)) for e in statement.expressions)
 
 
 def _in_variable(loop: For, buffer: Buffer, names: Names) -> For:
     place = Load(buffer, loop.var)
     element = Var(names.fresh(place_name(place)), buffer.dtype)
-    replace = Substitution(lambda e: element if e == place else None)
+    replace = replacing({place: element})
     body = Block(
         (
             Let(element, place, mutable=True),

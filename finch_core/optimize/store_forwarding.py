@@ -86,7 +86,9 @@ class _Overwriting:
         self._prover = Prover()
         self._held = read_names(fill.stop) | read_names(fill.value)
         self._varying = varying - self._held
-        self._unfilled = Substitution(lambda e: fill.value if self._is_load(e) else None, folded)
+        self._unfilled = Substitution(
+            lambda e: fill.value if self._is_load(e) else None, folded, {fill.buffer.name}
+        )
 
     def all_of(self, statements: Sequence[Statement]) -> list[Statement] | None:
         """``statements`` rewritten so that they do not need the fill, or None if they need it."""

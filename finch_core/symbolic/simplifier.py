@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from finch_core.errors import PluginError
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly_rewrite import Substitution, with_children
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, cast
+from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, call, cast
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import (
@@ -107,7 +109,38 @@ def folded(expr: Expr) -> Expr:
     """
     if any(isinstance(c, Literal) and c.structural for c in expr.children):
         expr = expr.rebuild(tuple(map(_number, expr.children)))
+    if isinstance(expr, Call):
+        expr = call(expr.op, *expr.args)
     return _FOLDING.expr_rule(expr)
+
+
+class ConstantFolding(Substitution):
+    """Folds operators whose operands are all constant, and those that a constant decides or leaves
+    as they are."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda expr: None)
+        self._done: dict[int, tuple[Expr, Expr]] = {}
+        """By identity, which is faster than by value: each expression, and what became of it."""
+
+    def __call__(self, expr: Expr) -> Expr:
+        parts = expr.children
+        if not parts:
+            return expr
+        known = self._done.get(id(expr))
+        if known is None:
+            new = [self(part) for part in parts]
+            known = self._done[id(expr)] = expr, self._of(with_children(expr, tuple(new)), new)
+        return known[1]
+
+    def _of(self, expr: Expr, parts: list[Expr]) -> Expr:
+        constant = [part.__class__ is Literal for part in parts]
+        if True not in constant:
+            return expr
+        if False not in constant or (isinstance(expr, Call) and expr.op is prim.ifelse):
+            return folded(expr)
+        new = call(expr.op, *parts) if isinstance(expr, Call) else expr
+        return expr if isinstance(new, Call) and new.op is expr.op else new
 
 
 def _number(expr: Expr) -> Expr:

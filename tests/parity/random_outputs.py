@@ -93,7 +93,10 @@ class Outputs(Expressions):
         name = self.draw.choice(("offset", "permissive", "protocolize"))
         parts = {"offset": (0, 0, 1, -1), "permissive": (False, True),
                  "protocolize": (None, "walk")}[name]  # fmt: skip
-        return Wrap(name, tuple(self.draw.choice(parts) for _ in range(rank)))
+        chosen = tuple(self.draw.choice(parts) for _ in range(rank))
+        if name == "offset" and any(chosen):  # writes beyond, unless nothing is stored there
+            self.exact = False
+        return Wrap(name, chosen)
 
     def place(self, loops: list[Any], index: str, dim: str) -> tuple[Any, str, bool]:
         """What is written at an index, the dimension it is in, and whether that stays as it was."""
