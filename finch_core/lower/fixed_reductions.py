@@ -19,9 +19,9 @@ from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Expr, Index, Literal
 from finch_core.ir.program import Declare, Loop, Sequential, Stmt, Update
 from finch_core.ir.rewrite import rewrite
-from finch_core.lower.parallel import neutral
 from finch_core.lower.pass_state import Unit
 from finch_core.records import evolve
+from finch_core.symbolic.updates import neutral
 
 
 def fixed_reductions(stmt: Stmt, unit: Unit) -> Stmt:

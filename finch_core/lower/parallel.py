@@ -18,21 +18,18 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from finch_core.interface.abilities import Sharing
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
-from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private
 from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Buffer, Expr, Index, Literal, Var
-from finch_core.ir.operators import Operator
 from finch_core.ir.program import Extent, Loop, Update
 from finch_core.lower.races import Reduction, Roles
 from finch_core.lower.work import Work
 from finch_core.records import define, evolve
+from finch_core.symbolic.updates import neutral
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -197,20 +194,23 @@ class _Copy:
         return [part for part in self.leaf.parts.values() if isinstance(part, Buffer)]
 
     @property
+    def neutral(self) -> Any:
+        return neutral(self.reduction.merge, concrete(self.tensor.format.dtype))
+
+    @property
     def private(self) -> Iterator[Private]:
         yield from map(Private, self.buffers)
 
     def prepare(self, ctx: Context) -> None:
         """What copies begin with, if the operator has no identity: updates repeat it."""
-        if self.reduction.merge.identity is None:
+        if self.neutral is None:
             self.before = ctx.let(f"{self.tensor}_before", self.tensor.fiber.read(ctx))
 
     def begin(self, ctx: Context, begin: Expr, end: Expr) -> None:
         dtype = concrete(self.tensor.format.dtype)
-        merge = self.reduction.merge
         value = self.before
         if value is None:
-            value = Literal(neutral(merge, dtype), dtype)
+            value = Literal(self.neutral, dtype)
         for field in self.leaf.format.fields:
             target = self.leaf.parts[field.name]
             if isinstance(target, Var):
@@ -314,13 +314,6 @@ class _Rows:
             stmt = Loop(index, extent, stmt)
         found: Loop = stmt
         return found
-
-
-def neutral(merge: Operator, dtype: np.dtype[Any]) -> Any:
-    """A value that changes no other: -0.0 in sums of floats, where 0.0 would change -0.0."""
-    assert merge.identity is not None
-    found = merge.identity(dtype)
-    return -found if merge is prim.add and dtype.kind in "fc" else found
 
 
 def _own_level(ctx: Context, level: BoundLevel) -> BoundLevel:

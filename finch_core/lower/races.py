@@ -40,7 +40,7 @@ from finch_core.lower.injectivity import Turns, are_apart, may_wrap
 from finch_core.lower.pass_state import Unit
 from finch_core.lower.scratch import used_undeclared
 from finch_core.records import evolve, field, frozen
-from finch_core.symbolic.updates import stays_associative
+from finch_core.symbolic.updates import neutral, stays_associative
 
 Tensors = frozenset[BoundTensor]
 
@@ -266,7 +266,8 @@ class _Proof:
         if merge is None:
             return None
         dtype = tensor.format.dtype
-        if merge.identity is None and not (merge.idempotent and not tensor.format.ndim):
+        repeated = merge.idempotent and not tensor.format.ndim
+        if neutral(merge, concrete(dtype)) is None and not repeated:
             return None
         if any(map(_overflows, uses)):
             return None

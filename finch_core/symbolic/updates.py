@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, same
 from finch_core.ir.expressions import Expr
 from finch_core.ir.operators import Operator
@@ -57,4 +58,13 @@ def stays_associative(op: Operator, target: np.dtype[Any], value: Expr) -> bool:
     return rounds or (wide is not None and same(wide, target))
 
 
-__all__ = ["is_closed", "stays_associative", "update_dtype", "wraps_alike"]
+def neutral(merge: Operator, dtype: np.dtype[Any]) -> Any:
+    """A value that changes no other: -0.0 in sums of floats, where 0.0 would change -0.0. None if
+    there is none, as for the maximum of complex numbers."""
+    found = None if merge.identity is None else merge.identity(dtype)
+    if found is None:
+        return None
+    return -found if merge is prim.add and dtype.kind in "fc" else found
+
+
+__all__ = ["is_closed", "neutral", "stays_associative", "update_dtype", "wraps_alike"]

@@ -55,7 +55,7 @@ def arguments(format: str = "CSR") -> dict[str, Any]:
         "A": Tensor(FORMATS["CSR"], data[2]), "s": Scalar(7), "small": Scalar(np.int8(100)),
         "many": np.array([300, 1, 50, 44] * 10), "near": Scalar((np.float32(0), -1)),
         "b": Scalar(True), "negative": Scalar(-0.0), "nought": np.full(N, -0.0),
-        "sums": np.full(3, -0.0),
+        "sums": np.full(3, -0.0), "wave": Scalar(1j), "waves": np.full(3, 1j),
     }  # fmt: skip
 
 
@@ -104,6 +104,13 @@ for i in parallel(range(N)):
     "a maximum that wraps": """
 for i in parallel(_):
     small[()] = max(small[()], many[i])""",
+    "maxima of complex numbers, which have no least": """
+for i in parallel(_):
+    waves[p[i] % 3] = max(waves[p[i] % 3], x[i] * 1j)""",
+    "one of them at a time": """
+for k in range(3):
+    for i in parallel(_):
+        waves[k] = max(waves[k], x[i] * 1j)""",
     "places by the maximum of rounded values": """
 for i in parallel(_):
     near[()] = maxby(near[()], (x[i] / 3, i))""",
@@ -216,6 +223,9 @@ for i in parallel(_):
 for k in range(3):
     for i in parallel(_):
         sums[k] += nought[i]""",
+    "a maximum of complex numbers": """
+for i in parallel(_):
+    wave[()] = max(wave[()], x[i] * 1j)""",
     "a turn that ends early": """
 C[...] = 0
 for i in parallel(_):
