@@ -139,7 +139,9 @@ class ConstantFolding(Substitution):
             return expr
         if False not in constant or (isinstance(expr, Call) and expr.op is prim.ifelse):
             return folded(expr)
-        new = call(expr.op, *parts) if isinstance(expr, Call) else expr
+        if not isinstance(expr, Call):
+            return expr
+        new = call(expr.op, *parts)
         return expr if isinstance(new, Call) and new.op is expr.op else new
 
 
