@@ -26,6 +26,7 @@ TABLES = (
     "plans",
     "files",
     "parallel",
+    "cluster",
 )
 
 
@@ -162,6 +163,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import files
 
         return [[row] for row in files.run(500_000 if options.quick else 5_000_000)]
+    if options.command == "cluster":
+        from bench import cluster
+
+        return cluster.run(2_000_000 if options.quick else 64_000_000)
     if options.command == "parallel":
         from bench import parallel, spans
 

@@ -24,7 +24,7 @@ DEVICES = (None, "cpu")
 def asarray(
     obj: Any, /, *, dtype: Any = None, format: Format | None = None, copy: bool | None = None,
     device: Any = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """``obj`` as an array: a NumPy array over its memory, SciPy's sparse arrays, objects with
     ``__dlpack__`` or ``__array__``, nested lists, numbers, tensors.
 
@@ -32,7 +32,7 @@ def asarray(
     ``copy``: True always copies, False raises ``ValueError`` where a copy is needed.
     """
     check_device(device)
-    found = array_of(obj)
+    found: Tensor = array_of(obj)
     fresh = not hasattr(obj, "signature") and not isinstance(obj, np.ndarray)
     if dtype is not None and np.dtype(dtype) != found.dtype:
         found, fresh = _array(fn.cast(found, dtype)), True
@@ -40,7 +40,8 @@ def asarray(
         found, fresh = in_format(found, format), True
     if copy is False and fresh and not isinstance(obj, (int, float, complex)):
         raise ValueError("this object cannot become such an array without a copy")
-    return _array(fn.copied(found)) if copy and not fresh else found
+    made: Tensor = _array(fn.copied(found)) if copy and not fresh else found
+    return made
 
 
 def _array(x: Any) -> Any:
@@ -53,9 +54,9 @@ def check_device(device: Any) -> None:
         raise ValueError(f"there is no device {device!r}; arrays are on 'cpu'")
 
 
-def _given(array: Any, format: Format | None, device: Any) -> Any:
+def _given(array: Any, format: Format | None, device: Any) -> Tensor:
     check_device(device)
-    found = array_of(array)
+    found: Tensor = array_of(array)
     return found if format is None else in_format(found, format)
 
 
@@ -66,7 +67,7 @@ def full(
     dtype: Any = None,
     format: Format | None = None,
     device: Any = None,
-) -> Any:
+) -> Tensor:
     """An array of one value; with ``format``, by its levels and with the value as its fill."""
     check_device(device)
     value = fill_value.value if hasattr(fill_value, "signature") else fill_value
@@ -78,14 +79,16 @@ def full(
 
 def zeros(
     shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
-) -> Any:
+) -> Tensor:
     """An array of zeros."""
     return full(
         shape, 0, dtype=np.float64 if dtype is None else dtype, format=format, device=device
     )
 
 
-def ones(shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None) -> Any:
+def ones(
+    shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
+) -> Tensor:
     """An array of ones."""
     return full(
         shape, 1, dtype=np.float64 if dtype is None else dtype, format=format, device=device
@@ -94,7 +97,7 @@ def ones(shape: Any, *, dtype: Any = None, format: Format | None = None, device:
 
 def empty(
     shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
-) -> Any:
+) -> Tensor:
     """An array of zeros: no memory is left as it was found."""
     return zeros(shape, dtype=dtype, format=format, device=device)
 
@@ -107,7 +110,7 @@ def full_like(
     dtype: Any = None,
     format: Format | None = None,
     device: Any = None,
-) -> Any:
+) -> Tensor:
     """An array of one value of the shape, dtype and, if it is sparse, format of ``x``."""
     array = array_of(x)
     wanted = array.dtype if dtype is None else dtype
@@ -118,21 +121,21 @@ def full_like(
 
 def zeros_like(
     x: Any, /, *, dtype: Any = None, format: Format | None = None, device: Any = None
-) -> Any:
+) -> Tensor:
     """``full_like(x, 0)``."""
     return full_like(x, 0, dtype=dtype, format=format, device=device)
 
 
 def ones_like(
     x: Any, /, *, dtype: Any = None, format: Format | None = None, device: Any = None
-) -> Any:
+) -> Tensor:
     """``full_like(x, 1)``."""
     return full_like(x, 1, dtype=dtype, format=format, device=device)
 
 
 def empty_like(
     x: Any, /, *, dtype: Any = None, format: Format | None = None, device: Any = None
-) -> Any:
+) -> Tensor:
     """``full_like(x, 0)``."""
     return full_like(x, 0, dtype=dtype, format=format, device=device)
 
@@ -140,7 +143,7 @@ def empty_like(
 def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     format: Format | None = None, device: Any = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The numbers from ``start`` up to ``stop`` (from 0 up to ``start`` where ``stop`` is None)."""
     first, last = (0, start) if stop is None else (start, stop)
     if (last - first) / step < 0:
@@ -151,7 +154,7 @@ def arange(
 def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, format: Format | None = None,
     device: Any = None, endpoint: bool = True,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """``num`` numbers from ``start`` to ``stop``, evenly spaced."""
     return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device)
 
@@ -182,7 +185,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
 
 def _matrix(
     rows: Any, columns: Any, values: Any, shape: tuple[int, int], format: Format | None
-) -> Any:
+) -> Tensor:
     found = sorted_tensor(shape, [rows, columns], values, values.dtype.type(0))
     return found if format is None else in_format(found, format)
 
@@ -190,7 +193,7 @@ def _matrix(
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
     format: Format | None = None, device: Any = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Ones on diagonal ``k``, zeros elsewhere; only the ones are stored."""
     check_device(device)
     n, m = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
@@ -202,7 +205,7 @@ def eye(
 def diags(
     diagonals: Any, offsets: Any = 0, /, *, shape: tuple[int, int] | None = None, dtype: Any = None,
     format: Format | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """A matrix with these diagonals, at ``offsets`` from the main one (SciPy: ``diags_array``); a
     number fills its diagonal."""
     places = [
@@ -265,7 +268,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 def from_coo(
     coords: Any, values: Any, shape: Any, *, fill_value: Any = 0, format: Format | None = None
-) -> Any:
+) -> Tensor:
     """An array from coordinates, one array of integers for each dimension (or the rows of one), and
     as many values; the values of equal coordinates are added.
 
@@ -297,7 +300,7 @@ def _check_coordinates(places: list[Any], values: Any, ndim: int) -> None:
 def random(
     shape: Any, density: float = 0.01, *, format: Format | None = None, dtype: Any = None,
     rng: Any = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """An array of which ``density`` of the elements, at random places, are numbers from 0 to 1 (of
     integer dtypes: any numbers), the rest 0. ``rng`` is a generator or a seed."""
     wanted, sizes = np.dtype(np.float64 if dtype is None else dtype), shape_of(shape)

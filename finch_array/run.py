@@ -167,7 +167,7 @@ def is_dense_allowed(request: Request, operands: Sequence[Any], sizes: Mapping[s
     return cells <= plans.DENSE_RATIO * there + plans.DENSE_LEAST
 
 
-def in_format(array: Any, format: Format) -> Any:
+def in_format(array: Any, format: Format) -> Tensor:
     """``array`` in a format; itself if it has that."""
     if array.__class__ is Tensor and array.format == format:
         return array

@@ -1,6 +1,6 @@
 """Beyond one machine: tensors as chunks of dask arrays, held by two processes.
 
-    python docs/examples/beyond.py [entries] [--memory 1020MB] [--workers 2] [--blocks 32] [--time]
+    python docs/examples/beyond.py [entries] [--memory 1020MB] [--workers 2] [--blocks 32]
 
 A matrix of ``entries`` random numbers (16 bytes each; by default 1 GB, more than the memory of a
 worker) is made by the workers, by blocks of rows, and stays there. Products, PageRank and conjugate
@@ -14,7 +14,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -232,46 +231,13 @@ def run_all(client: Client, entries: int, blocks: int) -> None:
     print("all results agree")
 
 
-def timed(client: Client, entries: int, blocks: int = 8) -> dict[str, float]:
-    """Seconds of products and PageRank on data that the workers hold."""
-    n = entries // ROW
-    A = random_matrix(n, n, (-(-n // blocks), n)).persist()
-    x = da.from_array(np.linspace(0, 1, n), chunks=-1).persist()
-    B = random_matrix(n // 8, n // 8, (-(-n // 64), n // 8)).persist()
-    B1 = B.rechunk(n // 8).persist()
-    wait([A, x, B, B1])
-    programs: dict[str, Callable[[], Any]] = {
-        "SpMV, 10 times": lambda: da.stack([A @ (k * x) for k in range(10)]).sum(axis=1).compute(),
-        "SpGEMM": lambda: (B @ B1).sum(axis=1).compute(),
-        "PageRank": lambda: pagerank(A, rounds=5).compute(),
-    }
-    seconds = {}
-    for name, program in programs.items():
-        program()
-        start = time.perf_counter()
-        program()
-        seconds[name] = time.perf_counter() - start
-    return seconds
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("entries", type=int, nargs="?", default=64_000_000)
     parser.add_argument("--memory", default="1020MB", help="the memory limit of a worker")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--blocks", type=int, default=32, help="blocks of rows of the matrix")
-    parser.add_argument("--time", action="store_true", help="compare one worker with two")
     given = parser.parse_args()
-    if given.time:
-        seconds = []
-        for workers in (1, 2):
-            with start(workers, "8GB") as cluster, Client(cluster) as client:
-                seconds.append(timed(client, given.entries))
-        print(f"load of the machine: {os.getloadavg()[0]:.1f}")
-        for name, one in seconds[0].items():
-            two = seconds[1][name]
-            print(f"{name:16} one worker {one:6.2f} s, two {two:6.2f} s: {one / two:.2f}")
-        return
     with start(given.workers, given.memory) as cluster, Client(cluster) as client:
         run_all(client, given.entries, given.blocks)
 

@@ -4,14 +4,22 @@ array namespace (``interface.array_namespace``), which is looked up when it is c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from finch_core.interface.array_namespace import array_method, array_namespace
 
+Array = TypeVar("Array")
 Method = Callable[..., Any]
 UNSUPPORTED = (str, bytes, dict, set, frozenset, type, type(None))
 """Operands that no operator takes (unless they have a shape, as SciPy's ``dok_array``, a dict):
 Python then asks the other operand, and raises ``TypeError``."""
+
+
+class Giving(Protocol):
+    """A method whose result has the methods of what it is called on, as a checker sees it: an
+    array, or a lazy array of a lazy one."""
+
+    def __get__(self, array: Array, owner: Any = None, /) -> Callable[..., Array]: ...
 
 
 def _method(name: str) -> Method:
@@ -23,7 +31,26 @@ def _method(name: str) -> Method:
     return method
 
 
-def _operator(name: str) -> Method:
+def _array(name: str) -> Giving:
+    return _method(name)
+
+
+def _along(name: str) -> Giving:
+    """A method whose first argument may be ``axis``, as of NumPy's arrays: ``A.sum(0)``."""
+
+    def method(self: Any, axis: Any = None, **options: Any) -> Any:
+        return array_method(name)(self, axis=axis, **options)
+
+    method.__name__ = name
+    method.__doc__ = f"``{name}`` of the array namespace, with this as its first argument."
+    return method
+
+
+def _unary(name: str) -> Callable[[Array], Array]:
+    return _method(name)
+
+
+def _operator(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
             return NotImplemented
@@ -33,7 +60,7 @@ def _operator(name: str) -> Method:
     return method
 
 
-def _reflected(name: str) -> Method:
+def _reflected(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
             return NotImplemented
@@ -43,7 +70,7 @@ def _reflected(name: str) -> Method:
     return method
 
 
-def _in_place(name: str) -> Method:
+def _in_place(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
             return NotImplemented
@@ -86,11 +113,14 @@ class ArrayOperators:
     __ilshift__ = _in_place("bitwise_left_shift")
     __rshift__, __rrshift__ = _operator("bitwise_right_shift"), _reflected("bitwise_right_shift")
     __irshift__ = _in_place("bitwise_right_shift")
-    __lt__, __le__ = _operator("less"), _operator("less_equal")
-    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
-    __neg__, __pos__ = _method("negative"), _method("positive")
-    __abs__, __invert__ = _method("abs"), _method("bitwise_invert")
-    __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
+    __lt__: Method = _operator("less")
+    __le__: Method = _operator("less_equal")
+    __gt__: Method = _operator("greater")
+    __ge__: Method = _operator("greater_equal")
+    __neg__, __pos__ = _unary("negative"), _unary("positive")
+    __abs__, __invert__ = _unary("abs"), _unary("bitwise_invert")
+    __divmod__: Method = _operator("divmod")
+    __rdivmod__: Method = _reflected("divmod")
     __array_ufunc__ = _method("array_ufunc")
 
 
@@ -102,7 +132,8 @@ class ArrayMethods(ArrayOperators):
 
     __slots__ = ()
     __hash__ = object.__hash__
-    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
+    __eq__: Method = _operator("equal")
+    __ne__: Method = _operator("not_equal")
 
     def __format__(self, spec: str) -> str:
         """The text, or that of the element of an array without dimensions by ``spec``."""
@@ -170,14 +201,14 @@ class ArrayMethods(ArrayOperators):
         return int(total)
 
     @property
-    def T(self) -> Any:  # noqa: N802 (the standard's name)
+    def T(self: Array) -> Array:  # noqa: N802 (the standard's name)
         """A matrix with its dimensions exchanged, without a copy."""
-        return array_method("transposed_matrix")(self)
+        return array_method("transposed_matrix")(self)  # type: ignore[no-any-return]
 
     @property
-    def mT(self) -> Any:  # noqa: N802 (the standard's name)
+    def mT(self: Array) -> Array:  # noqa: N802 (the standard's name)
         """The last two dimensions exchanged, without a copy."""
-        return array_method("matrix_transpose")(self)
+        return array_method("matrix_transpose")(self)  # type: ignore[no-any-return]
 
     @property
     def device(self) -> str:
@@ -222,22 +253,81 @@ class ArrayMethods(ArrayOperators):
         stored is ``fill_value`` (default 0)."""
         return array_method("from_scipy_sparse")(matrix, fill_value=fill_value)
 
-    matvec, rmatvec, matmat = _method("matvec"), _method("rmatvec"), _method("matmat")
-    rmatmat, to_scipy_sparse = _method("rmatmat"), _method("to_scipy_sparse")
-    astype, item = _method("astype"), _method("item")
-    with_fill_value, todense = _method("with_fill_value"), _method("to_dense_array")
-    reshape, transpose = _method("reshape_method"), _method("transpose_method")
-    sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
-    std, var = _method("std"), _method("var")
-    min, max = _method("min"), _method("max")
-    any, all = _method("any"), _method("all")
-    argmin, argmax = _method("argmin"), _method("argmax")
-    dot, conj, round = _method("dot"), _method("conj"), _method("round")
-    diagonal, trace = _method("linalg_diagonal"), _method("linalg_trace")
-    nonzero, clip = _method("nonzero"), _method("clip")
-    squeeze, ravel, flatten = _method("squeeze"), _method("ravel"), _method("ravel")
-    swapaxes, take, repeat = _method("swapaxes"), _method("take_method"), _method("repeat")
-    cumsum, cumprod = _method("cumulative_sum"), _method("cumulative_prod")
+    # the text after an assignment is what editors show of it
+    matvec = _method("matvec")
+    """``A @ x`` as a NumPy vector, for SciPy's solvers."""
+    rmatvec = _method("rmatvec")
+    """The conjugate transpose times ``x``, as a NumPy vector."""
+    matmat = _method("matmat")
+    """``A @ X`` as a NumPy matrix."""
+    rmatmat = _method("rmatmat")
+    """The conjugate transpose times ``X``, as a NumPy matrix."""
+    to_scipy_sparse = _method("to_scipy_sparse")
+    """A SciPy array of the same values: over the memory of CSR, and as CSC of what is permuted."""
+    astype = _array("astype")
+    """``astype(dtype)``: the values, and the fill, cast to a dtype."""
+    item = _method("item")
+    """The element at an index, or the only one, as a Python number."""
+    with_fill_value = _array("with_fill_value")
+    """The same elements with another fill."""
+    todense = _method("to_dense_array")
+    """A NumPy array of the elements."""
+    reshape = _array("reshape_method")
+    """``reshape(m, n)`` or ``reshape((m, n))``: the elements in another shape, row-major."""
+    transpose = _array("transpose_method")
+    """The dimensions reversed, or permuted as the axes say, without a copy."""
+    sum = _along("sum")
+    """``sum(axis=None, dtype=None, keepdims=False)``: the sum; of small integers in 64 bits."""
+    prod = _along("prod")
+    """``prod(axis=None, dtype=None, keepdims=False)``: the product; of integers in 64 bits."""
+    mean = _along("mean")
+    """``mean(axis=None, keepdims=False)``: the mean."""
+    std = _along("std")
+    """``std(axis=None, correction=0.0, keepdims=False)``: the standard deviation."""
+    var = _along("var")
+    """``var(axis=None, correction=0.0, keepdims=False)``: the variance."""
+    min = _along("min")
+    """``min(axis=None, keepdims=False)``: the least element; NaN if there is one."""
+    max = _along("max")
+    """``max(axis=None, keepdims=False)``: the greatest element; NaN if there is one."""
+    any = _along("any")
+    """``any(axis=None, keepdims=False)``: whether any element is true."""
+    all = _along("all")
+    """``all(axis=None, keepdims=False)``: whether all elements are true."""
+    argmin = _along("argmin")
+    """``argmin(axis=None, keepdims=False)``: the index of the first least element."""
+    argmax = _along("argmax")
+    """``argmax(axis=None, keepdims=False)``: the index of the first greatest element."""
+    dot = _method("dot")
+    """``A @ x``; an array of NumPy where ``x`` is one and the result is dense."""
+    conj = _array("conj")
+    """The complex conjugates."""
+    round = _array("round")
+    """``round(decimals=0)``: rounded, to even ones from the middle."""
+    diagonal = _array("linalg_diagonal")
+    """``diagonal(offset=0)``: a diagonal of matrices, as the last dimension."""
+    trace = _array("linalg_trace")
+    """``trace(offset=0)``: the sum of a diagonal of matrices."""
+    nonzero = _method("nonzero")
+    """The coordinates of the elements that are not 0, one array for each dimension."""
+    clip = _array("clip")
+    """``clip(min, max)``: values below ``min`` and above ``max`` replaced by these."""
+    squeeze = _array("squeeze")
+    """``squeeze(axis=None)``: without dimensions that are 1."""
+    ravel = _array("ravel")
+    """One dimension, in row-major order."""
+    flatten = _array("ravel")
+    """One dimension, in row-major order."""
+    swapaxes = _array("swapaxes")
+    """``swapaxes(a, b)``: two dimensions exchanged, without a copy."""
+    take = _array("take_method")
+    """``take(indices, axis=None)``: the subarrays at ``indices``."""
+    repeat = _array("repeat")
+    """``repeat(repeats, axis=None)``: each element repeated."""
+    cumsum = _along("cumulative_sum")
+    """``cumsum(axis=None)``: the sums of the elements up to each one."""
+    cumprod = _along("cumulative_prod")
+    """``cumprod(axis=None)``: the products of the elements up to each one."""
 
 
 __all__ = ["ArrayMethods", "ArrayOperators", "array_namespace"]

@@ -42,7 +42,7 @@ def check_both(tensor: BoundTensor, stmt: Stmt, span: Span | None, unit: Unit) -
     for level in tensor.format.levels():
         if not level.reads_updates:
             message += f", and a {level.name} cannot be read while it is updated"
-            hint = f"read a copy, or write to another tensor; {_readable()} can"
+            hint = f"read a copy, or write to another tensor; {_readable(level.is_leaf)} can"
             if _may_be_in_place(tensor, unit):
                 hint = f"{_stored_alone(tensor, stmt)}; or {hint}"
             raise LifecycleError(message, span=span, hint=hint)
@@ -80,10 +80,10 @@ def _reads_of(tensor: BoundTensor, stmt: Stmt) -> Iterator[Access]:
                     yield node
 
 
-def _readable() -> str:
-    """The names of installed levels that can be read while they are updated."""
+def _readable(leaves: bool) -> str:
+    """The names of installed levels, or leaves, that can be read while they are updated."""
     levels = sorted(hub().levels.items())
-    return quote(name for name, level in levels if not level.is_leaf and level.reads_updates)
+    return quote(name for name, lvl in levels if lvl.is_leaf == leaves and lvl.reads_updates)
 
 
 def check_operators(stmt: Stmt) -> None:

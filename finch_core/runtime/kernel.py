@@ -127,6 +127,8 @@ class Kernel(Generic[P, R]):
     To a type checker a call takes what the function's annotations say, and gives what they say.
     """
 
+    __wrapped__: Callable[P, R]
+
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         functools.update_wrapper(self, function)
         self._function = function
