@@ -60,8 +60,9 @@ def made(entries: int, blocks: int = 8) -> Programs:
     n = entries // beyond.ROW
     A = beyond.random_matrix(n, n, (-(-n // blocks), n)).persist()
     x = da.from_array(np.linspace(0, 1, n), chunks=-1).persist()
-    B = beyond.random_matrix(n // 8, n // 8, (-(-n // 64), n // 8)).persist()
-    whole = B.rechunk(n // 8).persist()
+    m = n // 2
+    B = beyond.random_matrix(m, m, (-(-m // blocks), m), row=16).persist()
+    whole = B.rechunk(m).persist()
     wait([A, x, B, whole])
     return {
         "SpMV, 20 times": lambda: da.stack([A @ (k * x) for k in range(20)]).sum(axis=1).compute(),

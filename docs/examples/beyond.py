@@ -34,11 +34,13 @@ ROW = 64
 # -- matrices that the workers make -------------------------------------------------------------
 
 
-def random_rows(n: int, m: int, block_id: tuple[int, int] = (0, 0), sizes: Any = None) -> Tensor:
-    """A block of random numbers, the same for the same place: ``ROW`` in a row of the matrix."""
+def random_rows(
+    n: int, m: int, row: int = ROW, block_id: tuple[int, int] = (0, 0), sizes: Any = None
+) -> Tensor:
+    """A block of random numbers, the same for the same place: ``row`` in a row of the matrix."""
     rows, columns = sizes[0][block_id[0]], sizes[1][block_id[1]]
     generator = np.random.default_rng(block_id)
-    gap = m // ROW
+    gap = m // row
     place = np.cumsum(generator.integers(1, 2 * gap, rows * columns // gap + 1))
     place = place[: np.searchsorted(place, rows * columns)]
     starts = np.searchsorted(place, np.arange(rows + 1) * columns)
@@ -47,11 +49,11 @@ def random_rows(n: int, m: int, block_id: tuple[int, int] = (0, 0), sizes: Any =
     return Tensor.from_buffers(CSR, (rows, columns), found)
 
 
-def random_matrix(n: int, m: int, chunks: tuple[int, int]) -> Any:
+def random_matrix(n: int, m: int, chunks: tuple[int, int], row: int = ROW) -> Any:
     """A dask array of random blocks."""
     sizes = da.core.normalize_chunks(chunks, (n, m))
     return da.map_blocks(
-        random_rows, n, m, sizes=sizes, chunks=sizes, dtype=float, meta=Tensor(CSR, (0, 0))
+        random_rows, n, m, row, sizes=sizes, chunks=sizes, dtype=float, meta=Tensor(CSR, (0, 0))
     )
 
 
@@ -207,7 +209,7 @@ def run_all(client: Client, entries: int, blocks: int) -> None:
     assert rank.sum() < 1 + 1e-9
 
     m = max(n // 8, 16)
-    B = random_matrix(m, m, (-(-m // 3), -(-m // 3))).persist()
+    B = random_matrix(m, m, (-(-m // 3), -(-m // 3)), row=8).persist()  # the product has 64 a row
     wait(B)
     with Moved(client, "B @ B, by blocks of rows and columns"):
         C = (B @ B).persist()
