@@ -136,6 +136,7 @@ class SparseList(Format):
         assert lvl.child is not None
         assert part.child is not None
         stored, more = lvl.state["stored"], part.state["stored"]
+        ctx.grow(lvl.buffer("ptr"), start + count + 1)
         ctx.move(lvl.buffer("ptr"), start + 1, part.buffer("ptr"), 1, count)
         ctx.grow(lvl.buffer("idx"), stored + more)
         ctx.move(lvl.buffer("idx"), stored, part.buffer("idx"), 0, more)

@@ -114,7 +114,7 @@ class Format(Storage, Abilities):
         self, ctx: Context, lvl: BoundLevel, part: BoundLevel, start: Expr, count: Expr
     ) -> None:
         """Emit code that appends the first ``count`` fibers of ``part``, at positions from
-        ``start`` on. Both are in update mode.
+        ``start`` on, and makes room for them. Both are in update mode.
 
         Optional, for levels with ``Sharing.JOINED``: without it, elements are copied one by one.
         """

@@ -403,6 +403,25 @@ def test_rows_of_every_format_are_joined(outer: str, inner: str) -> None:
     np.testing.assert_array_equal(expected[2][0], DATA)
 
 
+def deep(C, A):
+    C[...] = 0
+    for i in parallel(_):
+        for j, k in _:
+            C[i, j, k] = A[i, j, k]
+
+
+@pytest.mark.parametrize("outer", ["dense", "list"])
+@pytest.mark.parametrize("middle", ["dense", "list"])
+def test_lists_below_lists_are_joined(outer: str, middle: str) -> None:
+    """The positions of the third level are known when a part is joined, not before."""
+    cube = np.stack([DATA, 0 * DATA, DATA.T], axis=1)
+    levels = (SPARSE.get(outer, Dense), SPARSE.get(middle, Dense), SparseList)
+    make = lambda: (of(0 * cube, *levels), of(cube, Dense, Dense, SparseList))  # noqa: E731
+    expected = outcome(deep, make, "interpreter")
+    assert outcome(deep, make, BACKENDS[-1], 3)[:2] == expected[:2]
+    np.testing.assert_array_equal(expected[2][0], cube)
+
+
 @pytest.mark.parametrize("form", SPARSE)
 def test_elements_of_every_format_are_joined(form: str) -> None:
     make = lambda: (of(np.zeros(N, int), SPARSE[form]), X)  # noqa: E731
