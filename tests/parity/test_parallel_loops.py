@@ -416,7 +416,8 @@ def test_lists_below_lists_are_joined(outer: str, middle: str) -> None:
     """The positions of the third level are known when a part is joined, not before."""
     cube = np.stack([DATA, 0 * DATA, DATA.T], axis=1)
     levels = (SPARSE.get(outer, Dense), SPARSE.get(middle, Dense), SparseList)
-    make = lambda: (of(0 * cube, *levels), of(cube, Dense, Dense, SparseList))  # noqa: E731
+    A, format = of(cube, Dense, Dense, SparseList), of(cube, *levels).format
+    make = lambda: (Tensor(format), A)  # noqa: E731
     expected = outcome(deep, make, "interpreter")
     assert outcome(deep, make, BACKENDS[-1], 3)[:2] == expected[:2]
     np.testing.assert_array_equal(expected[2][0], cube)
