@@ -61,6 +61,7 @@ def test_one_element_has_a_format():
     A = tensor(data((3, 4), seed=1), MATRICES["rows"])
     total = data((3, 4), seed=1).sum()
     assert f"{A.sum():.2f}" == f"{total:.2f}"
+    assert np.array_equal(A.sum(0), A.sum(axis=0))  # the axis by place, as of NumPy's arrays
     assert f"{fa.sum(A)}" == str(fa.sum(A))
     with pytest.raises(TypeError, match="2 dimensions"):
         f"{A:.2f}"

@@ -66,6 +66,9 @@ value: float = s.value
 array: np.ndarray[Any, Any] = y.to_numpy()
 p, q = largest(Tensor(VECTOR), Tensor(VECTOR), A)
 untyped(Tensor(VECTOR), A).anything_goes if value < 0 else None
+product: Tensor = -(A @ A * 2).T
+sums: Tensor = product.sum(0) + 1
+plain = spmv.__wrapped__
 
 # mistakes: from here on, lines are not run
 spmv(y, A)  # call-arg
@@ -73,3 +76,4 @@ spmv(y, A, x=np.ones(3), z=1)  # call-arg
 total(s, A, "2")  # arg-type
 nothing = total(s, A, 2.0).nothing  # attr-defined
 pair: Tensor = largest(y, y, A)  # assignment
+absent = (A @ A).nothing  # attr-defined
