@@ -1,7 +1,8 @@
-"""Builds the site: ``python docs/build.py [--quick] [--output FOLDER]``.
+"""Builds the site: ``python docs/build.py [--quick] [--links] [--output FOLDER]``.
 
 The examples of all pages are run, the gallery is made, every warning is an error, and links within
 the site are checked. ``--quick`` leaves out the examples, which the tests run too, and the gallery.
+``--links`` builds nothing: it asks other sites for what is linked there, which needs a network.
 Needs ``python -m pip install -e ".[docs]"``.
 """
 
@@ -71,11 +72,11 @@ def explorer_pages() -> None:
         subprocess.run(command, check=True, env={**os.environ, "MPLBACKEND": "agg"})
 
 
-def sphinx(output: Path, *, gallery: bool) -> None:
+def sphinx(output: Path, *, gallery: bool, builder: str = "html") -> None:
     """Run Sphinx; a warning is an error."""
     environment = {**os.environ, "FINCH_DOCS_GALLERY": str(int(gallery))}
     doctrees = output.parent / f"{output.name}-doctrees"
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", builder]
     done = subprocess.run([*command, "-d", doctrees, DOCS, output], env=environment)
     if done.returncode:
         sys.exit("Sphinx fails")
@@ -133,9 +134,12 @@ def main() -> None:
     """Build and check."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="neither examples nor gallery")
+    parser.add_argument("--links", action="store_true", help="check links to other sites")
     parser.add_argument("--output", type=Path, default=DOCS / "_build/html")
     chosen = parser.parse_args()
     started, output = time.monotonic(), chosen.output.resolve()
+    if chosen.links:
+        return sphinx(output.with_name("links"), gallery=False, builder="linkcheck")
     if not chosen.quick:
         shutil.rmtree(DOCS / "made", ignore_errors=True)
         run_pages()
