@@ -198,7 +198,10 @@ def run(options: argparse.Namespace) -> None:
         return run_races(options)
     if options.command == "report":
         return run_report(options)
-    found = tables(options)
+    from finch_core.runtime.waiting import waiting
+
+    with waiting(options.command):
+        found = tables(options)
     print("\n\n".join(map(table, found)))
     if options.json is not None:
         options.json[0].write_text(json.dumps(found, indent=1) + "\n")

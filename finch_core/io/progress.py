@@ -7,10 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from finch_core.errors import FormatError
-
-DELAY = 2.0
-"""Seconds after which a bar is shown."""
+from finch_core.runtime.waiting import DELAY, bars
 
 _asked: ContextVar[bool] = ContextVar("progress", default=False)
 
@@ -35,13 +32,7 @@ def advancing(name: str, total: int) -> Iterator[Callable[[int], Any]]:
     if not _asked.get():
         yield lambda _: None
         return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise FormatError(
-            "a progress bar needs the package tqdm, which is not installed",
-            hint="python -m pip install tqdm, or progress=False",
-        ) from None
+    tqdm = bars()
     with tqdm(
         desc=name, total=total or None, unit="B", unit_scale=True, delay=DELAY, disable=None
     ) as bar:

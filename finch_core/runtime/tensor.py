@@ -196,14 +196,20 @@ class Tensor(ArrayMethods, TensorStorage):
         not 0."""
         return hub().conversion("scipy").give(self)
 
-    def to(self, format: Format) -> Tensor:
+    def to(self, format: Format, *, progress: bool = False) -> Tensor:
         """A new tensor with the values of this one in another format of the same number of
-        dimensions; raises as ``Tensor(format, data)`` does.
+        dimensions; raises as ``Tensor(format, data)`` does. ``progress``: on a terminal, the time
+        that it takes is shown while it runs, after two seconds (by tqdm).
 
         Stored elements stay stored, even those equal to the fill value. Exception: a source whose
         innermost level stores ranges of indices (``Dense``, ``RunList``, ``SparseBand``) stores
         fill values only to be contiguous, and those are dropped.
         """
+        if progress:
+            from finch_core.runtime.waiting import waiting
+
+            with waiting("conversion"):
+                return Tensor(format, self)
         return Tensor(format, self)
 
     def __copy__(self) -> Tensor:

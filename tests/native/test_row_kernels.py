@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import sys
+import threading
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +20,7 @@ from finch_core import Tensor, kernel, read, write
 from finch_core.errors import FormatError
 from finch_core.io import file_contents, progress, row_kernels, row_reader, row_writer, text_tables
 from finch_core.io.files import parse
-from finch_core.runtime import counting_sort, sorting
+from finch_core.runtime import counting_sort, sorting, waiting
 from finch_core.runtime.kernel import Kernel
 from finch_levels import Dense, Element, SparseList
 
@@ -207,6 +208,21 @@ def test_progress(
     assert "a.tns" not in capfd.readouterr().err
     read(tmp_path / "a.tns", progress=True)
     assert "a.tns: 100%" in capfd.readouterr().err
+
+
+def test_a_conversion_tells_how_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    A, began = Tensor(Dense(Dense(Element(0.0))), np.eye(3)), threading.Event()
+    monkeypatch.setattr(waiting, "DELAY", 0.0)
+    monkeypatch.setattr(waiting, "PERIOD", 0.01)
+    for terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)  # noqa: B023
+        found = A.to(Dense(SparseList(Element(0.0))), progress=True)
+        assert np.array_equal(found.to_numpy(), np.eye(3))
+        with waiting.waiting("conversion"):
+            began.wait(0.1)
+        assert ("conversion: 00:00" in capfd.readouterr().err) == terminal
 
 
 def test_progress_without_tqdm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
