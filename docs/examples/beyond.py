@@ -160,7 +160,7 @@ def start(workers: int, memory: str) -> Any:
         {
             "distributed.worker.memory.target": False,
             "distributed.worker.memory.spill": False,
-            "distributed.worker.memory.pause": 0.95,
+            "distributed.worker.memory.pause": 0.9,
             "distributed.worker.memory.terminate": 0.98,
             "distributed.admin.large-graph-warning-threshold": "1GB",
         }
@@ -216,6 +216,7 @@ def run_all(client: Client, entries: int, blocks: int) -> None:
         wait(C)
     v = np.linspace(-1, 1, m)
     assert np.allclose(np.asarray((C @ v).compute()), np.asarray((B @ (B @ v)).compute()))
+    del B, C  # the workers forget them
 
     side = int(m**0.5) * 2
     K = grid_matrix(side, 8).persist()
@@ -225,6 +226,7 @@ def run_all(client: Client, entries: int, blocks: int) -> None:
         solution, rounds = conjugate_gradients(K, b)
     assert np.allclose(np.asarray((K @ solution).compute()), b, atol=1e-5)
     print(f"{rounds} rounds")
+    del K
 
     with Moved(client, "A @ x, and a worker is killed in the midst"):
         threading.Timer(0.05, kill_one, [client]).start()
