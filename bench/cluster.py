@@ -95,9 +95,10 @@ def costs(client: Client, repeats: int, blocks: int = 500) -> list[dict[str, Any
     """Milliseconds of a task on a chunk of 10 x 10, of tensors and of NumPy's arrays."""
     programs: dict[str, Programs] = {}
     with client.as_current():
-        sparse = beyond.random_matrix(10 * blocks, 10, (10, 10)).persist()
+        sparse = beyond.random_matrix(10 * blocks, 10, (10, 10), row=4).persist()
         dense = da.ones((10 * blocks, 10), chunks=(10, 10)).persist()
-        wait([sparse, dense])
+        if not 0 < float(sparse.sum().compute()) < float(dense.sum().compute()):
+            raise AssertionError("the chunks are not what they should be")
         for kind, array in (("tensors", sparse), ("NumPy", dense)):
             programs[kind] = {
                 "A + A": lambda array=array: wait((array + array).persist()),
