@@ -7,22 +7,24 @@ are, whatever the format. Functions of several arrays are kernels over all of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from inspect import Signature
 from typing import Any
 
 import numpy as np
 
 from finch_array import leaves
-from finch_array.operands import NUMBERS, is_lazy, operand, stored, told
+from finch_array.operands import NUMBERS, has_memory, is_lazy, operand, stored, told
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
-from finch_array.structures import equal, fill_of, leaf_for, simplified
+from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
 from finch_core.frontend.inlining import expression_of
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
 from finch_core.ir.operators import Operator, cast_value, operator_for
 from finch_core.ir.program import Loop, Program, Stored, Update
+from finch_core.records import evolve
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.tensor import Tensor
@@ -49,6 +51,7 @@ class Elementwise:
         self._maps: dict[Any, Kernel[..., Any]] = {}
         self._fills: dict[Any, Any] = {}
         self._varying: dict[Any, bool] = {}
+        self._padding: set[Any] = set()
 
     @property
     def value(self) -> Value:
@@ -79,7 +82,9 @@ class Elementwise:
         return scalar_tensor(self._folded(literals))
 
     def _folded(self, exprs: Sequence[Expr]) -> Any:
-        found = fill_of(lambda parts: self.value(*parts), exprs)
+        found = constant(self.value(*map(plain, exprs)))
+        if not isinstance(found, Literal):
+            found = fill_of(lambda parts: self.value(*parts), exprs)
         if not isinstance(found, Literal):
             raise TypeError(f"{self.__name__} has no value on {exprs}")
         return cast_value(found.value, concrete(found.type))
@@ -98,7 +103,9 @@ class Elementwise:
         if layout.levels[-1].layout != "values":
             return None
         numbers = [x for k, x in enumerate(operands) if k != place]
-        fill, dtype = self._fill(source, operands, place, numbers)
+        given = operands if source is array else [*operands[:place], source, *operands[place + 1 :]]
+        fill = self._fill(given)
+        dtype = fill.dtype
         if dtype.kind == "b" and source.dtype.kind != "b" and _has_gaps(source):
             made = self._map_stored(source, numbers, place, fill)
         else:
@@ -109,13 +116,15 @@ class Elementwise:
         self, source: Tensor, numbers: Sequence[Any], place: int, fill: Any, dtype: np.dtype[Any]
     ) -> Tensor:
         """The tensor of the same structure with the function's values."""
-        (part,) = [p for p in source.layout.buffers if p.level == len(source.layout.levels) - 1]
-        values = source.arrays[part.number]
+        number = source.layout.fields[-1]["val"].number
+        arrays = list(source.arrays)
+        values = arrays[number]
         out = np.empty(values.size, dtype)
         if values.size:
             self._map(place, len(numbers))(out, values, *numbers)
+        arrays = [a.copy() for a in arrays]
+        arrays[number] = out
         other: Tensor = leaves.maker(source.format, fill, dtype)()
-        arrays = [out if k == part.number else a.copy() for k, a in enumerate(source.arrays)]
         other.adopt(source.record, arrays)
         return other
 
@@ -149,23 +158,6 @@ class Elementwise:
             found = self._maps[place, count] = Kernel.of_program(program, Options())
         return found
 
-    def _fill(
-        self, source: Tensor, operands: Sequence[Any], place: int, numbers: Sequence[Any]
-    ) -> tuple[Any, np.dtype[Any]]:
-        """The fill and dtype of the function of one array and numbers."""
-        fill = source.format.fill_value
-        key = (place, fill.dtype, fill.tobytes(), *map(told, numbers))
-        found = self._fills.get(key)
-        if found is None:
-            if len(self._fills) >= MOST:
-                self._fills.clear()
-            check_range(source.dtype, numbers)
-            exprs: list[Expr] = [Literal(x, type_of(x)) for x in operands if isinstance(x, NUMBERS)]
-            exprs.insert(place, Literal(fill, fill.dtype, structural=True))
-            value = self._folded(exprs)
-            found = self._fills[key] = value, value.dtype
-        return found
-
     def _lazily(self, operands: list[Any]) -> Any:
         """The function of one lazy array and numbers, which are constants only where the fill
         depends on them."""
@@ -185,9 +177,53 @@ class Elementwise:
         numbers = [x for x in operands if isinstance(x, NUMBERS)]
         ranks = tuple(0 if isinstance(x, NUMBERS) else x.ndim for x in operands)
         if numbers and (len(arrays) == 1 or self._fill_varies(operands)):
-            return self._with_constants(operands, ranks, ndim)
+            found = self._refilled(operands, ranks, ndim)
+            return self._with_constants(operands, ranks, ndim) if found is None else found
         key = (self, ranks)
         return run(key, lambda: self._request(self.value, ranks, ndim), operands)
+
+    def _refilled(self, operands: list[Any], ranks: Sequence[int], ndim: int) -> Any:
+        """The result of a kernel that is passed the numbers and stores a value wherever an array
+        does, so that one does for all numbers; the fill, which depends on them, is set afterwards.
+
+        None where the result would store its fill, too, which the kernel does not know, and for
+        arrays without memory."""
+        own = tuple([x.signature for x in operands if not isinstance(x, NUMBERS)])
+        if (ranks, own) in self._padding:
+            return None
+        if not all(isinstance(x, NUMBERS) or has_memory(x) for x in operands):
+            return None
+        fill = self._fill(operands)
+        none = cast_value(0, fill.dtype)
+
+        def value(*exprs: Expr) -> Expr:
+            there = [Stored(x) for x in exprs if isinstance(x, Access)]
+            anywhere = reduce(lambda a, b: Call(prim.or_, (a, b)), there[1:], there[0])
+            return Call(prim.ifelse, (anywhere, self.value(*exprs), Literal(none, none.dtype)))
+
+        def request() -> Request:
+            return evolve(self._request(value, ranks, ndim), keeps=True)
+
+        found = stored(run((self, ranks, "refilled"), request, operands))
+        if found.source.layout.levels[-2].pads:
+            self._padding.add((ranks, own))
+            return None
+        return as_seen(leaves.relabelled(found.source, fill), found.axes)
+
+    def _fill(self, operands: Sequence[Any]) -> Any:
+        """The value on the fills of arrays, and on numbers. Raises ``OverflowError`` for an integer
+        that an array's dtype cannot hold."""
+        key = tuple([told(x) if isinstance(x, NUMBERS) else x.signature for x in operands])
+        found = self._fills.get(key)
+        if found is None:
+            if len(self._fills) >= MOST:
+                self._fills.clear()
+            numbers = [x for x in operands if isinstance(x, NUMBERS)]
+            for x in operands:
+                if not isinstance(x, NUMBERS):
+                    check_range(x.dtype, numbers)
+            found = self._fills[key] = self._folded([_on_fill(x) for x in operands])
+        return found
 
     def _request(self, value: Value, ranks: Sequence[int], ndim: int) -> Request:
         inputs = tuple(letters(rank, ndim) for rank in ranks)
@@ -227,15 +263,20 @@ class Elementwise:
         return found
 
     def _is_varying(self, operands: Sequence[Any]) -> bool:
-        known: list[Expr] = []
-        unknown: list[Expr] = []
-        for k, x in enumerate(operands):
-            number = isinstance(x, NUMBERS)
-            own = Literal(x, type_of(x)) if number else Literal(x.fill_value, x.dtype, True)
-            known.append(own)
-            unknown.append(Var(f"x{k}", own.type) if number else own)
+        known = [_on_fill(x) for x in operands]
+        unknown = [
+            Var(f"x{k}", own.dtype) if isinstance(x, NUMBERS) else own
+            for k, (x, own) in enumerate(zip(operands, known, strict=True))
+        ]
         exact = fill_of(lambda parts: self.value(*parts), known)
         return not equal(exact, simplified(self.value(*unknown)))
+
+
+def _on_fill(operand: Any) -> Expr:
+    """A number, or the fill of an array, as a constant."""
+    if isinstance(operand, NUMBERS):
+        return Literal(operand, type_of(operand))
+    return Literal(operand.fill_value, operand.dtype, structural=True)
 
 
 def _identifier(name: str) -> str:

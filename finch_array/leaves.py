@@ -21,6 +21,8 @@ def with_leaf(format: Format, fill: Any, dtype: np.dtype[Any]) -> Format:
     key = (format, fill.tobytes(), dtype)
     found = _leaves.get(key)
     if found is None:
+        if len(_leaves) >= MOST:
+            _leaves.clear()
         found = _leaves[key] = _with_leaf(format, structures.leaf_for(fill, dtype))
     return found
 

@@ -27,8 +27,11 @@ def kind_of(number: Any) -> Any:
 def told(number: Any) -> tuple[Any, Any]:
     """What tells a number from others: its dtype and bits, so that zeros of both signs and units
     of time differ, and NaN is itself."""
-    whole = isinstance(number, int)
-    return kind_of(number), number if whole else np.asarray(number).tobytes()
+    if isinstance(number, int):
+        return type(number), number
+    if number.__class__ is float:
+        return float, number.hex()
+    return kind_of(number), np.asarray(number).tobytes()
 
 
 def operand(value: Any) -> Any:
@@ -132,6 +135,15 @@ def stored(array: Any) -> Stored:
         axes = tuple(axes[p] for p in perm)
         inner = inner.tensor
     return Stored(inner, axes)
+
+
+def has_memory(array: Any) -> bool:
+    """Whether an array is a tensor or a view of one, so that it stores its elements."""
+    while array.__class__ is not Tensor:
+        if not hasattr(array, "tensor"):
+            return False
+        array = array.tensor
+    return True
 
 
 def levels_of(source: Any) -> tuple[Format, ...] | None:

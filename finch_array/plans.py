@@ -271,7 +271,7 @@ def _complete(
     leaf = structures.leaf_for(kept, dtype)
     offered = [_levels_along(name, seen) for name in own]
     plan.format = structures.nested(wanted, offered, leaf)
-    sieved = any(level.structure.gaps for level in plan.format.levels()[:-1])
+    sieved = not request.keeps and any(level.structure.gaps for level in plan.format.levels()[:-1])
     rest = [sizes[name] for name in own[in_turn:]]
     extended = tuple(n for n in loops if not any(n in names for names in seen.indices))
     apart = request.op is not None and not full and in_turn == len(own) and not alike(fill, start)

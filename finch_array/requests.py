@@ -30,6 +30,7 @@ class Request:
     decide the order of the loops and whether the result is dense, chosen where they are None.
     Rows of the operands ``marked`` are copied into a workspace, in which their last index is looked
     up. ``shared``: whether loops run on several cores, decided by the shapes where it is None.
+    ``keeps``: values that equal the fill are stored, too.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Request:
     dense: bool | None = None
     marked: tuple[int, ...] = ()
     shared: bool | None = None
+    keeps: bool = False
 
 
 def letters(ndim: int, last: int | None = None) -> Indices:

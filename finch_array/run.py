@@ -18,7 +18,8 @@ from finch_array.ready import Ready
 from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
-from finch_core.runtime.convert import from_sorted, stored_coordinates
+from finch_core.runtime.compressed import compressed_fields, compressed_tensor, from_sorted
+from finch_core.runtime.convert import stored_coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers.swizzle import SwizzleTensor
 
@@ -276,15 +277,15 @@ def _radix_order(places: Any, stop: int) -> Any:
 
 def _rows(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
     """A tensor from sorted coordinates, dense in the first dimension."""
-    found = from_sorted(shape, coords, values, fill)
-    buffers = dict(found.buffers)
-    rows, starts = buffers.pop("0_idx"), buffers.pop("1_ptr")
-    buffers.pop("0_ptr")
-    counts = np.zeros(shape[0] + 1, np.intp)
-    counts[rows + 1] = np.diff(starts)
-    buffers["1_ptr"] = np.cumsum(counts)
-    child: Any = found.format.child
-    return Tensor.from_buffers(hub().layout("dense")(child), shape, buffers)
+    starts = np.zeros(shape[0] + 1, np.intp)
+    if len(shape) == 2:  # as is most of what is made
+        np.cumsum(np.bincount(coords[0], minlength=shape[0]), out=starts[1:])
+        columns = {"ptr": starts, "idx": np.ascontiguousarray(coords[1])}
+        return compressed_tensor(shape, [{}, columns, {"val": values}], fill)
+    rows, columns, *rest = compressed_fields(coords, values)
+    starts[rows["idx"] + 1] = np.diff(columns["ptr"])
+    columns["ptr"] = np.cumsum(starts)
+    return compressed_tensor(shape, [{}, columns, *rest], fill)
 
 
 def numpy_of(value: Any) -> Any:

@@ -20,10 +20,22 @@ from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces, Structure
 from finch_core.ir.defined_operators import operator_from
 from finch_core.ir.dtypes import BOOL, Type, concrete
-from finch_core.ir.expressions import FALSE, Access, Call, Cast, Expr, Literal, Name, Var, alike
+from finch_core.ir.expressions import (
+    FALSE,
+    Access,
+    Call,
+    Cast,
+    Expr,
+    Literal,
+    Name,
+    Var,
+    alike,
+    cast,
+)
 from finch_core.ir.program import Stored
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import evolve, frozen
+from finch_core.symbolic.outcomes import constant_call
 from finch_core.symbolic.simplifier import Simplifier
 
 DENSE = Structure(Pieces.BLOCKS, gaps=False)
@@ -71,6 +83,18 @@ _simplifier = Simplifier()
 def simplified(expr: Expr) -> Expr:
     """An expression simplified by the rules by which kernels are."""
     return rewrite_expr(expr, _simplifier.expr_rule)
+
+
+def constant(expr: Expr) -> Expr:
+    """An expression of constants, evaluated; another one if it has anything else."""
+    return rewrite_expr(expr, _evaluated)
+
+
+def _evaluated(expr: Expr) -> Expr:
+    if isinstance(expr, Cast):
+        return cast(expr.value, expr.type)
+    found = constant_call(expr) if isinstance(expr, Call) else None
+    return expr if found is None else found
 
 
 def plain(expr: Expr) -> Expr:

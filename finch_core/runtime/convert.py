@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
 from finch_core.interface.level import Format
-from finch_core.interface.plugins import hub
+from finch_core.interface.plugins import hub, when_plugins_change
 from finch_core.interface.signatures import tensor_signature
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
@@ -21,23 +22,17 @@ from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.compressed import coordinate_format, from_sorted
 from finch_core.runtime.options import Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
+from finch_core.runtime.tensor_records import MOST_FORMATS
 
 SMALL = 4096
 """Tensors of at most this many indices are made empty by the interpreter, without compiling."""
 
 _templates: dict[Format, Tensor] = {}
 _lock = Lock()
-
-
-def coordinate_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
-    """The format of sorted coordinates: ``ndim`` compressed levels over values of ``dtype``."""
-    format: Format = hub().layout("values")(fill, dtype)
-    for _ in range(ndim):
-        format = hub().layout("compressed")(format)
-    return format
 
 
 def asarray(data: Any) -> Any:
@@ -154,10 +149,25 @@ def convert_into(out: Tensor, data: Any) -> None:
         )
     if not in_order(source):
         source = _in_order(source)
+    key = out.signature, source.signature
+    kernel = _copying.get(key)
+    if kernel is None:
+        if len(_copying) >= MOST_FORMATS:
+            _copying.clear()
+        kernel = _copying[key] = _copying_kernel(out, source)
+    out.set_shape(source.shape)
+    kernel(out, source)
+
+
+def _copying_kernel(out: Tensor, source: Any) -> Any:
+    """The kernel that copies tensors like ``source`` into ones like ``out``."""
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
-    out.set_shape(source.shape)
-    cached_kernel(program, Options())(out, source)
+    return cached_kernel(program, Options())
+
+
+_copying: dict[Any, Any] = {}
+when_plugins_change(_copying.clear)
 
 
 def _in_order(source: Any) -> Any:
@@ -212,15 +222,34 @@ def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the stored indices (one array for each dimension, sorted) and the stored values of
     a tensor; of formats that store ranges of indices, elements equal to the fill are left out."""
-    format = coordinate_format(tensor.ndim, tensor.fill_value, tensor.dtype)
-    compressed = Tensor(format, tensor)
-    buffers = compressed.buffers
     coords: list[Any] = []
-    for k in range(tensor.ndim):
-        counts = np.diff(buffers[f"{k}_ptr"])
+    compressed, stored = _copied_as(coordinate_format, tensor), 1
+    levels = compressed.layout.fields
+    for below in levels[:-1]:
+        ends = compressed.arrays[below["ptr"].number][: stored + 1]
+        stored = int(ends[-1])
+        counts = ends[1:] - ends[:-1]
         coords = [np.repeat(c, counts) for c in coords]
-        coords.append(buffers[f"{k}_idx"])
-    return tensor.shape, coords, buffers[f"{tensor.ndim}_val"]
+        coords.append(compressed.arrays[below["idx"].number][:stored])
+    return tensor.shape, coords, compressed.arrays[levels[-1]["val"].number][:stored]
+
+
+def _copied_as(build: Callable[[int, Any, Any], Format], tensor: Any) -> Tensor:
+    """A copy of a tensor or wrapper in the format that ``build`` gives for its number of
+    dimensions, fill and dtype."""
+    key = build, tensor.signature
+    make = _makers.get(key)
+    if make is None:
+        if len(_makers) >= MOST_FORMATS:
+            _makers.clear()
+        make = _makers[key] = Tensor.maker(build(tensor.ndim, tensor.fill_value, tensor.dtype))
+    out: Tensor = make()
+    convert_into(out, tensor)
+    return out
+
+
+_makers: dict[Any, Callable[[], Any]] = {}
+when_plugins_change(_makers.clear)
 
 
 # -- coordinates ----------------------------------------------------------------------------
@@ -261,29 +290,6 @@ def from_coordinates(
     return source if source.format == format else Tensor(format, source)
 
 
-def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
-    """A tensor compressed in every dimension, from sorted, unique coordinates and their values."""
-    buffers: dict[str, Any] = {f"{len(shape)}_val": np.ascontiguousarray(values)}
-    new = np.zeros(len(values), bool)
-    new[:1] = True
-    fibers = np.zeros(1, np.intp)  # the position in values at which each fiber begins
-    for k, coord in enumerate(coords):
-        new[1:] |= coord[1:] != coord[:-1]
-        if new.all():
-            starts = fibers, len(values)
-            indices = coord
-        else:
-            fibers, outer = np.flatnonzero(new), fibers
-            starts = np.searchsorted(fibers, outer), len(fibers)
-            indices = coord[fibers]
-        buffers[f"{k}_ptr"] = np.append(*starts).astype(np.intp, copy=False)
-        buffers[f"{k}_idx"] = np.ascontiguousarray(indices, np.intp)
-        if len(fibers) != len(indices) and k + 1 < len(coords):
-            fibers = np.arange(len(values))
-    format = coordinate_format(len(shape), fill, values.dtype)
-    return Tensor.from_buffers(format, shape, buffers)
-
-
 # -- to NumPy -------------------------------------------------------------------------------
 
 
@@ -295,16 +301,15 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     levels = tensor.format.levels()
     layouts = [getattr(level, "layout", "") for level in levels]
     if layouts != ["dense"] * tensor.ndim + ["values"]:
-        dense = dense_format(tensor.ndim, tensor.fill_value, tensor.dtype)
         try:
-            tensor = Tensor(dense, tensor)
+            tensor = _copied_as(dense_format, tensor)
         except OutOfMemory as error:
             raise OutOfMemory(
                 f"there is no memory for a dense array of shape {tensor.shape}",
                 hint="A.to_scipy() and A.to(format) take what is stored",
             ) from error
-    (values,) = tensor.buffers.values()
-    return values.reshape(tensor.shape)
+    shape, (values,) = tensor.shape, tensor.arrays
+    return values[: math.prod(shape)].reshape(shape)
 
 
 # -- what is stored -------------------------------------------------------------------------

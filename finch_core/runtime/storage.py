@@ -343,7 +343,7 @@ class TensorStorage:
     def room(self) -> tuple[int, ...]:
         """``sizes`` with which ``give_room`` saves the next call the growth of small buffers; ()
         where it may not: the buffers of levels have a state, and kernels align large ones."""
-        if any(level.fields for level in self.format.levels() if not level.is_leaf):
+        if any(self.layout.fields[:-1]):
             return ()
         large = sum(array.nbytes for array in self.arrays) > _SMALL
         return () if large else tuple(array.size for array in self.arrays)
