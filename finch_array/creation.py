@@ -15,7 +15,8 @@ from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
-from finch_core.runtime.convert import coordinate_format, from_coordinates
+from finch_core.runtime.compressed import coordinate_format
+from finch_core.runtime.convert import from_coordinates
 from finch_core.runtime.tensor import Tensor
 
 DEVICES = (None, "cpu")
@@ -273,15 +274,15 @@ def from_coo(
     as many values; the values of equal coordinates are added.
 
     Raises ``TypeError`` for coordinates that are no integers, ``DimensionMismatch`` for arrays of
-    different lengths or not one for each dimension, and ``OutOfBounds`` beyond ``shape``.
+    different lengths or not one for each dimension, and ``FormatError`` beyond ``shape``.
     """
-    found = np.asarray(values)
+    found, sizes = np.asarray(values), shape_of(shape)
     places = [np.asarray(c) for c in coords]
-    _check_coordinates(places, found, len(shape))
+    _check_coordinates(places, found, len(sizes))
     own = format or coordinate_format(
-        len(shape), np.asarray(fill_value, found.dtype)[()], found.dtype
+        len(sizes), np.asarray(fill_value, found.dtype)[()], found.dtype
     )
-    return from_coordinates(own, shape_of(shape), places, found)
+    return from_coordinates(own, sizes, places, found)
 
 
 def _check_coordinates(places: list[Any], values: Any, ndim: int) -> None:

@@ -188,16 +188,18 @@ class Elementwise:
 
         None where the result would store its fill, too, which the kernel does not know, and for
         arrays without memory."""
-        own = tuple([x.signature for x in operands if not isinstance(x, NUMBERS)])
-        if (ranks, own) in self._padding:
+        arrays = [x for x in operands if not isinstance(x, NUMBERS)]
+        thin = tuple([n == 1 for x in arrays for n in x.shape])  # which may stand for longer ones
+        key = (ranks, thin, *[x.signature for x in arrays])
+        if key in self._padding:
             return None
-        if not all(isinstance(x, NUMBERS) or has_memory(x) for x in operands):
+        if not all(map(has_memory, arrays)):
             return None
         fill = self._fill(operands)
         none = cast_value(0, fill.dtype)
 
         def value(*exprs: Expr) -> Expr:
-            there = [Stored(x) for x in exprs if isinstance(x, Access)]
+            there: list[Expr] = [Stored(x) for x in exprs if isinstance(x, Access)]
             anywhere = reduce(lambda a, b: Call(prim.or_, (a, b)), there[1:], there[0])
             return Call(prim.ifelse, (anywhere, self.value(*exprs), Literal(none, none.dtype)))
 
@@ -206,7 +208,7 @@ class Elementwise:
 
         found = stored(run((self, ranks, "refilled"), request, operands))
         if found.source.layout.levels[-2].pads:
-            self._padding.add((ranks, own))
+            self._padding.add(key)
             return None
         return as_seen(leaves.relabelled(found.source, fill), found.axes)
 

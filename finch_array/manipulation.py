@@ -15,7 +15,7 @@ from finch_array.operands import array_of, is_dense, is_lazy, settled, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_core.errors import DimensionMismatch
-from finch_core.runtime.convert import coordinate_format
+from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.tensor import Tensor
 
 

@@ -13,7 +13,7 @@ from finch_array import functions as fn
 from finch_array.namespace import method
 from finch_array.operands import is_dense, settled, stored
 from finch_array.run import materialised
-from finch_core.errors import FormatError
+from finch_core.errors import FormatError, OutOfBounds
 from finch_core.runtime.tensor import Tensor
 
 VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -66,12 +66,22 @@ def as_float(array: Any) -> float:
 
 
 def item(array: Any, *index: Any) -> Any:
-    """The element at an index, or the only one, as a Python number, as of a NumPy array. Raises
-    ``ValueError`` if there are several."""
+    """The element at an index, or at a place among all in row-major order, or the only one, as a
+    Python number, as of a NumPy array. Raises ``ValueError`` if there are several, and
+    ``OutOfBounds``."""
     if index:
-        array = array[index[0] if isinstance(index[0], tuple) else index]
+        place = index[0] if len(index) == 1 else index
+        array = array[place if isinstance(place, tuple) else _unravelled(array, place)]
     found = array if isinstance(array, np.generic) else _one(array)
     return found.item()
+
+
+def _unravelled(array: Any, place: Any) -> tuple[Any, ...]:
+    """The index of the element at a place among all, in row-major order."""
+    n = operator.index(place)
+    if not -array.size <= n < array.size:
+        raise OutOfBounds(f"index {n} is out of bounds for {array.size} elements")
+    return tuple(int(k) for k in np.unravel_index(n % array.size, array.shape))
 
 
 def as_complex(array: Any) -> complex:

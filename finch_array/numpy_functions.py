@@ -16,10 +16,11 @@ from finch_array.axes import axes_of, axis_of, shape_of
 from finch_array.creation import asarray, full, tril, triu
 from finch_array.indexing import take_along_axis
 from finch_array.linalg import diagonal as last_diagonal
-from finch_array.manipulation import atleast_nd, concat, moveaxis, permute_dims, reshape, squeeze
+from finch_array.manipulation import atleast_nd, concat, moveaxis, permute_dims, squeeze
+from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, sorted_tensor
-from finch_core.runtime.convert import coordinate_format
+from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.tensor import Tensor
 
 # -- creation ---------------------------------------------------------------------------------
@@ -83,6 +84,11 @@ def diag(x: Any, k: int = 0) -> Any:
     return sorted_tensor((size, size), [place + max(-k, 0), place + max(k, 0)], values, fill)
 
 
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with all elements of ``v`` on diagonal ``k``."""
+    return diag(ravel(v), k)
+
+
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Diagonal ``offset`` of the dimensions ``axis1`` and ``axis2``, as the last one."""
     array = array_of(x)
@@ -90,11 +96,6 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 # -- shapes -----------------------------------------------------------------------------------
-
-
-def ravel(x: Any, order: str = "C") -> Any:
-    """``x`` with one dimension, in row-major order."""
-    return reshape(x, (-1,))
 
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
@@ -123,24 +124,9 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     return permute_dims(array, order)
 
 
-def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise", **_: Any) -> Any:
-    """The subarrays at ``indices`` along ``axis``, of any shape of indices."""
-    array = ravel(x) if axis is None else array_of(x)
-    place = axis_of(axis or 0, array.ndim)
-    return array[(slice(None),) * place + (indices,)]
-
-
-take_method = take
-
-
 def along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
     """``np.take_along_axis``."""
     return take_along_axis(x, indices, axis=axis)
-
-
-def atleast(ndim: int) -> Callable[..., Any]:
-    """``np.atleast_1d`` and ``np.atleast_2d`` of one array."""
-    return lambda x: atleast_nd(x, ndim) if x.ndim < ndim else x
 
 
 # -- elementwise functions of NumPy -------------------------------------------------------------
@@ -329,8 +315,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.array: like_array, np.asarray: like_array, np.asanyarray: like_array,
     np.full_like: filled_like, np.zeros_like: _constant(0), np.ones_like: _constant(1),
     np.empty_like: _constant(0), np.zeros: _sized(0), np.ones: _sized(1), np.empty: _sized(0),
-    np.diag: diag, np.diagonal: diagonal, np.ravel: ravel, np.swapaxes: swapaxes, np.take: take,
-    np.atleast_1d: atleast(1), np.atleast_2d: atleast(2), np.digitize: digitize, np.isin: isin,
+    np.diag: diag, np.diagonal: diagonal, np.swapaxes: swapaxes, np.diagflat: diagflat,
+    np.digitize: digitize, np.isin: isin,
     np.take_along_axis: along_axis, np.nan_to_num: nan_to_num, np.histogram: histogram,
     np.partition: partition,
     np.argpartition: argpartition, np.unique: unique, np.nansum: nansum, np.nanprod: nanprod,

@@ -11,6 +11,7 @@ import numpy as np
 from finch_array.elementwise import Elementwise
 from finch_array.functions import cast, dtype_of
 from finch_array.namespace import look_up
+from finch_array.numpy_arguments import arguments, refused, refused_ufunc, without_out
 from finch_array.operands import NUMBERS, array_of
 
 _RENAMED = {
@@ -31,22 +32,43 @@ _REDUCTIONS = {
 
 
 def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """A ufunc on tensors. ``NotImplemented`` for methods and options that have no meaning here."""
+    """A ufunc on tensors. Raises ``TypeError`` for one, a method or an option that has no meaning
+    here; ``NotImplemented`` where arrays of others take part."""
     out = options.pop("out", None)
     if method == "reduce":
         found = _reduced(ufunc, inputs[0], options)
-    elif method == "outer" and ufunc is np.multiply and not options:
-        found = look_up("tensordot")(*inputs, axes=0)
-    elif method != "__call__" or not set(options) <= {"dtype", "casting"}:
-        return NotImplemented
+    elif method == "accumulate" and ufunc in _ACCUMULATIONS:
+        found = _accumulated(ufunc, *inputs, **options)
+    elif method in ("__call__", "outer") and set(options) <= {"dtype", "casting"}:
+        found = _called(ufunc, method, inputs, options)
     else:
-        function = _function_of(ufunc)
-        if function is None:
-            return NotImplemented
-        found = _as_by(ufunc, function, inputs)
-        if options.get("dtype") is not None:
-            found = found.astype(options["dtype"])
+        found = NotImplemented
+    if found is NotImplemented:
+        return refused_ufunc(ufunc, method, inputs, options)
     return found if out is None else _given(out, found)
+
+
+_ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
+
+
+def _accumulated(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+    return look_up(_ACCUMULATIONS[ufunc])(x, axis=axis, dtype=dtype)
+
+
+def _called(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Any) -> Any:
+    """A ufunc of arrays, or of all pairs of their elements."""
+    from finch_array.numpy_numbers import UFUNCS, outer_by
+
+    function = UFUNCS.get(ufunc) or _function_of(ufunc)
+    if function is None:
+        return NotImplemented
+    if method == "outer":
+        found = outer_by(function, *inputs)
+    elif ufunc in UFUNCS or ufunc.signature is not None:
+        found = function(*inputs)
+    else:
+        found = _as_by(ufunc, function, inputs)
+    return found if options.get("dtype") is None else found.astype(options["dtype"])
 
 
 def _as_by(ufunc: np.ufunc, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
@@ -109,47 +131,42 @@ def _given(out: Any, found: Any) -> Any:
 
 
 def array_function(_: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """A function of NumPy on tensors; ``NotImplemented``, NumPy's ``TypeError``, for those that
-    this package does not have."""
-    found = _SPECIAL.get(function) or _more().get(function)
-    if found is not None:
-        return found(*args, **kwargs)
-    if function.__module__ not in ("numpy", "numpy.linalg"):
-        return NotImplemented
-    name = _RENAMED.get(function.__name__, function.__name__)
-    out = kwargs.pop("out", None)
-    try:
-        home = look_up("linalg") if function.__module__ == "numpy.linalg" else None
-        own = getattr(home, name) if home is not None else look_up(name)
-    except AttributeError:
-        return NotImplemented
-    kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}
-    made = own(*_positional(own, args, kwargs), **kwargs)
+    """A function of NumPy on tensors. Raises ``TypeError`` for one, or a parameter, that this
+    package does not have; ``NotImplemented`` where arrays of others take part."""
+    args, out, kwargs = without_out(function, args, kwargs)
+    own = _more().get(function)
+    if own is None:
+        own = _standard(function)
+        if own is None:
+            return refused(function, types)
+        args, kwargs = arguments(function, own, args, kwargs)
+        if own.__name__ == "permute_dims" and len(args) + len(kwargs) == 1:
+            args = (*args, tuple(reversed(range(args[0].ndim))))
+    made = own(*args, **{k: v for k, v in kwargs.items() if v is not np._NoValue})
     return made if out is None else _given(out, made)
+
+
+def _standard(function: Any) -> Callable[..., Any] | None:
+    """The function of the standard that NumPy's is; None if there is none."""
+    if function.__module__ not in ("numpy", "numpy.linalg"):
+        return None
+    name = _RENAMED.get(function.__name__, function.__name__)
+    try:
+        if function.__module__ == "numpy":
+            return look_up(name)  # type: ignore[no-any-return]
+        return getattr(look_up("linalg"), name)  # type: ignore[no-any-return]
+    except AttributeError:
+        return None
 
 
 @cache
 def _more() -> dict[Any, Callable[..., Any]]:
-    """The functions of NumPy that the standard does not have."""
-    from finch_array import numpy_functions, numpy_parts
+    """The functions of NumPy that the standard does not have, or has with other arguments."""
+    from finch_array import numpy_functions, numpy_numbers, numpy_parts, numpy_shapes
 
-    return {**numpy_functions.FUNCTIONS, **numpy_parts.FUNCTIONS}
-
-
-def _positional(function: Any, args: Any, kwargs: Any) -> Any:
-    """The positional arguments; NumPy's ``axis``, where it is the second, as a keyword."""
-    if len(args) == 2 and function.__name__ in _AXIS_SECOND:
-        kwargs["axis"] = args[1]
-        return args[:1]
-    if function.__name__ == "permute_dims" and len(args) + len(kwargs) == 1:
-        return (*args, tuple(reversed(range(args[0].ndim))))
-    return args
-
-
-_AXIS_SECOND = frozenset(
-    "sum prod min max mean std var any all argmin argmax cumulative_sum cumulative_prod sort "
-    "argsort concat stack flip squeeze count_nonzero".split()
-)
+    homes = (numpy_functions, numpy_parts, numpy_shapes, numpy_numbers)
+    found = {key: own for home in homes for key, own in home.FUNCTIONS.items()}
+    return {**found, **_SPECIAL}
 
 
 def allclose(
@@ -172,10 +189,6 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
     return bool(look_up("all")(same))
 
 
-def _joined(axis: int) -> Callable[..., Any]:
-    return lambda arrays, **options: look_up("concat")([array_of(x) for x in arrays], axis=axis)
-
-
 def _copied_array(x: Any, **options: Any) -> Any:
     return look_up("asarray")(x, copy=True)
 
@@ -184,17 +197,14 @@ def _size(x: Any, axis: int | None = None) -> int:
     return int(x.size if axis is None else x.shape[axis])
 
 
-def _norm(x: Any, order: Any = None, **options: Any) -> Any:
-    order = options.pop("ord", order)
-    return look_up("linalg").vector_norm(x, ord=2 if order is None else order, **options)
-
-
-def _hstack(arrays: Any, **options: Any) -> Any:
-    return _joined(int(arrays[0].ndim > 1))(arrays)
-
-
 def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     return look_up("tensordot")(x, y, axes=axes)
+
+
+def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
+    if not isinstance(subscripts, str):
+        raise TypeError("einsum of a tensor takes its indices as text, 'ij,jk->ik'")
+    return look_up("einsum")(subscripts, *operands)
 
 
 def _trace(x: Any, offset: int = 0, **options: Any) -> Any:
@@ -208,13 +218,10 @@ def _passed_on(name: str) -> Callable[..., Any]:
 
 _SPECIAL: dict[Any, Callable[..., Any]] = {
     np.allclose: allclose, np.array_equal: array_equal, np.shape: lambda x: tuple(x.shape),
-    np.ndim: lambda x: x.ndim, np.size: _size, np.vstack: _joined(0),
-    np.hstack: _hstack, np.copy: _copied_array,
-    np.dot: lambda x, y: look_up("tensordot")(x, y, axes=1),
-    np.tensordot: _tensordot, np.trace: _trace, np.einsum: _passed_on("einsum"),
-    np.result_type: _passed_on("result_type"),
+    np.ndim: lambda x: x.ndim, np.size: _size, np.copy: _copied_array, np.trace: _trace,
+    np.tensordot: _tensordot, np.einsum: _einsum, np.result_type: _passed_on("result_type"),
     np.iscomplexobj: lambda x: x.dtype.kind == "c", np.where: _passed_on("where"),
-    np.linalg.norm: _norm, np.array_repr: repr, np.array_str: str,
+    np.array_repr: repr, np.array_str: str, np.array2string: lambda x, *_, **options: str(x),
     np.moveaxis: _passed_on("moveaxis"),
 }  # fmt: skip
 """Functions of NumPy whose arguments differ, or that give no array."""

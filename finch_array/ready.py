@@ -135,11 +135,12 @@ class Room:
     """Memory for the results of a plan: as much as the last one took, which is not reallocated as
     it grows. Operands that store less get less, in proportion.
 
-    ``parts`` are the buffers of the result, ``sizes`` those of the last one, ``values`` how many
-    values its operands stored.
+    ``parts`` are the buffers of the result, of ``dtypes``, ``sizes`` those of the last one,
+    ``values`` how many values its operands stored.
     """
 
     parts: Sequence[Part]
+    dtypes: Sequence[np.dtype[Any]]
     sizes: list[int]
     values: int = 0
 
@@ -148,18 +149,19 @@ class Room:
         """Room for results of a format; None for dense ones, whose size is known."""
         if format is None or all(level.layout == "dense" for level in format.levels()[:-1]):
             return None
-        parts = Tensor.bare(format).layout.buffers
-        return cls([part for part in parts if not part.field.scratch], [])
+        parts = [p for p in Tensor.bare(format).layout.buffers if not p.field.scratch]
+        return cls(parts, [part.field.dtype for part in parts], [])
 
     def give(self, values: Sequence[Any]) -> None:
         """Give the result, the first of ``values``, memory for its buffers."""
         if not self.sizes:
             return
-        out, there = values[0], _values(values)
-        for part, size in zip(self.parts, self.sizes, strict=True):
-            if there < self.values:
-                size = min(size, size * there // self.values + SPARE_ROOM)
-            out.set_array(part, _empty(size, part.field.dtype))
+        sizes, there = self.sizes, _values(values)
+        if there < self.values:
+            sizes = [min(n, n * there // self.values + SPARE_ROOM) for n in sizes]
+        values[0].set_arrays(
+            self.parts, [_empty(n, t) for n, t in zip(sizes, self.dtypes, strict=True)]
+        )
 
     def note(self, values: Sequence[Any]) -> None:
         """Remember the memory that the result has, where it took more than it was given."""

@@ -49,8 +49,8 @@ class WindowTensor(WrapperTensor):
 
     def __init__(self, tensor: Any, bounds: tuple[Bounds | None, ...]) -> None:
         self.bounds = bounds
-        key = tuple(bound is not None for bound in bounds)
-        super().__init__(tensor, key, tuple(x for b in bounds if b is not None for x in b))
+        key = tuple([bound is not None for bound in bounds])
+        super().__init__(tensor, key, tuple([x for b in bounds if b is not None for x in b]))
         self._check()
 
     def bind(self, inner: TensorLike, scalars: tuple[Var, ...]) -> TensorLike:
@@ -68,7 +68,7 @@ class WindowTensor(WrapperTensor):
     @property
     def shape(self) -> tuple[int, ...]:
         pairs = zip(self.bounds, self.tensor.shape, strict=True)
-        return tuple(n if b is None else b[1] - b[0] for b, n in pairs)
+        return tuple([n if b is None else b[1] - b[0] for b, n in pairs])
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         slices = tuple(slice(None) if b is None else slice(*b) for b in self.bounds)

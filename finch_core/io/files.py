@@ -27,7 +27,8 @@ from finch_core.interface.plugins import hub
 from finch_core.io.file_contents import Coordinates, content_objection
 from finch_core.io.progress import asked
 from finch_core.runtime.arrays import dense_format
-from finch_core.runtime.convert import asarray, coordinate_format, from_coordinates
+from finch_core.runtime.compressed import coordinate_format
+from finch_core.runtime.convert import asarray, from_coordinates
 from finch_core.runtime.tensor import Tensor
 
 if TYPE_CHECKING:

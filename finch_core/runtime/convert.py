@@ -149,7 +149,7 @@ def convert_into(out: Tensor, data: Any) -> None:
         )
     if not in_order(source):
         source = _in_order(source)
-    key = out.signature, source.signature
+    key = out.signature, source.signature, os.environ.get(VARIABLE)
     kernel = _copying.get(key)
     if kernel is None:
         if len(_copying) >= MOST_FORMATS:

@@ -11,7 +11,8 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
-from finch_core.runtime.convert import coordinate_format, from_coordinates, stored_coordinates
+from finch_core.runtime.compressed import coordinate_format
+from finch_core.runtime.convert import from_coordinates, stored_coordinates
 from finch_core.runtime.remembered import are_same
 from finch_core.runtime.sorting import in_order_of, sorting, starts_of
 from finch_core.runtime.tensor import Tensor

@@ -231,6 +231,16 @@ class TensorStorage:
         self.record[part.offset] = address_of(array)
         self.record[part.offset + 1] = array.size
 
+    def set_arrays(self, parts: Sequence[Part], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Set several buffers, all that have elements."""
+        spans = []
+        for part, array in zip(parts, arrays, strict=True):
+            self.set_array(part, array)
+            if array.size:
+                start = address_of(array)
+                spans.append((start, start + array.nbytes))
+        self._remember(spans)
+
     def places(self) -> tuple[list[int], list[int]]:
         """The addresses of the words of the record that say the shape, and where buffers are."""
         buffers = [p.offset for p in self.layout.buffers if not p.field.scratch]
@@ -241,10 +251,15 @@ class TensorStorage:
 
     def adopt(self, record: Any, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         """Take the dimensions and scalars of a record of this format, and ``arrays`` as buffers."""
-        self.record[:] = record
+        words, spans = record.tolist(), []
         for part in self.layout.buffers:
-            self.set_array(part, arrays[part.number])
-        self.note_memory()
+            self.arrays[part.number] = array = arrays[part.number]
+            words[part.offset] = start = address_of(array)
+            words[part.offset + 1] = size = array.size
+            if size:
+                spans.append((start, start + array.nbytes))
+        self.record[:] = words
+        self._remember(spans)
 
     def adopt_copy(self, other: TensorStorage) -> None:
         """Become a copy of ``other``, of the same format, with memory of its own."""

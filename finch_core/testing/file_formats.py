@@ -12,7 +12,8 @@ from finch_core.errors import FormatError
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.plugins import hub
 from finch_core.io.files import read, write
-from finch_core.runtime.convert import asarray, coordinate_format
+from finch_core.runtime.compressed import coordinate_format
+from finch_core.runtime.convert import asarray
 from finch_core.runtime.tensor import Tensor
 
 

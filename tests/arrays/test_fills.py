@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 import pytest
-from array_support import MATRICES, fa, tensor
+from array_support import MATRICES, data, fa, same, tensor
 from ml_dtypes import bfloat16
 
 import finch_array.elementwise
@@ -189,3 +189,31 @@ def test_expm1_of_complex_infinities_is_what_the_standard_says():
     wanted = [complex(np.inf, 0), complex(-1, 0), complex(np.nan, 0), complex(1e-20, 0)]
     np.testing.assert_array_equal(found.real, np.real(wanted))
     np.testing.assert_array_equal(found.imag, np.imag(wanted))
+
+
+CHANGING = [2.5, 0.0, np.nan, np.inf, 3, True]
+
+
+@pytest.mark.parametrize("kinds", [("rows", "rows"), ("lists", "hashes"), ("bands", "bands")])
+def test_a_fill_that_depends_on_a_number(kinds):
+    a, b = data((4, 5), seed=1) - 2, data((4, 5), seed=2) - 2
+    a[a == -2], b[b == -2] = 0, 0
+    A, B = (tensor(x, MATRICES[kind]) for x, kind in zip((a, b), kinds, strict=True))
+    for number in CHANGING if kinds[0] != "bands" else CHANGING[:2]:
+        same(fa.where(A > 0, B, number), np.where(a > 0, b, number))
+        same(fa.where(A > 0, number, B)[1:, ::2], np.where(a > 0, number, b)[1:, ::2])
+    narrow = tensor(b[:, :1], MATRICES[kinds[1]])
+    same(fa.where(narrow > 0, A, 4.0), np.where(b[:, :1] > 0, a, 4.0))
+
+
+def test_one_kernel_does_for_all_numbers():
+    from finch_array.run import _plans
+
+    A = tensor(data((4, 5), seed=1), MATRICES["rows"])
+    found = fa.where(A > 1, A, 0.5)
+    count = len(_plans)
+    for number in np.linspace(1, 2, 5):
+        found = fa.where(A > 1, A, float(number))
+    assert len(_plans) == count
+    assert found.fill_value == 2
+    assert found.nnz == A.nnz

@@ -277,7 +277,10 @@ def test_the_only_element_is_a_python_number():
     assert type(fa.sum(A).item()) is float
     assert fa.sum(fa.lazy(A)).item() == 2.5
     assert A[:, 1:].item() == A.item(0, 1) == A.item((0, 1)) == 2.5
-    assert A.item(0, 0) == 0.0
+    assert A.item(0, 0) == A.item(0) == 0.0
+    assert A.item(1) == A.item(-1) == 2.5
+    with pytest.raises(OutOfBounds, match="index 2 is out of bounds for 2 elements"):
+        A.item(2)
     with pytest.raises(ValueError, match="no single value"):
         A.item()
 

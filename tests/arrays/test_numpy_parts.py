@@ -1,4 +1,4 @@
-"""NumPy's functions that take arrays apart or find their middle, and texts of single elements."""
+"""NumPy's functions that the standard does not have, and texts of single elements."""
 
 from __future__ import annotations
 
@@ -18,6 +18,60 @@ CALLS = {
         lambda x: np.delete(x, 1, 0), lambda x: np.delete(x, [0, -1], axis=1),
         lambda x: np.delete(x, slice(1, 3), axis=1), lambda x: np.delete(x, 3),
     ),
+    "insert": (
+        lambda x: np.insert(x, 1, 7, 0), lambda x: np.insert(x, [0, 2], 3, axis=1),
+        lambda x: np.insert(x, [3, 1], [5, 0], axis=1), lambda x: np.insert(x, 2, [1, 0, 2]),
+        lambda x: np.insert(x, 1, x[:2, :].T, axis=1) if x.shape[0] == x.shape[1] else x * 1,
+        lambda x: np.insert(x, slice(0, 2), 4, axis=0), lambda x: np.append(x, x, axis=1),
+        lambda x: np.append(x, [1, 0]),
+    ),
+    "joined": (
+        lambda x: np.vstack([x[0], x[1]]), lambda x: np.hstack([x[0], x[1]]),
+        lambda x: np.dstack([x, x]), lambda x: np.column_stack([x[:, 0], x]),
+        lambda x: np.block([[x, x[:, :1]], [x[:1], np.ones((1, 1))]]),
+        lambda x: np.concatenate([x, x], dtype=np.float32), lambda x: np.atleast_3d(x),
+    ),
+    "turned": (
+        *(lambda x, k=k: np.rot90(x, k) for k in range(-1, 4)), lambda x: np.fliplr(x),
+        lambda x: np.flipud(x), lambda x: np.rollaxis(x, 1), lambda x: np.ravel(x, order="F"),
+        lambda x: np.reshape(x, (6, 4), order="F"), lambda x: np.roll(x, (1, 2), (0, 1)),
+    ),
+    "chosen": (
+        lambda x: np.extract(x > 0, x), lambda x: np.compress([True, False, True], x, axis=1),
+        lambda x: np.flatnonzero(x), lambda x: np.trim_zeros(x[0]),
+        lambda x: np.select([x > 1, x < 0], [x, -x], 9.0), lambda x: np.diagflat(x[0]),
+        lambda x: np.take(x, [1, 9], 1, mode="clip"), lambda x: np.take(x, [-1, 9], 1, mode="wrap"),
+    ),
+    "reduced": (
+        lambda x: np.sum(x, axis=1, initial=2), lambda x: np.sum(x, 0, where=x > 1),
+        lambda x: np.max(x, axis=0, initial=2), lambda x: np.min(x, where=x > 1, initial=9),
+        lambda x: np.all(x, axis=1, where=x != 0), lambda x: np.mean(x, where=x > 0),
+        lambda x: np.mean(x, dtype=np.float32), lambda x: np.var(x, axis=0, ddof=1),
+        lambda x: np.average(x, axis=1, weights=np.arange(1.0, 7)), lambda x: np.average(x, 0),
+        lambda x: np.cumsum(x), lambda x: np.sum(x, 0, None, np.empty(6)), lambda x: np.ediff1d(x),
+    ),
+    "sorted": (
+        lambda x: np.quantile(x, 0.3), lambda x: np.quantile(x, [0, 0.4, 1], axis=0),
+        lambda x: np.percentile(x, 70, axis=1, keepdims=True), lambda x: np.sort(x, axis=None),
+        lambda x: np.sort(x, kind="stable"), lambda x: np.union1d(x, [8.0, 0.0]),
+        lambda x: np.setdiff1d(x, [1.0]), lambda x: np.bincount(np.abs(x[0]).astype(int)),
+    ),
+    "products": (
+        lambda x: np.inner(x, x), lambda x: np.vdot(x, x), lambda x: np.outer(x, x[0]),
+        lambda x: np.dot(x, x.T), lambda x: np.linalg.multi_dot([x, x.T, x]),
+        lambda x: np.add.outer(x[0], x[1]), lambda x: np.add.accumulate(x),
+        lambda x: np.matvec(x, x[0]),
+    ),
+    "norms": (
+        lambda x: np.linalg.norm(x), lambda x: np.linalg.norm(x, 1),
+        lambda x: np.linalg.norm(x, -np.inf, keepdims=True), lambda x: np.linalg.norm(x, "fro"),
+        lambda x: np.linalg.norm(x, 1, axis=1), lambda x: np.linalg.norm(x[0], np.inf),
+        lambda x: np.linalg.norm(x, np.inf, (1, 0)),
+    ),
+    "elements": (
+        lambda x: np.deg2rad(x), lambda x: np.isposinf(x), lambda x: np.iscomplex(x),
+        lambda x: np.fix(x / 2), lambda x: np.clip(x, a_min=0, a_max=None),
+    ),
 }  # fmt: skip
 SPLITS = (
     lambda x: np.split(x, 2), lambda x: np.split(x, [1, 3], axis=1),
@@ -31,6 +85,17 @@ def test_functions_are_those_of_numpy(kind, name):
     a = data((4, 6), seed=1) * np.where(np.arange(6) % 2, -1, 1)
     for call in CALLS[name]:
         same(call(tensor(a, MATRICES[kind])), call(a))
+
+
+def test_what_is_assigned_by_functions_of_numpy():
+    a = data((4, 4), seed=1)
+    A = tensor(a, MATRICES["rows"])
+    np.fill_diagonal(A, 7)
+    np.fill_diagonal(a, 7)
+    same(A, a)
+    np.copyto(A, -A, where=A > 2)
+    np.copyto(a, -a, where=a > 2)
+    same(A, a)
 
 
 def test_the_median_of_what_has_nan_is_nan():

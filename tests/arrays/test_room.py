@@ -11,6 +11,16 @@ from array_support import LEVELS, data, held, same, tensor
 import finch_array as fa
 import finch_array.ready
 from finch_array.ready import Room
+from finch_core import kernel
+from finch_core.errors import LifecycleError
+
+
+@kernel
+def copied(y, x):
+    y[...] = 0
+    for i, j in _:
+        y[i, j] = x[i, j]
+
 
 NESTS = (
     *((first, second) for first in ("Dense", "SparseList") for second in LEVELS),
@@ -61,3 +71,12 @@ def test_results_get_what_the_last_one_took():
 def test_dense_results_need_no_room():
     dense = fa.asarray(np.ones((3, 4)))
     assert Room.of(dense.format) is None
+
+
+def test_results_in_given_memory_know_it():
+    A = tensor(data((6, 7), seed=1), ("Dense", "SparseList"))
+    for _ in range(3):
+        found = A + A
+        assert len(found.memory) == 3
+        with pytest.raises(LifecycleError, match="shares memory"):
+            copied(found, found)

@@ -1,0 +1,293 @@
+"""Functions of NumPy that reduce arrays or multiply them, and of sets, on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from finch_array import functions as fn
+from finch_array import linalg, searching
+from finch_array import reductions as red
+from finch_array.axes import axes_of, axis_of
+from finch_array.cumulative import cumulative_prod, cumulative_sum
+from finch_array.functions import FUNCTIONS as ELEMENTWISE
+from finch_array.indexing import getitem
+from finch_array.manipulation import expand_dims, reshape
+from finch_array.numpy_shapes import ravel
+from finch_array.operands import array_of, is_dense
+from finch_array.products import matmul, outer, tensordot
+from finch_core.errors import DimensionMismatch
+
+# -- reductions -------------------------------------------------------------------------------
+
+
+def reduction(own: Callable[..., Any], op: Any, identity: Any) -> Callable[..., Any]:
+    """NumPy's reduction: ``where`` says which elements count, ``initial`` is combined with the
+    result by ``op``. ``identity`` is what an element that does not count is replaced by; None:
+    ``initial``."""
+
+    def reduced(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+        initial: Any = np._NoValue, where: Any = True,
+    ) -> Any:  # fmt: skip
+        array = array_of(a)
+        options = {} if dtype is None else {"dtype": dtype}
+        has_start = initial is not np._NoValue and initial is not None
+        if where is not True:
+            instead = initial if identity is None else identity
+            if identity is None and not has_start:
+                raise ValueError(f"{own.__name__} with where= needs initial=")
+            array = fn.where(where, array, array.dtype.type(instead))
+        found = own(array, axis=axis, keepdims=keepdims is True, **options)
+        return op(found, found.dtype.type(initial)) if has_start else found
+
+    return reduced
+
+
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+    *, where: Any = True,
+) -> Any:  # fmt: skip
+    """The mean of the elements that count, in ``dtype``."""
+    array = array_of(a) if dtype is None else fn.cast(a, dtype)
+    if where is True:
+        return red.mean(array, axis=axis, keepdims=keepdims is True)
+    counted = fn.where(where, array, array.dtype.type(0))
+    total = red.sum(counted, axis=axis, keepdims=keepdims is True)
+    there = ELEMENTWISE["logical_and"](
+        where, ELEMENTWISE["equal"](fn.isnan(array), fn.isnan(array))
+    )
+    return ELEMENTWISE["divide"](total, red.sum(there, axis=axis, keepdims=keepdims is True))
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
+    """The mean along ``axis``, each element as often as its weight says."""
+    array, keeps = array_of(a), keepdims is True
+    if weights is None:
+        found = red.mean(array, axis=axis, keepdims=keeps)
+        count = array.size / max(found.size, 1)
+        return (found, fn.add(fn.multiply(found, 0), count)) if returned else found
+    given = array_of(weights)
+    if given.shape != array.shape:
+        if given.ndim != 1 or not isinstance(axis, (int, np.integer)):
+            raise DimensionMismatch(f"weights of shape {given.shape} for {array.shape}")
+        place = axis_of(axis, array.ndim)
+        given = reshape(given, tuple(-1 if k == place else 1 for k in range(array.ndim)))
+    total = red.sum(fn.multiply(array, given), axis=axis, keepdims=keeps)
+    weight = red.sum(
+        fn.multiply(ELEMENTWISE["equal"](array, array), given), axis=axis, keepdims=keeps
+    )
+    found = ELEMENTWISE["divide"](total, weight)
+    return (found, weight) if returned else found
+
+
+def cumulated(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.cumsum`` and ``np.cumprod``: without ``axis`` of all elements, in a row."""
+
+    def found(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        array = ravel(a) if axis is None else array_of(a)
+        return own(array, axis=axis or 0, dtype=dtype)
+
+    return found
+
+
+def quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: Any = False,
+) -> Any:  # fmt: skip
+    """The value below which the part ``q``, a number or several, of the sorted elements along
+    ``axis`` is, between two elements in proportion; NaN where one of them is."""
+    array = array_of(a)
+    if method != "linear" or array.dtype.kind not in "biuf":
+        raise TypeError(f"quantile has the method 'linear' for real numbers, not {method!r}")
+    parts = np.asarray(q, np.float64)
+    if parts.size and not (parts.min() >= 0 and parts.max() <= 1):
+        raise ValueError("quantiles are from 0 to 1, percentiles to 100")
+    shape, last = array.shape, axis
+    if axis is None:
+        array, last = ravel(array), 0
+    last = axis_of(last, array.ndim)
+    ordered = searching.sort(array, axis=last)
+    found = _between(ordered, parts.reshape(-1) * (array.shape[last] - 1), last)
+    kept = [1] * len(shape) if axis is None else [*shape[:last], 1, *shape[last + 1 :]]
+    if keepdims is not True:
+        kept = [] if axis is None else [*shape[:last], *shape[last + 1 :]]
+    kind = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+    return array_of(found.astype(kind).reshape((*parts.shape, *kept)))
+
+
+def _between(ordered: Any, places: Any, axis: int) -> Any:
+    """The elements of sorted fibers at places between two of them, the places outermost."""
+    last = ordered.shape[axis] - 1
+    low = np.floor(places).astype(np.intp)
+    wanted = np.concatenate([low, np.minimum(low + 1, last), [last]])
+    chosen = getitem(ordered, (*[slice(None)] * axis, wanted)).to_numpy()
+    rows = np.moveaxis(chosen.astype(np.float64), axis, 0)
+    below, above, greatest = rows[: len(low)], rows[len(low) : -1], rows[-1]
+    part = (places - low).reshape(-1, *(1,) * (rows.ndim - 1))
+    found = np.where(
+        part < 0.5, below + (above - below) * part, above - (above - below) * (1 - part)
+    )
+    found = np.where(below == above, below, found)
+    return np.where(np.isnan(greatest), np.nan, found)
+
+
+def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+    """``quantile`` of hundredths."""
+    return quantile(a, np.asarray(q) / 100, *args, **options)
+
+
+def _ordered(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``np.sort`` and ``np.argsort``: along ``axis`` (None: of all elements, in a row)."""
+
+    def found(a: Any, axis: int | None = -1, *_: Any, **__: Any) -> Any:
+        return own(ravel(a), axis=0) if axis is None else own(a, axis=axis)
+
+    return found
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number from 0 up occurs, as a NumPy array; with ``weights``, the sum of
+    theirs."""
+    if weights is not None:
+        return np.bincount(array_of(x).to_numpy(), array_of(weights).to_numpy(), minlength)
+    values, counts = (part.to_numpy() for part in searching.unique_counts(x))
+    return np.bincount(values, counts, minlength).astype(np.intp)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours of all elements, in a row."""
+    if to_end is not None or to_begin is not None:
+        raise TypeError(
+            "np.ediff1d of a tensor takes no to_end= and to_begin=: np.concatenate joins"
+        )
+    return searching.diff(ravel(ary))
+
+
+# -- products ---------------------------------------------------------------------------------
+
+
+def dot(a: Any, b: Any) -> Any:
+    """The sum of products over the last dimension of ``a`` and the last but one of ``b``."""
+    x, y = array_of(a), array_of(b)
+    if not x.ndim or not y.ndim:
+        return fn.multiply(x, y)
+    return tensordot(x, y, axes=([x.ndim - 1], [max(y.ndim - 2, 0)]))
+
+
+def inner(a: Any, b: Any) -> Any:
+    """The sum of products over the last dimensions."""
+    x, y = array_of(a), array_of(b)
+    if not x.ndim or not y.ndim:
+        return fn.multiply(x, y)
+    return tensordot(x, y, axes=([x.ndim - 1], [y.ndim - 1]))
+
+
+def vdot(a: Any, b: Any) -> Any:
+    """The sum of products of all elements, those of ``a`` conjugated."""
+    return tensordot(fn.conj(ravel(a)), ravel(b), axes=1)
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """``np.linalg.norm``: of vectors along one axis, of matrices along two; without ``ord`` and
+    ``axis`` of all elements."""
+    array = array_of(x)
+    pair = isinstance(axis, (tuple, list))
+    axes = tuple([axis_of(a, array.ndim) for a in axis]) if pair else axes_of(axis, array.ndim)
+    if ord is None or (len(axes) == 1 and ord not in ("fro", "nuc")):
+        return linalg.vector_norm(
+            array, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord
+        )
+    if len(axes) != 2:
+        raise ValueError(f"the norm {ord!r} is of matrices, not along {len(axes)} axes")
+    from finch_array.manipulation import moveaxis, squeeze
+
+    found = linalg.matrix_norm(moveaxis(array, axes, (-2, -1)), ord=ord, keepdims=True)
+    back = moveaxis(found, (-2, -1), axes)
+    return back if keepdims else squeeze(back, axis=axes)
+
+
+def outer_product(a: Any, b: Any, out: Any = None) -> Any:
+    """The products of all pairs of elements, of all in a row."""
+    return outer(ravel(a), ravel(b))
+
+
+def matvec(x1: Any, x2: Any) -> Any:
+    """The product of matrices and vectors."""
+    a, b = array_of(x1), array_of(x2)
+    return matmul(a, b) if b.ndim == 1 else getitem(matmul(a, expand_dims(b, axis=-1)), (..., 0))
+
+
+def vecmat(x1: Any, x2: Any) -> Any:
+    """The product of vectors, conjugated, and matrices."""
+    a, b = fn.conj(x1), array_of(x2)
+    return (
+        matmul(a, b)
+        if a.ndim == 1
+        else getitem(matmul(expand_dims(a, axis=-2), b), (..., 0, slice(None)))
+    )
+
+
+def outer_by(function: Callable[..., Any], x: Any, y: Any) -> Any:
+    """A function of two numbers on all pairs of elements."""
+    a, b = array_of(x), array_of(y)
+    if not a.ndim or not b.ndim:
+        return function(a, b)
+    if function is fn.multiply and not (is_dense(a) and is_dense(b)):
+        return tensordot(a, b, axes=0)
+    return function(reshape(a, a.shape + (1,) * b.ndim), b)
+
+
+# -- sets -------------------------------------------------------------------------------------
+
+
+def of_sets(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the distinct elements of two arrays, as a NumPy array."""
+
+    def found(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+        values = (np.unique(searching.unique_values(x).to_numpy()) for x in (ar1, ar2))
+        return function(*values)
+
+    return found
+
+
+def _is_value(value: float) -> Callable[..., Any]:
+    return lambda x, out=None: ELEMENTWISE["equal"](x, value)
+
+
+UFUNCS: dict[Any, Callable[..., Any]] = {
+    np.deg2rad: lambda x: fn.multiply(x, np.pi / 180),
+    np.rad2deg: lambda x: fn.multiply(x, 180 / np.pi),
+    np.radians: lambda x: fn.multiply(x, np.pi / 180),
+    np.degrees: lambda x: fn.multiply(x, 180 / np.pi),
+    **({np.matvec: matvec, np.vecmat: vecmat} if hasattr(np, "matvec") else {}),
+}
+"""The function of this package for NumPy's ufuncs that are no functions of the standard."""
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.sum: reduction(red.sum, fn.add, 0), np.prod: reduction(red.prod, fn.multiply, 1),
+    np.max: reduction(red.max, ELEMENTWISE["maximum"], None),
+    np.min: reduction(red.min, ELEMENTWISE["minimum"], None),
+    np.any: reduction(red.any, ELEMENTWISE["logical_or"], 0),
+    np.all: reduction(red.all, ELEMENTWISE["logical_and"], 1),
+    np.mean: mean, np.average: average, np.quantile: quantile, np.percentile: percentile,
+    np.cumsum: cumulated(cumulative_sum), np.cumprod: cumulated(cumulative_prod),
+    np.sort: _ordered(searching.sort), np.argsort: _ordered(searching.argsort),
+    np.bincount: bincount, np.ediff1d: ediff1d,
+    np.dot: dot, np.inner: inner, np.vdot: vdot, np.outer: outer_product,
+    np.linalg.norm: norm, np.linalg.multi_dot: lambda arrays, out=None: reduce(matmul, arrays),
+    np.intersect1d: of_sets(np.intersect1d), np.union1d: of_sets(np.union1d),
+    np.setdiff1d: of_sets(np.setdiff1d), np.setxor1d: of_sets(np.setxor1d),
+    np.fix: lambda x, out=None: fn.trunc(x), np.isposinf: _is_value(np.inf),
+    np.isneginf: _is_value(-np.inf), np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.isreal: lambda x: ELEMENTWISE["equal"](fn.imag(x), 0),
+    np.iscomplex: lambda x: ELEMENTWISE["not_equal"](fn.imag(x), 0),
+}  # fmt: skip
+"""The function of this package for each of NumPy's."""
+
+__all__ = ["FUNCTIONS", "UFUNCS", "outer_by"]

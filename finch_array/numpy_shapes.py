@@ -1,0 +1,239 @@
+"""Functions of NumPy that join arrays, turn them or choose parts of them, on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from finch_array import functions as fn
+from finch_array.axes import axis_of, shape_of
+from finch_array.indexing import getitem, take
+from finch_array.manipulation import (
+    atleast_nd,
+    broadcast_to,
+    concat,
+    expand_dims,
+    flip,
+    moveaxis,
+    permute_dims,
+    reshape,
+)
+from finch_array.operands import array_of
+from finch_array.searching import nonzero
+from finch_core.errors import DimensionMismatch
+
+# -- joining ----------------------------------------------------------------------------------
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Any:
+    """The arrays one after another along ``axis``, as ``dtype`` if one is given."""
+    found = concat(arrays, axis=axis)
+    return found if dtype is None else fn.cast(found, dtype)
+
+
+def _joined(arrays: Sequence[Any], axis: int, ndim: int, dtype: Any) -> Any:
+    return concatenate([atleast(ndim)(x) for x in arrays], axis, dtype=dtype)
+
+
+def vstack(tup: Sequence[Any], *, dtype: Any = None) -> Any:
+    """Arrays below one another; a vector is a row."""
+    return _joined(tup, 0, 2, dtype)
+
+
+def hstack(tup: Sequence[Any], *, dtype: Any = None) -> Any:
+    """Arrays beside one another; vectors one after another."""
+    given = [atleast(1)(x) for x in tup]
+    return _joined(given, int(given[0].ndim > 1), 1, dtype)
+
+
+def dstack(tup: Sequence[Any]) -> Any:
+    """Arrays along the third dimension."""
+    return _joined(tup, 2, 3, None)
+
+
+def column_stack(tup: Sequence[Any]) -> Any:
+    """Vectors as columns, beside matrices."""
+    given = [array_of(x) for x in tup]
+    return concat([reshape(x, (-1, 1)) if x.ndim < 2 else x for x in given], axis=1)
+
+
+def block(arrays: Any) -> Any:
+    """An array of nested lists of blocks: the innermost lists are joined along the last dimension,
+    those around them along the one before."""
+    depth = _depth(arrays)
+    ndim = max(depth, *(array_of(x).ndim for x in _leaves(arrays)))
+    return _block(arrays, depth, ndim)
+
+
+def _block(arrays: Any, depth: int, ndim: int) -> Any:
+    if not isinstance(arrays, list):
+        return atleast_nd(array_of(arrays), ndim)
+    return concat([_block(x, depth - 1, ndim) for x in arrays], axis=ndim - depth)
+
+
+def _depth(arrays: Any) -> int:
+    return 1 + _depth(arrays[0]) if isinstance(arrays, list) else 0
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    return [y for x in arrays for y in _leaves(x)] if isinstance(arrays, list) else [arrays]
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """``values`` after ``arr``, along ``axis`` (None: of all elements, in a row)."""
+    return concat([array_of(arr), array_of(values)], axis=axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """``arr`` with ``values`` before the indices ``obj`` along ``axis`` (None: of all elements, in
+    a row), in the dtype of ``arr``."""
+    array = array_of(arr)
+    if axis is None:
+        array, axis = reshape(array, (-1,)), 0
+    axis = axis_of(axis, array.ndim)
+    n, places = array.shape[axis], np.asarray(obj)
+    new = fn.cast(array_of(values), array.dtype)
+    new = atleast_nd(new, max(array.ndim, new.ndim))
+    if isinstance(obj, slice):
+        places = np.arange(n)[obj]
+    elif not places.ndim:
+        new = moveaxis(new, 0, axis)
+    count = new.shape[axis] if places.size == 1 else len(np.insert(np.arange(n), obj, 0)) - n
+    wanted = (*array.shape[:axis], count, *array.shape[axis + 1 :])
+    where = int(places.reshape(-1)[0]) if places.size == 1 else obj
+    order = np.insert(np.arange(n), where, n + np.arange(count))
+    return take(concat([array, broadcast_to(new, wanted)], axis=axis), order, axis=axis)
+
+
+# -- shapes -----------------------------------------------------------------------------------
+
+
+def atleast(ndim: int) -> Callable[..., Any]:
+    """``np.atleast_1d``, ``np.atleast_2d`` and ``np.atleast_3d`` of one array or several."""
+
+    def one(x: Any) -> Any:
+        array = array_of(x)
+        if ndim == 3 and array.ndim in (1, 2):
+            array = expand_dims(array, axis=array.ndim)
+        return atleast_nd(array, ndim) if array.ndim < ndim else array
+
+    return lambda *arrays: one(arrays[0]) if len(arrays) == 1 else tuple(map(one, arrays))
+
+
+def reshaped(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    """``a`` in another shape, its elements in row-major order, or ``order="F"``, column-major."""
+    if order != "F":
+        return reshape(a, shape, copy=copy)
+    wanted = shape_of(shape)
+    return _reversed(reshape(_reversed(array_of(a)), wanted[::-1], copy=copy))
+
+
+def _reversed(array: Any) -> Any:
+    return permute_dims(array, tuple(range(array.ndim))[::-1])
+
+
+def ravel(a: Any, order: str = "C") -> Any:
+    """``a`` with one dimension, in row-major order, or ``order="F"``, in column-major order."""
+    array = array_of(a)
+    return reshape(_reversed(array) if order == "F" else array, (-1,))
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """``a`` with dimension ``axis`` before that which is at ``start``."""
+    array = array_of(a)
+    place = axis_of(axis, array.ndim)
+    before = start + array.ndim if start < 0 else start
+    return moveaxis(array, place, before - (place < before))
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """``m`` turned by 90 degrees ``k`` times, from the first of ``axes`` to the second."""
+    array = array_of(m)
+    a, b = (axis_of(axis, array.ndim) for axis in axes)
+    order = list(range(array.ndim))
+    if k % 2:
+        order[a], order[b] = b, a
+    flipped = [array, flip(array, axis=b), flip(array, axis=(a, b)), None][k % 4]
+    if flipped is not None:
+        return permute_dims(flipped, order)
+    return flip(permute_dims(array, order), axis=b)
+
+
+# -- parts ------------------------------------------------------------------------------------
+
+
+def flatnonzero(a: Any) -> Any:
+    """The places of elements other than 0, of all in a row."""
+    return nonzero(ravel(a))[0]
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements of ``arr`` where ``condition`` holds, in a row."""
+    return take(ravel(arr), flatnonzero(condition), axis=0)
+
+
+def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    """The subarrays of ``a`` along ``axis`` where ``condition``, a list of bools, holds."""
+    array = ravel(a) if axis is None else array_of(a)
+    return take(array, nonzero(array_of(condition))[0], axis=axis or 0)
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """A vector without the zeros at its front (``"f"``) and back (``"b"``)."""
+    array = array_of(filt)
+    if array.ndim != 1:
+        raise DimensionMismatch(f"trim_zeros of an array of {array.ndim} dimensions")
+    there = nonzero(array)[0].to_numpy()
+    first, last = (int(there[0]), int(there[-1]) + 1) if len(there) else (array.size, array.size)
+    kinds = trim.lower()
+    return getitem(array, slice(first if "f" in kinds else 0, last if "b" in kinds else None))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """The element of the first of ``choicelist`` whose condition holds, else ``default``."""
+    pairs = reversed(list(zip(condlist, choicelist, strict=True)))
+    return reduce(lambda found, pair: fn.where(pair[0], pair[1], found), pairs, default)
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Assign ``src`` to all of ``dst``, or where ``where`` holds."""
+    dst[...] = src if where is True else fn.where(where, src, dst)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Assign ``val`` to the elements of ``a`` whose indices are all equal."""
+    if a.ndim < 2 or wrap:
+        raise DimensionMismatch("fill_diagonal is of two dimensions or more, and without wrap=")
+    places = np.arange(min(a.shape))
+    a[(places,) * a.ndim] = val
+
+
+def take_method(
+    a: Any, indices: Any, axis: int | None = None, mode: str = "raise", **_: Any
+) -> Any:
+    """The subarrays at ``indices``, of any shape; ``mode``: those beyond are an error, the first or
+    last (``"clip"``), or counted around (``"wrap"``)."""
+    array = ravel(a) if axis is None else array_of(a)
+    place = axis_of(axis or 0, array.ndim)
+    if mode != "raise":
+        n, wanted = array.shape[place], np.asarray(indices)
+        indices = np.clip(wanted, 0, n - 1) if mode == "clip" else wanted % n
+    return getitem(array, (slice(None),) * place + (indices,))
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.concatenate: concatenate, np.vstack: vstack, np.hstack: hstack, np.dstack: dstack,
+    np.column_stack: column_stack, np.block: block, np.append: append, np.insert: insert,
+    np.atleast_1d: atleast(1), np.atleast_2d: atleast(2), np.atleast_3d: atleast(3),
+    np.reshape: reshaped, np.ravel: ravel, np.rollaxis: rollaxis, np.rot90: rot90,
+    np.fliplr: lambda m: flip(m, axis=1), np.flipud: lambda m: flip(m, axis=0),
+    np.flatnonzero: flatnonzero, np.extract: extract,
+    np.compress: compress, np.trim_zeros: trim_zeros, np.select: select, np.copyto: copyto,
+    np.fill_diagonal: fill_diagonal, np.take: take_method,
+}  # fmt: skip
+"""The function of this package for each of NumPy's."""
+
+__all__ = ["FUNCTIONS", "ravel", "take_method"]
