@@ -18,8 +18,8 @@ from finch_array.ready import Ready
 from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
-from finch_core.runtime.compressed import compressed_fields, compressed_tensor, from_sorted
-from finch_core.runtime.convert import stored_coordinates
+from finch_core.runtime.compressed import compressed_fields
+from finch_core.runtime.convert import compressed_tensor, from_sorted, stored_coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers.swizzle import SwizzleTensor
 

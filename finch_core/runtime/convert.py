@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,7 +22,7 @@ from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.compressed import coordinate_format, from_sorted
+from finch_core.runtime.compressed import compressed_fields, coordinate_format, format_of
 from finch_core.runtime.options import Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
@@ -288,6 +288,27 @@ def from_coordinates(
         taken = [array.copy() for array in arrays], values.copy()
     source = from_sorted(shape, *taken, format.fill_value)
     return source if source.format == format else Tensor(format, source)
+
+
+def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
+    """A tensor compressed in every dimension, from sorted, unique coordinates and their values."""
+    return compressed_tensor(shape, compressed_fields(coords, values), fill)
+
+
+def compressed_tensor(shape: Sequence[int], fields: list[dict[str, Any]], fill: Any) -> Tensor:
+    """A tensor over the buffers of ``compressed_fields``. A level that has none is dense."""
+    dtype = fields[-1]["val"].dtype
+    dense = tuple([not field for field in fields[:-1]])
+    key = (dense, dtype, np.asarray(fill).tobytes(), type(fill))
+    make = _makers.get(key)
+    if make is None:
+        if len(_makers) >= MOST_FORMATS:
+            _makers.clear()
+        make = _makers[key] = Tensor.maker(format_of(dense, fill, dtype))
+    tensor: Tensor = make()
+    tensor.set_fields(checked_shape(shape, len(dense)), fields)
+    tensor.note_readonly()
+    return tensor
 
 
 # -- to NumPy -------------------------------------------------------------------------------
