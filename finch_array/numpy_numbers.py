@@ -205,8 +205,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         )
     if len(axes) != 2:
         raise ValueError(f"the norm {ord!r} is of matrices, not along {len(axes)} axes")
-    from finch_array.manipulation import moveaxis, squeeze
-
     found = linalg.matrix_norm(moveaxis(array, axes, (-2, -1)), ord=ord, keepdims=True)
     back = moveaxis(found, (-2, -1), axes)
     return back if keepdims else squeeze(back, axis=axes)

@@ -21,8 +21,8 @@ from finch_core.locks import Lock
 from finch_core.runtime.arguments import UNMASK, is_masked
 from finch_core.runtime.arrays import dense_format, from_array
 from finch_core.runtime.backends import LAST, VARIABLE
-from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.compressed import compressed_fields, coordinate_format, format_of
+from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
