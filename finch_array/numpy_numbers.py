@@ -15,7 +15,7 @@ from finch_array.axes import axes_of, axis_of
 from finch_array.cumulative import cumulative_prod, cumulative_sum
 from finch_array.functions import FUNCTIONS as ELEMENTWISE
 from finch_array.indexing import getitem
-from finch_array.manipulation import expand_dims, reshape
+from finch_array.manipulation import broadcast_to, expand_dims, moveaxis, reshape, squeeze
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense
 from finch_array.products import matmul, outer, tensordot
@@ -57,10 +57,8 @@ def mean(
         return red.mean(array, axis=axis, keepdims=keepdims is True)
     counted = fn.where(where, array, array.dtype.type(0))
     total = red.sum(counted, axis=axis, keepdims=keepdims is True)
-    there = ELEMENTWISE["logical_and"](
-        where, ELEMENTWISE["equal"](fn.isnan(array), fn.isnan(array))
-    )
-    return ELEMENTWISE["divide"](total, red.sum(there, axis=axis, keepdims=keepdims is True))
+    chosen = broadcast_to(where, array.shape)
+    return ELEMENTWISE["divide"](total, red.sum(chosen, axis=axis, keepdims=keepdims is True))
 
 
 def average(
@@ -79,9 +77,7 @@ def average(
         place = axis_of(axis, array.ndim)
         given = reshape(given, tuple(-1 if k == place else 1 for k in range(array.ndim)))
     total = red.sum(fn.multiply(array, given), axis=axis, keepdims=keeps)
-    weight = red.sum(
-        fn.multiply(ELEMENTWISE["equal"](array, array), given), axis=axis, keepdims=keeps
-    )
+    weight = red.sum(broadcast_to(given, array.shape), axis=axis, keepdims=keeps)
     found = ELEMENTWISE["divide"](total, weight)
     return (found, weight) if returned else found
 
