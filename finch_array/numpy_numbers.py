@@ -126,10 +126,8 @@ def _between(ordered: Any, places: Any, axis: int) -> Any:
     rows = np.moveaxis(chosen.astype(np.float64), axis, 0)
     below, above, greatest = rows[: len(low)], rows[len(low) : -1], rows[-1]
     part = (places - low).reshape(-1, *(1,) * (rows.ndim - 1))
-    found = np.where(
-        part < 0.5, below + (above - below) * part, above - (above - below) * (1 - part)
-    )
-    found = np.where(below == above, below, found)
+    apart = np.subtract(above, below, out=np.zeros_like(above), where=above != below)
+    found = np.where(part < 0.5, below + apart * part, above - apart * (1 - part))
     return np.where(np.isnan(greatest), np.nan, found)
 
 
