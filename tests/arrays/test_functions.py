@@ -9,6 +9,7 @@ import pytest
 from array_support import MATRICES, data, fa, held, same, tensor
 
 from finch_core import DimensionMismatch, FormatError, PerformanceWarning, Tensor
+from finch_core.errors import OutOfBounds
 from finch_levels import Dense, Element, RunList, SparseList
 
 NAMES = {
