@@ -64,7 +64,8 @@ def mean(
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
-    """The mean along ``axis``, each element as often as its weight says."""
+    """The mean along ``axis``, each element as often as its weight says. Raises
+    ``DimensionMismatch`` for weights of another shape, but for those of one axis."""
     array, keeps = array_of(a), keepdims is True
     if weights is None:
         found = red.mean(array, axis=axis, keepdims=keeps)

@@ -182,7 +182,8 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """A vector without the zeros at its front (``"f"``) and back (``"b"``)."""
+    """A vector without the zeros at its front (``"f"``) and back (``"b"``). Raises
+    ``DimensionMismatch`` for an array of several dimensions."""
     array = array_of(filt)
     if array.ndim != 1:
         raise DimensionMismatch(f"trim_zeros of an array of {array.ndim} dimensions")
@@ -204,7 +205,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Assign ``val`` to the elements of ``a`` whose indices are all equal."""
+    """Assign ``val`` to the elements of ``a`` whose indices are all equal. Raises
+    ``DimensionMismatch`` for fewer than two dimensions, and for ``wrap``."""
     if a.ndim < 2 or wrap:
         raise DimensionMismatch("fill_diagonal is of two dimensions or more, and without wrap=")
     places = np.arange(min(a.shape))
