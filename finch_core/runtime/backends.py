@@ -30,7 +30,7 @@ LAST = "interpreter"
 
 
 @frozen
-class Choice:
+class ChosenBackend:
     """A backend and the reason why it was chosen; ``refused`` has a reason for each better one
     that was not."""
 
@@ -47,23 +47,23 @@ class Backends:
         found = installed(GROUP) if entries is None else entries
         self._entries = _by_name(found)
         self._loaded: dict[str, CompleteBackend] = {}
-        self._best: Choice | None = None
+        self._best: ChosenBackend | None = None
 
     @property
     def installed(self) -> tuple[str, ...]:
         """Names of the installed backends, in the order in which they are tried."""
         return tuple(sorted(self._entries, key=lambda name: (_rank(name), name)))
 
-    def choose(self, name: str | None = None) -> Choice:
+    def choose(self, name: str | None = None) -> ChosenBackend:
         """The backend called ``name``, else the one that ``FINCH_BACKEND`` names, else the best.
 
         Raises ``BackendError`` if it is not installed, does not load, or cannot compile here.
         """
         if name is not None:
-            return Choice(self._named(name), f"{name!r} was asked for")
+            return ChosenBackend(self._named(name), f"{name!r} was asked for")
         variable = os.environ.get(VARIABLE)
         if variable:
-            return Choice(self._named(variable), f"{VARIABLE}={variable}")
+            return ChosenBackend(self._named(variable), f"{VARIABLE}={variable}")
         with self._lock:
             if self._best is None:
                 self._best = self._choose_best()
@@ -78,7 +78,7 @@ class Backends:
             )
         return backend
 
-    def _choose_best(self) -> Choice:
+    def _choose_best(self) -> ChosenBackend:
         refused: list[str] = []
         for name in self.installed:
             try:
@@ -91,7 +91,9 @@ class Backends:
                 refused.append(f"the backend {name!r} cannot be used here: {reason}")
                 continue
             place = "the first choice" if name == PREFERRED else "the best that is available"
-            return Choice(backend, f"none was named, and {name!r} is {place}", tuple(refused))
+            return ChosenBackend(
+                backend, f"none was named, and {name!r} is {place}", tuple(refused)
+            )
         raise BackendError("\n".join(["no backend is available", *refused]), hint=self._list())
 
     def load(self, name: str) -> CompleteBackend:

@@ -25,7 +25,7 @@ from finch_core.runtime.storage import TensorStorage
 
 
 @frozen
-class Check:
+class Guard:
     """``holds()`` says whether ``name`` is what it was when the call was bound; ``changed`` says
     what it is else. ``array`` has the array that is checked, its shape and its dtype, if it is
     one."""
@@ -37,14 +37,14 @@ class Check:
 
 
 @define(eq=False, slots=False)
-class Binding:
+class BoundArguments:
     """What a bound call is bound to. ``values`` are the arguments as objects with a signature."""
 
     specialized: Specialization
     values: Sequence[Any]
     given: Sequence[Any]
     names: Sequence[str]
-    checks: Sequence[Check]
+    guards: Sequence[Guard]
     threads: threading.local = field(factory=threading.local)
     """The calls of other threads: a control block belongs to one thread."""
 
@@ -71,7 +71,7 @@ class Binding:
 class BoundCall:
     """A call of a kernel on fixed arguments, from one thread: ``caller()`` is what runs it."""
 
-    def __init__(self, binding: Binding) -> None:
+    def __init__(self, binding: BoundArguments) -> None:
         binding.specialized.finish()
         self._binding = binding
         self._control = binding.specialized.control_block()
@@ -87,9 +87,9 @@ class BoundCall:
         It raises ``DimensionMismatch`` where the shape of a tensor has changed since the last call,
         and ``FormatError`` where an array, or an object of another library, has changed.
         """
-        checks = self._binding.checks
-        arrays = [known for check in checks for known in check.array]
-        others = [check.holds for check in checks if not check.array]
+        guards = self._binding.guards
+        arrays = [known for guard in guards for known in guard.array]
+        others = [guard.holds for guard in guards if not guard.array]
         call: Callable[[], Any] = _caller(len(arrays), len(others))(
             self, *(x for known in arrays for x in known), *others
         )
@@ -169,9 +169,9 @@ class BoundCall:
         return found
 
     def refuse(self) -> NoReturn:
-        """Raise the error of the first check that fails."""
-        check = next(check for check in self._binding.checks if not check.holds())
-        raise self._changed(FormatError, check.name, check.changed)
+        """Raise the error of the first guard that fails."""
+        guard = next(guard for guard in self._binding.guards if not guard.holds())
+        raise self._changed(FormatError, guard.name, guard.changed)
 
     def _follow(self, place: int) -> None:
         """Follow the buffers to other memory. Raises ``DimensionMismatch`` where the word at
@@ -194,16 +194,16 @@ def binding(
     specialized: Specialization,
     values: Sequence[Any],
     given: Sequence[Any],
-    more: Sequence[Check],
-) -> Binding:
+    more: Sequence[Guard],
+) -> BoundArguments:
     """What a call of ``specialized`` on ``given`` is bound to; ``values`` are these as objects with
     a signature. Raises ``FormatError`` for what every call would copy, and for an integer beyond 64
     bits."""
     program = specialized.lowered.program
     specialized.refuse_wide(values)
     names = (*program.params, *program.free)
-    checks = [_check(value, name, program) for value, name in zip(given, names, strict=True)]
-    return Binding(specialized, values, given, names, [*filter(None, checks), *more])
+    guards = [_guard_of(value, name, program) for value, name in zip(given, names, strict=True)]
+    return BoundArguments(specialized, values, given, names, [*filter(None, guards), *more])
 
 
 _CALLER = """\
@@ -224,7 +224,7 @@ def caller(self{parameters}):
 @lru_cache(maxsize=64)
 def _caller(arrays: int, others: int) -> Callable[..., Any]:
     """A function that makes the caller, given the bound call, each array with its shape and dtype,
-    and other checks. It is made as text: a loop over the checks costs as much as they do."""
+    and other guards. It is made as text: a loop over the guards costs as much as they do."""
     given = "".join(f", a{k}, s{k}, d{k}" for k in range(arrays))
     given += "".join(f", h{k}" for k in range(others))
     changed = [f"a{k}.shape != s{k} or a{k}.dtype is not d{k}" for k in range(arrays)]
@@ -235,7 +235,7 @@ def _caller(arrays: int, others: int) -> Callable[..., Any]:
     return caller
 
 
-def _check(value: Any, name: str, program: Program) -> Check | None:
+def _guard_of(value: Any, name: str, program: Program) -> Guard | None:
     """The check of an argument that is neither a tensor nor a number."""
     array: tuple[Any, ...] = ()
     if isinstance(value, np.ndarray):
@@ -253,7 +253,7 @@ def _check(value: Any, name: str, program: Program) -> Check | None:
             span=program.spans.get(name),
             hint=remedy,
         )
-    return Check(holds, name, "has another shape, dtype or memory", array)
+    return Guard(holds, name, "has another shape, dtype or memory", array)
 
 
 def _unchanged(array: np.ndarray[Any, Any]) -> Callable[[], bool] | None:

@@ -327,14 +327,14 @@ class Kernel(Generic[P, R]):
         (``DimensionMismatch``, ``FormatError``) an argument that has another shape, dtype or
         format than before; a tensor's buffers that have been replaced are followed.
         """
-        from finch_core.runtime.bound import BoundCall, Check, binding
+        from finch_core.runtime.bound import BoundCall, Guard, binding
 
         try:
             self._notice()
             given, values = self._bind(args, kwargs)
             specialized = self._specialization(tuple(value.signature for value in values))
             seen = self._seen
-            others = () if seen is None else (Check(seen.holds, self.name, "has another meaning"),)
+            others = () if seen is None else (Guard(seen.holds, self.name, "has another meaning"),)
             return BoundCall(binding(specialized, values, given, others)).caller()
         except FinchError as error:
             from finch_core.runtime.tracebacks import shortened
