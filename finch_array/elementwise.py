@@ -189,11 +189,11 @@ class Elementwise:
         None where the result would store its fill, too, which the kernel does not know, and for
         arrays without memory."""
         arrays = [x for x in operands if not isinstance(x, NUMBERS)]
+        if not all(map(has_memory, arrays)):
+            return None
         thin = tuple([n == 1 for x in arrays for n in x.shape])  # which may stand for longer ones
         key = (ranks, thin, *[x.signature for x in arrays])
         if key in self._padding:
-            return None
-        if not all(map(has_memory, arrays)):
             return None
         fill = self._fill(operands)
         none = cast_value(0, fill.dtype)

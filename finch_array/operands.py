@@ -140,7 +140,7 @@ def stored(array: Any) -> Stored:
 def has_memory(array: Any) -> bool:
     """Whether an array is a tensor or a view of one, so that it stores its elements."""
     while array.__class__ is not Tensor:
-        if not hasattr(array, "tensor"):
+        if is_lazy(array) or not hasattr(array, "tensor"):
             return False
         array = array.tensor
     return True
