@@ -183,20 +183,25 @@ class Registers:
             _moved(at, self.turns),
         )
 
-    def filled(self, turns: Turns, at: c.Expr, stop: c.Expr) -> c.Stmt:
-        """The turns, from ``at`` on, that fill all vectors once."""
+    def filled(
+        self, turns: Turns, at: c.Expr, stop: c.Expr, terms: tuple[Term, ...] | None = None
+    ) -> c.Stmt:
+        """The turns, from ``at`` on, that fill all vectors once, with the terms of their loop where
+        these vectors are kept around several loops."""
         updates = (
             c.Assign(c.Name(name), node, f"{_SYMBOLS[t.op]}=")
-            for t, name, node in self._values(turns)
+            for t, name, node in self._values(turns, terms)
         )
         body = c.Block((*updates, _moved(at, self.turns)))
         return c.While(_left(at, stop, self.turns), body)
 
-    def _values(self, turns: Turns) -> list[tuple[Term, str, c.Expr]]:
+    def _values(
+        self, turns: Turns, terms: tuple[Term, ...] | None = None
+    ) -> list[tuple[Term, str, c.Expr]]:
         return [
             (term, name, turns.value(term, k * self.width, self.width))
             for k in range(self.count)
-            for term in self.terms
+            for term in terms or self.terms
             for name in (self.names[term.var.name][k],)
         ]
 
@@ -294,7 +299,7 @@ def in_registers(
     turns, kept = Turns(emitter, loop, at), emitter.kept.get(loop.lanes)
     parts = list(turns.declared(terms))
     if isinstance(kept, Registers):
-        parts.append(kept.filled(turns, at, stop))
+        parts.append(kept.filled(turns, at, stop, terms))
         left = kept.turns
     else:
         width = elements(terms)

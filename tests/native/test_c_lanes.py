@@ -165,3 +165,19 @@ def test_one_element_a_row_needs_no_lanes():
     A = Tensor(Dense(SparsePinpoint(Pattern())), np.eye(5) != 0)
     y = KERNELS[rows, frozenset()](Tensor(Dense(Element(0.0))), A, np.arange(5.0))
     assert y.to_numpy().tolist() == [0, 1, 2, 3, 4]
+
+
+def of_two(s, A, B):
+    s[()] = 0.0
+    for i in _:
+        for j in _:
+            s[()] += A[i, j]
+        for j in _:
+            s[()] += B[i, j] * 2.0
+
+
+def test_vectors_that_two_loops_share_take_the_terms_of_each():
+    a, b = np.triu(np.arange(900.0).reshape(30, 30)), np.tril(np.ones((30, 30)))
+    found = np.zeros(())
+    Kernel(of_two, Options())(found, *(Tensor(Dense(SparseBand(Element(0.0))), x) for x in (a, b)))
+    assert found == a.sum() + 2 * b.sum()
