@@ -38,8 +38,10 @@ def _array(name: str) -> Giving:
 def _along(name: str) -> Giving:
     """A method whose first argument may be ``axis``, as of NumPy's arrays: ``A.sum(0)``."""
 
-    def method(self: Any, axis: Any = None, **options: Any) -> Any:
-        return array_method(name)(self, axis=axis, **options)
+    def method(self: Any, *axis: Any, **options: Any) -> Any:
+        if len(axis) > 1:
+            raise TypeError(f"{name}() takes one argument by position, the axis, not {len(axis)}")
+        return array_method(name)(self, **dict(zip(("axis",), axis, strict=False)), **options)
 
     method.__name__ = name
     method.__doc__ = f"``{name}`` of the array namespace, with this as its first argument."
