@@ -208,6 +208,8 @@ class Elementwise:
 
         found = stored(run((self, ranks, "refilled"), request, operands))
         if found.source.layout.levels[-2].pads:
+            if len(self._padding) >= MOST:
+                self._padding.clear()
             self._padding.add(key)
             return None
         return as_seen(leaves.relabelled(found.source, fill), found.axes)

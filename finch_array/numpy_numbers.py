@@ -34,13 +34,17 @@ def reduction(own: Callable[..., Any], op: Any, identity: Any) -> Callable[..., 
         initial: Any = np._NoValue, where: Any = True,
     ) -> Any:  # fmt: skip
         array = array_of(a)
-        options = {} if dtype is None else {"dtype": dtype}
+        options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
         has_start = initial is not np._NoValue and initial is not None
         if where is not True:
             instead = initial if identity is None else identity
             if identity is None and not has_start:
                 raise ValueError(f"{own.__name__} with where= needs initial=")
             array = fn.where(where, array, array.dtype.type(instead))
+        if has_start and not array.size:
+            none, options["initial"] = np.empty(array.shape, array.dtype), initial
+            of_numpy = getattr(np, own.__name__)
+            return array_of(of_numpy(none, axis=axis, keepdims=keepdims is True, **options))
         found = own(array, axis=axis, keepdims=keepdims is True, **options)
         return op(found, found.dtype.type(initial)) if has_start else found
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from finch_core.looplets import Lookup, Looplet, Phase, Run, Sequence
 from finch_core.operators import Operator
 from finch_core.records import frozen
 from finch_core.symbolic.affine import Scope, given, is_given
-
-if TYPE_CHECKING:
-    pass
 
 
 @frozen

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from finch_core.runtime.arrays import dense_format
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import asarray, from_coordinates
 from finch_core.runtime.tensor import Tensor
-
-if TYPE_CHECKING:
-    from finch_core.runtime.tensor import Tensor
 
 PathLike = str | os.PathLike[str]
 

@@ -4,6 +4,8 @@
     dirty = True                    ->      ...
     if dirty: ...
 
+Constant operands are folded first: ``x + 0``, ``2 * 3``.
+
 A forward data-flow analysis of boolean variables: where branches join, the facts that both
 agree on remain; a loop invalidates the variables that it assigns.
 """

@@ -37,6 +37,7 @@ from finch_core.ir.assembly_rewrite import (
     Substitution,
     certain,
     changed_names,
+    leaves,
     read_names,
     replacing,
     with_blocks,
@@ -143,8 +144,7 @@ def _spoiled(statement: Statement) -> set[str]:
 
 def _may_leave(statement: Statement) -> bool:
     """Whether this is a parallel loop whose parts may leave for good."""
-    exits = (part for part in statement.walk() if isinstance(part, (Fail, Return)))
-    return isinstance(statement, Parallel) and any(True for _exit in exits)
+    return isinstance(statement, Parallel) and leaves(statement)
 
 
 def _guard(

@@ -130,3 +130,11 @@ def test_one_element_has_a_format():
     assert f"{fa.sum(A)}" == str(fa.sum(A))
     with pytest.raises(TypeError, match="2 dimensions"):
         f"{A:.2f}"
+
+
+def test_reductions_of_no_elements_are_the_initial_value() -> None:
+    for shape, axis in (((0,), None), ((0, 3), 0), ((0, 3), 1), ((3, 0), None)):
+        a = np.zeros(shape)
+        A = fa.asarray(a)
+        same(np.max(A, axis=axis, initial=2), np.max(a, axis=axis, initial=2))
+        same(np.min(A, axis, keepdims=True, initial=2), np.min(a, axis, keepdims=True, initial=2))

@@ -38,11 +38,6 @@ def in_terms_of_others(kernel: Kernel, lacks: Lacks) -> Kernel:
     return evolve(kernel, body=body, functions=tuple(replacing.functions.values()))
 
 
-def without_sorts(kernel: Kernel) -> Kernel:
-    """``kernel`` with a heapsort in place of each ``Sort``: n log n, without memory of its own."""
-    return in_terms_of_others(kernel, lambda lacked: isinstance(lacked, Sort))
-
-
 @define
 class _Replacing:
     """The pass; linear, as each expression object is looked at once.
@@ -109,4 +104,4 @@ class _Replacing:
         return made
 
 
-__all__ = ["in_terms_of_others", "without_sorts"]
+__all__ = ["in_terms_of_others"]
