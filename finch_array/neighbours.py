@@ -91,47 +91,53 @@ def register_with_scipy() -> None:
 # -- the others: imported at their first use ------------------------------------------------------
 
 
+def _networks() -> Any:
+    from finch_array.interop import networks
+
+    return networks
+
+
+def _frames() -> Any:
+    from finch_array.interop import frames
+
+    return frames
+
+
+def _torch_layouts() -> Any:
+    from finch_array.interop import torch_layouts
+
+    return torch_layouts
+
+
 def from_networkx(graph: Any, /, nodelist: Any = None, *, weight: str = "weight",
                   dtype: Any = None, format: Any = None) -> Any:  # fmt: skip
     """The adjacency matrix of a graph of networkx: edges of ``nodelist`` (default: all nodes), by
     their attribute ``weight``, 1 without."""
-    from finch_array.interop import networks
-
-    return networks.from_networkx(graph, nodelist, weight, dtype, format)
+    return _networks().from_networkx(graph, nodelist, weight, dtype, format)
 
 
 def to_networkx(array: Any, /, create_using: Any = None, *, weight: str = "weight") -> Any:
     """A graph of networkx with an edge for each stored element of a square matrix; directed unless
     ``create_using`` says otherwise."""
-    from finch_array.interop import networks
-
-    return networks.to_networkx(array, create_using, weight)
+    return _networks().to_networkx(array, create_using, weight)
 
 
 def from_pandas(frame: Any, /) -> Any:
     """An array of a data frame or series of pandas; sparse columns stay sparse."""
-    from finch_array.interop import frames
-
-    return frames.from_pandas(frame)
+    return _frames().from_pandas(frame)
 
 
 def to_pandas(array: Any, /, index: Any = None, columns: Any = None) -> Any:
     """A data frame (of a vector: a series) of pandas, with sparse columns unless dense."""
-    from finch_array.interop import frames
-
-    return frames.to_pandas(array, index, columns)
+    return _frames().to_pandas(array, index, columns)
 
 
 def from_torch(tensor: Any, /) -> Any:
     """An array over the memory of a torch tensor of layout strided, COO, CSR or CSC; a copy of one
     of BSR or BSC."""
-    from finch_array.interop import torch_layouts
-
-    return torch_layouts.from_torch(tensor)
+    return _torch_layouts().from_torch(tensor)
 
 
 def to_torch(array: Any, /) -> Any:
     """A torch tensor: strided of a dense array, CSR, CSC or COO of a sparse one."""
-    from finch_array.interop import torch_layouts
-
-    return torch_layouts.to_torch(array)
+    return _torch_layouts().to_torch(array)

@@ -17,6 +17,7 @@ import numpy as np
 
 from finch_core.errors import BackendError, FinchError, FormatError, quote
 from finch_core.interface.abi import CONTROL_WORDS
+from finch_core.interface.display import explored
 from finch_core.interface.plugin_records import DISTRIBUTION, PluginReport
 from finch_core.interface.plugins import hub
 from finch_core.records import frozen
@@ -186,8 +187,6 @@ def explore(place: str, values: Sequence[str], output: str | None) -> Report:
 
     Raises ``FormatError`` for what is no kernel, and for arguments that are not there.
     """
-    from finch_core.interface.display import explored
-
     file, _, name = place.rpartition(":")
     if not file:
         raise FormatError(f"{place!r} names no kernel", hint="FILE.py:NAME, or MODULE:NAME")

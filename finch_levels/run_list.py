@@ -11,6 +11,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.interface.storage import require_index
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
@@ -121,8 +122,6 @@ class RunList(Format):
         return found if found < stop else -1
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        from finch_core.runtime.validation import require_index
-
         require_index(shape, self.index)
         require_index(positions, self.pointer, "pointer")
         runs = positions if shape else 0

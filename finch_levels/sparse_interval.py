@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first_run
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.interface.storage import require_index
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
@@ -122,8 +123,6 @@ class SparseInterval(Format):
         return int(np.count_nonzero(fields["left"][:positions] < shape))
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        from finch_core.runtime.validation import require_index
-
         require_index(shape, self.index)
         buffers = {
             "left": np.full(positions, shape, self.index),

@@ -10,6 +10,7 @@ import numpy as np
 
 from finch_core.interface.capacity import Limit, only_first
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.interface.storage import require_index
 from finch_core.ir.builder import negation
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Expr, Load
@@ -85,8 +86,6 @@ class SparsePinpoint(Format):
         return int(np.count_nonzero(fields["idx"][:positions] < shape))
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
-        from finch_core.runtime.validation import require_index
-
         require_index(shape, self.index)
         return {"idx": np.full(positions, shape, self.index)}, positions
 

@@ -14,6 +14,7 @@ import numpy as np
 from finch_core.frontend.expressions import ExpressionParser, fold_left
 from finch_core.frontend.functions import (
     PROTOCOLS,
+    choose,
     freeze,
     ifelse,
     parallel,
@@ -21,6 +22,7 @@ from finch_core.frontend.functions import (
     swap,
     thaw,
 )
+from finch_core.frontend.inlining import inline
 from finch_core.frontend.names import Scope
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
@@ -112,8 +114,6 @@ def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
         return _cast(parser.parse(node.args[0], scope), dtype)
     if isinstance(function, FunctionType) and not _in(REFUSED, function):
         _refuse_protocol(parser, node, function)
-        from finch_core.frontend.inlining import inline
-
         return inline(parser, node, function, scope)
     _refuse_call(parser, node, function)
 
@@ -222,8 +222,6 @@ def _refuse_protocol(parser: ExpressionParser, node: ast.Call, function: Any) ->
         parser.context.refuse(
             node, f"{name!r} is only allowed in an index", f"write 'A[{name}(i)]'"
         )  # fmt: skip
-    from finch_core.frontend.functions import choose
-
     if function is choose:
         parser.context.refuse(
             node, "'choose(z)' is an operator, not a value", "write 'choose(z)(a, b)'"

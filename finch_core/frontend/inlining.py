@@ -7,6 +7,7 @@ its branches become ``ifelse``. Parameters are replaced by the argument expressi
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
@@ -173,8 +174,6 @@ def _arguments(
     node: ast.Call,
 ) -> dict[str, Expr]:
     """The expression of each parameter, bound as in Python; a default must be a number."""
-    import inspect
-
     name = function.__name__
     signature = inspect.signature(function)
     kinds = {p.kind for p in signature.parameters.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
@@ -128,7 +129,6 @@ def _depth(line: str) -> int:
 
 
 def _tokenized(lines: list[str]) -> list[str]:
-    import inspect
     import tokenize
 
     try:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from finch_core.errors import FormatError
+from finch_core.errors import FormatError, IndexOverflow
 from finch_core.ir.dtypes import STORABLE, concrete, is_storable, is_tuple, tuple_fields, type_of
 from finch_core.records import frozen
 
@@ -187,6 +187,17 @@ def integer_dtype(dtype: Any) -> np.dtype[Any]:
     return result
 
 
+def require_index(number: int, dtype: np.dtype[Any], parameter: str = "index") -> None:
+    """Raise ``IndexOverflow`` unless ``number`` fits in ``dtype``, the value of the format's
+    ``parameter``."""
+    if number > np.iinfo(dtype).max:
+        article = "an" if parameter == "index" else "a"
+        raise IndexOverflow(
+            f"{number} is too much for {article} {parameter} of {dtype}",
+            hint=f"give the level a wider {parameter} dtype, {parameter}=np.int64",
+        )
+
+
 def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
     """The dtype of a leaf with this fill value, ``dtype`` if given.
 
@@ -206,4 +217,4 @@ def leaf_dtype(fill: Any, dtype: Any) -> np.dtype[Any]:
     return found
 
 
-__all__ = ["Field", "Storage", "integer_dtype", "leaf_dtype"]
+__all__ = ["Field", "Storage", "integer_dtype", "leaf_dtype", "require_index"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from finch_core.interface.looplet import Looplet, Precedence
 from finch_core.interface.run import Part, made
 from finch_core.ir.expressions import Expr
+from finch_core.looplets.invariant import lower_invariant
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ class AcceptRun(Looplet):
     precedence: ClassVar[Precedence] = Precedence.ACCEPT_RUN
 
     def lower(self, ctx: Context, region: Region, slot: int) -> None:
-        from finch_core.looplets.invariant import lower_invariant
-
         lower_invariant(ctx, region, frozenset(region.looplets))
 
     def at(self, ctx: Context, index: Expr) -> Looplet:

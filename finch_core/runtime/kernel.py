@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from finch_core.errors import FinchError
 from finch_core.frontend import parse
 from finch_core.frontend.names import lookup
+from finch_core.interface.display import explored
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
@@ -239,9 +240,7 @@ class Kernel(Generic[P, R]):
                         return specialized.run(values, args, calls)
             return self._call(args, kwargs)
         except FinchError as error:
-            from finch_core.runtime.tracebacks import shortened
-
-            raise shortened(error) from error.__cause__
+            raise _shortened(error) from error.__cause__
 
     if not TYPE_CHECKING:
         __call__ = _run
@@ -337,9 +336,7 @@ class Kernel(Generic[P, R]):
             others = () if seen is None else (Guard(seen.holds, self.name, "has another meaning"),)
             return BoundCall(binding(specialized, values, given, others)).caller()
         except FinchError as error:
-            from finch_core.runtime.tracebacks import shortened
-
-            raise shortened(error) from error.__cause__
+            raise _shortened(error) from error.__cause__
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The specialisation of this kernel to these arguments, without running it.
@@ -353,9 +350,7 @@ class Kernel(Generic[P, R]):
             _, values = self._bind(args, kwargs)
             return self._specialization(tuple(value.signature for value in values)).lowered
         except FinchError as error:
-            from finch_core.runtime.tracebacks import shortened
-
-            raise shortened(error) from error.__cause__
+            raise _shortened(error) from error.__cause__
 
     def reference(self, *args: Any, **kwargs: Any) -> Any:
         """The meaning of the program on dense NumPy arrays: the results of a call, as arrays.
@@ -395,8 +390,6 @@ class Kernel(Generic[P, R]):
     def explore(self, *args: Any, path: Any = None, **kwargs: Any) -> Any:
         """Write an HTML page that shows how this kernel becomes code for these arguments, step by
         step; returns its path (None: ``<name>.html`` here). Raises what ``lower`` raises."""
-        from finch_core.interface.display import explored
-
         return explored(self.lower(*args, **kwargs), path)
 
     def stats(self) -> Statistics:
@@ -412,6 +405,12 @@ class Kernel(Generic[P, R]):
     def name(self) -> str:
         """The qualified name of the function."""
         return str(vars(self)["__qualname__"])
+
+
+def _shortened(error: FinchError) -> FinchError:
+    from finch_core.runtime.tracebacks import shortened  # few calls fail
+
+    return shortened(error)
 
 
 def restored(function: FunctionType, options: Options, module: str, name: str) -> Kernel[..., Any]:

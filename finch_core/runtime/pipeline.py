@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import Span
@@ -71,11 +70,9 @@ class Lowered:
     @cached_property
     def _normalized(self) -> tuple[Stmt, Unit, tuple[Binding, ...]]:
         self._made("program", self.program)
+        found: tuple[Stmt, Unit, tuple[Binding, ...]]
         with self._timed("normalize"):
-            _import_compiler()
-            from finch_core.runtime.normalize import normalize
-
-            found = normalize(self.program, self.signatures, self.options)
+            found = _compiler().normalize(self.program, self.signatures, self.options)
         self._made("normalized", evolve(self.program, body=found[0], locals=()))
         self._warn(found[1].costly)
         return found
@@ -84,9 +81,7 @@ class Lowered:
         """Warn, once for each, of reads against the order of the storage."""
         costly = [cost for cost in costly if cost.span not in self.warned]
         if costly:
-            from finch_core.lower.access_order import warn
-
-            warn(costly, self.program.name)
+            _access_order().warn(costly, self.program.name)
             self.warned.update(cost.span for cost in costly)
 
     @cached_property
@@ -94,14 +89,13 @@ class Lowered:
         """The assembly."""
         stmt, unit, arguments = self._normalized
         with self._timed("lower"):
-            from finch_core.runtime.kernel_lowering import check_disabled, lower_kernel
-
-            check_disabled(self.options, self.backend)
-            kernel = lower_kernel(stmt, unit, arguments, self.options, self.backend.checks_looplets)
+            compiler, checked = _compiler(), self.backend.checks_looplets
+            compiler.check_disabled(self.options, self.backend)
+            kernel: asm.Kernel
+            kernel = compiler.lower_kernel(stmt, unit, arguments, self.options, checked)
         if unit.costly:
-            from finch_core.lower.access_order import noted
-
-            kernel = evolve(kernel, notes=noted(unit.costly, self.program.source))
+            notes = _access_order().noted(unit.costly, self.program.source)
+            kernel = evolve(kernel, notes=notes)
         self._made("assembly", kernel)
         return kernel
 
@@ -110,13 +104,10 @@ class Lowered:
         return roomy(self.program.name, lambda: self._watched(watch))
 
     def _watched(self, watch: Watch) -> asm.Kernel:
-        _import_compiler()
-        from finch_core.runtime.kernel_lowering import lower_kernel
-        from finch_core.runtime.normalize import normalize
-
-        stmt, unit, arguments = normalize(self.program, self.signatures, self.options, watch)
-        checked = self.backend.checks_looplets
-        return lower_kernel(stmt, unit, arguments, self.options, checked, watch)
+        compiler, checked = _compiler(), self.backend.checks_looplets
+        found = compiler.normalize(self.program, self.signatures, self.options, watch)
+        kernel: asm.Kernel = compiler.lower_kernel(*found, self.options, checked, watch)
+        return kernel
 
     def compile(self, *, draft: bool = False) -> CompleteKernel:
         """The compiled kernel: loaded from the disk cache or compiled at the first call.
@@ -162,9 +153,7 @@ class Lowered:
         if notes is None:
             _ = self.normal
         elif notes:
-            from finch_core.lower.access_order import read_notes
-
-            self._warn(read_notes(notes, self.program.source))
+            self._warn(_access_order().read_notes(notes, self.program.source))
 
     def _build(self, backend: CompleteBackend) -> CompleteKernel:
         kernel = self.kernel
@@ -201,12 +190,18 @@ class _Timer:
 
 
 @cache
-def _import_compiler() -> None:
-    """Import the modules that lower, under a lock that a fork waits for."""
+def _compiler() -> Any:
+    """What lowers, imported under a lock that a fork waits for."""
     with importing:
-        # reversed: only wrappers import it, which may be loaded later
-        for name in ("runtime.normalize", "runtime.kernel_lowering", "looplets.reversed"):
-            import_module(f"finch_core.{name}")
+        from finch_core.runtime import compiler
+    return compiler
+
+
+def _access_order() -> Any:
+    """What warns of costly reads: a kernel from the disk needs it only where it has notes."""
+    from finch_core.lower import access_order
+
+    return access_order
 
 
 __all__ = ["STAGES", "Lowered"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from finch_core.errors import FinchError, FormatError
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.plugins import hookimpl
@@ -40,8 +42,6 @@ def _sparse(value: Any) -> Any:
 
 @_refusing
 def _dlpack(value: Any) -> Any:
-    import numpy as np
-
     try:
         return asarray(np.from_dlpack(value))
     except (BufferError, RuntimeError):  # a dtype or a device that DLPack or NumPy lacks
@@ -52,8 +52,6 @@ def _dlpack(value: Any) -> Any:
 
 @_refusing
 def _array(value: Any) -> Any:
-    import numpy as np
-
     return asarray(np.asarray(value))
 
 

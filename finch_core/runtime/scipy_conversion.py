@@ -9,28 +9,27 @@ from finch_core.interface.conversions import Conversion
 from finch_core.interface.plugins import hookimpl
 
 
-def _take(array: Any) -> Any:
-    from finch_core.runtime.scipy_arrays import from_scipy
+def _arrays() -> Any:
+    """The module that reads and makes SciPy's arrays."""
+    from finch_core.runtime import scipy_arrays
 
-    return from_scipy(array)
+    return scipy_arrays
+
+
+def _take(array: Any) -> Any:
+    return _arrays().from_scipy(array)
 
 
 def _give(tensor: Any) -> Any:
-    from finch_core.runtime.scipy_arrays import to_scipy
-
-    return to_scipy(tensor)
+    return _arrays().to_scipy(tensor)
 
 
 def _unchanged(array: Any) -> Any:
-    from finch_core.runtime.scipy_arrays import unchanged
-
-    return unchanged(array)
+    return _arrays().unchanged(array)
 
 
 def _state(array: Any) -> Any:
-    from finch_core.runtime.scipy_arrays import state
-
-    return state(array)
+    return _arrays().state(array)
 
 
 @hookimpl

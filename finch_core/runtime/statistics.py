@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from finch_core.interface.display import drawn
+
 
 class Statistics(dict[str, Any]):
     """Statistics by name, of the kernel ``name``; notebooks show them as a table."""
@@ -29,8 +31,6 @@ class Statistics(dict[str, Any]):
         )
 
     def _repr_html_(self) -> str | None:
-        from finch_core.interface.display import drawn
-
         return drawn("stats_html", self.name, self)
 
 

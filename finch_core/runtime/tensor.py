@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from finch_core.errors import (
 )
 from finch_core.interface.abi import MOST_INDICES
 from finch_core.interface.array_methods import ArrayMethods
+from finch_core.interface.display import drawn
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import as_number
@@ -82,10 +84,7 @@ class Tensor(ArrayMethods, TensorStorage):
         elif _is_shape(data):
             self._empty(checked_shape(data, self.layout.ndim))
         else:
-            with importing:
-                from finch_core.runtime.convert import convert_into
-
-            convert_into(self, data)
+            _conversions().convert_into(self, data)
 
     @classmethod
     def from_buffers(
@@ -135,13 +134,10 @@ class Tensor(ArrayMethods, TensorStorage):
         self._mark_sizeless(False)
 
     def _empty(self, shape: tuple[int, ...]) -> None:
-        with importing:  # a fork waits for it
-            from finch_core.runtime.convert import empty_into
-
         if self.signature.readonly:
             self._leave_readonly()
         try:
-            empty_into(self, shape)
+            _conversions().empty_into(self, shape)
         except FinchError:
             raise
         except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
@@ -169,9 +165,8 @@ class Tensor(ArrayMethods, TensorStorage):
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A dense NumPy array of the tensor's shape, dtype and values; a view of the tensor's own
         memory if its levels are all ``Dense``, else a copy."""
-        from finch_core.runtime.convert import to_numpy
-
-        return to_numpy(self)
+        array: np.ndarray[Any, Any] = _conversions().to_numpy(self)
+        return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.to_numpy()
@@ -185,9 +180,8 @@ class Tensor(ArrayMethods, TensorStorage):
 
     def structure(self) -> np.ndarray[Any, Any]:
         """Which elements are stored, ``stored(A[i, j])``: a dense array of bools."""
-        from finch_core.runtime.convert import structure
-
-        return structure(self)
+        array: np.ndarray[Any, Any] = _conversions().structure(self)
+        return array
 
     def to_scipy(self) -> Any:
         """A SciPy sparse array of the same values: ``csr_array`` for a matrix, over this tensor's
@@ -235,12 +229,11 @@ class Tensor(ArrayMethods, TensorStorage):
         values, that of ``value``). A kernel fills it in place, ``if stored(C[i, j]): C[i, j] =
         ...``. Raises ``FormatError`` if the dtype cannot represent ``value`` or the fill value.
         """
-        from finch_core.runtime.convert import set_stored
         from finch_core.runtime.likeness import like
 
         made, wanted = like(self, value, dtype)
         if wanted is not None:
-            set_stored(made, wanted)
+            _conversions().set_stored(made, wanted)
         return made
 
     def __getitem__(self, index: Any) -> Any:
@@ -249,10 +242,8 @@ class Tensor(ArrayMethods, TensorStorage):
 
         Raises ``OutOfBounds``, ``DimensionMismatch`` for a wrong number of indices and
         ``FormatError`` for what is not an integer where there is no array namespace."""
-        from finch_core.runtime.convert import element
-
         if _is_element(index, self.ndim) or not hub().array_namespaces:
-            return element(self, checked_index(index, self.shape))
+            return _conversions().element(self, checked_index(index, self.shape))
         return super().__getitem__(index)
 
     def __repr__(self) -> str:
@@ -263,9 +254,15 @@ class Tensor(ArrayMethods, TensorStorage):
     def _repr_html_(self) -> str | None:
         """The picture that notebooks show: the levels with their buffers, and where elements are
         stored. Its size, and the work to draw it, are bounded."""
-        from finch_core.interface.display import drawn
-
         return drawn("tensor_html", self)
+
+
+@cache
+def _conversions() -> Any:
+    """What converts, which imports this module, under a lock that a fork waits for."""
+    with importing:
+        from finch_core.runtime import convert
+    return convert
 
 
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:

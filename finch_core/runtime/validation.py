@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finch_core.errors import FormatError, IndexOverflow, quote
+from finch_core.errors import FormatError, quote
 from finch_core.interface.layout import Layout, Part, sizes_of
 from finch_core.ir.operators import exact_value
 from finch_core.runtime.arguments import UNMASK, is_masked
@@ -292,14 +292,3 @@ def check_cover(right: np.ndarray[Any, Any], pointers: np.ndarray[Any, Any], sha
     if short.size:
         k = int(short[0])
         raise FormatError(f"right[{k}], the last of its fiber, is {used[k]}, and must be {shape}")
-
-
-def require_index(number: int, dtype: np.dtype[Any], parameter: str = "index") -> None:
-    """Raise ``IndexOverflow`` unless ``number`` fits in ``dtype``, the value of the format's
-    ``parameter``."""
-    if number > np.iinfo(dtype).max:
-        article = "an" if parameter == "index" else "a"
-        raise IndexOverflow(
-            f"{number} is too much for {article} {parameter} of {dtype}",
-            hint=f"give the level a wider {parameter} dtype, {parameter}=np.int64",
-        )

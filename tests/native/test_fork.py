@@ -124,7 +124,7 @@ IMPORTS = """
     import sys
     import numpy as np
     from finch_core import Tensor, _, kernel
-    from finch_core.runtime.pipeline import _import_compiler
+    from finch_core.runtime.pipeline import _compiler
     from finch_levels import Dense, Element, RunList, SparseList
 
     @kernel(backend="interpreter")
@@ -135,7 +135,7 @@ IMPORTS = """
                 y[i] += A[i, j] * coalesce(x[~(j + 1)], 2)
         return y
 
-    _import_compiler()
+    _compiler()
     before = set(sys.modules)
     E = Element(0.0)
     matrix, vector = Tensor(Dense(SparseList(E)), np.eye(3)), Tensor(RunList(E), np.ones(3))
