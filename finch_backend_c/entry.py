@@ -27,6 +27,7 @@ from finch_backend_c.printer import function as print_function
 from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs, vectors
 from finch_core.ir import assembly as asm
+from finch_core.ir.common_subexpressions import bind_common_subexpressions
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Var
 from finch_core.records import field, frozen
@@ -384,6 +385,7 @@ def translate(
     ``fail_alloc`` (for tests of the out-of-memory exit) makes the allocation of that number fail,
     counted from 1 when the kernel is loaded.
     """
+    kernel = bind_common_subexpressions(kernel)
     scope = Scope()
     functions = {f.name: scope.fresh(f.name) for f in kernel.functions}
     emitted = [_function(f, functions, scope, disabled) for f in kernel.functions]

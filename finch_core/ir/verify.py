@@ -135,8 +135,9 @@ def _returns(block: Block) -> bool:
 def _check_block(block: Block, context: _Context) -> None:
     for statement in block.statements:
         try:
+            known: set[int] = set()
             for expr in statement.expressions:
-                _check_expr(expr, context)
+                _check_expr(expr, context, known)
             _check_statement(statement, context)
         except AssertionError as error:
             if isinstance(error, IllegalAssembly):
@@ -167,9 +168,13 @@ def _integers(*exprs: Expr) -> None:
 # -- expressions ----------------------------------------------------------------------------
 
 
-def _check_expr(expr: Expr, context: _Context) -> None:
+def _check_expr(expr: Expr, context: _Context, known: set[int]) -> None:
+    """Check each node once; ``known`` are the ids of those that have been."""
+    if id(expr) in known:
+        return
+    known.add(id(expr))
     for child in expr.children:
-        _check_expr(child, context)
+        _check_expr(child, context, known)
     _rule(expr, context)
     assert not is_weak(expr.dtype), f"{expr_text(expr)} has the weak type {type_text(expr.dtype)}"
 

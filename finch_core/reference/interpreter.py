@@ -15,6 +15,7 @@ import numpy as np
 
 from finch_core.interface.abi import CONTROL_WORDS, FAILED, MOVED, words
 from finch_core.ir.assembly import Argument, Kernel, Record, Slot
+from finch_core.ir.common_subexpressions import bind_common_subexpressions
 from finch_core.ir.depth import is_deep, on_a_thread
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Var
@@ -58,6 +59,7 @@ class Interpreter:
     def compile(self, kernel: Kernel, *, key: str = "") -> InterpretedKernel:
         """Translate ``kernel`` into closures. Raises ``AssertionError`` if its assembly is
         illegal."""
+        kernel = bind_common_subexpressions(kernel)
         check(kernel)
         functions: dict[str, Routine] = {}
         for function in kernel.functions:

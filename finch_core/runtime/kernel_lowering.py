@@ -9,6 +9,7 @@ from finch_core.interface.context import LOWERING_RULES, Context
 from finch_core.interface.plugins import hub
 from finch_core.interface.watch import Watch
 from finch_core.ir import assembly as asm
+from finch_core.ir.common_subexpressions import bind_common_subexpressions
 from finch_core.ir.expressions import Literal, Var
 from finch_core.ir.program import Stmt, Swap, Update
 from finch_core.ir.storage_types import without_stored_dtypes
@@ -63,6 +64,7 @@ def lower_kernel(
     kernel = typed_kernel(kernel)
     plain = without_stored_dtypes(kernel)
     kernel = kernel if plain is kernel else typed_kernel(plain)
+    kernel = bind_common_subexpressions(kernel)
     if watch is not None:
         watch.optimised("lowering", kernel)
     kernel = optimize_kernel(kernel, options.disabled, strict=options.strict, watch=watch)

@@ -21,6 +21,7 @@ from finch_core.ir.assembly import (
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Buffer, Literal, Var
 from finch_core.testing.arrays import Array
+from finch_core.testing.isolation import read_only
 
 SITES = (Site(OutOfMemory, "memory ran out"), Site(OutOfBounds, "{0} {1} {2}"))
 
@@ -57,6 +58,8 @@ class Bench:
         self.compiled: CompiledKernel
         self.control = np.zeros(CONTROL_WORDS, np.int64)
         self.record = np.zeros(1, np.uint64)
+        self.is_read_only = False
+        """Whether the record lies in memory to which nobody may write."""
 
     def buffer(self, name: str, array: Any, *, growable: bool = False) -> Buffer:
         """A buffer over the memory of ``array``; arrays may share memory."""
@@ -103,6 +106,8 @@ class Bench:
                 self.record[slot.offset : slot.offset + 2] = array.ctypes.data, len(array)
             else:
                 self._place(slot)[0] = self.values[slot.target]
+        if self.is_read_only:
+            self.record = read_only(self.record)
         self.control = np.full(CONTROL_WORDS, -1, np.int64)
         self.control[GUARD], self.control[POOL] = 0, getattr(self.compiled, "pool", int)()
         status = self.compiled(self.control.ctypes.data, self.record.ctypes.data, *passed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import mmap
 import os
 import signal
@@ -31,6 +32,7 @@ def isolated(run: Callable[[], None], mistake: str) -> None:
 
 
 def _outcome(run: Callable[[], None]) -> int:
+    faulthandler.disable()  # the parent says what ended it
     try:
         run()
     except BaseException:

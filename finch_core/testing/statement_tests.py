@@ -31,7 +31,7 @@ from finch_core.ir.assembly import (
     While,
 )
 from finch_core.ir.dtypes import BOOL, INTP
-from finch_core.ir.expressions import Buffer, Call, Cast, Invoke, Length, Literal, Load
+from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Invoke, Length, Literal, Load
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.isolation import isolated, read_only
 from finch_core.testing.random_assembly import BUFFERS, SIZE, N, random_block
@@ -135,6 +135,20 @@ class StatementTests(Subject):
         )
         assert bench.run(*body) == DONE
         assert bench.arrays["out"].tolist() == [2.0, 2.0, 3.0]
+
+    def test_shared_subexpressions_are_not_written_out(self) -> None:
+        """As a tree, an expression of 40 levels would have a million million nodes."""
+        made = []
+        for levels in (2, 40):
+            bench = Bench(self.made())
+            data, out = bench.buffer("data", [1]), bench.buffer("out", [0])
+            value: Expr = Load(data, n(0))
+            for _ in range(levels):
+                value = Call(prim.ifelse, (value > n(0), value + value, n(0)))
+            assert bench.run(Store(out, n(0), value)) == DONE
+            assert bench.arrays["out"].tolist() == [1 << levels]
+            made.append(len(bench.compiled.source))
+        assert made[1] - made[0] < 40 * 1000, "the source grows with the tree, not with the graph"
 
     def test_a_name_may_be_declared_again_in_another_scope(self) -> None:
         bench, t = Bench(self.made()), var("t")
@@ -248,6 +262,8 @@ class StatementTests(Subject):
             add = Assign(total, total + Load(data, count))
             assert bench.run(Let(total, n(0), True), add, Fail(1, (total,))) == FAILED + 1
             assert bench.control[0] == 3
+            bench.is_read_only = True
+            assert bench.call() == FAILED + 1
 
         isolated(read, "a kernel stores to what it does not write")
 

@@ -19,9 +19,8 @@ PACKAGE = Path(__file__).parents[2] / "docs/examples/plugins/finch-llvm"
 PARITY = Path(__file__).parents[1] / "parity"
 SOURCE = PACKAGE / "src/finch_backend_llvm"
 PUBLIC = {
-    "errors", "interface.abi", "ir.assembly", "ir.dtypes", "ir.expansions", "ir.expressions",
-    "ir.primitives",
-    "operators",
+    "errors", "interface.abi", "ir.assembly", "ir.common_subexpressions", "ir.dtypes",
+    "ir.expansions", "ir.expressions", "ir.primitives", "operators",
 }  # fmt: skip
 """The modules of the core that are for backends."""
 

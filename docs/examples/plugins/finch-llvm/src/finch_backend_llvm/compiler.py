@@ -13,6 +13,7 @@ from finch_backend_llvm import cache as disk
 from finch_backend_llvm.cache import Stored
 from finch_core.errors import BackendError
 from finch_core.ir.assembly import Kernel
+from finch_core.ir.common_subexpressions import bind_common_subexpressions
 from finch_core.ir.expansions import in_terms_of_others
 
 if TYPE_CHECKING:  # LLVM is loaded when it is used, so that a failure of that can be told
@@ -44,7 +45,7 @@ class LlvmBackend:
         from finch_backend_llvm.machine import machine
         from finch_backend_llvm.operators import lacks
 
-        kernel = in_terms_of_others(kernel, lacks)
+        kernel = bind_common_subexpressions(in_terms_of_others(kernel, lacks))
         text = str(module_of(kernel))
         code = machine().object_code(text, self._level())
         stored = Stored(len(kernel.params), prototype(kernel), text, code)
