@@ -166,8 +166,9 @@ class _Binding:
             for branch, value in zip(branches, values, strict=True)
         ]
         scope.statements.append(Let(var, _skipped(expr), mutable=True))
-        blocks = [Block(), *blocks] if expr.op is prim.or_ else blocks
-        scope.statements.append(If(cond, *blocks))
+        if len(blocks) == 1:  # of `or`, it runs where the condition is false
+            blocks.insert(0 if expr.op is prim.or_ else 1, Block())
+        scope.statements.append(If(cond, blocks[0], blocks[1]))
         return var
 
     def _in_all(self, operands: tuple[Expr, ...], scope: _Scope) -> None:
