@@ -13,12 +13,12 @@ from finch_backend_c import ctree as c
 from finch_backend_c.analysis import Usage
 from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
+from finch_backend_c.c_names import CNames
 from finch_backend_c.lanes import Lanes, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, operate
 from finch_backend_c.parallel import Part
 from finch_backend_c.registers import Reductions, Registers
 from finch_backend_c.rooms import has_room, parted
-from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, suffix
 from finch_core.ir import assembly as asm
 from finch_core.ir import expressions as ir
@@ -45,7 +45,7 @@ class Emitter:
 
     def __init__(
         self,
-        scope: Scope,
+        scope: CNames,
         functions: dict[str, str],
         usage: Usage,
         disabled: frozenset[str] = frozenset(),

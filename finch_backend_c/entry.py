@@ -18,13 +18,13 @@ import numpy as np
 from finch_backend_c import ctree as c
 from finch_backend_c import helpers
 from finch_backend_c.analysis import Usage
+from finch_backend_c.c_names import CNames
 from finch_backend_c.emitter import Emitter
 from finch_backend_c.guards import GUARD, SETTLE, SIGNALS, UNSETTLE
 from finch_backend_c.loader import SYMBOL
 from finch_backend_c.operators import Value, cast
 from finch_backend_c.parallel_runtime import LIVING, RUNTIME
 from finch_backend_c.printer import function as print_function
-from finch_backend_c.scope import Scope
 from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs, vectors
 from finch_core.ir import assembly as asm
 from finch_core.ir.common_subexpressions import bind_common_subexpressions
@@ -65,7 +65,7 @@ class KernelWriter:
     """The parameters for addresses of buffers, and the expressions passed for them."""
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> CNames:
         return self.emitter.scope
 
     def slots(self) -> Iterator[tuple[str, asm.Slot]]:
@@ -244,10 +244,10 @@ def _copy(to: c.Expr, source: c.Expr, sized: str) -> c.Stmt:
 
 
 def _function(
-    function: asm.Function, functions: dict[str, str], scope: Scope, disabled: frozenset[str]
+    function: asm.Function, functions: dict[str, str], scope: CNames, disabled: frozenset[str]
 ) -> tuple[c.Function, Emitter]:
     usage = Usage(function.body)
-    emitter = Emitter(Scope(scope), functions, usage, disabled)
+    emitter = Emitter(CNames(scope), functions, usage, disabled)
     params: list[str] = []
     for param in function.params:
         if isinstance(param, Buffer):
@@ -386,11 +386,11 @@ def translate(
     counted from 1 when the kernel is loaded.
     """
     kernel = bind_common_subexpressions(kernel)
-    scope = Scope()
+    scope = CNames()
     functions = {f.name: scope.fresh(f.name) for f in kernel.functions}
     emitted = [_function(f, functions, scope, disabled) for f in kernel.functions]
     work, usage = scope.fresh("work"), Usage(kernel.body)
-    emitter = Emitter(Scope(scope), functions, usage, disabled)
+    emitter = Emitter(CNames(scope), functions, usage, disabled)
     entry = KernelWriter(kernel, emitter, usage).functions(work)
     functions_ = (print_function(f) for f, _ in emitted)
     texts = [*functions_, *emitter.outlined, *map(print_function, entry)]

@@ -55,7 +55,7 @@ class View(TensorLike):
 
 
 @frozen
-class Structure(View):
+class StoredView(View):
     """Whether each element of ``inner`` is stored."""
 
     def __str__(self) -> str:
@@ -88,4 +88,4 @@ class InPlace(View):
         return isinstance(self.inner, Constant) or self.inner.drops_updates
 
 
-__all__ = ["InPlace", "Structure", "View"]
+__all__ = ["InPlace", "StoredView", "View"]

@@ -75,7 +75,7 @@ def _merge(ctx: Context, region: Region, slots: Container[int]) -> _Merge:
 
 
 @frozen
-class _Place:
+class _ReadPoint:
     """The point at which one operand is read.
 
     It has the current index, the operand's fill, and the conditions that are variables there.
@@ -218,7 +218,7 @@ class _Merge:
         conditions = Conditions(ctx, name)
         pieces = {}
         for k, looplet in operands.items():
-            place = _Place(at, self.fills[k], conditions)
+            place = _ReadPoint(at, self.fills[k], conditions)
             piece = self._piece(looplet, place, TRUE, begun=True)
             if piece is None:
                 return None
@@ -298,7 +298,7 @@ class _Merge:
 
     # -- pieces -------------------------------------------------------------------------
 
-    def _piece(self, given: Looplet, place: _Place, guard: Expr, begun: bool) -> Piece | None:
+    def _piece(self, given: Looplet, place: _ReadPoint, guard: Expr, begun: bool) -> Piece | None:
         """The piece of ``given`` at ``place``, if ``guard`` holds.
 
         ``begun``: its positions advance with the loop.
@@ -327,7 +327,9 @@ class _Merge:
             return None
         return either(self.ctx, cond, head, tail, self.region.stop)
 
-    def _sequence(self, looplet: Sequence, place: _Place, guard: Expr, begun: bool) -> Piece | None:
+    def _sequence(
+        self, looplet: Sequence, place: _ReadPoint, guard: Expr, begun: bool
+    ) -> Piece | None:
         """The piece of the phase that contains ``place``."""
         ctx = self.ctx
         if ctx.checked and looplet.phases[-1].stop is not None:
@@ -349,7 +351,7 @@ class _Merge:
             result = self._either(cond, piece, result)
         return result
 
-    def _step(self, steps: Stepper, place: _Place, guard: Expr, begun: bool) -> Piece | None:
+    def _step(self, steps: Stepper, place: _ReadPoint, guard: Expr, begun: bool) -> Piece | None:
         """The piece of the step that contains ``place``, or of the tail."""
         ctx = self.ctx
         if not begun:
@@ -377,7 +379,7 @@ class _Merge:
         )
 
 
-def _spike(spike: Spike, place: _Place) -> Piece | None:
+def _spike(spike: Spike, place: _ReadPoint) -> Piece | None:
     """The piece of a spike whose body is a run."""
     body, tail = as_looplet(spike.body), as_looplet(spike.tail)
     if not isinstance(body, Run):

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from finch_core.interface.abilities import Order
 from finch_core.interface.tensorlike import BoundTensor
-from finch_core.interface.views import InPlace, Structure
+from finch_core.interface.views import InPlace, StoredView
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import FALSE, Access, Call, Expr, Literal, Name
 from finch_core.ir.program import (
@@ -116,7 +116,7 @@ class _InPlace:
         """``expr`` where the element that is updated is not stored, simplified."""
         target, simplify = found.update.target, self.unit.simplifier.expr_rule
         fill = Literal(target.tensor.fill_value, concrete(target.dtype), structural=True)
-        structure = evolve(target, tensor=Structure(target.tensor))
+        structure = evolve(target, tensor=StoredView(target.tensor))
 
         def rule(node: Expr) -> Expr:
             if node == target:

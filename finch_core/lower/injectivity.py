@@ -55,7 +55,7 @@ class Turns:
 
 
 @frozen
-class _Place:
+class _IndexForm:
     """An index as ``factor * i + same + rest``, with ``rest`` in ``range(low, high + 1)``.
 
     A ``factor`` that is no constant is above every rest, where the rest takes any value."""
@@ -77,7 +77,7 @@ def are_apart(accesses: list[Access], turns: Turns) -> bool:
     )
 
 
-def _differ(places: list[_Place | None]) -> bool:
+def _differ(places: list[_IndexForm | None]) -> bool:
     """Whether these places never meet in different turns."""
     known = [place for place in places if place is not None]
     if len(known) < len(places) or len({(p.factor, p.same) for p in known}) != 1:
@@ -88,7 +88,7 @@ def _differ(places: list[_Place | None]) -> bool:
     return max(p.high for p in known) - min(p.low for p in known) < abs(factor)
 
 
-def _place(index: Expr, turns: Turns) -> _Place | None:
+def _place(index: Expr, turns: Turns) -> _IndexForm | None:
     while isinstance(index, Modified):
         index = index.index
     factor, low, high = 0, 0, 0
@@ -113,7 +113,7 @@ def _place(index: Expr, turns: Turns) -> _Place | None:
             return None
         ends = by * range_[0], by * range_[1]
         low, high = low + min(ends), high + max(ends)
-    return _Place(factor, frozenset(same), low, high)
+    return _IndexForm(factor, frozenset(same), low, high)
 
 
 def _is_exact(index: Expr, factor: int, others: list[tuple[int, Expr]]) -> bool:
@@ -148,7 +148,7 @@ def _range(term: Expr, turns: Turns) -> tuple[int, int] | None:
     return int(start.value), max(int(stop.value) - 1, int(start.value))
 
 
-def _row_major(terms: list[tuple[int, Expr]], turns: Turns) -> _Place | None:
+def _row_major(terms: list[tuple[int, Expr]], turns: Turns) -> _IndexForm | None:
     """``i * n + j`` with ``j`` in ``range(0, n)``."""
     products = [term for by, term in terms if by == 1 and isinstance(term, Call)]
     rests = [term for by, term in terms if by == 1 and isinstance(term, Index)]
@@ -163,7 +163,7 @@ def _row_major(terms: list[tuple[int, Expr]], turns: Turns) -> _Place | None:
         return None
     within = Extent(Literal(0, int), _plain(size))
     found = Extent(loop.extent.start, _plain(loop.extent.stop))
-    return _Place(_plain(size), frozenset(), 0, 0) if found == within else None
+    return _IndexForm(_plain(size), frozenset(), 0, 0) if found == within else None
 
 
 def _plain(expr: Expr) -> Expr:

@@ -14,7 +14,7 @@ from typing import Any
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.plugins import hub
-from finch_core.interface.views import Structure
+from finch_core.interface.views import StoredView
 from finch_core.ir.expressions import Access, Call, Expr
 from finch_core.ir.program import Define, Loop, Stmt, Stored, Update
 from finch_core.ir.rewrite import rewrite_expr
@@ -160,4 +160,4 @@ def wrapper_name(wrapper: Any) -> str:
 
 def of_structure(access: Access) -> Access:
     """The access of whether the element of ``access`` is stored."""
-    return evolve(access, tensor=Structure(access.tensor))
+    return evolve(access, tensor=StoredView(access.tensor))

@@ -26,7 +26,7 @@ Range = tuple[int, int]
 
 
 @frozen(eq=False)
-class _Place:
+class _IndexUse:
     """One index of one access: dimension ``dim`` of a tensor, at ``expr``.
 
     ``scope``: the enclosing loops by name. ``declare``: the declaration that sizes it, if any.
@@ -56,7 +56,7 @@ class Extents:
     sizeless: frozenset[str] = frozenset()
     loops: dict[int, Range] = field(factory=dict)
     declares: dict[int, Sizes] = field(factory=dict)
-    places: list[_Place] = field(factory=list)
+    places: list[_IndexUse] = field(factory=list)
     open: dict[int, Loop] = field(factory=dict)
     """The loops whose range is inferred."""
     firm: dict[int, Range] = field(factory=dict)
@@ -107,22 +107,22 @@ class Extents:
         for dim, expr in enumerate(access.indices):
             plain = plain_index(expr)
             if plain is not None:
-                place = _Place(access, dim, plain, written, scope, declared.get(name))
+                place = _IndexUse(access, dim, plain, written, scope, declared.get(name))
                 self.places.append(place)
 
     # -- what is known of one place -----------------------------------------------------
 
-    def size(self, place: _Place) -> int | None:
+    def size(self, place: _IndexUse) -> int | None:
         """The size of its dimension, as far as it is known."""
         if place.declare is None:
             return self.shapes[str(place.access.tensor)][place.dim]
         return self.declares[id(place.declare)][place.dim]
 
-    def resized(self, place: _Place) -> bool:
+    def resized(self, place: _IndexUse) -> bool:
         """Whether its dimension is as large as what is written to it."""
         return place.declare is not None and str(place.access.tensor) not in self.fixed
 
-    def shifted(self, place: _Place) -> tuple[Loop, int] | None:
+    def shifted(self, place: _IndexUse) -> tuple[Loop, int] | None:
         """``(loop, c)`` for an index ``i + c`` with a known ``c``."""
         found = self.linear(place.expr)
         if found is None or list(found[0].values()) != [1]:
@@ -214,7 +214,7 @@ class Extents:
         if ends:
             self.loops[id(loop)] = starts[-1], ends[-1]
 
-    def says(self, place: _Place, loop: Loop) -> Iterator[tuple[int | None, int | None]]:
+    def says(self, place: _IndexUse, loop: Loop) -> Iterator[tuple[int | None, int | None]]:
         """Where the index of ``loop`` begins and ends by one place."""
         found, size = self.shifted(place), self.size(place)
         if found is None or found[0] is not loop:
@@ -226,13 +226,13 @@ class Extents:
         else:
             yield -shift, None if size is None else size - shift
 
-    def cuts(self, place: _Place, loop: Loop) -> bool:
+    def cuts(self, place: _IndexUse, loop: Loop) -> bool:
         """Whether the index of ``loop`` writes a tensor as it is, and so begins at 0."""
         return (
             place.written and isinstance(place.expr, Index) and place.scope[place.expr.name] is loop
         )
 
-    def take(self, place: _Place) -> None:
+    def take(self, place: _IndexUse) -> None:
         """Let a declared dimension be as long as the inferred loop that indexes it."""
         if self.resized(place) and self.size(place) is None and isinstance(place.expr, Index):
             found = self.loops.get(id(place.scope[place.expr.name]))
@@ -243,7 +243,7 @@ class Extents:
 
     def by_writes(self) -> None:
         """Size the first open dimension all of whose writes, if there are any, have known ends."""
-        groups: dict[tuple[int, int], list[_Place]] = {}
+        groups: dict[tuple[int, int], list[_IndexUse]] = {}
         for place in self.places:
             if self.resized(place) and self.size(place) is None and place.written:
                 groups.setdefault((id(place.declare), place.dim), []).append(place)
@@ -253,13 +253,13 @@ class Extents:
                 self.declares[declare][dim] = max(0, *ends)  # type: ignore[type-var]
                 return
 
-    def counts(self, place: _Place) -> bool:
+    def counts(self, place: _IndexUse) -> bool:
         """Whether a write tells the size: at a loop's index, shifted or not."""
         found = self.shifted(place)
         plain = isinstance(place.expr, Index)
         return found is not None and not (id(found[0]) in self.open and plain)
 
-    def end(self, place: _Place) -> int | None:
+    def end(self, place: _IndexUse) -> int | None:
         """Up to where a write reaches."""
         loop, shift = self.shifted(place)  # type: ignore[misc]
         if loop.extent is not None and loop.extent.step is not None:
@@ -299,7 +299,7 @@ class Extents:
         last = start + (turns - 1) * step[0]  # type: ignore[operator]
         return (start, last + 1) if step[0] > 0 else (last, start + 1)  # type: ignore[operator]
 
-    def check_write(self, place: _Place) -> None:
+    def check_write(self, place: _IndexUse) -> None:
         """Refuse a write over a range that goes beyond its dimension."""
         declared = place.written and place.declare is not None
         found = self.shifted(place) if declared else None
@@ -329,7 +329,7 @@ class Extents:
                     return True
         return False
 
-    def reached(self, place: _Place, loop: Loop) -> Iterator[Range]:
+    def reached(self, place: _IndexUse, loop: Loop) -> Iterator[Range]:
         """The range of an index in which one access stays within its dimension."""
         found, name = self.linear(place.expr), loop.index.name
         if found is None or self.shifted(place) or (place.written and self.resized(place)):

@@ -20,7 +20,7 @@ from finch_core.lower.statements import FinchRules
 from finch_core.optimize import PASSES, optimize_kernel
 from finch_core.records import evolve
 from finch_core.runtime.options import Options
-from finch_core.runtime.parameters import Binding, parameters_of, used_parameters
+from finch_core.runtime.parameters import BoundParameter, parameters_of, used_parameters
 
 
 def check_disabled(options: Options, backend: CompleteBackend) -> None:
@@ -42,7 +42,7 @@ def check_disabled(options: Options, backend: CompleteBackend) -> None:
 def lower_kernel(
     stmt: Stmt,
     unit: Unit,
-    arguments: tuple[Binding, ...],
+    arguments: tuple[BoundParameter, ...],
     options: Options,
     checked: bool = False,
     watch: Watch | None = None,
@@ -72,7 +72,7 @@ def lower_kernel(
 
 
 def _context(
-    unit: Unit, arguments: tuple[Binding, ...], options: Options, checked: bool
+    unit: Unit, arguments: tuple[BoundParameter, ...], options: Options, checked: bool
 ) -> Context:
     return Context(
         unit.names,
@@ -106,7 +106,7 @@ def _facts(ctx: Context, unit: Unit, stmt: Stmt) -> None:
         ctx.constant(before)
 
 
-def _prologue(ctx: Context, unit: Unit, arguments: tuple[Binding, ...]) -> None:
+def _prologue(ctx: Context, unit: Unit, arguments: tuple[BoundParameter, ...]) -> None:
     """Emit what runs before the program: variables, and the checks, which change no argument."""
     _locals(ctx, arguments)
     levels = (level for t in unit.tensors.values() if t.fixed for level in t.level.levels())
@@ -120,7 +120,7 @@ def _prologue(ctx: Context, unit: Unit, arguments: tuple[Binding, ...]) -> None:
     ctx.sites[1:] = [evolve(site, early=True) for site in ctx.sites[1:]]
 
 
-def _locals(ctx: Context, arguments: tuple[Binding, ...]) -> None:
+def _locals(ctx: Context, arguments: tuple[BoundParameter, ...]) -> None:
     """Declare a variable for each field of the temporaries that need no record."""
     for argument in arguments:
         if argument.tensor is not None and argument.in_registers:

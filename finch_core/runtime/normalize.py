@@ -13,7 +13,7 @@ from finch_core.ir.program import Program, Stmt
 from finch_core.lower.passes import PASSES, Unit
 from finch_core.runtime.local_formats import local_formats
 from finch_core.runtime.options import Options
-from finch_core.runtime.parameters import Binding
+from finch_core.runtime.parameters import BoundParameter
 from finch_core.symbolic.plugin_rules import checked_rules
 from finch_core.symbolic.simplifier import RULES, Simplifier
 
@@ -23,7 +23,7 @@ def normalize(
     signatures: tuple[Signature, ...],
     options: Options,
     watch: Watch | None = None,
-) -> tuple[Stmt, Unit, tuple[Binding, ...]]:
+) -> tuple[Stmt, Unit, tuple[BoundParameter, ...]]:
     """The body in normal form, what the passes found out, and what the program's names stand for.
 
     Raises the ``FinchError`` of the first pass that refuses the program.
@@ -34,7 +34,7 @@ def normalize(
         stmt = pass_(stmt, unit)
         if watch is not None:
             watch.normalized(pass_.__name__, stmt)
-    made = tuple(Binding(tensor, in_registers=True) for tensor in unit.made)
+    made = tuple(BoundParameter(tensor, in_registers=True) for tensor in unit.made)
     return unit.simplifier.stmt(stmt), unit, (*arguments, *made)
 
 
@@ -43,7 +43,7 @@ def _bound(
     signatures: tuple[Signature, ...],
     options: Options,
     watch: Watch | None = None,
-) -> tuple[Unit, tuple[Binding, ...]]:
+) -> tuple[Unit, tuple[BoundParameter, ...]]:
     """The program's names, bound to variables of the kernel."""
     names = Names(("control",))
     tensors: dict[str, BoundTensor] = {}
@@ -58,7 +58,7 @@ def _bound(
             seen[name] = tensor_like
             if tensor is not None:
                 tensors[name] = tensor
-        arguments.append(Binding(tensor, vars_))
+        arguments.append(BoundParameter(tensor, vars_))
     types = {name: tensor_like.dtype for name, tensor_like in seen.items()}
     types |= {name: var.type for name, var in scalars.items()}
     for local, format in local_formats(program, types):
@@ -67,7 +67,7 @@ def _bound(
         assert tensor_like is not None
         tensor.local = True
         tensors[local.name], seen[local.name] = tensor, tensor_like
-        arguments.append(Binding(tensor, in_registers=not needs_record(local, program)))
+        arguments.append(BoundParameter(tensor, in_registers=not needs_record(local, program)))
     found = hub()
     unit = Unit(program, names, tensors, seen, scalars, options.strict, options.disabled, hub=found)
     own = checked_rules((*found.rules, *options.rules))

@@ -14,7 +14,7 @@ from finch_core.records import evolve, frozen
 
 
 @frozen
-class Binding:
+class BoundParameter:
     """A parameter, free name or temporary of the program, bound to variables of the kernel.
 
     ``in_registers``: a temporary scalar that lives in variables of the kernel and has no record.
@@ -25,7 +25,7 @@ class Binding:
     in_registers: bool = False
 
 
-def parameters_of(arguments: Iterable[Binding]) -> Iterator[asm.Record | asm.Argument]:
+def parameters_of(arguments: Iterable[BoundParameter]) -> Iterator[asm.Record | asm.Argument]:
     """The parameters in the order in which a call passes them."""
     for argument in arguments:
         if argument.tensor is not None and not argument.in_registers:
@@ -62,4 +62,4 @@ def used_parameters(kernel: asm.Kernel) -> Iterator[asm.Record | asm.Argument]:
         yield param
 
 
-__all__ = ["Binding", "parameters_of", "used_parameters"]
+__all__ = ["BoundParameter", "parameters_of", "used_parameters"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what lowers is imported when something is lowered
     from finch_core.interface.watch import Watch
     from finch_core.lower.access_order import Discordance
     from finch_core.lower.passes import Unit
-    from finch_core.runtime.parameters import Binding
+    from finch_core.runtime.parameters import BoundParameter
 
 STAGES = ("program", "normalized", "assembly", "source")
 
@@ -68,9 +68,9 @@ class Lowered:
         return self._normalized[0]
 
     @cached_property
-    def _normalized(self) -> tuple[Stmt, Unit, tuple[Binding, ...]]:
+    def _normalized(self) -> tuple[Stmt, Unit, tuple[BoundParameter, ...]]:
         self._made("program", self.program)
-        found: tuple[Stmt, Unit, tuple[Binding, ...]]
+        found: tuple[Stmt, Unit, tuple[BoundParameter, ...]]
         with self._timed("normalize"):
             found = _compiler().normalize(self.program, self.signatures, self.options)
         self._made("normalized", evolve(self.program, body=found[0], locals=()))

@@ -80,7 +80,7 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def run(*command: str) -> str:
-    few = {**os.environ, "FINCH_TESTS_SHARE": "0.3"}  # of the pairs in the suites of pages
+    few = {"FINCH_TESTS_SHARE": "0.3", **os.environ}  # of the pairs in the suites of pages
     done = subprocess.run(
         [sys.executable, "-W", "error", *command],
         capture_output=True,

@@ -28,8 +28,10 @@ PACKAGES = {
     "finch-smtx": 30,
 }
 """Each with the least number of its tests."""
-QUICK = {"PYTHONDONTWRITEBYTECODE": "1", "FINCH_CFLAGS": "-O0", "FINCH_TESTS_SHARE": "0.3"}
-"""What keeps their suites short: quick compiles, and a part of the pairs with other formats."""
+SHARE = os.environ.get("FINCH_TESTS_SHARE", "0.3")
+QUICK = {"PYTHONDONTWRITEBYTECODE": "1", "FINCH_CFLAGS": "-O0", "FINCH_TESTS_SHARE": SHARE}
+"""What keeps their suites short: quick compiles, and a part of the pairs with other formats; all
+of them with ``FINCH_TESTS_SHARE=1``."""
 OURS = ("finch_core", "finch_levels", "finch_wrappers", "finch_backend_c")
 
 

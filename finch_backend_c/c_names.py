@@ -5,14 +5,14 @@ from __future__ import annotations
 from finch_backend_c.spelling import identifier
 
 
-class Scope:
+class CNames:
     """Assigns distinct C names to the names of the assembly, in the order of requests.
 
     A buffer has four variables: its address ``A_val``, its capacity ``A_val_cap``, a flag whether
     this call allocated it, ``A_val_own``, and the address of its slot in the record, ``A_val_at``.
     """
 
-    def __init__(self, outer: Scope | None = None) -> None:
+    def __init__(self, outer: CNames | None = None) -> None:
         self._names: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set() if outer is None else set(outer._taken)
 
