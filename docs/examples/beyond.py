@@ -133,6 +133,12 @@ def sent(client: Client) -> int:
     return sum(found.values())
 
 
+def on_disk(client: Client) -> int:
+    """The bytes of results that workers have on disk, as they were near their memory limit."""
+    found = client.run(lambda dask_worker: dask_worker.data.spilled_total.disk)
+    return sum(found.values())
+
+
 class Moved:
     """Prints the seconds of a part and what it moved."""
 
@@ -145,7 +151,9 @@ class Moved:
     def __exit__(self, *error: object) -> None:
         took = time.perf_counter() - self.start
         moved = max(sent(self.client) - self.before, 0)
-        print(f"{self.name:48} {took:6.2f} s, {moved / 1e6:9.2f} MB moved", flush=True)
+        disk = on_disk(self.client)
+        rest = f", {disk / 1e6:.2f} MB on disk" if disk else ""
+        print(f"{self.name:48} {took:6.2f} s, {moved / 1e6:9.2f} MB moved{rest}", flush=True)
 
 
 def kill_one(client: Client) -> None:
@@ -155,13 +163,19 @@ def kill_one(client: Client) -> None:
 
 
 def start(workers: int, memory: str) -> Any:
-    """A cluster of processes of one thread, which do not write their data to disk."""
+    """A cluster of processes of one thread.
+
+    A worker writes results to disk only when it is near its memory limit: the one that is left when
+    the other is killed has to hold all, and would otherwise wait for ever. The cluster waits five
+    minutes for the killed one to start again, as a busy machine needs more than the usual 15 s.
+    """
     dask.config.set(
         {
-            "distributed.worker.memory.target": False,
-            "distributed.worker.memory.spill": False,
-            "distributed.worker.memory.pause": 0.9,
+            "distributed.worker.memory.target": False,  # by the memory of the process alone
+            "distributed.worker.memory.spill": 0.88,
+            "distributed.worker.memory.pause": 0.93,
             "distributed.worker.memory.terminate": 0.98,
+            "distributed.deploy.lost-worker-timeout": "5 minutes",
             "distributed.admin.large-graph-warning-threshold": "1GB",
         }
     )
