@@ -30,7 +30,8 @@ def array_method(name: str) -> Callable[..., Any]:
 _ELSEWHERE = {"linalg_diagonal": "diagonal", "linalg_trace": "trace"}
 _OWN = frozenset(
     "array_namespace as_bool as_int as_float item as_complex as_index formatted in_place "
-    "stored_count to_device astype with_fill_value to_dense_array to_dlpack dlpack_device".split()
+    "stored_count to_device astype with_fill_value to_dense_array to_list to_dlpack "
+    "dlpack_device".split()
 )
 
 
@@ -176,6 +177,12 @@ def with_fill_value(array: Any, value: Any) -> Any:
 def to_dense_array(array: Any) -> Any:
     """A NumPy array of the elements, as SciPy names it."""
     return np.array(array.to_numpy())
+
+
+def to_list(array: Any) -> Any:
+    """The elements as Python numbers in nested lists, as NumPy names it: a number without
+    dimensions."""
+    return array.to_numpy().tolist()
 
 
 def to_dlpack(array: Any, **options: Any) -> Any:

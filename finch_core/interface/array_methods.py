@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
 
+import numpy as np
+
 from finch_core.interface.array_namespace import array_method, array_namespace
 
 Array = TypeVar("Array")
@@ -236,6 +238,12 @@ class ArrayMethods(ArrayOperators):
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes
 
+    @property
+    def flags(self) -> Any:
+        """NumPy's flags of an array that is not contiguous: code that asks before it takes the
+        memory for that of a NumPy array (SciPy's ``lobpcg``) goes by the operators instead."""
+        return np.empty((2, 2))[:, :1].T.flags
+
     def __dask_tokenize__(self) -> Any:
         return array_method("token")(self)
 
@@ -274,6 +282,8 @@ class ArrayMethods(ArrayOperators):
     """The same elements with another fill."""
     todense = _method("to_dense_array")
     """A NumPy array of the elements."""
+    tolist = _method("to_list")
+    """All elements as Python numbers in nested lists."""
     reshape = _array("reshape_method")
     """``reshape(m, n)`` or ``reshape((m, n))``: the elements in another shape, row-major."""
     transpose = _array("transpose_method")

@@ -9,16 +9,15 @@ import numpy as np
 from finch_core.io import row_kernels as kernels
 from finch_core.io.number_text import Array
 
-LINE_END = 10
+LINE_END = b"\n"
 
 
 class Room:
     """The arrays that a block is read into. They are used again for later blocks: a call on memory
     that it knows costs least."""
 
-    def __init__(self, order: int, width: int, bytes_: int, rows: int) -> None:
-        self.size = bytes_, rows
-        self.text = np.empty(bytes_, np.uint8)
+    def __init__(self, order: int, width: int, rows: int) -> None:
+        self.rows = rows
         self.indices = np.empty((order, rows), np.int64)
         self.mantissas = np.empty((width, rows), np.uint64)
         self.exponents = np.empty((width, rows), np.int64)
@@ -26,9 +25,6 @@ class Room:
         self.bits = np.empty((width, rows), np.uint64)
         self.found, self.sure = np.zeros(2, np.int64), np.zeros((), np.int64)
         self.length, self.count = np.zeros((), np.int64), np.zeros((), np.int64)
-
-    def fits(self, bytes_: int, rows: int) -> bool:
-        return bytes_ <= self.size[0] and rows <= self.size[1]
 
 
 class RowReader:
@@ -45,9 +41,11 @@ class RowReader:
     def columns(self, block: bytes) -> tuple[list[Array] | None, Room]:
         """The columns of a block of lines, and the room where they are until ``release``; None
         where it is not sure that the block is well-formed, or that all numbers are exact."""
-        room = self._room(block)
+        text = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8)
+        room = self._room(int(np.count_nonzero(text == ord(LINE_END))))
+        room.length[()] = len(text)
         kernels.read_rows(
-            room.text, self._sizes, room.length, room.indices, room.mantissas, room.exponents,
+            text, self._sizes, room.length, room.indices, room.mantissas, room.exponents,
             room.signs, room.found,
         )  # fmt: skip
         count, sure = room.found.tolist()
@@ -62,16 +60,11 @@ class RowReader:
         """Give back a room whose columns have been copied."""
         self._free.append(room)
 
-    def _room(self, block: bytes) -> Room:
-        """A room with the text of a block, which ends in a line end."""
-        length = len(block)
-        rows = int(np.count_nonzero(np.frombuffer(block, np.uint8) == LINE_END)) + 1
+    def _room(self, rows: int) -> Room:
+        """A room for as many rows."""
         room = self._free.pop() if self._free else None
-        if room is None or not room.fits(length + 1, rows):
-            room = Room(self._order, len(self._values), length * 5 // 4 + 64, rows * 5 // 4)
-        room.text[:length] = np.frombuffer(block, np.uint8)
-        room.text[length] = LINE_END
-        room.length[()] = length + 1
+        if room is None or room.rows < rows:
+            room = Room(self._order, len(self._values), rows * 5 // 4)
         return room
 
     def _column(self, room: Room, k: int, count: int) -> Array | None:

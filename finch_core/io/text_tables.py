@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 BLOCK = 1 << 18
 """Bytes that are parsed at once: the temporary arrays fit in a cache."""
 
+LARGER = 4
+"""By how much blocks are larger once a compiled kernel parses them: it has fewer temporary arrays,
+and each block is handed from thread to thread."""
+
 LONGEST_LINE = 1 << 20
 """The most bytes of a line; a file without line ends is refused before it is all in memory."""
 
@@ -108,7 +112,9 @@ class TextFile:
                 before = place
 
     def _blocks(self) -> Iterator[tuple[int, bytes]]:
-        while block := self._take(self._file.read, BLOCK):
+        taken = 0
+        while block := self._take(self._file.read, BLOCK * (LARGER if taken > SMALL else 1)):
+            taken += len(block)
             first = self.line + 1
             self.line += line_ends(block)
             if not block.endswith(b"\n"):

@@ -171,6 +171,8 @@ def test_truth_numbers_and_iteration():
     assert len(A) == 3
     assert [row.shape for row in A] == [(4,)] * 3
     assert A.size == 12
+    assert A.tolist() == A.to_numpy().tolist()
+    assert one.reshape(()).tolist() == 3
     assert 0.0 in A
     assert 17.0 not in A
 
