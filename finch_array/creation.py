@@ -30,7 +30,9 @@ def asarray(
     ``__dlpack__`` or ``__array__``, nested lists, numbers, tensors.
 
     ``format`` is a tree of levels with its leaf, as in ``Dense(SparseList(Element(0.0)))``.
-    ``copy``: True always copies, False raises ``ValueError`` where a copy is needed.
+    ``copy``: True always copies, False raises ``ValueError`` where a copy is needed. The dtype is
+    that of ``obj`` by default. Raises ``ValueError`` for ragged lists, too, and ``FormatError`` for
+    a dtype that is not supported and for what ``format`` cannot hold.
     """
     check_device(device)
     found: Tensor = array_of(obj)
@@ -69,7 +71,8 @@ def full(
     format: Format | None = None,
     device: Any = None,
 ) -> Tensor:
-    """An array of one value; with ``format``, by its levels and with the value as its fill."""
+    """An array of one value; with ``format``, by its levels and with the value as its fill.
+    ``dtype`` is that of the value by default; errors are those of ``zeros``."""
     check_device(device)
     value = fill_value.value if hasattr(fill_value, "signature") else fill_value
     if format is None:
@@ -81,7 +84,8 @@ def full(
 def zeros(
     shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
 ) -> Tensor:
-    """An array of zeros."""
+    """An array of zeros of ``shape``, an integer or several; ``dtype`` is float64 by default.
+    Raises ``ValueError`` for a negative size, and for a device other than ``"cpu"``."""
     return full(
         shape, 0, dtype=np.float64 if dtype is None else dtype, format=format, device=device
     )
@@ -90,7 +94,7 @@ def zeros(
 def ones(
     shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
 ) -> Tensor:
-    """An array of ones."""
+    """An array of ones; shape, dtype and errors are those of ``zeros``."""
     return full(
         shape, 1, dtype=np.float64 if dtype is None else dtype, format=format, device=device
     )
@@ -99,7 +103,7 @@ def ones(
 def empty(
     shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
 ) -> Tensor:
-    """An array of zeros: no memory is left as it was found."""
+    """An array of zeros, as ``zeros`` makes it: no memory is left as it was found."""
     return zeros(shape, dtype=dtype, format=format, device=device)
 
 
@@ -112,7 +116,8 @@ def full_like(
     format: Format | None = None,
     device: Any = None,
 ) -> Tensor:
-    """An array of one value of the shape, dtype and, if it is sparse, format of ``x``."""
+    """An array of one value, by default of the shape, dtype and, if it is sparse, format of ``x``.
+    Raises ``OverflowError`` for an integer that the dtype cannot hold."""
     array = array_of(x)
     wanted = array.dtype if dtype is None else dtype
     if format is None and array.__class__ is Tensor and not is_dense(array):
@@ -145,7 +150,9 @@ def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     format: Format | None = None, device: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The numbers from ``start`` up to ``stop`` (from 0 up to ``start`` where ``stop`` is None)."""
+    """The numbers from ``start`` up to ``stop`` (from 0 up to ``start`` where ``stop`` is None), a
+    vector; ``dtype`` is int64 by default, and float64 where one of them is a float. Raises
+    ``ZeroDivisionError`` for the step 0."""
     first, last = (0, start) if stop is None else (start, stop)
     if (last - first) / step < 0:
         last = first
@@ -156,12 +163,15 @@ def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, format: Format | None = None,
     device: Any = None, endpoint: bool = True,
 ) -> Tensor:  # fmt: skip
-    """``num`` numbers from ``start`` to ``stop``, evenly spaced."""
+    """``num`` numbers from ``start`` to ``stop``, evenly spaced, a vector of float64 by default;
+    ``endpoint``: whether ``stop`` is the last of them. Raises ``ValueError`` for a negative
+    ``num``."""
     return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device)
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
-    """Coordinate matrices of vectors; those of sparse vectors are runs, not dense."""
+    """Coordinate matrices of vectors, one for each, of its dtype; those of sparse vectors are runs,
+    not dense. Raises ``ValueError`` for an ``indexing`` other than ``"xy"`` and ``"ij"``."""
     from finch_array.manipulation import broadcast_to, reshape
 
     given = [array_of(x) for x in arrays]
@@ -195,7 +205,9 @@ def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
     format: Format | None = None, device: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Ones on diagonal ``k``, zeros elsewhere; only the ones are stored."""
+    """A matrix of ``n_rows`` by ``n_cols`` (None: square), by default of float64, with ones on
+    diagonal ``k`` and zeros elsewhere; only the ones are stored. Raises ``ValueError`` for a
+    negative size."""
     check_device(device)
     n, m = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
     k = min(max(operator.index(k), -n), m)  # diagonals beyond these are empty
@@ -208,7 +220,8 @@ def diags(
     format: Format | None = None,
 ) -> Tensor:  # fmt: skip
     """A matrix with these diagonals, at ``offsets`` from the main one (SciPy: ``diags_array``); a
-    number fills its diagonal."""
+    number fills its diagonal. Raises ``ValueError`` for a diagonal of another length than ``shape``
+    has there."""
     places = [
         operator.index(k) for k in (offsets if isinstance(offsets, (tuple, list)) else (offsets,))
     ]
@@ -235,12 +248,14 @@ def diags(
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
-    """The part of matrices on and below diagonal ``k``; the rest is 0."""
+    """The part of matrices on and below diagonal ``k``, with the shape and dtype of ``x``; the rest
+    is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
     return _triangle(x, lambda i, j: j - i <= k)
 
 
 def triu(x: Any, /, *, k: int = 0) -> Any:
-    """The part of matrices on and above diagonal ``k``; the rest is 0."""
+    """The part of matrices on and above diagonal ``k``, with the shape and dtype of ``x``; the rest
+    is 0. Raises ``ValueError`` for an array of fewer than two dimensions."""
     return _triangle(x, lambda i, j: j - i >= k)
 
 
@@ -260,7 +275,8 @@ def _triangle(x: Any, inside: Any) -> Any:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array over the memory of an object with ``__dlpack__``."""
+    """An array over the memory of an object with ``__dlpack__``; ``copy`` as in ``asarray``. Raises
+    ``AttributeError`` for another object."""
     check_device(device)
     return (
         asarray(x, copy=copy) if hasattr(x, "signature") else array_of(np.from_dlpack(x, copy=copy))
@@ -302,8 +318,9 @@ def random(
     shape: Any, density: float = 0.01, *, format: Format | None = None, dtype: Any = None,
     rng: Any = None,
 ) -> Tensor:  # fmt: skip
-    """An array of which ``density`` of the elements, at random places, are numbers from 0 to 1 (of
-    integer dtypes: any numbers), the rest 0. ``rng`` is a generator or a seed."""
+    """An array of ``shape`` of which ``density`` of the elements, at random places, are numbers
+    from 0 to 1 (of integer dtypes: any numbers), the rest 0. ``dtype`` is float64 by default,
+    ``rng`` a generator or a seed. Raises ``ValueError`` for a density that is not from 0 to 1."""
     wanted, sizes = np.dtype(np.float64 if dtype is None else dtype), shape_of(shape)
     if not 0 <= density <= 1:
         raise ValueError(f"a density is from 0 to 1, not {density}")

@@ -26,7 +26,8 @@ _KINDS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind, or of one of several: a dtype, or ``"integral"``, say."""
+    """Whether a dtype is of a kind, or of one of several: a dtype, or ``"integral"``, say. Raises
+    ``ValueError`` for another name."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, str):
@@ -48,14 +49,21 @@ def _types(values: Any) -> list[Any]:
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype to which arrays, dtypes and numbers are promoted."""
+    """The dtype to which arrays, dtypes and numbers are promoted. Raises ``TypeError`` if there is
+    none."""
     return np.result_type(*_types(arrays_and_dtypes))
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Whether a dtype, or that of an array, is promoted to another without loss."""
-    given = dtype_of(from_) if hasattr(from_, "dtype") or isinstance(from_, NUMBERS) else from_
+    """Whether a dtype, or that of an array, is promoted to another without loss: a bool."""
+    given = dtype_of(from_) if isinstance(from_, NUMBERS) else _dtype_in(from_)
     return bool(np.can_cast(given, to))
+
+
+def _dtype_in(given: Any) -> Any:
+    """The dtype of an array; what is no array, such as ``np.float64``, is one itself."""
+    is_array = hasattr(given, "dtype") and not isinstance(given, type)
+    return dtype_of(given) if is_array else given
 
 
 Limits = namedtuple("Limits", ["bits", "eps", "max", "min", "smallest_normal", "dtype"])
@@ -63,8 +71,9 @@ Limits = namedtuple("Limits", ["bits", "eps", "max", "min", "smallest_normal", "
 
 
 def finfo(type: Any, /) -> Any:
-    """The limits of a float dtype, or of that of an array."""
-    found = np.finfo(dtype_of(type) if hasattr(type, "dtype") else type)
+    """The limits of a float dtype, or of that of an array: ``Limits``. Raises ``ValueError`` for
+    other dtypes."""
+    found = np.finfo(_dtype_in(type))
     return Limits(
         found.bits, float(found.eps), float(found.max), float(found.min),
         float(found.smallest_normal), found.dtype,
@@ -72,12 +81,14 @@ def finfo(type: Any, /) -> Any:
 
 
 def iinfo(type: Any, /) -> Any:
-    """The limits of an integer dtype, or of that of an array."""
-    return np.iinfo(dtype_of(type) if hasattr(type, "dtype") else type)
+    """The limits of an integer dtype, or of that of an array. Raises ``ValueError`` for other
+    dtypes."""
+    return np.iinfo(_dtype_in(type))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """``x`` with its values, and its fill, cast to a dtype."""
+    """``x`` with its values, and its fill, cast to a dtype, in its format. Raises ``FormatError``
+    for a dtype that is not supported, and ``ValueError`` for a device other than ``"cpu"``."""
     from finch_array.methods import astype as cast
 
     return cast(array_of(x), dtype, copy=copy, device=device)

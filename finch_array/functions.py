@@ -159,7 +159,7 @@ def _not_bool(name: str, x: Any) -> None:
 
 
 def abs(x: Any, /) -> Any:
-    """The absolute values, real also for complex numbers."""
+    """The absolute values, of the dtype of ``x``; real for complex numbers."""
     return _copy(x) if dtype_of(operand(x)).kind in "bu" else _abs(x)
 
 
@@ -180,7 +180,8 @@ ceil, floor, trunc = (_whole_kept(_rounded[name]) for name in ("ceil", "floor", 
 
 
 def round(x: Any, /, decimals: int = 0) -> Any:
-    """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``."""
+    """Rounded to the nearest integer, to even ones from the middle, or to ``decimals``; of the
+    dtype of ``x``."""
     kind = dtype_of(operand(x)).kind
     if kind == "b" and decimals == 0:  # as of NumPy; the standard has no meaning for it
         return cast(x, np.float16)
@@ -198,22 +199,23 @@ add, multiply = FUNCTIONS["add"], FUNCTIONS["multiply"]
 
 
 def sign(x: Any, /) -> Any:
-    """The signs: -1, 0 or 1; of a complex number, ``x / abs(x)``."""
+    """The signs, of the dtype of ``x``: -1, 0 or 1; of a complex number, ``x / abs(x)``. Raises
+    ``TypeError`` for bools."""
     return _sign(x)
 
 
 def conj(x: Any, /) -> Any:
-    """The complex conjugates."""
+    """The complex conjugates; of real numbers, these."""
     return _conj(x) if dtype_of(operand(x)).kind == "c" else _copy(x)
 
 
 def real(x: Any, /) -> Any:
-    """The real parts."""
+    """The real parts, of the real dtype of complex numbers; of real numbers, these."""
     return _real(x) if dtype_of(operand(x)).kind == "c" else _copy(x)
 
 
 def imag(x: Any, /) -> Any:
-    """The imaginary parts."""
+    """The imaginary parts, of the real dtype of complex numbers; of real numbers, zeros."""
     dtype = dtype_of(operand(x))
     return _imag(x) if dtype.kind == "c" else multiply(x, dtype.type(0))
 
@@ -224,7 +226,7 @@ def expm1(x: Any, /) -> Any:
 
 
 def reciprocal(x: Any, /) -> Any:
-    """``1 / x``."""
+    """``1 / x``, a float for integers, too."""
     return _reciprocals(x)
 
 
@@ -252,7 +254,9 @@ def isnat(x: Any, /) -> Any:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """``x`` where the condition holds, else ``y``; with the condition alone, its ``nonzero``."""
+    """``x`` where the condition, bools, holds, else ``y``, broadcast and of the dtype to which both
+    are promoted; with the condition alone, its ``nonzero``. Raises ``DimensionMismatch`` for shapes
+    that do not broadcast, and ``TypeError`` where ``x`` or ``y`` is missing."""
     if x is None and y is None:
         from finch_array.searching import nonzero
 
@@ -261,7 +265,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """``x`` with values below ``min`` and above ``max`` replaced by these."""
+    """``x`` with values below ``min`` and above ``max`` (None: no limit) replaced by these; of its
+    dtype. Raises ``OverflowError`` for an integer that the dtype cannot hold."""
     kept = dtype_of(operand(x))
     low, high = _bound(min, kept), _bound(max, kept)
     if low is not None:
@@ -284,7 +289,8 @@ _close = {False: Elementwise("isclose", _isclose), True: Elementwise("isclose", 
 def isclose(
     x: Any, y: Any, /, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    """Whether ``abs(x - y) <= atol + rtol * abs(y)``, element by element."""
+    """Whether ``abs(x - y) <= atol + rtol * abs(y)``, element by element: bools. Raises
+    ``DimensionMismatch`` for shapes that do not broadcast."""
     if dtype_of(operand(x)).kind in "biu":
         x = cast(x, np.float64)
     if dtype_of(operand(y)).kind in "biu":
@@ -315,5 +321,6 @@ for _name, _function in FUNCTIONS.items():
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
-    """``x // y`` and ``x % y``."""
+    """``x // y`` and ``x % y``, broadcast. Raises ``DimensionMismatch`` for shapes that do not
+    broadcast, and ``TypeError`` for complex numbers."""
     return FUNCTIONS["floor_divide"](x, y), FUNCTIONS["remainder"](x, y)

@@ -19,7 +19,8 @@ from finch_core.errors import DimensionMismatch, FormatError
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """Diagonal ``offset`` of matrices, as the last dimension."""
+    """Diagonal ``offset`` of matrices, as the last dimension of an array with one dimension less.
+    Raises ``DimensionMismatch`` for fewer than two dimensions."""
     array = _matrices(x)
     n, m = array.shape[-2:]
     length = max(0, min(n + min(offset, 0), m - max(offset, 0)))
@@ -33,7 +34,8 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of diagonal ``offset`` of matrices."""
+    """The sum of diagonal ``offset`` of matrices, two dimensions less; dtypes are those of ``sum``.
+    Raises ``DimensionMismatch`` for fewer than two dimensions."""
     return red.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
@@ -58,7 +60,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm ``ord`` of vectors along ``axis``, or of all elements."""
+    """The norm ``ord``, a number or an infinity, of vectors along ``axis``, or of all elements: a
+    real float, float64 of integers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_operand(x)
     if array.dtype.kind not in "fc":
         array = fn.cast(array, np.float64)
@@ -82,7 +85,9 @@ norm = vector_norm
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm ``ord`` of matrices. Those of singular values are of dense matrices alone."""
+    """The norm ``ord`` of matrices, the last two dimensions: a real float. Those of singular values
+    are of dense matrices alone. Raises ``DimensionMismatch`` for fewer dimensions, ``FormatError``
+    for a sparse matrix where it must be dense, and ``ValueError`` for another ``ord``."""
     array = _matrices(x)
     if ord == "fro":
         return vector_norm(array, axis=(-2, -1), keepdims=keepdims)
@@ -163,17 +168,20 @@ Determinant = namedtuple("Determinant", ["sign", "logabsdet"])
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
-    """The Cholesky factor of dense matrices."""
+    """The Cholesky factor of dense matrices, lower or ``upper``, of their shape. Raises
+    ``FormatError`` for a sparse array, and ``LinAlgError`` as NumPy does."""
     return _of_numpy("cholesky", x, upper=upper)
 
 
 def det(x: Any, /) -> Any:
-    """The determinants of dense matrices."""
+    """The determinants of dense matrices, two dimensions less. Raises ``FormatError`` for a sparse
+    array, and ``LinAlgError`` as NumPy does."""
     return _of_numpy("det", x)
 
 
 def eig(x: Any, /) -> Any:
-    """The eigenvalues and eigenvectors of dense matrices; complex."""
+    """The eigenvalues and eigenvectors of dense matrices; complex. Raises ``FormatError`` for a
+    sparse array, and ``LinAlgError`` as NumPy does."""
     return _parts_of_numpy(Eigen, "eig", _complex(x))
 
 
@@ -183,59 +191,70 @@ def _complex(x: Any) -> Any:
 
 
 def eigh(x: Any, /) -> Any:
-    """The eigenvalues and eigenvectors of dense symmetric matrices."""
+    """The eigenvalues (real, increasing) and eigenvectors of dense symmetric matrices. Raises
+    ``FormatError`` for a sparse array, and ``LinAlgError`` as NumPy does."""
     return _parts_of_numpy(Eigen, "eigh", x)
 
 
 def eigvals(x: Any, /) -> Any:
-    """The eigenvalues of dense matrices; complex."""
+    """The eigenvalues of dense matrices; complex. Raises ``FormatError`` for a sparse array, and
+    ``LinAlgError`` as NumPy does."""
     return _of_numpy("eigvals", _complex(x))
 
 
 def eigvalsh(x: Any, /) -> Any:
-    """The eigenvalues of dense symmetric matrices."""
+    """The eigenvalues of dense symmetric matrices; real, increasing. Raises ``FormatError`` for a
+    sparse array, and ``LinAlgError`` as NumPy does."""
     return _of_numpy("eigvalsh", x)
 
 
 def inv(x: Any, /) -> Any:
-    """The inverses of dense matrices."""
+    """The inverses of dense matrices, of their shape. Raises ``FormatError`` for a sparse array,
+    and ``LinAlgError`` as NumPy does."""
     return _of_numpy("inv", x)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
-    """The ranks of dense matrices."""
+    """The ranks of dense matrices, as int64. Raises ``FormatError`` for a sparse array, and
+    ``LinAlgError`` as NumPy does."""
     return _of_numpy("matrix_rank", x, rtol=rtol)
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
-    """The pseudo-inverses of dense matrices."""
+    """The pseudo-inverses of dense matrices, with the last two dimensions exchanged. Raises
+    ``FormatError`` for a sparse array, and ``LinAlgError`` as NumPy does."""
     return _of_numpy("pinv", x, rtol=rtol)
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> Any:
-    """The QR decomposition of dense matrices."""
+    """The QR decomposition of dense matrices. Raises ``FormatError`` for a sparse array, and
+    ``LinAlgError`` as NumPy does."""
     return _parts_of_numpy(QR, "qr", x, mode=mode)
 
 
 def slogdet(x: Any, /) -> Any:
-    """The signs and logarithms of the determinants of dense matrices."""
+    """The signs and logarithms of the determinants of dense matrices. Raises ``FormatError`` for a
+    sparse array, and ``LinAlgError`` as NumPy does."""
     return _parts_of_numpy(Determinant, "slogdet", x)
 
 
 def solve(x1: Any, x2: Any, /) -> Any:
-    """The solutions of ``x1 @ y == x2`` for dense matrices."""
+    """The solutions of ``x1 @ y == x2`` for dense matrices, in the shape of ``x2``. Raises
+    ``FormatError`` for a sparse array, and ``LinAlgError`` as NumPy does."""
     a, b = _dense("solve", x1), _dense("solve", x2)
     found = np.linalg.solve(a, b[:, None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
     return array_of(np.ascontiguousarray(found))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
-    """The singular value decomposition of dense matrices."""
+    """The singular value decomposition of dense matrices. Raises ``FormatError`` for a sparse
+    array, and ``LinAlgError`` as NumPy does."""
     return _parts_of_numpy(SVD, "svd", x, full_matrices=full_matrices)
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values of dense matrices."""
+    """The singular values of dense matrices; real, decreasing. Raises ``FormatError`` for a sparse
+    array, and ``LinAlgError`` as NumPy does."""
     return _of_numpy("svdvals", x)
 
 

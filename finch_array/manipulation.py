@@ -53,7 +53,8 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
 
 
 def expand_dims(x: Any, /, axis: Any = 0) -> Any:
-    """``x`` with new dimensions of 1 at ``axis``, one or several."""
+    """``x`` with new dimensions of 1 at ``axis``, one or several, counted in the result. Raises
+    ``OutOfBounds`` for an axis that the result would lack."""
     array = x if is_lazy(x) else array_of(x)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     new = axes_of(axis, array.ndim + count)
@@ -257,7 +258,8 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The subarrays along ``axis``."""
+    """The subarrays along ``axis``: a tuple of arrays with one dimension less. Raises
+    ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = moveaxis(array_of(x), axis, 0)
     return tuple(array[(k, ...)] for k in range(array.shape[0]))
 
@@ -272,20 +274,20 @@ def _moved(array: Any, shape: tuple[int, ...], move: Any) -> Any:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
-    """``x`` with the order of its elements reversed along ``axis``."""
+    """``x`` with the order of its elements reversed along ``axis`` (an integer, several, or None:
+    all). Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
     axes = axes_of(axis, array.ndim)
     if is_dense(array):
-        return array_of(np.ascontiguousarray(np.flip(array.to_numpy(), axes)))
+        return array_of(np.flip(array.to_numpy(), axes).copy())
     index = tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))
     return array[index]
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
-    """``x`` with its elements moved along ``axis``; those that leave come in at the other end."""
+    """``x`` with its elements moved along ``axis`` (None: in the flattened array); those that leave
+    come in at the other end. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
-    if is_dense(array):
-        return array_of(np.roll(array.to_numpy(), shift, axis))
     if axis is None:
         return reshape(roll(reshape(array, (-1,)), shift, axis=0), array.shape)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
@@ -293,6 +295,8 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     by = [0] * array.ndim
     for a, s in np.broadcast(np.asarray(given), np.asarray(shifts)):
         by[axis_of(a, array.ndim)] += int(s)
+    if is_dense(array):
+        return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
     sizes = array.shape
     return _moved(
         array, sizes, lambda cs: [(c + by[k]) % max(sizes[k], 1) for k, c in enumerate(cs)]
@@ -300,7 +304,8 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
-    """Each element along ``axis`` repeated, ``repeats`` times or by an array of numbers."""
+    """Each element along ``axis`` (None: of the flattened array) repeated, ``repeats`` times or by
+    an array of numbers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
     if axis is None:
         array, axis = reshape(array, (-1,)), 0
@@ -315,7 +320,8 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:
-    """``x`` repeated as a whole along each dimension."""
+    """``x`` repeated as a whole along each dimension: a number of repetitions for each, or for the
+    last ones."""
     array, times = array_of(x), shape_of(repetitions)
     ndim = max(array.ndim, len(times))
     array = reshape(array, (1,) * (ndim - array.ndim) + array.shape)

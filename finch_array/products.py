@@ -47,8 +47,8 @@ def product(
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
-    """The matrix product, of stacks of matrices too. Raises ``DimensionMismatch`` for arrays
-    without dimensions and for lengths that disagree."""
+    """The matrix product, of the dtype to which both are promoted; of stacks of matrices too.
+    Raises ``DimensionMismatch`` for arrays without dimensions and for lengths that disagree."""
     a, b = operand(x1), operand(x2)
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
         raise DimensionMismatch("matmul of a number, or an array without dimensions", hint="x * y")
@@ -159,7 +159,8 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def kron(x1: Any, x2: Any, /) -> Any:
-    """The Kronecker product: blocks of ``x2``, scaled by the elements of ``x1``."""
+    """The Kronecker product: blocks of ``x2``, scaled by the elements of ``x1``, of the dtype to
+    which both are promoted; each dimension is as long as both of them multiplied."""
     from finch_array.manipulation import expand_dims, reshape
 
     a, b = array_operand(x1), array_operand(x2)

@@ -68,12 +68,15 @@ def sum_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The sum along ``axis``; of small integers in 64 bits."""
+    """The sum along ``axis`` (an integer, several, or None: all), of ``dtype``, by default that of
+    ``x``; of small integers and bools in 64 bits. Raises ``OutOfBounds`` for an axis that ``x``
+    lacks."""
     return _folded("sum", prim.add, x, axis, keepdims, dtype)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """The product along ``axis``; of small integers in 64 bits."""
+    """The product along ``axis``; axes and dtypes are those of ``sum``. Raises ``OutOfBounds`` for
+    an axis that ``x`` lacks."""
     return _folded("prod", prim.mul, x, axis, keepdims, dtype)
 
 
@@ -88,14 +91,16 @@ def _folded(name: str, op: Operator, x: Any, axis: Any, keepdims: bool, dtype: A
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The least element along ``axis``; NaN if there is one. Raises ``ValueError`` where there are
-    no elements."""
+    """The least element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
+    that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
+    numbers."""
     return _extreme("min", prim.minimum, x, axis, keepdims)
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The greatest element along ``axis``; NaN if there is one. Raises ``ValueError`` where there
-    are no elements."""
+    """The greatest element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
+    that ``x`` lacks, ``ValueError`` where there are no elements, and ``TypeError`` for complex
+    numbers."""
     return _extreme("max", prim.maximum, x, axis, keepdims)
 
 
@@ -112,12 +117,14 @@ def _extreme(name: str, op: Operator, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Whether any element along ``axis`` is true."""
+    """Whether any element along ``axis`` is true (not 0): bools. Raises ``OutOfBounds`` for an axis
+    that ``x`` lacks."""
     return reduce("any", prim.or_, x, axis, keepdims, dtype=bool, value=_truth)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Whether all elements along ``axis`` are true."""
+    """Whether all elements along ``axis`` are true (not 0): bools. Raises ``OutOfBounds`` for an
+    axis that ``x`` lacks."""
     return reduce("all", prim.and_, x, axis, keepdims, dtype=bool, value=_truth)
 
 
@@ -126,7 +133,8 @@ def _truth(expr: Expr) -> Expr:
 
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The number of elements along ``axis`` that are not zero."""
+    """The number of elements along ``axis`` that are not zero, as int64. Raises ``OutOfBounds`` for
+    an axis that ``x`` lacks."""
     wide = np.dtype(np.int64)
     return reduce(
         "count_nonzero",
@@ -152,7 +160,9 @@ def _count(array: Any, axis: Any) -> int:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The mean along ``axis``; of half floats computed in single, as a sum may overflow."""
+    """The mean along ``axis``: of integers a float64, else of the dtype of ``x``; of half floats
+    computed in single, as a sum may overflow. Raises ``OutOfBounds`` for an axis that ``x``
+    lacks."""
     array = _float_of(x)
     wide = np.float32 if array.dtype == np.float16 else None
     found = divided(sum(array, axis=axis, dtype=wide, keepdims=keepdims), _count(array, axis))
@@ -166,7 +176,9 @@ def divided(array: Any, count: float) -> Any:
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """The variance along ``axis``, divided by the number of elements less ``correction``."""
+    """The variance along ``axis``, divided by the number of elements less ``correction``: a
+    float64 of integers, real also of complex numbers. Raises ``OutOfBounds`` for an axis that
+    ``x`` lacks."""
     array = _float_of(x)
     if array.ndim == 0:
         return divided(fn.multiply(_squared(array), 0), 1 - correction)
@@ -231,5 +243,6 @@ def presence(array: Any) -> Any:
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """The standard deviation along ``axis``: the square root of ``var``."""
+    """The standard deviation along ``axis``: the square root of ``var``, whose dtypes and errors it
+    has."""
     return fn.FUNCTIONS["sqrt"](var(x, axis=axis, correction=correction, keepdims=keepdims))

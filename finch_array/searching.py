@@ -80,17 +80,21 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
 
 
 def argwhere(x: Any, /) -> Any:
-    """The coordinates of the elements that are not 0, as rows."""
+    """The coordinates of the elements that are not 0, as the rows of a matrix of int64."""
     return array_of(np.stack([c.to_numpy() for c in nonzero(x)], axis=1))
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index of the first greatest element along ``axis``; of the first NaN if there is one."""
+    """The index, an int64, of the first greatest element along ``axis`` (None: in the flattened
+    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
+    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
     return _arg_extreme(x, axis, keepdims, True)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index of the first least element along ``axis``; of the first NaN if there is one."""
+    """The index, an int64, of the first least element along ``axis`` (None: in the flattened
+    array); of the first NaN if there is one. Raises ``OutOfBounds`` for an axis that ``x`` lacks,
+    ``ValueError`` where there are no elements, and ``TypeError`` for complex numbers."""
     return _arg_extreme(x, axis, keepdims, False)
 
 
@@ -154,7 +158,8 @@ def first_gaps(own: Fibers) -> Any:
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
-    """Where to insert the elements of ``x2`` into the sorted vector ``x1``."""
+    """Where to insert the elements of ``x2`` into the sorted vector ``x1``: int64, in the shape of
+    ``x2``."""
     keys, sought = array_operand(x1).to_numpy(), array_operand(x2).to_numpy()
     order = None if sorter is None else array_operand(sorter).to_numpy()
     return array_of(np.asarray(np.searchsorted(keys, sought, side, order)))  # type: ignore[call-overload]
@@ -164,7 +169,8 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """``x`` sorted along ``axis``; NaN last, or first where ``descending``."""
+    """``x`` sorted along ``axis``, of its shape and dtype; NaN last, or first where ``descending``.
+    Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
     place = axis_of(axis, array.ndim)
     if is_dense(array):
@@ -197,11 +203,13 @@ def _from_fibers(own: Fibers, place: Any, values: Any, axis: int) -> Any:
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The indices that sort ``x`` along ``axis``: every one, so that the result is dense."""
+    """The indices that sort ``x`` along ``axis``: int64, of the shape of ``x``, every one, so that
+    the result is dense. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     given = array_of(x)
     if not is_dense(given):
         warn_dense("argsort", given.shape, np.intp, [given])
     array = given.to_numpy()
+    axis = axis_of(axis, array.ndim or 1)
     if not descending:
         return array_of(np.argsort(array, axis=axis, kind="stable"))
     flipped = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
@@ -210,10 +218,15 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def top_k(x: Any, k: int, /, *, axis: int = -1, mode: str = "largest") -> tuple[Any, Any]:
-    """The ``k`` largest or smallest elements along ``axis``, in order, and their indices."""
+    """The ``k`` largest or smallest elements along ``axis``, in order, and their indices, as int64.
+    Raises ``OutOfBounds`` for an axis that ``x`` lacks, and ``ValueError`` for another ``mode``, or
+    for a ``k`` that is not from 0 to the number of elements."""
     if mode not in ("largest", "smallest"):
         raise ValueError(f"mode is 'largest' or 'smallest', not {mode!r}")
     array = array_of(x)
+    length = array.shape[axis_of(axis, array.ndim)]
+    if not 0 <= k <= length:
+        raise ValueError(f"there are {length} elements along axis {axis}, and k is {k}")
     order = argsort(array, axis=axis, descending=mode == "largest").to_numpy()
     chosen = array_of(np.ascontiguousarray(np.take(order, range(k), axis=axis)))
     return take_along_axis(array, chosen, axis=axis), chosen
@@ -309,7 +322,8 @@ def _first_gap(place: Any) -> int:
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
-    """Whether each element of ``x1`` is one of ``x2``."""
+    """Whether each element of ``x1`` is one of ``x2`` (``invert``: is not): bools in the shape of
+    ``x1``."""
     array, wanted = array_operand(x1), unique_values(x2).to_numpy()
     if is_dense(array) or array.ndim == 0:
         return array_of(np.asarray(np.isin(array.to_numpy(), wanted, invert=invert)))
@@ -324,7 +338,9 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along ``axis``, ``n`` times over."""
+    """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
+    away. ``prepend`` and ``append`` are arrays that are joined to ``x`` before. Raises
+    ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
     place = axis_of(axis, array.ndim)
     ends = [array_of(e) for e in (prepend,) if e is not None]

@@ -32,7 +32,10 @@ def _only_false(instance: object, attribute: object, fill: Any) -> None:
 
 @frozen
 class Pattern(Format):
-    """A leaf without values: True at each stored position, False elsewhere."""
+    """A leaf without values: True at each stored position, False elsewhere.
+
+    Raises ``FormatError`` for another fill value than False.
+    """
 
     fill: bool = field(default=False, validator=_only_false)
 

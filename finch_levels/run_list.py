@@ -58,11 +58,12 @@ class RunList(Format):
     ``ptr[p]`` up to ``ptr[p + 1]``. Run ``q`` ends before index ``right[q]``, where the next one
     begins, and its subfiber is at position ``q``.
 
-    ``index`` and ``pointer`` are the integer dtypes of ``right`` and ``ptr``. Can be read by
-    ``walk``, ``gallop`` and ``follow``. Runs are appended in increasing order; indices that are not
-    written become runs of fill values. Equal neighbouring runs are merged unless ``merge`` is
-    False: over a leaf when they are written, over a level when it is frozen, through a scratch copy
-    of the child. Raises ``FormatError`` for a child that cannot store fill values (``Pattern``).
+    ``index`` and ``pointer`` are the integer dtypes of ``right`` and ``ptr``. Raises
+    ``FormatError`` for dtypes that are no integers. Can be read by ``walk``, ``gallop`` and
+    ``follow``. Runs are appended in increasing order; indices that are not written become runs of
+    fill values. Equal neighbouring runs are merged unless ``merge`` is False: over a leaf when they
+    are written, over a level when it is frozen, through a scratch copy of the child. Raises
+    ``FormatError`` for a child that cannot store fill values (``Pattern``).
     """
 
     lvl: Format = field(converter=check_child)

@@ -53,7 +53,8 @@ class ScalarLeaf(ValueLeaf):
 def Scalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - a format's name
     """A 0-dimensional tensor with the value ``fill``; its property ``value`` reads it.
 
-    ``dtype`` defaults to the dtype of ``fill``.
+    ``dtype`` defaults to the dtype of ``fill``. Raises ``FormatError`` for a dtype that is not
+    supported or cannot represent ``fill``.
     """
     return Tensor(ScalarLeaf(fill, dtype=dtype))
 

@@ -56,7 +56,8 @@ def ShortCircuitScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N
     A loop that reduces into it ends early when the value is the operator's annihilator (for
     ``choose(z)``: any value but ``z``); other statements of the loop run to its end. A product of
     floats that is zero stays zero, even if NaN or infinity follow, except in a ``strict`` kernel.
-    ``dtype`` defaults to the dtype of ``fill``.
+    ``dtype`` defaults to the dtype of ``fill``. Raises ``FormatError`` for a dtype that is not
+    supported or cannot represent ``fill``.
     """
     return Tensor(ShortCircuitScalarLeaf(fill, dtype=dtype))
 

@@ -45,10 +45,10 @@ class SparseBand(Format):
     ends with index ``idx[p]`` (0 if it is empty) and has the positions ``ofs[p]`` up to
     ``ofs[p + 1]``.
 
-    ``index`` and ``pointer`` are the integer dtypes of ``idx`` and ``ofs``. Can be read by ``walk``
-    and ``follow``, both without a search. Subfibers are appended in increasing order. If a write
-    leaves a gap, fill values are stored there; over a ``Pattern``, which cannot store them, the
-    kernel raises ``FormatError``.
+    ``index`` and ``pointer`` are the integer dtypes of ``idx`` and ``ofs``. Raises ``FormatError``
+    for dtypes that are no integers. Can be read by ``walk`` and ``follow``, both without a search.
+    Subfibers are appended in increasing order. If a write leaves a gap, fill values are stored
+    there; over a ``Pattern``, which cannot store them, the kernel raises ``FormatError``.
     """
 
     lvl: Format = field(converter=check_child)

@@ -49,9 +49,10 @@ class SparseBlockList(Format):
     ``ptr[p + 1]``. Block ``q`` ends with index ``idx[q]`` and has the positions ``ofs[q]`` up to
     ``ofs[q + 1]``.
 
-    ``index`` is the integer dtype of ``idx``, ``pointer`` that of ``ptr`` and ``ofs``. Can be read
-    by ``walk``, ``gallop`` and ``follow``; within a block, positions are contiguous. Subfibers are
-    appended in increasing order; adjacent ones form a block.
+    ``index`` is the integer dtype of ``idx``, ``pointer`` that of ``ptr`` and ``ofs``. Raises
+    ``FormatError`` for dtypes that are no integers. Can be read by ``walk``, ``gallop`` and
+    ``follow``; within a block, positions are contiguous. Subfibers are appended in increasing
+    order; adjacent ones form a block.
     """
 
     lvl: Format = field(converter=check_child)

@@ -41,11 +41,10 @@ class SparseByteMap(Format):
     """A level with memory for every subfiber, at position ``p * shape + i``; ``tbl`` has a bool for
     each position that says whether it is stored.
 
-    ``pos`` lists the stored positions: in the order of first writes while the level is updated,
-    in increasing order when it is frozen; those of fiber ``p`` are then
-    ``pos[ptr[p]:ptr[p + 1]]``. ``index`` and ``pointer`` are the integer dtypes of ``pos`` and
-    ``ptr``.
-    Reads walk, gallop or follow; writes come in any order.
+    ``pos`` lists the stored positions: in the order of first writes while the level is updated, in
+    increasing order when it is frozen; those of fiber ``p`` are then ``pos[ptr[p]:ptr[p + 1]]``.
+    ``index`` and ``pointer`` are the integer dtypes of ``pos`` and ``ptr``. Raises ``FormatError``
+    for dtypes that are no integers. Reads walk, gallop or follow; writes come in any order.
     """
 
     lvl: Format = field(converter=check_child)

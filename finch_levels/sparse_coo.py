@@ -53,8 +53,8 @@ class SparseCOO(Format):
     are sorted by the index in the first level, then by that in the next, and differ in one.
 
     ``index`` and ``pointer`` are the integer dtypes of ``idx`` and ``ptr``; ``joined`` levels are
-    those below the first. Can be read by ``walk``, ``gallop`` and ``follow``. Entries are appended
-    in increasing order.
+    those below the first. Raises ``FormatError`` for dtypes that are no integers. Can be read by
+    ``walk``, ``gallop`` and ``follow``. Entries are appended in increasing order.
     """
 
     lvl: Format = field(converter=_joined)

@@ -32,8 +32,8 @@ class SparseHash(Format):
 
     When it is frozen, fiber ``p`` has the indices ``idx[ptr[p]:ptr[p + 1]]``, in increasing order;
     ``pos`` has the position of each subfiber. ``index`` and ``pointer`` are the integer dtypes of
-    ``idx`` and ``ptr``. Can be read by ``walk``, ``gallop`` and ``follow``, and written in any
-    order.
+    ``idx`` and ``ptr``. Raises ``FormatError`` for dtypes that are no integers. Can be read by
+    ``walk``, ``gallop`` and ``follow``, and written in any order.
     """
 
     lvl: Format = field(converter=check_child)

@@ -68,11 +68,11 @@ class SparseInterval(Format):
     has the indices ``left[p]`` to ``right[p]``, inclusive, and its subfiber is at position ``p``.
     An empty fiber has the dimension in ``left[p]``.
 
-    ``index`` is the integer dtype of ``left`` and ``right``. Can be read by ``walk`` and
-    ``follow``, both without a search. A write that continues the run with an equal subfiber extends
-    it; any other second write to a fiber raises ``FormatError``. Values are compared when they are
-    written. Subfibers are compared when the level is frozen; until then they are kept in a
-    SparseRunList.
+    ``index`` is the integer dtype of ``left`` and ``right``. Raises ``FormatError`` for dtypes that
+    are no integers. Can be read by ``walk`` and ``follow``, both without a search. A write that
+    continues the run with an equal subfiber extends it; any other second write to a fiber raises
+    ``FormatError``. Values are compared when they are written. Subfibers are compared when the
+    level is frozen; until then they are kept in a SparseRunList.
     """
 
     lvl: Format = field(converter=check_child)

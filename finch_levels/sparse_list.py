@@ -47,8 +47,9 @@ class SparseList(Format):
     ``ptr[p]`` up to ``ptr[p + 1]``; the subfiber at position ``q`` has index ``idx[q]``, and
     indices increase.
 
-    ``index`` and ``pointer`` are the integer dtypes of ``idx`` and ``ptr``. Can be read by
-    ``walk``, ``gallop`` and ``follow``. Subfibers are appended in increasing order.
+    ``index`` and ``pointer`` are the integer dtypes of ``idx`` and ``ptr``. Raises ``FormatError``
+    for dtypes that are no integers. Can be read by ``walk``, ``gallop`` and ``follow``. Subfibers
+    are appended in increasing order.
     """
 
     lvl: Format = field(converter=check_child)

@@ -45,8 +45,9 @@ class SparsePinpoint(Format):
     """A level that stores at most one subfiber in each fiber: the subfiber of fiber ``p`` has index
     ``idx[p]`` and position ``p``. An empty fiber has the dimension in ``idx[p]``.
 
-    ``index`` is the integer dtype of ``idx``. Can be read by ``walk`` and ``follow``, both without
-    a search. Writing at a second index of a fiber raises ``FormatError``.
+    ``index`` is the integer dtype of ``idx``. Raises ``FormatError`` for dtypes that are no
+    integers. Can be read by ``walk`` and ``follow``, both without a search. Writing at a second
+    index of a fiber raises ``FormatError``.
     """
 
     lvl: Format = field(converter=check_child)

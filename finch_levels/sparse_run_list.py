@@ -66,10 +66,11 @@ class SparseRunList(Format):
     ``q`` goes from index ``left[q]`` to ``right[q]`` (its last), with its subfiber at position
     ``q``.
 
-    ``index`` is the dtype of ``left`` and ``right``, ``pointer`` that of ``ptr``. Reads walk,
-    gallop or follow. Writes append in order, whole runs at once. Adjacent runs that are equal are
-    merged, unless ``merge`` is False: over a leaf as they are written, over a level when it is
-    frozen, by way of a scratch copy of the child.
+    ``index`` is the dtype of ``left`` and ``right``, ``pointer`` that of ``ptr``. Raises
+    ``FormatError`` for dtypes that are no integers. Reads walk, gallop or follow. Writes append in
+    order, whole runs at once. Adjacent runs that are equal are merged, unless ``merge`` is False:
+    over a leaf as they are written, over a level when it is frozen, by way of a scratch copy of the
+    child.
     """
 
     lvl: Format = field(converter=check_child)

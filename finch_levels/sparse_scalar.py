@@ -59,6 +59,7 @@ def SparseScalar(fill: Any = 0.0, dtype: Any = None) -> Tensor:  # noqa: N802 - 
 
     Code that reads it branches on whether it was written; where it was not, the fill value is
     substituted and the code simplified, or skipped. ``dtype`` defaults to the dtype of ``fill``.
+    Raises ``FormatError`` for a dtype that is not supported or cannot represent ``fill``.
     """
     return Tensor(SparseScalarLeaf(fill, dtype=dtype))
 

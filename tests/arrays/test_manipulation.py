@@ -9,6 +9,7 @@ from array_support import MATRICES, data, fa, held, same, tensor
 from random_arrays import check
 
 from finch_core import DimensionMismatch, Tensor
+from finch_core.errors import OutOfBounds
 from finch_levels import Dense, Element, RunList, SparseHash, SparseList
 
 CSR = Dense(SparseList(Element(0.0)))
@@ -69,6 +70,26 @@ def test_sorting_and_sets(kind):
         same(mine, theirs)
     top, _ = fa.top_k(A, 2)
     same(top, -np.sort(-a, 1)[:, :2])
+
+
+def test_what_there_is_not_is_refused():
+    a = np.arange(6.0).reshape(2, 3)
+    for call in (fa.argsort, fa.flip, lambda x, axis: fa.roll(x, 1, axis=axis)):
+        with pytest.raises(OutOfBounds, match="axis 5 is out of bounds for an array of 2"):
+            call(fa.asarray(a), axis=5)
+    with pytest.raises(ValueError, match="there are 3 elements along axis 1, and k is 4"):
+        fa.top_k(fa.asarray(a), 4, axis=1)
+    with pytest.raises(ValueError, match="not inexact"):
+        fa.finfo(np.int8)
+
+
+def test_arrays_without_dimensions_and_types_as_dtypes():
+    number = fa.asarray(np.array(3.0))
+    assert fa.flip(number).shape == fa.roll(number, 1).shape == ()
+    assert fa.finfo(np.float32).bits == fa.finfo(fa.float32).bits == 32
+    assert fa.iinfo(np.int8).max == 127
+    assert fa.can_cast(np.int8, np.float32)
+    assert not fa.can_cast(np.float64, np.int8)
 
 
 def test_nan_comes_last_and_is_found():
