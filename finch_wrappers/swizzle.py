@@ -12,9 +12,8 @@ import numpy as np
 from finch_core.errors import DimensionMismatch, count
 from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.signatures import Signature, wrapped_signature
-from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.interface.tensorlike import Around, TensorLike
 from finch_core.interface.wrapper_examples import Example, View
-from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Extent
 from finch_core.plugins import hookimpl
@@ -174,7 +173,7 @@ def _example(view: View, perm: tuple[int, ...]) -> Example:
 
 
 @frozen
-class Swizzled(TensorLike):
+class Swizzled(Around):
     """A swizzle in a program: index ``k`` of ``inner`` is index ``perm[k]`` of this."""
 
     inner: TensorLike
@@ -185,14 +184,6 @@ class Swizzled(TensorLike):
         return len(self.perm)
 
     @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.inner.fill_value
-
-    @property
     def dims(self) -> tuple[Extent | None, ...]:
         inner = self.inner.dims
         return tuple(inner[self.perm.index(k)] for k in range(self.ndim))
@@ -200,14 +191,6 @@ class Swizzled(TensorLike):
     @property
     def keeps_apart(self) -> bool:
         return self.inner.keeps_apart
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
-
-    @property
-    def whole(self) -> bool:
-        return self.inner.whole
 
 
 def swizzle(tensor: Any, perm: tuple[int, ...]) -> SwizzleTensor:

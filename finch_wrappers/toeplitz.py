@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import DimensionMismatch, count
-from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, TensorLike
+from finch_core.interface.tensorlike import Around, Constant, Discard, TensorLike
 from finch_core.interface.wrapper_examples import Example, View
-from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Call, Expr, Modified
 from finch_core.ir.program import Extent
 from finch_core.level import Format, Mode
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Toeplitz(TensorLike):
+class Toeplitz(Around):
     """``inner`` with dimension ``k`` replaced by two: the element at ``i, j`` is that of ``inner``
     at ``i + j``.
 
@@ -43,18 +42,6 @@ class Toeplitz(TensorLike):
     @property
     def ndim(self) -> int:
         return self.inner.ndim + 1
-
-    @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.inner.fill_value
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
 
     def level_of(self, dim: int) -> Format | None:
         return None if dim == self.k else self.inner.level_of(dim - (dim > self.k))

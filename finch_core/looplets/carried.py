@@ -8,12 +8,11 @@ for i in range(0, n):                                for i in range(0, n):
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.run import Run
-from finch_core.interface.tensorlike import BoundTensor, TensorLike
-from finch_core.ir.dtypes import Type
+from finch_core.interface.tensorlike import Around, BoundTensor, TensorLike
 from finch_core.ir.expressions import Expr
 from finch_core.ir.program import Extent
 from finch_core.looplets.lookup import Lookup
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Carried(TensorLike):
+class Carried(Around):
     """The vector ``inner`` in turn ``i``, its first index, of a loop whose last turn has stored
     ``last`` at ``i - 1``; the second index is that of the vector."""
 
@@ -41,20 +40,8 @@ class Carried(TensorLike):
         return 2
 
     @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.inner.fill_value
-
-    @property
     def dims(self) -> tuple[Extent | None, ...]:
         return (None, *self.inner.dims)
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
 
     def level_of(self, dim: int) -> Format | None:
         return None if dim == 0 else self.inner.level_of(dim - 1)
@@ -64,7 +51,7 @@ class Carried(TensorLike):
 
 
 @frozen
-class _Turn(TensorLike):
+class _Turn(Around):
     """The vector ``inner``, of which ``last`` holds the element before ``index``."""
 
     inner: TensorLike
@@ -76,16 +63,8 @@ class _Turn(TensorLike):
         return 1
 
     @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
     def dims(self) -> tuple[Extent | None, ...]:
         return self.inner.dims
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         stored = self.inner.unfurl(ctx, mode, protocol)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
-from finch_core.interface.tensorlike import BoundTensor, TensorLike
-from finch_core.ir.dtypes import INTP, Type, is_weak
+from finch_core.interface.tensorlike import Around, TensorLike
+from finch_core.ir.dtypes import INTP, is_weak
 from finch_core.ir.expressions import TRUE, Access, Expr, cast
 from finch_core.ir.program import Define, Extent, Sequential, Stmt, leaves
 from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class At(TensorLike):
+class At(Around):
     """``inner`` at ``index`` of its outermost dimension.
 
     If the index is out of bounds, each read fails; if something is ``sure`` to be read, the
@@ -55,20 +55,8 @@ class At(TensorLike):
         return self.inner.ndim - 1
 
     @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.inner.fill_value
-
-    @property
     def dims(self) -> tuple[Extent | None, ...]:
         return self.inner.dims[1:]
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         access = RANDOM_ACCESS if mode is Mode.READ else ""

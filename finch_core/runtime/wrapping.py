@@ -12,8 +12,7 @@ import numpy as np
 from finch_core.errors import FormatError
 from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.signatures import Signature, wrapped_signature
-from finch_core.interface.tensorlike import BoundTensor, Constant, Discard, TensorLike
-from finch_core.ir.dtypes import Type
+from finch_core.interface.tensorlike import Around, Constant, Discard, TensorLike
 from finch_core.ir.expressions import Access, Expr, Modified, Var
 from finch_core.ir.program import Extent
 from finch_core.looplets.transform import Transform
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Wrapped(TensorLike):
+class Wrapped(Around):
     """A wrapper within a program: ``inner``, with those dimensions changed whose entry in ``parts``
     is not None."""
 
@@ -46,28 +45,12 @@ class Wrapped(TensorLike):
     def ndim(self) -> int:
         return self.inner.ndim
 
-    @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.inner.fill_value
-
     distinct: ClassVar[bool] = False
     """Whether different indices are of different elements, if they are in ``inner``."""
 
     @property
     def keeps_apart(self) -> bool:
         return self.distinct and self.inner.keeps_apart
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
-
-    @property
-    def whole(self) -> bool:
-        return self.inner.whole
 
     def level_of(self, dim: int) -> Format | None:
         return self.inner.level_of(dim)
@@ -138,7 +121,7 @@ def _shown(part: Any) -> str:
 
 
 @frozen
-class Seen(TensorLike):
+class Seen(Around):
     """An argument that is a wrapper around ``inner``. Wrapperization rewrites its accesses into
     index expressions of ``inner``, so that wrappers nest in any order."""
 
@@ -146,22 +129,6 @@ class Seen(TensorLike):
     kind: type
     params: Any
     ndim: int
-
-    @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.inner.fill_value
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
-
-    @property
-    def whole(self) -> bool:
-        return self.inner.whole
 
     @property
     def dims(self) -> tuple[Extent | None, ...]:
