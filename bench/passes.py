@@ -4,6 +4,7 @@ and without it, side by side."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -14,6 +15,7 @@ from bench import data as real
 from bench import generators
 from bench.harness import compare
 from bench.hash import accumulate
+from bench.whole import fibers_of_five, ttv_into
 from docs.examples import graphs, images, solvers, spgemm, tensors
 from finch_core import Tensor, asarray, choose, follow
 from finch_core.runtime.kernel import Kernel
@@ -358,6 +360,12 @@ CASES = (
     ),
     Case(("run_outs",), "inner products of rows", met, two_matrices),
     Case(("until", "carried_values"), "lower triangular solve", source(solvers.forward), lower),
+    Case(
+        ("equal_patterns", "loop_coalescing"),
+        "TTV into a known pattern",
+        source(ttv_into),
+        partial(fibers_of_five, 20_000),
+    ),
     Case(("branchless_appends",), "small entries left out", dropped, sampled_entries),
     Case(("rooms",), "a tenth of a dense vector, appended", copied, dense_vector),
     Case(("prefetch",), "SpMV, CSR, 10 a row", rows, rows_of(10)),

@@ -18,6 +18,7 @@ from bench.graphs import least_members, search, shortest
 from bench.races import Race, Target
 from bench.whole import (
     drop_small,
+    fibers_of_five,
     label_round,
     ldl,
     lower_inverse,
@@ -29,8 +30,7 @@ from bench.whole import (
     upper_inverse,
 )
 from docs.examples import dynamic, graphs, solvers
-from finch_core import Tensor, asarray
-from finch_levels import Dense, Element, SparseList
+from finch_core import asarray
 
 Runs = Mapping[str, Callable[[], Any]]
 LEAST = 0.3
@@ -140,28 +140,10 @@ def updated(quick: bool, systems: Any) -> Iterator[Race]:
 
 
 def sums_of_fibers(rows: int, systems: Any) -> Race:
-    """Ten fibers in each row of a tensor, of five elements each."""
-    pattern, generator = generators.erdos_renyi(rows, 10), np.random.default_rng(0)
-    fibers, length = pattern.nnz, 10_000
-    chosen = generator.integers(0, length - 5, (fibers, 5))
-    chosen.sort(axis=1)
-    shape = (*pattern.shape, length)
-    lists = {"index": np.int32, "pointer": np.int32}
-    buffers = {
-        "1_ptr": pattern.indptr, "1_idx": pattern.indices,
-        "2_ptr": np.arange(0, 5 * fibers + 1, 5, dtype=np.int32),
-        "2_idx": (chosen + np.arange(5)).ravel().astype(np.int32),
-        "3_val": generator.random(5 * fibers),
-    }  # fmt: skip
-    format = Dense(SparseList(SparseList(Element(0.0), **lists), **lists))
-    A, x, into = (
-        Tensor.from_buffers(format, shape, buffers),
-        generator.random(length),
-        asarray(pattern).like(),
-    )
+    into, A, x = fibers_of_five(rows)
     ours = {"finch": bound(ttv_into, into.buffers["2_val"], into, A, x)}
-    name = f"{fibers} fibers of 5"
-    given = (shape, buffers, x)
+    name = f"{into.nstored} fibers of 5"
+    given = (A.shape, A.buffers, x)
     return _race(name, "TTV into", ours, systems, *given, targets=within(1.15, "hand C"))
 
 

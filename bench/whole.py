@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from finch_core import Tensor, _, kernel, stored
-from finch_levels import Dense, Element
+from bench import generators
+from finch_core import Tensor, _, asarray, kernel, stored
+from finch_levels import Dense, Element, SparseList
 
 
 @kernel
@@ -152,3 +155,22 @@ def pagerank_steps(rank, AT, degree, share, steps):
             for i in _:
                 t += AT[j, i] * share[i]
             rank[j] = base + 0.85 * t
+
+
+def fibers_of_five(rows: int) -> tuple[Tensor, Tensor, Any]:
+    """A pattern, a tensor of about ten fibers in each row with five elements each, and a vector:
+    what ``ttv_into`` takes."""
+    pattern, generator = generators.erdos_renyi(rows, 10), np.random.default_rng(0)
+    fibers, length = pattern.nnz, 10_000
+    chosen = generator.integers(0, length - 5, (fibers, 5))
+    chosen.sort(axis=1)
+    lists = {"index": np.int32, "pointer": np.int32}
+    buffers = {
+        "1_ptr": pattern.indptr, "1_idx": pattern.indices,
+        "2_ptr": np.arange(0, 5 * fibers + 1, 5, dtype=np.int32),
+        "2_idx": (chosen + np.arange(5)).ravel().astype(np.int32),
+        "3_val": generator.random(5 * fibers),
+    }  # fmt: skip
+    format = Dense(SparseList(SparseList(Element(0.0), **lists), **lists))
+    A = Tensor.from_buffers(format, (*pattern.shape, length), buffers)
+    return asarray(pattern).like(), A, generator.random(length)

@@ -21,6 +21,7 @@ from finch_backend_c.analysis import Usage
 from finch_backend_c.c_names import CNames
 from finch_backend_c.emitter import Emitter
 from finch_backend_c.guards import GUARD, SETTLE, SIGNALS, UNSETTLE
+from finch_backend_c.inlining import NOINLINE, kept_apart
 from finch_backend_c.loader import SYMBOL
 from finch_backend_c.operators import Value, cast
 from finch_backend_c.parallel_runtime import LIVING, RUNTIME
@@ -392,7 +393,8 @@ def translate(
     work, usage = scope.fresh("work"), Usage(kernel.body)
     emitter = Emitter(CNames(scope), functions, usage, disabled)
     entry = KernelWriter(kernel, emitter, usage).functions(work)
-    functions_ = (print_function(f) for f, _ in emitted)
+    apart = {functions[name] for name in kept_apart(kernel)}
+    functions_ = (NOINLINE * (f.name in apart) + print_function(f) for f, _ in emitted)
     texts = [*functions_, *emitter.outlined, *map(print_function, entry)]
     dtypes = emitter.dtypes.union(*(e.dtypes for _, e in emitted))
     text = "\n".join(texts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import FormatError
 from finch_core.interface.offers import Fibers, Offer
+from finch_core.ir.expressions import TRUE
 from finch_core.level import Format, Mode, Order, Pieces, Sharing, Structure, check_child
 from finch_core.looplets import Lookup, Looplet
 from finch_core.looplets.routines import positions_below
@@ -103,6 +104,11 @@ class Dense(Format):
 
     def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr:
         return fiber.pos * fiber.lvl.shape + index
+
+    def alike(
+        self, ctx: Context, lvl: BoundLevel, other: BoundLevel, stop: Expr
+    ) -> tuple[Expr, Expr]:
+        return TRUE, stop * lvl.shape
 
     def stored_before(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr | None:
         assert lvl.child is not None

@@ -99,7 +99,8 @@ class SparseCOO(Format):
         idx = Field("idx", self.index, "the index of each entry")
         if self.joined:
             return (idx,)
-        return (Field("ptr", self.pointer, "where the entries of each fiber start"), idx)
+        role = "where the entries of each fiber start"
+        return (Field("ptr", self.pointer, role, ascending=True), idx)
 
     def sizes(
         self, positions: int, shape: int, fields: Mapping[str, Any]

@@ -30,6 +30,7 @@ from finch_core.looplets.routines import (
     append_position,
     check_index_width,
     counts_of,
+    equal,
     search,
 )
 from finch_core.plugins import hookimpl
@@ -78,7 +79,7 @@ class SparseList(Format):
     @property
     def fields(self) -> tuple[Field, ...]:
         return (
-            Field("ptr", self.pointer, "where each fiber starts"),
+            Field("ptr", self.pointer, "where each fiber starts", ascending=True),
             Field("idx", self.index, "the index of each stored subfiber"),
         )
 
@@ -153,6 +154,14 @@ class SparseList(Format):
     def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr:
         start, stop = bounds_of(ctx, fiber)
         return search(ctx, fiber.lvl.buffer("idx"), start, stop, index)
+
+    def alike(
+        self, ctx: Context, lvl: BoundLevel, other: BoundLevel, stop: Expr
+    ) -> tuple[Expr, Expr]:
+        ptr, idx = lvl.buffer("ptr"), lvl.buffer("idx")
+        below = Load(ptr, stop).cast(INTP)
+        same = equal(ctx, ptr, other.buffer("ptr"), stop + 1)
+        return same.and_(equal(ctx, idx, other.buffer("idx"), below)), below
 
     def stored_before(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> Expr | None:
         assert lvl.child is not None

@@ -47,8 +47,8 @@ assert OUT_OF_MEMORY == 0
 
 
 LOWERING_RULES = frozenset(
-    "appending carried_values given locals points predicated_merge random_access ranges run_outs "
-    "scratch steady until".split()
+    "appending carried_values equal_patterns given locals points predicated_merge random_access "
+    "ranges run_outs scratch steady until".split()
 )
 """The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 
@@ -100,6 +100,9 @@ class Context(Builder):
         """The least work of a part of a parallel loop (``lower/work.py``)."""
         self.parallel: Mapping[Index, Any] = {}
         """How the parallel loops over these indices treat what they write (``lower/races.py``)."""
+        self.pairs: Mapping[Index, tuple[Any, ...]] = {}
+        """By the loops before which they are compared, the tensors that may have one pattern
+        (``lower/equal_patterns.py``)."""
         self.merging: dict[Hashable, int] = {}
         """The operands for which enclosing loops have cases, and how many
         (``looplets/merge_cost.py``)."""

@@ -130,6 +130,17 @@ class Format(Storage, Abilities):
         it is not known."""
         return stop if self.is_leaf else None
 
+    def alike(
+        self, ctx: Context, lvl: BoundLevel, other: BoundLevel, stop: Expr
+    ) -> tuple[Expr, Expr] | None:
+        """Whether the fibers at positions below ``stop`` have the same subfibers as those of
+        ``other``, a level of the same class and fields, each at the same position; and how many
+        these are. The dimensions are equal.
+
+        One walk then serves tensors of equal patterns. None (also by default): it is not known.
+        """
+        return None
+
     def locate(
         self, fields: Mapping[str, Any], position: int, index: int, shape: int
     ) -> int | None:

@@ -36,6 +36,9 @@ class Field:
     """Whether it describes memory beyond what is in use, as a kernel left it. It is ``init`` for
     buffers that come from outside."""
 
+    ascending: bool = False
+    """Whether the elements of a buffer in use never decrease, as where fibers start."""
+
     def __attrs_post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name.isidentifier()):
             raise FormatError(f"a field is called {self.name!r}, which is not an identifier")

@@ -415,7 +415,9 @@ def bind_level(format: Format, tensor: str, names: Any, depth: int = 0) -> Bound
     for field in format.fields:
         name = names.fresh(f"{prefix}_{field.name}")
         parts[field.name] = (
-            Buffer(name, field.dtype, growable=True) if field.is_buffer else Var(name, field.dtype)
+            Buffer(name, field.dtype, growable=True, ascending=field.ascending)
+            if field.is_buffer
+            else Var(name, field.dtype)
         )
     shape: Expr = ZERO if format.is_leaf else Var(names.fresh(f"{tensor}_n{depth}"), INTP)
     return BoundLevel(format, prefix, shape, parts, below)

@@ -2,17 +2,19 @@
 updates in place (see ``finch_core/lower/in_place.py``).
 
 Both are read as the tensor itself is, by the same looplets: a loop over ``stored(A)[i]``, ``A[i]``
-and the target ``in_place(A)[i]`` walks ``A`` once.
+and the target ``in_place(A)[i]`` walks ``A`` once. So are other tensors of the same pattern, beside
+it (``finch_core/lower/equal_patterns.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from finch_core.interface.level import Format, Mode
-from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
+from finch_core.interface.tensorlike import BoundTensor, Constant, Fiber, TensorLike
 from finch_core.ir.dtypes import BOOL, Type
-from finch_core.ir.expressions import Expr
+from finch_core.ir.expressions import Expr, Literal
 from finch_core.ir.program import Extent
 from finch_core.records import frozen
 
@@ -49,6 +51,11 @@ class View(TensorLike):
 
     def protocol_of(self, dim: int) -> str:
         return self.inner.protocol_of(dim)
+
+    @property
+    def kind(self) -> Callable[[TensorLike], TensorLike]:
+        """What makes such a view of another tensor-like."""
+        return type(self)
 
     def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
         raise AssertionError("the looplets of a view are those of the tensor inside")
@@ -88,4 +95,61 @@ class InPlace(View):
         return isinstance(self.inner, Constant) or self.inner.drops_updates
 
 
-__all__ = ["InPlace", "StoredView", "View"]
+@frozen
+class Beside(View):
+    """``other`` at the positions of ``inner``, a tensor-like of a tensor with ``depth`` dimensions
+    whose levels are alike: the loops over these walk ``inner`` alone."""
+
+    other: BoundTensor
+    depth: int
+
+    def __str__(self) -> str:
+        return str(self.other)
+
+    @property
+    def _passed(self) -> int:
+        """How many dimensions of ``other`` have been walked."""
+        return self.depth - self.inner.ndim
+
+    @property
+    def ndim(self) -> int:
+        return self.other.fiber.ndim - self._passed
+
+    @property
+    def dtype(self) -> Type:
+        return self.other.fiber.dtype
+
+    @property
+    def fill_value(self) -> Any:
+        return self.other.fiber.fill_value
+
+    @property
+    def dims(self) -> tuple[Extent | None, ...]:
+        return self.other.fiber.dims[self._passed :]
+
+    def level_of(self, dim: int) -> Format | None:
+        return self.other.fiber.level_of(self._passed + dim)
+
+    @property
+    def kind(self) -> Callable[[TensorLike], TensorLike]:
+        return _SeenBeside(self.other, self.depth)
+
+
+@frozen
+class _SeenBeside:
+    """Makes what of ``other`` is beside a part of a tensor with ``depth`` dimensions."""
+
+    other: BoundTensor
+    depth: int
+
+    def __call__(self, inner: TensorLike) -> TensorLike:
+        whole = self.other.fiber
+        if isinstance(inner, Constant):
+            fill = Literal(whole.fill_value, whole.dtype, structural=True)
+            return Constant(fill, whole.ndim - self.depth + inner.ndim)
+        if isinstance(inner, Fiber) and not inner.ndim:
+            return Fiber(self.other.level.levels()[self.depth], inner.pos, tensor=self.other)
+        return Beside(inner, self.other, self.depth)
+
+
+__all__ = ["Beside", "InPlace", "StoredView", "View"]

@@ -79,11 +79,13 @@ class Var(Expr):
 
 @frozen(order=False)
 class Buffer:
-    """A block of elements of one dtype, by name; ``growable`` if a kernel may reallocate it."""
+    """A block of elements of one dtype, by name; ``growable`` if a kernel may reallocate it,
+    ``ascending`` if its elements never decrease where the kernel does not change it."""
 
     name: str
     dtype: np.dtype[Any]
     growable: bool = False
+    ascending: bool = False
 
 
 @frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)

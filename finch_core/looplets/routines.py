@@ -10,8 +10,8 @@ from finch_core.errors import FormatError, IndexOverflow
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.ir.builder import Builder
-from finch_core.ir.dtypes import INTP, concrete, is_tuple, tuple_fields
-from finch_core.ir.expressions import Buffer, Expr, Literal, Load, Var, call, lift
+from finch_core.ir.dtypes import BOOL, INTP, concrete, is_tuple, tuple_fields
+from finch_core.ir.expressions import FALSE, Buffer, Expr, Literal, Load, Var, call, lift
 from finch_core.looplets import Lookup, Phase, Run, Sequence
 
 if TYPE_CHECKING:
@@ -56,6 +56,39 @@ def _search(b: Builder, a: Buffer, start: Var, stop: Var, key: Var) -> None:
         with b.else_():
             b.assign(high, middle)
     b.ret(low)
+
+
+AT_ONCE = 64
+"""So many elements are compared without branches."""
+
+
+def equal(ctx: Builder, first: Buffer, second: Buffer, stop: Any) -> Expr:
+    """Emit a comparison: whether two buffers of one integer dtype have the same elements at the
+    positions below ``stop``."""
+    function = ctx.function(
+        f"equal_{first.dtype}",
+        (Buffer("a", first.dtype), Buffer("b", first.dtype), Var("stop", INTP)),
+        BOOL,
+        _equal,
+    )
+    return ctx.invoke(function, first, second, stop)
+
+
+def _equal(builder: Builder, a: Buffer, b: Buffer, stop: Var) -> None:
+    reached, differ = builder.var("reached", 0), builder.var("differ", 0, a.dtype)
+
+    def compare(k: Var) -> None:
+        builder.assign(differ, call(prim.bitor, differ, call(prim.bitxor, Load(a, k), Load(b, k))))
+
+    with builder.while_(reached + AT_ONCE <= stop):
+        with builder.for_("k", reached, reached + AT_ONCE) as k:
+            compare(k)
+        with builder.if_(differ.ne(0)):
+            builder.ret(FALSE)
+        builder.assign(reached, reached + AT_ONCE)
+    with builder.for_("k", reached, stop) as k:
+        compare(k)
+    builder.ret(differ.eq(0))
 
 
 def append_position(

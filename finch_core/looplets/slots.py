@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
-from finch_core.interface.views import View
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Index
 from finch_core.ir.program import Stmt
@@ -23,8 +22,9 @@ class AccessSlot(TensorLike):
 
     number: int
     tensor: TensorLike = field(eq=False, repr=False)
-    view: type[View] | None = None
-    """How this access sees the tensor, if not as its values; a slot may have accesses of each."""
+    view: Callable[[TensorLike], TensorLike] | None = None
+    """How this access sees the tensor, if not as its values (``View.kind``); a slot may have
+    accesses of each."""
 
     def __str__(self) -> str:
         return str(self.tensor)

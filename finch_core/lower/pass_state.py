@@ -70,6 +70,9 @@ class Unit:
     """The tensors that some statement reads while it updates them (set by the lifecycle pass)."""
     parallel: dict[Index, Any] = field(factory=dict)
     """How the parallel loops over these indices treat what they write (``lower.races``)."""
+    pairs: dict[Index, tuple[Any, ...]] = field(factory=dict)
+    """By the loops before which they are compared, the tensors that may have one pattern
+    (``lower.equal_patterns``)."""
     made: list[BoundTensor] = field(factory=list)
     """The variables that passes have added."""
     snapshots: dict[Var, Var] = field(factory=dict)

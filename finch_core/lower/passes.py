@@ -4,6 +4,7 @@ from finch_core.lower.carried_values import carried_values
 from finch_core.lower.concordize import concordize
 from finch_core.lower.dimensionalize import dimensionalize
 from finch_core.lower.early_exits import early_exits
+from finch_core.lower.equal_patterns import equal_patterns
 from finch_core.lower.fixed_reductions import fixed_reductions
 from finch_core.lower.in_place import in_place
 from finch_core.lower.index_casts import index_casts
@@ -28,6 +29,7 @@ PASSES = (
     carried_values,
     concordize,
     index_casts,
+    equal_patterns,
     write_order,
     scratch,
 )
@@ -42,6 +44,7 @@ __all__ = [
     "dimensionalize",
     "in_place",
     "early_exits",
+    "equal_patterns",
     "fixed_reductions",
     "index_casts",
     "lifecycle",

@@ -51,6 +51,7 @@ from finch_core.looplets.region import Region
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, within_range
 from finch_core.lower.definitions import defined, defining, is_plain, named, with_names
+from finch_core.lower.equal_patterns import lower_pairs
 from finch_core.lower.leading_indices import leading, read_for_sure
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
@@ -250,6 +251,8 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         check_bounds(ctx, stmt, start, stop)
     if stmt.parallel:
         lower_parallel(ctx, stmt, start, stop, partial(_loop, is_part=True))
+        return
+    if ctx.pairs and lower_pairs(ctx, stmt, partial(_loop, ctx, is_part=True)):
         return
     unfurling = Unfurling(ctx, stmt, read_for_sure(stmt.body), single)
     body = rewrite(stmt.body, unfurling.rule(Mode.READ), unfurling.rule(Mode.UPDATE))

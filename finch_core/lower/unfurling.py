@@ -12,7 +12,7 @@ from finch_core.errors import placed
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
-from finch_core.interface.tensorlike import BoundTensor
+from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.views import InPlace, View
 from finch_core.ir.expressions import Access, Expr
 from finch_core.ir.program import Loop
@@ -80,8 +80,8 @@ class Unfurling:
         return mode is Mode.READ and (root in self.ctx.updating or alone)
 
 
-def _seen(node: Access) -> tuple[type[View] | None, Access]:
+def _seen(node: Access) -> tuple[Callable[[TensorLike], TensorLike] | None, Access]:
     """The view of an access, if it is one, and the access of the tensor inside."""
     if not isinstance(node.tensor, View):
         return None, node
-    return type(node.tensor), evolve(node, tensor=node.tensor.inner)
+    return node.tensor.kind, evolve(node, tensor=node.tensor.inner)

@@ -29,6 +29,7 @@ from finch_core.optimize.index_set_splitting import index_set_splitting
 from finch_core.optimize.invariant_code_motion import invariant_code_motion
 from finch_core.optimize.invariant_stores import invariant_stores
 from finch_core.optimize.jump_threading import jump_threading
+from finch_core.optimize.loop_coalescing import loop_coalescing
 from finch_core.optimize.loop_interchange import loop_interchange
 from finch_core.optimize.predicate_compaction import predicate_compaction
 from finch_core.optimize.prefetch import prefetch
@@ -49,6 +50,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("copy_propagation", copy_propagation),
     ("sinking", sinking),
     ("dead_code", dead_code),
+    ("loop_coalescing", loop_coalescing),
     ("dead_fills", dead_fills),
     ("invariant_stores", invariant_stores),
     ("scalar_promotion", scalar_promotion),

@@ -53,6 +53,7 @@ def lower_kernel(
     ctx.watch = watch
     _facts(ctx, unit, stmt)
     ctx.parallel, ctx.least_work = unit.parallel, options.least_work
+    ctx.pairs = unit.pairs
     ctx.constant_dimensions = constant_dimensions(ctx, stmt)
     _prologue(ctx, unit, arguments)
     if ctx.allows("locals"):
