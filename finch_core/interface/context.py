@@ -121,6 +121,10 @@ class Context(Builder):
         """The labelled statements that are being emitted, outermost first."""
         self.watch: Watch | None = None
         """What is told of each step, while a kernel is explored."""
+        self.regions = 0
+        """How many regions and choices have been lowered."""
+        self.looplets_around: list[tuple[Any, Any]] = []
+        """The looplets that are being lowered, each with its region (``looplets/calls.py``)."""
         self._simplifier = simplifier
         self._lowering = lowering
         self._slots = 0
@@ -284,6 +288,7 @@ class Context(Builder):
     ) -> None:
         """Emit ``if cond: yes() else: no()``, each with the facts that the condition implies;
         ``likely`` as for ``If``."""
+        self.regions += 1
         cond = balanced(self.prover.decide(cond))
         if isinstance(cond, Literal):
             branch = yes if cond.value else no
@@ -432,6 +437,7 @@ class Context(Builder):
 
     def lower_region(self, region: Any) -> None:
         """Emit a region of a loop (a ``looplets.region.Region``)."""
+        self.regions += 1
         with self.unless_left():
             self._lowering.region(self, region)
 

@@ -10,6 +10,7 @@ from typing import Any
 from finch_core.errors import PluginError
 from finch_core.interface.abi import words
 from finch_core.interface.level import Format
+from finch_core.interface.plugin_calls import described
 from finch_core.interface.storage import Field
 from finch_core.ir.program import Local, Program
 from finch_core.records import frozen
@@ -90,7 +91,7 @@ def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, An
         return sizes, below
     shown = f"({{{', '.join(f'{name!r}: ...' for name in sorted(wanted))}}}, ...)"
     raise PluginError(
-        f"sizes of the level format {format.name!r} gives {found!r}, but {shown} is expected",
+        f"sizes of {described(format)} gives {found!r}, but {shown} is expected",
         hint="the elements in use of each buffer, by its name, and the child's positions",
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.offers import Offer
+from finch_core.interface.plugins import hub
 from finch_core.ir.expressions import Expr
 
 if TYPE_CHECKING:
@@ -81,15 +82,21 @@ def part_of(format: Any, parts: Mapping[str, Any], name: str, kind: Any, what: s
     fields = ", ".join(f"{n!r} (a {'scalar' if isinstance(p, Expr) else 'buffer'})"
                        for n, p in parts.items())  # fmt: skip
     raise PluginError(
-        f"the level format {format.name!r} has no {what} {name!r}",
+        f"{described(format)} has no {what} {name!r}",
         hint=f"its fields are {fields}" if fields else "it has no fields",
     )
 
 
 def _called(format: Any, method: str) -> str:
-    name = format.name or type(format).__name__
-    kind = "leaf" if format.is_leaf else "level format"
-    return f"{method} of the {kind} {name!r}"
+    return f"{method} of {described(format)}"
 
 
-__all__ = ["emitted", "part_of", "unfurled", "value_of"]
+def described(format: Any) -> str:
+    """A format, or its class, as messages name it: with the plugin that registered it."""
+    kind = format if isinstance(format, type) else type(format)
+    what = "leaf" if format.is_leaf else "level format"
+    owner = hub().owner_of(kind)
+    return f"the {what} {format.name or kind.__name__!r}" + (f" of {owner}" if owner else "")
+
+
+__all__ = ["described", "emitted", "part_of", "unfurled", "value_of"]

@@ -43,7 +43,7 @@ from finch_core.interface.plugin_records import (
 from finch_core.interface.plugin_tables import PluginTables
 from finch_core.interface.versions import version_objection, version_objection_in_file
 from finch_core.ir import operators as registry
-from finch_core.ir.stored_dtypes import load_with, register_dtype, unregister_dtype
+from finch_core.ir.stored_dtypes import StoredDtype, load_with, register_dtype, unregister_dtype
 from finch_core.locks import Lock, importing, on_fork
 from finch_core.records import evolve
 
@@ -154,6 +154,7 @@ class Hub(PluginTables):
                     registry.unregister(item.object)
                 if item.kind == "dtype":
                     unregister_dtype(item.object)
+                    _own_operators(item.object, "")
             self._refresh()
 
     def reject(self, kind: str, name: str, reason: str) -> None:
@@ -233,12 +234,13 @@ class Hub(PluginTables):
         except RejectedError as error:
             named = (error.name,) if error.name else ()
             return Failure(name, distribution, version, str(error), claims or named)
+        owner = origin(Plugin(name, distribution, version, module, found))
         for item in found:
             if item.kind == "operator":
-                registry.register(item.object)
+                registry.register(item.object, owner)
             if item.kind == "dtype":
-                owner = origin(Plugin(name, distribution, version, module, found))
                 register_dtype(item.object, owner)
+                _own_operators(item.object, owner)
         if observes(hooks):
             self._observers = self._observers or manager()
             self._observers.register(hooks, name)
@@ -275,6 +277,13 @@ class Hub(PluginTables):
         if self is _hub:
             for forget in tuple(_dependents):
                 forget()
+
+
+def _own_operators(row: StoredDtype, owner: str) -> None:
+    """Tell whose the operators of a dtype are, which are not registered."""
+    for op in (row.decode, row.encode):
+        if op is not None and op.definition is not None:
+            registry.own(op, owner)
 
 
 def _check_version(module: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from finch_core.errors import PluginError
 from finch_core.interface.exits import any_of
+from finch_core.interface.plugin_calls import described
 from finch_core.ir.expressions import Expr
 from finch_core.looplets.slots import slots_of
 
@@ -40,7 +41,7 @@ def owner(region: Region, slot: int) -> str:
     if found is None:
         return "a tensor"
     level = found.level_of(0) if found.ndim else None
-    kind = type(found).__name__ if level is None else f"the level format {level.name!r}"
+    kind = type(found).__name__ if level is None else described(level)
     return kind if found.root is None else f"{kind} in {found.root}"
 
 

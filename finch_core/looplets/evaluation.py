@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from finch_core.interface.looplet import Precedence
 from finch_core.interface.watch import watched
+from finch_core.looplets.calls import lower_looplet
 from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
 from finch_core.looplets.predicated_merge import lower_predicated
@@ -57,7 +58,7 @@ def _lower_region(ctx: Context, region: Region) -> None:
     if region.looplets[slot].precedence in _BRANCHING and ctx.allows("predicated_merge"):
         _merge(ctx, region, slot)
     else:
-        region.looplets[slot].lower(ctx, region, slot)
+        lower_looplet(ctx, region.looplets[slot], region, slot)
 
 
 def first_slot(region: Region) -> int:
@@ -85,7 +86,7 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
     ):
         return
     with by_cases(ctx, region, weights):
-        region.looplets[slot].lower(ctx, region, slot)
+        lower_looplet(ctx, region.looplets[slot], region, slot)
 
 
 def _is_at_most_point(ctx: Context, region: Region) -> bool:

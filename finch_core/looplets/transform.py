@@ -14,6 +14,7 @@ from finch_core.interface.run import Part, Run, as_looplet, as_subtensor
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.expressions import Expr, Literal
 from finch_core.looplets.accept_run import AcceptRun
+from finch_core.looplets.calls import lower_looplet
 from finch_core.looplets.jumper import Jumper
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.packed import Packed
@@ -181,7 +182,7 @@ class Moved(Looplet):
         inner = _Within(
             region.index, begin, end, region.body, looplets, region, slot, self.by, known
         )
-        self.looplet.lower(ctx, inner, slot)
+        lower_looplet(ctx, self.looplet, inner, slot)
 
     def truncated(self) -> Looplet:
         cut = self.looplet.truncated()

@@ -18,6 +18,7 @@ from finch_core.errors import (
     FinchError,
     FormatError,
     KernelSyntaxError,
+    PluginError,
     Span,
     count,
 )
@@ -320,6 +321,9 @@ class _Scopes:
             if isinstance(node, Call):
                 try:
                     _ = node.dtype
+                except PluginError as error:
+                    error.span = error.span or span
+                    raise
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
                 _require_held(node.op, node.args, span)

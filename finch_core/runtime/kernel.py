@@ -111,11 +111,12 @@ _adding = Lock()
 
 
 def _forget_all() -> None:
-    """Discard what was compiled: it may depend on what a plugin was before."""
+    """Discard what was parsed and compiled: it may depend on what a plugin was before."""
     with _adding:
         known = tuple(_kernels)
     for made in known:
         made._forget()
+        made._program, made._seen = made._given, None
 
 
 when_plugins_change(_forget_all)
@@ -167,13 +168,21 @@ class Kernel(Generic[P, R]):
     def program(self) -> Program:
         """The parsed program; parses the function at the first use. Raises ``KernelSyntaxError``
         for what is not part of the language."""
-        if self._program is None:
+        program = self._program
+        if program is None:
             with self._lock:
-                if self._program is None:
-                    self._program = roomy(self._function.__name__, lambda: parse(self._function))
-                    seen = self._program.seen
-                    self._seen = seen if seen and seen.surroundings else None
-        return self._program
+                program = self._program or self._parsed()
+        return program
+
+    def _parsed(self) -> Program:
+        """The program, which is kept unless a plugin came or went while it was parsed."""
+        began = self._specializations
+        program = roomy(self._function.__name__, lambda: parse(self._function))
+        if self._specializations is began:
+            seen = program.seen
+            self._seen = seen if seen and seen.surroundings else None
+            self._program = program
+        return program
 
     def __finch_program__(self, callers: tuple[FunctionType, ...]) -> Program | None:
         """The program for inlining in the kernels ``callers``; None if it has rules of its own.
@@ -189,7 +198,8 @@ class Kernel(Generic[P, R]):
     def _notice(self) -> None:
         """Discard the program and its specialisations if something that was read while parsing
         has changed since: a function that the kernel inlines was redefined, say."""
-        if self._seen is None or self._seen.holds():
+        seen = self._seen
+        if seen is None or seen.holds():
             return
         with self._lock:
             self._program = self._seen = None

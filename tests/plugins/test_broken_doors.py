@@ -314,11 +314,11 @@ def copied(y, x):
         ),
         (
             {"decode": converter("d", UINT8, FLOAT16, boom)},
-            "the definition of the operator 'd' failed: ValueError: boom",
+            "the definition of the operator 'd' of 'by_hand' .* failed: ValueError: boom",
         ),
         (
             {"decode": converter("d", UINT8, FLOAT16, lambda bits: None)},
-            "the definition of the operator 'd' gives None, which is not an expression",
+            "the definition of the operator 'd' of 'by_hand' .* gives None, which is not an expr",
         ),
     ],
 )
@@ -368,9 +368,59 @@ def test_the_definition_of_an_operator(definition: Any, told: str) -> None:
         for i in _:
             y[i] = boom(x[i])
 
-    told = f"the definition of the operator 'mine' {told}"
+    told = f"the definition of the operator 'mine' of 'by_hand' .* {told}"
     with refused(told, finch_operators=lambda: op):
         applied(np.zeros(2), np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("typing", "told"),
+    [
+        (boom, "failed: ValueError: boom"),
+        (lambda types: None, "gives None, which is not the types of the operands and that of"),
+        (lambda types: (types, "f8"), "gives .*'f8'., which is not the types"),
+    ],
+)
+def test_the_typing_of_an_operator(typing: Any, told: str) -> None:
+    op = Operator("mine", float, typing, python=(boom,), definition=lambda x: x)
+
+    @kernel
+    def applied(y, x):
+        for i in _:
+            y[i] = boom(x[i])
+
+    told = f"the typing of the operator 'mine' of 'by_hand' .* {told}"
+    with refused(told, finch_operators=lambda: op) as caught:
+        applied(np.zeros(2), np.ones(2))
+    assert caught.value.span is not None
+
+
+def test_a_kernel_has_the_operator_that_is_registered_now() -> None:
+    """And none, where there is none: its program is read again."""
+
+    def grown(x):
+        return x
+
+    @kernel
+    def applied(y, x):
+        for i in _:
+            y[i] = grown(x[i])
+
+    def scaling(factor):
+        op = Operator(
+            "grown", float, lambda types: (types, types[0]), python=(grown,),
+            definition=lambda x: x * factor,
+        )  # fmt: skip
+        return lambda: op
+
+    found = []
+    for factor in (2, 3):
+        with registered("by_hand", finch_operators=scaling(factor)):
+            y = np.zeros(1)
+            applied(y, np.ones(1))
+            found.append(y[0])
+    applied(y, np.ones(1))
+    assert [*found, y[0]] == [2, 3, 1]
 
 
 @pytest.mark.parametrize(

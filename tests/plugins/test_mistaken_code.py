@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
-from plugin_support import Field, Mode, format_like, full
+from plugin_support import Field, Mode, format_like, full, registered
 
 from finch_core import Tensor, _, kernel
 from finch_core.errors import PluginError
@@ -304,6 +305,46 @@ def test_a_leaf_gives_its_value() -> None:
 
 
 # -- looplets of an author's own ----------------------------------------------------------------
+
+
+def fails(self, ctx, region, slot):
+    raise ValueError("boom")
+
+
+def yields(self, ctx, region, slot):
+    yield region
+
+
+BROKEN_LOWER: dict[str, tuple[Any, str]] = {
+    "fails": (fails, "failed: ValueError: boom"),
+    "does nothing": (lambda self, ctx, region, slot: None, "emits nothing of the loop"),
+    "yields": (yields, "gives <generator object yields .*, and None is expected"),
+    "takes less": (lambda self, ctx, region: None, "failed: TypeError: "),
+    "puts nothing": (
+        lambda self, ctx, region, slot: region.put(slot, None).lower(ctx),
+        "failed: AttributeError: ",
+    ),
+    "puts itself": (
+        lambda self, ctx, region, slot: region.put(slot, self).lower(ctx),
+        "lowers the same region with the same looplet again",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", BROKEN_LOWER)
+def test_a_broken_looplet_is_told_with_its_level_and_plugin(way: str) -> None:
+    """On the interpreter, which would else give 0 for some of these."""
+    lower, message = BROKEN_LOWER[way]
+    looplet = type("Odd", (Looplet,), {"precedence": Precedence.SEQUENCE, "lower": lower})()
+    format = format_like(read=lambda self, ctx, fiber: looplet)
+    with registered("by_hand", finch_level_format=lambda: format):
+        odd = Tensor(format(Element(0.0)), np.arange(1.0, 5.0))
+        for tensor in (odd, window(odd, (1, 3))):
+            with pytest.raises(PluginError) as error:
+                on("interpreter", plus_one)(Scalar(0.0), tensor)
+            assert re.search(message, error.value.message)
+            named = "the level format 'Mine' of 'by_hand' (registered by hand) in a: lower of the"
+            assert f"{named} looplet Odd " in error.value.message
 
 
 @attrs.frozen

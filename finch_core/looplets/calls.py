@@ -1,0 +1,65 @@
+"""Calls of ``lower`` of looplets, plugins' among them, with errors that name the looplet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
+from finch_core.looplets.covering import owner
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.interface.looplet import Looplet
+    from finch_core.looplets.region import Region
+
+
+def lower_looplet(ctx: Context, looplet: Looplet, region: Region, slot: int) -> None:
+    """Emit ``region`` by the looplet in this slot of it.
+
+    Raises ``PluginError`` for a ``lower`` that fails, that emits nothing of the region, or that
+    puts its own looplet back.
+    """
+    began = ctx.regions
+    if any(_same(looplet, region, *before) for before in ctx.looplets_around):
+        raise _mistake(
+            looplet, region, slot, "lowers the same region with the same looplet again",
+            hint="it puts another looplet into the slot, or ends the region earlier",
+        )  # fmt: skip
+    ctx.looplets_around.append((looplet, region))
+    try:
+        found: object = looplet.lower(ctx, region, slot)  # type: ignore[func-returns-value]
+    except FinchError:
+        raise
+    except MISTAKES as error:
+        raise mistaken(_called(looplet, region, slot), error) from error
+    finally:
+        ctx.looplets_around.pop()
+    if found is not None:
+        raise _mistake(
+            looplet, region, slot, f"gives {found!r:.60}, and None is expected",
+            hint="it emits into ctx, and lowers the regions that it makes",
+        )  # fmt: skip
+    if ctx.regions == began:
+        raise _mistake(
+            looplet, region, slot, "emits nothing of the loop",
+            hint="it ends with region.put(slot, looplet).lower(ctx), or does so for parts",
+        )  # fmt: skip
+
+
+def _same(looplet: Looplet, region: Region, outer: Looplet, around: Region) -> bool:
+    return (
+        looplet is outer
+        and region.body is around.body
+        and (region.start, region.stop) == (around.start, around.stop)
+    )
+
+
+def _mistake(looplet: Looplet, region: Region, slot: int, what: str, hint: str) -> PluginError:
+    return PluginError(f"{_called(looplet, region, slot)} {what}", hint=hint)
+
+
+def _called(looplet: Looplet, region: Region, slot: int) -> str:
+    return f"{owner(region, slot)}: lower of the looplet {type(looplet).__name__}"
+
+
+__all__ = ["lower_looplet"]
