@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.offers import Offer
-from finch_core.interface.plugins import hub
 from finch_core.ir.expressions import Expr
+from finch_core.ir.owners import of_owner
 
 if TYPE_CHECKING:
     from finch_core.interface.looplet import Looplet
@@ -95,8 +95,7 @@ def described(format: Any) -> str:
     """A format, or its class, as messages name it: with the plugin that registered it."""
     kind = format if isinstance(format, type) else type(format)
     what = "leaf" if format.is_leaf else "level format"
-    owner = hub().owner_of(kind)
-    return f"the {what} {format.name or kind.__name__!r}" + (f" of {owner}" if owner else "")
+    return f"the {what} {format.name or kind.__name__!r}{of_owner(kind)}"
 
 
 __all__ = ["described", "emitted", "part_of", "unfurled", "value_of"]

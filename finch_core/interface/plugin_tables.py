@@ -115,13 +115,6 @@ class PluginTables:
                 return origin(plugin)
         raise PluginError(f"there is no {kind} {name!r}", hint=self._installed(kind, name))
 
-    def owner_of(self, registered: Any) -> str:
-        """The plugin that registered this object, with its distribution; "" if none did."""
-        for plugin in self._plugins.values():
-            if any(c.object is registered for c in plugin.contributed):
-                return origin(plugin)
-        return ""
-
     def conversion(self, name: str) -> Conversion:
         """The conversion of this name; raises ``PluginError``."""
         found: Conversion = self._look_up("conversion", name)

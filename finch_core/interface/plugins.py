@@ -43,7 +43,8 @@ from finch_core.interface.plugin_records import (
 from finch_core.interface.plugin_tables import PluginTables
 from finch_core.interface.versions import version_objection, version_objection_in_file
 from finch_core.ir import operators as registry
-from finch_core.ir.stored_dtypes import StoredDtype, load_with, register_dtype, unregister_dtype
+from finch_core.ir.owners import own
+from finch_core.ir.stored_dtypes import load_with, register_dtype, unregister_dtype
 from finch_core.locks import Lock, importing, on_fork
 from finch_core.records import evolve
 
@@ -150,11 +151,11 @@ class Hub(PluginTables):
             if self._observers is not None and self._observers.has_plugin(plugin.name):
                 self._observers.unregister(name=plugin.name)
             for item in plugin.contributed:
+                _own(item, "")
                 if item.kind == "operator":
                     registry.unregister(item.object)
                 if item.kind == "dtype":
                     unregister_dtype(item.object)
-                    _own_operators(item.object, "")
             self._refresh()
 
     def reject(self, kind: str, name: str, reason: str) -> None:
@@ -234,17 +235,17 @@ class Hub(PluginTables):
         except RejectedError as error:
             named = (error.name,) if error.name else ()
             return Failure(name, distribution, version, str(error), claims or named)
-        owner = origin(Plugin(name, distribution, version, module, found))
+        plugin = Plugin(name, distribution, version, module, found)
         for item in found:
+            _own(item, origin(plugin))
             if item.kind == "operator":
-                registry.register(item.object, owner)
+                registry.register(item.object)
             if item.kind == "dtype":
-                register_dtype(item.object, owner)
-                _own_operators(item.object, owner)
+                register_dtype(item.object)
         if observes(hooks):
             self._observers = self._observers or manager()
             self._observers.register(hooks, name)
-        self._plugins[name] = Plugin(name, distribution, version, module, found)
+        self._plugins[name] = plugin
         return None
 
     def _check_name(self, name: str, module: Any) -> None:
@@ -279,11 +280,13 @@ class Hub(PluginTables):
                 forget()
 
 
-def _own_operators(row: StoredDtype, owner: str) -> None:
-    """Tell whose the operators of a dtype are, which are not registered."""
-    for op in (row.decode, row.encode):
-        if op is not None and op.definition is not None:
-            registry.own(op, owner)
+def _own(item: Contribution, owner: str) -> None:
+    """Tell whose an object is, and the operators of a dtype, which are not registered."""
+    own(item.object, owner)
+    if item.kind == "dtype":
+        for op in (item.object.decode, item.object.encode):
+            if op is not None and op.definition is not None:
+                own(op, owner)
 
 
 def _check_version(module: Any) -> None:

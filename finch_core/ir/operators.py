@@ -18,6 +18,7 @@ import numpy as np
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.ir.dtypes import Type, concrete, is_tuple, promote, resolve, tuple_fields
+from finch_core.ir.owners import of_owner
 from finch_core.ir.stored_dtypes import stored_dtype
 from finch_core.records import frozen
 
@@ -141,17 +142,14 @@ def _arity(op: Operator) -> tuple[int, int]:
 
 _BY_NAME: dict[str, Operator] = {}
 _BY_CALLABLE: dict[Any, Operator] = {}
-_OWNERS: dict[str, str] = {}
-"""The plugins of operators, by their names."""
 
 
-def register(op: Operator, owner: str = "") -> Operator:
+def register(op: Operator) -> Operator:
     """Register an operator under its name and its Python callables; ``ValueError`` if the name
-    is taken. ``owner`` is its plugin, for messages."""
+    is taken."""
     if _BY_NAME.get(op.name, op) is not op:
         raise ValueError(f"an operator named {op.name!r} is registered already")
     _BY_NAME[op.name] = op
-    own(op, owner)
     for function in op.python:
         _BY_CALLABLE.setdefault(function, op)
     return op
@@ -161,23 +159,8 @@ def unregister(op: Operator) -> None:
     """Remove an operator and its Python callables from the registry."""
     if _BY_NAME.get(op.name) is op:
         del _BY_NAME[op.name]
-        own(op, "")
     for function in [f for f, known in _BY_CALLABLE.items() if known is op]:
         del _BY_CALLABLE[function]
-
-
-def own(op: Operator, owner: str) -> None:
-    """Tell which plugin an operator is of, if any: messages name it."""
-    if owner:
-        _OWNERS[op.name] = owner
-    else:
-        _OWNERS.pop(op.name, None)
-
-
-def what_of(op: Operator) -> str:
-    """An operator and its plugin, for messages."""
-    owner = _OWNERS.get(op.name)
-    return f"the operator {op.name!r}" + (f" of {owner}" if owner else "")
 
 
 def typing_of(op: Operator, types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
@@ -185,18 +168,19 @@ def typing_of(op: Operator, types: tuple[Type, ...]) -> tuple[tuple[Type, ...], 
 
     Raises ``TypeError`` if it does, and ``PluginError`` for a typing that fails or gives no types.
     """
+    what = f"the typing of the operator {op.name!r}{of_owner(op)}"
     try:
         found: Any = op.typing(types)
     except (FinchError, TypeError):
         raise
     except MISTAKES as error:
-        raise mistaken(f"the typing of {what_of(op)}", error) from error
+        raise mistaken(what, error) from error
     if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], tuple):
         wanted, result = found
         if all(isinstance(t, (np.dtype, type)) for t in (*wanted, result)):
             return wanted, result
     raise PluginError(
-        f"the typing of {what_of(op)} gives {found!r:.60}, which is not the types of the operands "
+        f"{what} gives {found!r:.60}, which is not the types of the operands "
         "and that of the result",
         hint="it gives ((dtype, ...), dtype), or raises TypeError where there is no meaning",
     )
@@ -208,7 +192,7 @@ def expanded(op: Operator, args: tuple[Expr, ...]) -> Expr:
     Raises ``PluginError`` for a definition that fails, or gives no expression.
     """
     assert op.definition is not None
-    what = f"the definition of {what_of(op)}"
+    what = f"the definition of the operator {op.name!r}{of_owner(op)}"
     try:
         found = op.definition(*args)
     except FinchError:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
+from finch_core.ir.owners import of_owner
 from finch_core.records import frozen
 
 DType = np.dtype[Any]
@@ -79,13 +80,9 @@ _ROWS: dict[str, StoredDtype] = {}
 """The registered rows by name, in the order in which they are asked."""
 
 
-_OWNERS: dict[str, str] = {}
-"""The plugins of the rows, for messages."""
-
-
-def register_dtype(row: StoredDtype, owner: str) -> None:
-    """Add a row to the registry, which the plugin ``owner`` brings."""
-    _ROWS[row.name], _OWNERS[row.name] = row, owner
+def register_dtype(row: StoredDtype) -> None:
+    """Add a row to the registry."""
+    _ROWS[row.name] = row
     stored_dtype.cache_clear()
 
 
@@ -137,7 +134,7 @@ def asked(row: StoredDtype, method: str, *args: Any) -> Any:
 
 def what_of(row: StoredDtype) -> str:
     """A row and its plugin, for messages."""
-    return f"the dtype {row.name!r} of {_OWNERS.get(row.name, 'no plugin')}"
+    return f"the dtype {row.name!r}{of_owner(row)}"
 
 
 __all__ = ["StoredDtype"]
