@@ -27,7 +27,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from finch_backend_c import ctree as c
-from finch_backend_c.spelling import ctype
+from finch_backend_c.spelling import ctype, memory
 from finch_core.ir import assembly as asm
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer
@@ -113,7 +113,7 @@ def _declared(buffer: Buffer, array: str, count: int) -> tuple[c.Stmt, ...]:
     size = c.Call("sizeof", (c.Name(array),))
     zeros = c.Call("__builtin_memset", (c.Name(array), c.Number("0"), size))
     name = f"{array}[{COPIES * count}]"
-    return c.Declare(ctype(buffer.dtype), name), c.Evaluate(zeros)
+    return c.Declare(memory(buffer.dtype), name), c.Evaluate(zeros)
 
 
 def _added_up(emitter: Emitter, buffer: Buffer, array: str, count: int) -> c.Stmt:

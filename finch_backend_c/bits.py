@@ -1,4 +1,4 @@
-"""Packing of 64 bools: a loop that collects them in the bits of a word takes them eight at a time.
+"""Packing of 64 bools: a loop that collects them in the bits of a word packs whole words.
 
 if (last - first == 64)
     turns |= ~packed(seen + first);

@@ -15,11 +15,11 @@ from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.c_names import CNames
 from finch_backend_c.lanes import Lanes, in_lanes, kept_around, permitted
-from finch_backend_c.operators import Value, cast, constant, operate
+from finch_backend_c.operators import Value, cast, constant, in_memory, operate
 from finch_backend_c.parallel import Part
 from finch_backend_c.registers import Reductions, Registers
 from finch_backend_c.rooms import has_room, parted
-from finch_backend_c.spelling import ctype, suffix
+from finch_backend_c.spelling import ctype, memory, suffix
 from finch_core.ir import assembly as asm
 from finch_core.ir import expressions as ir
 from finch_core.ir.dtypes import INTP, Type, concrete
@@ -102,8 +102,15 @@ class Emitter:
         return constant(literal_value(e.value, e.type), concrete(e.type))
 
     def _value_var(self, e: ir.Var) -> Value:
-        node = self._replaced.get(e.name) or c.Name(self.scope.variable(e.name))
-        return Value(node, concrete(e.type))
+        node, dtype = self._replaced.get(e.name), concrete(e.type)
+        node = node or c.Name(self.scope.variable(e.name))
+        return in_memory(node, dtype) if e.name in self.usage.assigned else Value(node, dtype)
+
+    def variable_type(self, var: ir.Var) -> str:
+        """The C type of a variable: that of memory where it is assigned to again, since C compilers
+        vectorise reductions to bytes, and none to ``bool``."""
+        assigned = var.name in self.usage.assigned
+        return (memory if assigned else ctype)(concrete(var.type))
 
     @contextmanager
     def replaced(self, variables: Mapping[str, c.Expr]) -> Iterator[None]:
@@ -139,7 +146,7 @@ class Emitter:
         return Part(self, s, self._parallels).statements()
 
     def _value_load(self, e: ir.Load) -> Value:
-        return Value(self.element(e.buffer, e.index), e.buffer.dtype)
+        return in_memory(self.element(e.buffer, e.index), e.buffer.dtype)
 
     def _value_cast(self, e: ir.Cast) -> Value:
         return cast(self.value(e.value), e.type)
@@ -214,21 +221,22 @@ class Emitter:
         return emitted
 
     def _emit_let(self, s: asm.Let) -> tuple[c.Stmt, ...]:
-        dtype = concrete(s.var.type)
-        value = self._cast(s.value, dtype)
-        prefix = "" if s.mutable else "const "
-        return (c.Declare(prefix + ctype(dtype), self.scope.variable(s.var.name), value.node),)
+        value = self._cast(s.value, concrete(s.var.type))
+        type = ("" if s.mutable else "const ") + self.variable_type(s.var)
+        return (c.Declare(type, self.scope.variable(s.var.name), value.node),)
 
     def _emit_assign(self, s: asm.Assign) -> tuple[c.Stmt, ...]:
-        return (self._update(self.value(s.var), s.value),)
+        target = self.value(s.var)
+        return (self._update(target, s.value, self._cast(s.value, target.dtype)),)
 
     def _emit_store(self, s: asm.Store) -> tuple[c.Stmt, ...]:
-        target = Value(self.element(s.buffer, s.index), s.buffer.dtype)
-        return (self._update(target, s.value),)
+        target = in_memory(self.element(s.buffer, s.index), s.buffer.dtype)
+        value = self._cast(s.value, target.dtype)
+        return (self._update(target, s.value, value.exact() if target.narrow else value),)
 
-    def _update(self, target: Value, e: ir.Expr) -> c.Stmt:
-        """``target = value``, or a compound assignment."""
-        node = self._cast(e, target.dtype).node
+    def _update(self, target: Value, e: ir.Expr, value: Value) -> c.Stmt:
+        """``target = value``, of the expression ``e``, or a compound assignment."""
+        node = value.node
         return (
             self.assigned(target, node) if e.dtype == target.dtype else c.Assign(target.node, node)
         )

@@ -23,10 +23,10 @@ from finch_backend_c.emitter import Emitter
 from finch_backend_c.guards import GUARD, SETTLE, SIGNALS, UNSETTLE
 from finch_backend_c.inlining import NOINLINE, kept_apart
 from finch_backend_c.loader import SYMBOL
-from finch_backend_c.operators import Value, cast
+from finch_backend_c.operators import Value, cast, in_memory
 from finch_backend_c.parallel_runtime import LIVING, RUNTIME
 from finch_backend_c.printer import function as print_function
-from finch_backend_c.spelling import ctype, is_math, prototype, struct, structs, vectors
+from finch_backend_c.spelling import ctype, is_math, memory, prototype, struct, structs, vectors
 from finch_core.ir import assembly as asm
 from finch_core.ir.common_subexpressions import bind_common_subexpressions
 from finch_core.ir.dtypes import concrete
@@ -129,7 +129,7 @@ class KernelWriter:
     def _pointer(self, buffer: Buffer) -> str:
         """The C type of a buffer's address."""
         const = "" if buffer.name in self.usage.stored | self.usage.grown else "const "
-        return f"{const}{ctype(buffer.dtype)} *"
+        return f"{const}{memory(buffer.dtype)} *"
 
     def _load_buffer(self, record: str, slot: asm.Slot, buffer: Buffer) -> Iterator[c.Stmt]:
         name = self.emitter.buffer(buffer).text
@@ -150,11 +150,15 @@ class KernelWriter:
         dtype, name = concrete(var.type), self.scope.variable(var.name)
         const = "const " if var.name not in self.usage.assigned else ""
         if var.name in self.usage.set_first:
-            yield c.Declare(ctype(dtype), name)
+            yield c.Declare(self.emitter.variable_type(var), name)
             return
         if dtype in (_INT64, _UINT64):
             word = Value(_word(record, slot.offset), _UINT64)
             yield c.Declare(const + ctype(dtype), name, cast(word, dtype).node)
+            return
+        if dtype.kind == "b":
+            byte = c.Unary("*", c.Cast("const uint8_t *", _address(record, slot.offset)))
+            yield c.Declare(const + self.emitter.variable_type(var), name, byte)
             return
         yield c.Declare(ctype(dtype), name)
         yield _copy(c.Unary("&", c.Name(name)), _address(record, slot.offset), name)
@@ -173,6 +177,9 @@ class KernelWriter:
         dtype, name = concrete(var.type), c.Name(self.scope.variable(var.name))
         if dtype in (_INT64, _UINT64):
             return c.Assign(_word(record, slot.offset), cast(Value(name, dtype), _UINT64).node)
+        if dtype.kind == "b":
+            byte = c.Unary("*", c.Cast("uint8_t *", _address(record, slot.offset)))
+            return c.Assign(byte, in_memory(name, dtype).exact().node)
         return _copy(_address(record, slot.offset), c.Unary("&", name), name.text)
 
     def functions(self, name: str) -> tuple[c.Function, ...]:
@@ -254,7 +261,7 @@ def _function(
         if isinstance(param, Buffer):
             const = "" if param.name in usage.stored else "const "
             name = emitter.buffer(param).text
-            params.append(f"{const}{ctype(param.dtype)} *{name}")
+            params.append(f"{const}{memory(param.dtype)} *{name}")
             params += [f"int64_t {name}_cap"] if param.name in usage.measured else []
         else:
             name = emitter.scope.variable(param.name)

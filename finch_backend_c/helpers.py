@@ -242,24 +242,34 @@ static inline bool overlap(const void *a, const void *a_stop, const void *b, con
 
 PACKED = """\
 // 64 bools as the bits of a word, the first as its lowest.
-static inline uint64_t packed(const bool *a)
+#ifdef __SSE2__
+typedef char bytes_t __attribute__((vector_size(16), aligned(1), may_alias));
+#endif
+static inline uint64_t packed(const uint8_t *a)
 {
     uint64_t bits = 0;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    for (int k = 0; k < 64; k += 8) {
-        uint64_t eight;
-        __builtin_memcpy(&eight, a + k, 8);
-        bits |= eight * 0x0102040810204080u >> 56 << k;  // bool k of the eight comes to be bit k
+#ifdef __SSE2__
+    for (int k = 0; k < 64; k += 16) {
+        const bytes_t set = (bytes_t)(*(const bytes_t *)(a + k) != 0);
+        bits |= (uint64_t)(uint16_t)__builtin_ia32_pmovmskb128(set) << k;
     }
 #else
     for (int k = 0; k < 64; k++)
-        bits |= (uint64_t)a[k] << k;
+        bits |= (uint64_t)(a[k] != 0) << k;
 #endif
     return bits;
 }
 """
 
-_OTHERS = {"overlap": OVERLAP, "likely": LIKELY, "packed": PACKED}
+BOTH = """\
+// Whether both bytes are not 0: the lesser of the two.
+static inline uint8_t both(uint8_t a, uint8_t b)
+{
+    return b < a ? b : a;
+}
+"""
+
+_OTHERS = {"both": BOTH, "overlap": OVERLAP, "likely": LIKELY, "packed": PACKED}
 
 _FUNCTION = re.compile(r"\b([a-z][a-z0-9_]*)\(")
 _FLOATS = {size: ctype(np.dtype(f"f{size}")) for size in (2, 4, 8)}

@@ -3,11 +3,13 @@
 A ``Value`` is a C expression with a dtype. Its C type is that of the dtype or, if ``narrow``, a
 narrower integer type with the same value, such as ``A_idx[q]`` of ``int32`` for an ``int64`` index.
 C widens a narrow value where the other operand or the target is wide; elsewhere ``exact`` adds a
-cast.
+cast. A narrow bool is a byte that is true if it is not 0, as one of memory is: what tests it takes
+it as it is, as do ``|`` and ``both``; arithmetic and stores take ``seen[k] != 0``.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +29,8 @@ FLOAT32: DType = np.dtype(np.float32)
 
 @frozen
 class Value:
-    """A C expression, its dtype, and whether its C type may be a narrower integer type."""
+    """A C expression, its dtype, and whether its C type may be a narrower integer type, or that of
+    a byte for a bool."""
 
     node: c.Expr
     dtype: DType
@@ -37,6 +40,8 @@ class Value:
         """The value in its dtype's own C type."""
         if not self.narrow:
             return self
+        if self.dtype.kind == "b":
+            return Value(c.Binary("!=", self.node, c.Number("0")), self.dtype)
         return Value(c.Cast(ctype(self.dtype), self.node), self.dtype)
 
 
@@ -62,6 +67,7 @@ def cast(value: Value, to: DType) -> Value:
         return value
     if is_tuple(to):
         return _cast_tuple(value, to)
+    value = _counted(value)
     if to.kind in "iu" and source.kind in "iu":
         return _cast_integer(value, to)
     if to.kind in "iu" and source.kind in "fc":
@@ -82,7 +88,7 @@ def _cast_integer(value: Value, to: DType) -> Value:
 def _cast_tuple(value: Value, to: DType) -> Value:
     fields = tuple_fields(value.dtype)
     parts = (field(value, k) for k in range(len(fields)))
-    casts = (cast(part, t).node for part, t in zip(parts, tuple_fields(to), strict=True))
+    casts = (_counted(cast(part, t)).node for part, t in zip(parts, tuple_fields(to), strict=True))
     return Value(c.Compound(ctype(to), tuple(casts)), to)
 
 
@@ -92,7 +98,17 @@ def field(value: Value, index: int) -> Value:
     if isinstance(node, c.Compound):
         dtype = tuple_fields(value.dtype)[index]
         return Value(node.items[index], dtype, narrow=dtype.kind in "iu").exact()
-    return Value(c.Member(node, f"f{index}"), tuple_fields(value.dtype)[index])
+    return in_memory(c.Member(node, f"f{index}"), tuple_fields(value.dtype)[index])
+
+
+def in_memory(node: c.Expr, dtype: DType) -> Value:
+    """An element of memory, a field of a tuple, or a variable of the C type ``memory(dtype)``."""
+    return Value(node, dtype, narrow=dtype.kind == "b")
+
+
+def _counted(value: Value) -> Value:
+    """A value with which C may compute: a bool as 0 or 1."""
+    return value.exact() if value.dtype.kind == "b" else value
 
 
 def real(value: Value) -> Value:
@@ -122,11 +138,23 @@ def _arithmetic(symbol: str, on_bool: str = "") -> Builder:
     def build(name: str, args: Args, result: DType) -> Value:
         if result.kind == "c" and symbol in "*/":
             return _function(name, args, result)
+        if result.kind == "b":
+            return _on_bools(on_bool, args)
         left, right = unify(*args)
-        op = on_bool if result.kind == "b" else symbol
-        return _rounded(c.Binary(op, left.node, right.node), result)
+        return _rounded(c.Binary(symbol, left.node, right.node), result)
 
     return build
+
+
+def _on_bools(symbol: str, args: Args) -> Value:
+    """Bools combined: bytes without a comparison of each, since C compilers compute with vectors of
+    bytes."""
+    nodes, dtype = tuple(arg.node for arg in args), args[0].dtype
+    if not any(arg.narrow for arg in args) or symbol == "^":
+        return Value(c.Binary(symbol, *(arg.exact().node for arg in args)), dtype)
+    if symbol == "|":
+        return Value(c.Binary("|", *nodes), dtype, narrow=True)
+    return Value(c.Call("both", nodes), dtype, narrow=all(arg.narrow for arg in args))
 
 
 def _shift(symbol: str) -> Builder:
@@ -195,6 +223,8 @@ def _compare_tuples(name: str, args: Args) -> Value:
 
 def _logic(symbol: str) -> Builder:
     def build(name: str, args: Args, result: DType) -> Value:
+        if len(args) == 1:
+            return args[0]
         node = args[0].node
         for arg in args[1:]:
             node = c.Binary(symbol, node, arg.node)
@@ -275,6 +305,12 @@ def _variadic(name: str, args: Args, result: DType) -> Value:
     return value
 
 
+_ALL = sys.maxsize
+_TESTED = {"not": 1, "invert": 1, "ifelse": 1} | dict.fromkeys(
+    ("and", "or", "add", "mul", "bitand", "bitor", "bitxor"), _ALL
+)
+"""How many of an operator's first bools may be bytes that are true if they are not 0."""
+
 _BUILDERS: dict[str, Builder] = {
     "add": _arithmetic("+", "|"),
     "sub": _arithmetic("-"),
@@ -327,4 +363,6 @@ def operate(name: str, args: Args, result: DType) -> Value:
         return cast(operate(name, wide, via), result)
     if name.startswith("field"):
         return field(args[0], int(name[5:]))
+    tested = _TESTED.get(name, 0)
+    args = (*args[:tested], *map(_counted, args[tested:]))
     return _BUILDERS.get(name, _function)(name, args, result)

@@ -19,7 +19,7 @@ from finch_backend_c.analysis import Usage
 from finch_backend_c.parallel_runtime import LANES
 from finch_backend_c.printer import expression
 from finch_backend_c.printer import function as print_function
-from finch_backend_c.spelling import ctype
+from finch_backend_c.spelling import ctype, memory
 from finch_core.interface.abi import words
 from finch_core.ir import assembly as asm
 from finch_core.ir.dtypes import concrete
@@ -73,8 +73,8 @@ class Part:
         if isinstance(item, Buffer):
             written = self.usage.stored | self.usage.grown
             const = "" if item.name in written or self._kernel_writes(item) else "const "
-            return f"{const}{ctype(item.dtype)} *"
-        return f"{ctype(concrete(item.type))} "
+            return f"{const}{memory(item.dtype)} *"
+        return f"{self.emitter.variable_type(item)} "
 
     def _kernel_writes(self, item: Buffer) -> bool:
         """Whether the address of a buffer is that of a variable of a type without ``const``."""
@@ -129,7 +129,7 @@ class Part:
         for own in self.loop.private:
             if isinstance(own.target, Buffer):
                 target = own.target
-                params.append(f"{ctype(target.dtype)} *restrict {self._name(target)}")
+                params.append(f"{memory(target.dtype)} *restrict {self._name(target)}")
         return tuple(params)
 
     def _alone(self, item: Buffer) -> bool:
@@ -146,7 +146,7 @@ class Part:
         args += [f"s->{name}" for name in fields if name not in held]
         for item, offset in self._lanes():
             if isinstance(item.target, Buffer):
-                args.append(f"({ctype(item.target.dtype)} *)(uintptr_t)lane[{offset}]")
+                args.append(f"({memory(item.target.dtype)} *)(uintptr_t)lane[{offset}]")
         passed = ", ".join(["control", "part", "lane", "loop", *args])
         number = self.number
         return (
@@ -195,7 +195,7 @@ class Part:
                 yield c.Declare("bool", f"{name}_own", c.Name("true"))
                 yield c.Declare("uint64_t *const", f"{name}_at", place)
             else:
-                yield c.Declare(ctype(concrete(own.target.dtype)), name)
+                yield c.Declare(self.emitter.variable_type(own.target), name)
                 yield _copy(c.Unary("&", c.Name(name)), place, name)
         if not self.merge:
             return

@@ -32,6 +32,12 @@ def ctype(dtype: np.dtype[Any]) -> str:
     return suffix(dtype) + "_t" if is_tuple(dtype) else _SPELLING[dtype.name][0]
 
 
+def memory(dtype: np.dtype[Any]) -> str:
+    """The C type of elements of this dtype in memory: a bool is a byte, since memory that is the
+    caller's may hold bytes that are neither 0 nor 1, which C must not load as ``bool``."""
+    return "uint8_t" if dtype.kind == "b" else ctype(dtype)
+
+
 @cache
 def suffix(dtype: np.dtype[Any]) -> str:
     """The short name of a dtype in the names of functions and structs: ``i64``, ``c128``."""
@@ -42,7 +48,7 @@ def suffix(dtype: np.dtype[Any]) -> str:
 
 def struct(dtype: np.dtype[Any]) -> str:
     """The definition of a tuple's struct. Its layout is that of NumPy's aligned dtype."""
-    fields = "".join(f" {ctype(t)} f{k};" for k, t in enumerate(tuple_fields(dtype)))
+    fields = "".join(f" {memory(t)} f{k};" for k, t in enumerate(tuple_fields(dtype)))
     name = ctype(dtype)
     check = f'_Static_assert(sizeof({name}) == {dtype.itemsize}, "the layout of NumPy");'
     return f"typedef struct {{{fields} }} {name};\n{check}\n"
@@ -124,7 +130,7 @@ def vectors(text: str) -> str:
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for
     goto if inline int long register restrict return short signed sizeof static struct switch
     typedef union unsigned void volatile while asm typeof bool true false linux unix i386"""
-_OURS = """control status moved done out_of_memory grow overlap packed large fresh malloc
+_OURS = """both control status moved done out_of_memory grow overlap packed large fresh malloc
     realloc aligned_alloc free madvise memmove guard state settle unsettle BEGIN END"""
 _RESERVED = frozenset((_KEYWORDS + " " + _OURS).split())
 _LIBRARY = {op.library: op for op in map(operator, PRIMITIVES) if op.library}

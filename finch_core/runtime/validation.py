@@ -40,6 +40,8 @@ def take_buffers(layout: Layout, given: dict[str, Any]) -> dict[tuple[int, str],
             continue
         take = _array if part.field.is_buffer else _scalar
         taken[part.level, name] = take(key, part, value)
+        if part.field.is_buffer and not layout.levels[part.level].is_leaf:
+            _check_bools(key, taken[part.level, name])
     if given:
         raise FormatError(
             f"the format has no buffers {quote(given)}",
@@ -65,20 +67,18 @@ def _array(key: str, part: Part, value: Any) -> np.ndarray[Any, Any]:
             f"the buffer {key} is not a contiguous, aligned array of one dimension",
             hint="np.require(array, requirements=('C', 'A')) makes one",
         )
-    _check_bools(key, value)
     return value
 
 
 def _check_bools(key: str, array: np.ndarray[Any, Any]) -> None:
-    """Refuse bytes of bools that are neither 0 nor 1: compiled code counts with these two."""
-    names = array.dtype.names
-    for part in [array] if names is None else [array[name] for name in names]:
-        if part.dtype.kind == "b" and part.size and part.view(np.uint8).max() > 1:
-            at = int(np.flatnonzero(part.view(np.uint8) > 1)[0])
-            raise FormatError(
-                f"the buffer {key} has a bool at {at} whose byte is {part.view(np.uint8)[at]}",
-                hint="array.view(np.uint8) != 0 has bytes of 0 and 1",
-            )
+    """Refuse bytes of bools that are neither 0 nor 1 in what says where elements are: the checks
+    count with these two, as NumPy does. Compiled code takes any byte but 0 as true."""
+    if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+        at = int(np.flatnonzero(array.view(np.uint8) > 1)[0])
+        raise FormatError(
+            f"the buffer {key} has a bool at {at} whose byte is {array.view(np.uint8)[at]}",
+            hint="array.view(np.uint8) != 0 has bytes of 0 and 1",
+        )
 
 
 def _scalar(key: str, part: Part, value: Any) -> Any:

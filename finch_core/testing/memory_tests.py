@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from finch_core.interface.abi import DONE, FAILED, MOVED
-from finch_core.ir.assembly import Assign, Fill, For, Grow, Let, Move, Sort, Statement, Store, Swap
-from finch_core.ir.dtypes import BOOL, INTEGERS, SUPPORTED
-from finch_core.ir.expressions import Length, Literal, Load, Overlaps, Var
+from finch_core.ir import primitives as prim
+from finch_core.ir.assembly import (
+    Assign,
+    Fill,
+    For,
+    Function,
+    Grow,
+    If,
+    Let,
+    Move,
+    Return,
+    Sort,
+    Statement,
+    Store,
+    Swap,
+)
+from finch_core.ir.dtypes import BOOL, INTEGERS, SUPPORTED, tuple_dtype
+from finch_core.ir.expressions import Call, Expr, Invoke, Length, Literal, Load, Overlaps, Var
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
 from finch_core.testing.isolation import memory_in_use
@@ -138,6 +153,37 @@ class MemoryTests(Subject):
         status, count = _append(bench, 1000)
         assert (status, bench.value(count)) == (MOVED, 1000)
 
+    # -- bools --------------------------------------------------------------------------------
+
+    def test_a_bool_in_memory_is_true_by_any_byte_but_zero(self) -> None:
+        """As in NumPy, whose arrays of bools may be views of bytes."""
+        bench, i, given = Bench(self.made()), var("i"), np.array([0, 1, 2, 128, 255, 0], np.uint8)
+        first, second = np.repeat(given, 6), np.tile(given, 6)
+        pair = tuple_dtype((BOOL, np.dtype(np.int8)))
+        pairs = np.stack([first, second], axis=1).view(pair)[:, 0]
+        a, b = (bench.buffer(name, part.view(bool)) for name, part in [("a", first), ("b", second)])
+        places = bench.buffer("places", np.zeros(2, np.int64))
+        out = {name: bench.buffer(name, np.zeros(36, bool)) for name in _OF_BOOLS}
+        tuples, numbers = bench.buffer("tuples", pairs), bench.buffer("numbers", np.zeros(36))
+        every = bench.variable("every", True, BOOL)
+        seen, test = Var("seen", BOOL), Var("test", BOOL)
+        negated = Function("negated", (test,), BOOL, block(Return(Call(prim.not_, (test,)))))
+        x, y = Load(a, i), Load(b, i)
+        turn = block(
+            *(Store(out[name], i, made(x, y)) for name, (made, _meant) in _OF_BOOLS.items()),
+            Store(places, x.cast(i.dtype), Load(places, x.cast(i.dtype)) + n(1)),
+            Let(seen, Call(prim.field(0), (Load(tuples, i),))),
+            Store(numbers, i, (seen.cast(F64) + Invoke(negated, (y,)).cast(F64))),
+            If(y, block(Assign(every, Call(prim.bitand, (every, x)))), block()),
+        )
+        assert bench.run(For(i, n(0), n(36), turn), functions=(negated,)) == DONE
+        p, q = first != 0, second != 0
+        assert bench.arrays["places"].tolist() == [(~p).sum(), p.sum()]
+        np.testing.assert_array_equal(bench.arrays["numbers"], p * 1.0 + ~q)
+        assert not bench.value(every)
+        for name, (_made, wanted) in _OF_BOOLS.items():
+            np.testing.assert_array_equal(bench.arrays[name].view(np.uint8), wanted(p, q), name)
+
     # -- ranges -------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("dtype", SUPPORTED, ids=str)
@@ -255,6 +301,23 @@ class MemoryTests(Subject):
         steps = Store(a, n(0), one + Load(b, n(0))), Assign(total, total + Load(b, n(0)))
         assert bench.run(asked, For(i, n(0), n(3), block(*steps))) == DONE
         assert bench.value(total) == 1 + 2 + 3
+
+
+_OF_BOOLS: dict[str, tuple[Callable[[Expr, Expr], Expr], Callable[[Array, Array], Array]]] = {
+    "same": (lambda x, y: x, lambda p, q: p),
+    "opposite": (lambda x, y: Call(prim.invert, (x,)), lambda p, q: ~p),
+    "both": (lambda x, y: Call(prim.bitand, (x, y)), lambda p, q: p & q),
+    "either": (lambda x, y: Call(prim.bitor, (x, Call(prim.bitand, (y, x)))), lambda p, q: p),
+    "one": (lambda x, y: Call(prim.bitxor, (x, y)), lambda p, q: p ^ q),
+    "all": (lambda x, y: Call(prim.and_, (x, y)), lambda p, q: p & q),
+    "some": (lambda x, y: Call(prim.or_, (x, y)), lambda p, q: p | q),
+    "alike": (lambda x, y: Call(prim.eq, (x, y)), lambda p, q: p == q),
+    "less": (lambda x, y: Call(prim.lt, (x, y)), lambda p, q: p < q),
+    "chosen": (lambda x, y: Call(prim.ifelse, (x, y, x)), lambda p, q: p & q),
+    "least": (lambda x, y: Call(prim.minimum_, (x, y)), lambda p, q: p & q),
+    "mixed": (lambda x, y: Call(prim.bitand, (Call(prim.eq, (x, y)), x)), lambda p, q: p & q),
+}
+"""Expressions of two bools, and what they mean."""
 
 
 def bench_buffer(bench: Bench, name: str) -> Any:

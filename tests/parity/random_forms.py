@@ -56,6 +56,21 @@ def beside(a: Array) -> Array:
     return np.concatenate([np.zeros(3, a.dtype), a.ravel()])[3:].reshape(a.shape)
 
 
+def odd(a: Array) -> Array:
+    """Bools whose bytes are those of any numbers; the same array of another dtype."""
+    a = a.copy()
+    if a.dtype.kind == "b":
+        view = a.view(np.uint8)
+        view[a] = np.resize([2, 255, 1, 128], int(a.sum()))
+    return a
+
+
+def over_odd(tensor: Any) -> Any:
+    """The same tensor with such bools as values."""
+    buffers = {name: odd(b) if name.endswith("_val") else b for name, b in tensor.buffers.items()}
+    return Tensor.from_buffers(tensor.format, tensor.shape, buffers)
+
+
 def over_read_only(tensor: Any) -> Any:
     """The same tensor over buffers that may not be written."""
     buffers = {name: read_only(b) if isinstance(b, np.ndarray) else b
@@ -91,6 +106,8 @@ FORMS = {
     "array": Form(np.array, "{}", writable=True),
     "beside": Form(beside, "beside({})", least=1, writable=True),
     "unaligned": Form(unaligned, "unaligned({})", least=1, writable=True),
+    "odd": Form(odd, "odd({})", writable=True),
+    "over_odd": Form(over_odd, "over_odd({})", of_data=False, writable=True),
     "fortran": Form(fortran, "fortran({})", least=2),
     "strided": Form(strided, "strided({})", least=1),
     "turned": Form(turned, "turned({})", least=1),
@@ -104,4 +121,5 @@ FORMS = {
 }  # fmt: skip
 """All forms but ``tensor``, by name."""
 
+ODD = ("odd", "over_odd")
 SPARSE = ("csr", "csc", "coo")

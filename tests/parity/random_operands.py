@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from random_forms import FORMS, SPARSE
+from random_forms import FORMS, ODD, SPARSE
 from random_tree import MASKS, Lit, Op, Operand, Read, Ref, Wrap, moved_by
 
 from finch_core import FormatError
@@ -158,7 +158,7 @@ class Operands:
         fill = bool(fill) if dtype is np.bool_ else fill
         shape = tuple(self.sizes[d] for d in dims)
         format = self.format(len(dims), dtype, fill, plain=self.crowded())
-        form = self.form(len(dims), fill)
+        form = self.form(len(dims), fill, dtype)
         if form in SPARSE:
             format = nest([hub().layout("dense"), hub().layout("compressed")], leaf(0, dtype))
         elif form in FORMS and FORMS[form].of_data:
@@ -166,14 +166,17 @@ class Operands:
         data = array(shape, dtype, self.draw.choice(KINDS), self.draw.randrange(999), fill)
         return self.add(name, dims, format, admit(format, data), "in", wraps, form)
 
-    def form(self, rank: int, fill: Any, *, output: bool = False) -> str:
+    def form(self, rank: int, fill: Any, dtype: Any, *, output: bool = False) -> str:
         """How an operand is handed over."""
         if self.chance(0.7):
             return "tensor"
+        if np.dtype(dtype).kind == "b" and self.chance(0.4):
+            return self.draw.choice(ODD)
         names = [
             name
             for name, form in FORMS.items()
             if form.least <= rank
+            and name not in ODD
             and (name not in SPARSE or (rank == 2 and not fill))
             and not (name == "swapped" and self.chance(0.9))
         ]

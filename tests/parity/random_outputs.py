@@ -81,7 +81,7 @@ class Outputs(Expressions):
         partly = any(i in self.ranges and i not in self.shifts for i, _ in chosen)
         if partly:  # it is as large as the loops that write it
             dims = [f"{d}?{name}" for d in dims]
-        form = self.form(len(dims), fill, output=True) if known and not wraps else "tensor"
+        form = self.form(len(dims), fill, dtype, output=True) if known and not wraps else "tensor"
         if form in FORMS and FORMS[form].of_data:
             format = self.format(len(dims), dtype, fill, plain=True)
         self.add(name, dims, format, stale, "out", wraps, form)

@@ -13,7 +13,9 @@ from random_forms import FORMS
 def helpers_of(operands: Any) -> str:
     """The functions that make what the operands are handed over as."""
     names = dict.fromkeys(o.form for o in operands if o.form in FORMS)
-    names = dict.fromkeys(("read_only", *names)) if "over_read_only" in names else names
+    names = dict.fromkeys(
+        part for n in names for part in (n.removeprefix("over_"), n) if part in FORMS
+    )
     makes = [FORMS[name].make for name in names]
     texts = [inspect.getsource(make) for make in makes if make.__module__ == "random_forms"]
     return "".join(f"{_plain(text)}\n\n" for text in texts)
