@@ -27,7 +27,7 @@ from finch_core.ir.assembly import (
     Store,
     Swap,
 )
-from finch_core.ir.dtypes import BOOL, INTEGERS, SUPPORTED, tuple_dtype
+from finch_core.ir.dtypes import BOOL, INTEGERS, INTP, SUPPORTED, tuple_dtype
 from finch_core.ir.expressions import Call, Expr, Invoke, Length, Literal, Load, Overlaps, Var
 from finch_core.testing.arrays import Array
 from finch_core.testing.bench import Bench, block, n, var
@@ -171,7 +171,7 @@ class MemoryTests(Subject):
         x, y = Load(a, i), Load(b, i)
         turn = block(
             *(Store(out[name], i, made(x, y)) for name, (made, _meant) in _OF_BOOLS.items()),
-            Store(places, x.cast(i.dtype), Load(places, x.cast(i.dtype)) + n(1)),
+            Store(places, x.cast(INTP), Load(places, x.cast(INTP)) + n(1)),
             Let(seen, Call(prim.field(0), (Load(tuples, i),))),
             Store(numbers, i, (seen.cast(F64) + Invoke(negated, (y,)).cast(F64))),
             If(y, block(Assign(every, Call(prim.bitand, (every, x)))), block()),
