@@ -40,6 +40,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="time for each row (2, quick: 0.5)")
     parser.add_argument("--updates", type=int, default=10_000_000, help="hash: random updates")
     parser.add_argument("--repeats", type=int, default=5, help="compile: processes of each kind")
+    parser.add_argument("--only", help="passes: the name of one")
     parser.add_argument(
         "--json", type=Path, nargs="+", help="write the numbers here (report: read)"
     )
@@ -145,7 +146,7 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
     if options.command == "passes":
         from bench import passes
 
-        return [passes.run(options.seconds)]
+        return [passes.run(options.seconds, options.only)]
     if options.command == "growth":
         from bench import growth
 

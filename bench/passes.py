@@ -403,13 +403,14 @@ CASES = (
 )
 
 
-def run(seconds: float = 1.0) -> list[dict[str, Any]]:
-    """One row for each pass and program: microseconds with and without, and their ratio."""
+def run(seconds: float = 1.0, only: str | None = None) -> list[dict[str, Any]]:
+    """One row for each pass (or for the one that is named) and program: microseconds with and
+    without, and their ratio."""
     found = []
     for case in CASES:
-        arguments = case.arguments()
-        for name in case.passes:
-            found.append(_row(case, name, arguments, seconds))
+        names = [name for name in case.passes if only in (None, name)]
+        arguments = case.arguments() if names else ()
+        found += [_row(case, name, arguments, seconds) for name in names]
     return found
 
 

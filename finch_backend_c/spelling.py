@@ -135,12 +135,13 @@ _OURS = """both control status moved done out_of_memory grow overlap packed larg
 _RESERVED = frozenset((_KEYWORDS + " " + _OURS).split())
 _LIBRARY = {op.library: op for op in map(operator, PRIMITIVES) if op.library}
 _MATH = {
-    prefix + name + ending: op
+    prefix + name + ending: (type + number, op.arity[0])
     for name, op in _LIBRARY.items()
-    for prefix in ("", "c")
-    for ending in ("", "f")
+    for prefix, number in (("", ""), ("c", " _Complex"))
+    for ending, type in (("", "double"), ("f", "float"))
 }
-"""The operator that each function of the math library computes."""
+"""The type of the operands and of the result of each function of the math library, and how many
+operands it has."""
 
 _HELPER = re.compile(
     rf".*_({'|'.join(SUFFIXES)}|t)?$|finch_.*|_.*|[A-Z0-9_]+_(MIN|MAX|C)$|GROW$|LARGE$"
@@ -169,7 +170,5 @@ def is_math(name: str) -> bool:
 
 def prototype(name: str) -> str:
     """The declaration of a function of the math library; its header would cost compile time."""
-    type = "float" if name.endswith("f") else "double"
-    if name.startswith("c") and is_math(name[1:]):
-        type += " _Complex"
-    return f"{type} {name}({', '.join([type] * _MATH[name].arity[0])});\n"
+    type, arity = _MATH[name]
+    return f"{type} {name}({', '.join([type] * arity)});\n"

@@ -12,6 +12,7 @@ import builtins
 import math
 import operator as py
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,11 @@ def _ufunc(
 
     rule = typing or by_ufunc(ufunc)
     return register(Operator(name, evaluate, rule, python=(ufunc, *python), **algebra))
+
+
+def _of_python(function: Callable[..., float], *args: Any) -> Any:
+    """The value of a function of Python's floats on NumPy's."""
+    return type(args[0])(function(*args))
 
 
 zero, one = constant(0), constant(1)
@@ -293,6 +299,13 @@ copysign = _ufunc("copysign", np.copysign, math.copysign, library="copysign", le
 nextafter = _ufunc(
     "nextafter", np.nextafter, math.nextafter, library="nextafter", typing=_neighbours
 )
+for _name in ("erf", "erfc"):  # which NumPy lacks: of the dtypes of another function of one real
+    register(
+        Operator(
+            _name, partial(_of_python, getattr(math, _name)), by_ufunc(np.cbrt),
+            python=(getattr(math, _name),), library=_name, approximate="f", costly=True,
+        )
+    )  # fmt: skip
 isnan = _ufunc("isnan", np.isnan, math.isnan)
 isinf = _ufunc("isinf", np.isinf, math.isinf)
 isfinite = _ufunc("isfinite", np.isfinite, math.isfinite)

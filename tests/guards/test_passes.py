@@ -56,3 +56,11 @@ def test_rules_of_lowering_are_those_that_are_asked_for():
         for path in (ROOT / package).rglob("*.py"):
             asked |= {one or other for one, other in pattern.findall(path.read_text())}
     assert asked == LOWERING_RULES
+
+
+def test_the_page_names_the_file_of_each_rule_that_can_be_switched_off() -> None:
+    for row in (ROOT / "docs/performance.md").read_text().splitlines():
+        for rule in re.findall(r"\(`(\w+)`\)", row):
+            files = re.findall(r"`(finch_\w+/[\w/]+\.py)`", row)
+            text = "".join((ROOT / file).read_text() for file in files)
+            assert not files or re.search(rf"\b{rule}\b", text), f"{rule} is not in {files}"
