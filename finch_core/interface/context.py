@@ -17,7 +17,6 @@ from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Builder, Names, conditional, negation
 from finch_core.ir.expressions import Buffer, Call, Expr, Index, Literal, Load, Var, call, lift
 from finch_core.ir.program import Extent, Stmt
-from finch_core.ir.rewrite import rewrite_expr
 from finch_core.symbolic.prover import Prover, balanced, split
 from finch_core.symbolic.simplifier import Simplifier
 
@@ -186,7 +185,7 @@ class Context(Builder):
         return self._simplifier.stmt(stmt)
 
     def simplify_expr(self, expr: Expr) -> Expr:
-        return rewrite_expr(expr, self._simplifier.expr_rule)
+        return self._simplifier.expr(expr)
 
     def take_back(self, buffer: Buffer) -> Fill | None:
         """Remove the fill of all of a buffer that was emitted last in this block, if nothing has

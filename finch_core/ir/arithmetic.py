@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy as np
 from finch_core import records
 from finch_core.errors import PluginError
 from finch_core.ir import primitives as prim
-from finch_core.ir.dtypes import Type, concrete, is_tuple, is_weak, same, type_of
+from finch_core.ir.dtypes import BOOL, Type, concrete, is_tuple, is_weak, same, type_of
+from finch_core.ir.kept import kept
 from finch_core.ir.operators import Operator, alike, literal_value, opposite
 
 WIDE = 2**63
@@ -25,7 +27,8 @@ ExprLike = "Expr | int | float | complex | bool | np.generic"
 class Expr:
     """A scalar expression: ``dtype`` is its type, ``children`` its operands."""
 
-    __slots__ = ()
+    __slots__ = tuple("_defined _dtype _indices _names _simple _slots".split())
+    """What was found of it (``ir/kept.py``)."""
 
     @property
     def dtype(self) -> Type:
@@ -219,9 +222,6 @@ class Call(Expr):
 
     op: Operator
     args: tuple[Expr, ...]
-    _dtype: Type | None = records.field(default=None, init=False, eq=False, repr=False)
-    _names: Any = records.field(default=None, init=False, eq=False, repr=False)
-    """What ``assembly_rewrite`` found of its names."""
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
@@ -230,11 +230,7 @@ class Call(Expr):
 
     @property
     def dtype(self) -> Type:
-        if self._dtype is None:
-            result = self.op.result(*(arg.dtype for arg in self.args))
-            object.__setattr__(self, "_dtype", result)
-            return result
-        return self._dtype
+        return _dtype_of_call(self)
 
     @property
     def children(self) -> tuple[Expr, ...]:
@@ -242,6 +238,11 @@ class Call(Expr):
 
     def rebuild(self, children: tuple[Expr, ...]) -> Expr:
         return Call(self.op, children)
+
+
+@kept("_dtype")
+def _dtype_of_call(expr: Call) -> Type:
+    return expr.op.result(*[arg.dtype for arg in expr.args])
 
 
 @records.frozen(order=False, eq=False, unsafe_hash=True, cache_hash=True)
@@ -353,6 +354,8 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     It is structural if it equals a structural operand up to sign (``-0.0``, ``0 / 2``, ``max(0,
     0)``).
     """
+    if (plain := _plain(op, args)) is not None:
+        return plain
     wanted, result = op.typing(tuple(a.type for a in args))
     if result is int and (exact := _exact(op, args)) is not None:
         return Literal(exact, int)
@@ -362,6 +365,25 @@ def fold_literals(op: Operator, args: tuple[Literal, ...]) -> Literal:
     value = op.evaluate(*values)
     value = result(value) if isinstance(result, type) else literal_value(value, result)
     return Literal(value, result, _remains_fill(args, value, result))
+
+
+def _plain(op: Operator, args: tuple[Literal, ...]) -> Literal | None:
+    """The value of ``op`` on two plain integers that no fill is computed from, in Python's
+    arithmetic: most constants are indices and sizes. None for others."""
+    if op not in _PYTHON or not all(a._is_plain() and not a.structural for a in args):
+        return None
+    value = _PYTHON[op](*[a.value for a in args])
+    if value.__class__ is bool:
+        return Literal(np.bool_(value), BOOL)
+    return Literal(value, int) if -WIDE <= value < WIDE else None
+
+
+_PYTHON: dict[Operator, Callable[[int, int], int]] = {
+    prim.add: operator.add, prim.sub: operator.sub, prim.mul: operator.mul,
+    prim.minimum_: min, prim.maximum_: max,
+    prim.lt: operator.lt, prim.le: operator.le, prim.gt: operator.gt,
+    prim.ge: operator.ge, prim.eq: operator.eq, prim.ne: operator.ne,
+}  # fmt: skip
 
 
 def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:

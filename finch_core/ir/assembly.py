@@ -15,13 +15,14 @@ import numpy as np
 
 from finch_core.errors import FinchError, Span
 from finch_core.ir.expressions import Buffer, Expr, Literal, Var
-from finch_core.records import field, frozen
+from finch_core.ir.kept import kept
+from finch_core.records import frozen
 
 
 class Statement:
     """A statement; ``expressions`` are those it evaluates itself, ``blocks`` its nested blocks."""
 
-    __slots__ = ()
+    __slots__ = ("_certain", "_mentions")  # what was found of it (``ir/kept.py``)
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
@@ -41,26 +42,36 @@ class Statement:
                 left.extend(reversed(block.statements))
 
 
+class _Found:
+    """What was found of a block (``ir/kept.py``)."""
+
+    __slots__ = ("_assigned", "_changes", "_declared", "_leaves", "_uses", "_walked")
+
+
 @frozen
-class Block:
+class Block(_Found):
     """Statements in order; the scope of the variables that it declares."""
 
     statements: tuple[Statement, ...] = ()
-    _changes: frozenset[str] | None = field(default=None, init=False, eq=False, repr=False)
-    """What ``assembly_rewrite.changed_names`` found: passes ask for it at every depth."""
-    _uses: frozenset[str] | None = field(default=None, init=False, eq=False, repr=False)
-    """What ``assembly_rewrite.used_in`` found."""
 
     def walk(self) -> Iterator[Statement]:
-        left = list(reversed(self.statements))
-        while left:
-            statement = left.pop()
-            yield statement
-            for block in reversed(statement.blocks):
-                left.extend(reversed(block.statements))
+        """All statements inside, in program order."""
+        return iter(_walked(self))
 
     def __bool__(self) -> bool:
         return bool(self.statements)
+
+
+@kept("_walked")
+def _walked(block: Block) -> tuple[Statement, ...]:
+    found = []
+    left = list(reversed(block.statements))
+    while left:
+        statement = left.pop()
+        found.append(statement)
+        for inner in reversed(statement.blocks):
+            left.extend(reversed(inner.statements))
+    return tuple(found)
 
 
 @frozen

@@ -33,6 +33,7 @@ from finch_core.ir.assembly import (
     While,
 )
 from finch_core.ir.expressions import Buffer, Call, Expr, Invoke, Length, Load, Overlaps, Var
+from finch_core.ir.kept import kept
 from finch_core.records import evolve
 
 _EXPRESSIONS: dict[type[Statement], tuple[str, ...]] = {
@@ -66,7 +67,7 @@ def _changed(olds: Sequence[Any], news: Sequence[Any]) -> bool:
 
 def with_expressions(statement: Statement, expressions: tuple[Expr, ...]) -> Statement:
     """``statement`` with other expressions, in the order of ``statement.expressions``."""
-    if not _changed(statement.expressions, expressions):
+    if not expressions or not _changed(statement.expressions, expressions):
         return statement
     if isinstance(statement, Fail):
         return Fail(statement.site, expressions)
@@ -76,7 +77,7 @@ def with_expressions(statement: Statement, expressions: tuple[Expr, ...]) -> Sta
 
 def with_blocks(statement: Statement, blocks: tuple[Block, ...]) -> Statement:
     """``statement`` with other blocks, in the order of ``statement.blocks``."""
-    if not _changed(statement.blocks, blocks):
+    if not blocks or not _changed(statement.blocks, blocks):
         return statement
     names = _BLOCKS[type(statement)]
     return evolve(statement, **dict(zip(names, blocks, strict=True)))  # type: ignore[misc]
@@ -224,13 +225,10 @@ def used_names(*statements: Statement) -> set[str]:
     return names
 
 
+@kept("_uses")
 def used_in(block: Block) -> frozenset[str]:
-    """``used_names`` of the statements of ``block``; kept by it."""
-    found = block._uses
-    if found is None:
-        found = frozenset(used_names(*block.statements))
-        object.__setattr__(block, "_uses", found)
-    return found
+    """``used_names`` of the statements of ``block``."""
+    return frozenset(used_names(*block.statements))
 
 
 def stored_by(expr: Expr) -> frozenset[str]:
@@ -238,25 +236,15 @@ def stored_by(expr: Expr) -> frozenset[str]:
     return _names(expr)[1]
 
 
-def _names(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that ``expr`` reads, and those that it stores to; kept by operators, because passes
-    ask again and again for parts that did not change."""
-    if isinstance(expr, Var):
-        return frozenset((expr.name,)), _NOTHING
-    if isinstance(expr, Call):
-        found: tuple[frozenset[str], frozenset[str]] | None = expr._names
-        if found is None:
-            found = _of_parts(expr)
-            object.__setattr__(expr, "_names", found)
-        return found
-    return _of_parts(expr)
-
-
 _NOTHING: frozenset[str] = frozenset()
 
 
-def _of_parts(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
+@kept("_names")
+def _names(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that ``expr`` reads, and those that it stores to."""
     reads, stores = _NOTHING, _NOTHING
+    if isinstance(expr, Var):
+        return frozenset((expr.name,)), stores
     if isinstance(expr, (Load, Length)):
         reads = frozenset((expr.buffer.name,))
     elif isinstance(expr, Overlaps):
@@ -287,12 +275,9 @@ def changed_names(*statements: Statement) -> set[str]:
     return names
 
 
+@kept("_changes")
 def _changed_in(block: Block) -> frozenset[str]:
-    found = block._changes
-    if found is None:
-        found = frozenset(changed_names(*block.statements))
-        object.__setattr__(block, "_changes", found)
-    return found
+    return frozenset(changed_names(*block.statements))
 
 
 def own_changes(statement: Statement) -> set[str]:
@@ -310,10 +295,8 @@ def own_changes(statement: Statement) -> set[str]:
 
 def names_in(block: Block) -> set[str]:
     """All names of variables and buffers in ``block``."""
-    names = changed_names(*block.statements)
+    names = {*_changed_in(block), *used_in(block)}
     for statement in block.walk():
-        for expr in statement.expressions:
-            names |= read_names(expr)
         if isinstance(statement, Move):
             names.add(statement.source.name)
         if isinstance(statement, Prefetch):
@@ -321,10 +304,19 @@ def names_in(block: Block) -> set[str]:
     return names
 
 
+@kept("_declared")
 def redeclared_names(block: Block) -> frozenset[str]:
     """Names that more than one scope in ``block`` declares."""
     counts = Counter(s.var.name for s in block.walk() if isinstance(s, (Let, For, Parallel)))
     return frozenset(name for name, count in counts.items() if count > 1)
+
+
+@kept("_assigned")
+def assigned_names(block: Block) -> frozenset[str]:
+    """Names of the variables that ``block`` assigns, and of the buffers that it exchanges: what is
+    known of their places does not stay true."""
+    found = (s for s in block.walk() if isinstance(s, (Assign, Swap)))
+    return frozenset(name for s in found for name in own_changes(s))
 
 
 # -- evaluation on every path ---------------------------------------------------------------
@@ -332,23 +324,44 @@ def redeclared_names(block: Block) -> frozenset[str]:
 
 def leaves(statement: Statement) -> bool:
     """Whether ``statement`` may leave the block that contains it."""
-    if isinstance(statement, (For, While, Parallel)):
-        return any(isinstance(inner, (Fail, Return)) for inner in statement.walk())
-    return isinstance(statement, (Break, Fail, Return)) or any(
-        leaves(inner) for block in statement.blocks for inner in block.statements
-    )
+    if isinstance(statement, _LOOPS):
+        return "for good" in _exits(statement.body)
+    if isinstance(statement, (Break, Fail, Return)):
+        return True
+    return any(map(_exits, statement.blocks))
+
+
+@kept("_leaves")
+def _exits(block: Block) -> frozenset[str]:
+    """How control may leave ``block``: for good, or only the loop around it."""
+    found = set()
+    for statement in block.statements:
+        if isinstance(statement, (Fail, Return)):
+            found.add("for good")
+        elif isinstance(statement, Break):
+            found.add("the loop")
+        inside = {way for inner in statement.blocks for way in _exits(inner)}
+        found |= inside & {"for good"} if isinstance(statement, _LOOPS) else inside
+    return frozenset(found)
+
+
+_LOOPS = (For, While, Parallel)
 
 
 def certain(statements: Iterable[Statement]) -> Iterator[Expr]:
     """The expressions, each before its parts, that are evaluated whenever control reaches
     ``statements``. A store counts as the load of its place."""
     for statement in statements:
-        if isinstance(statement, Store):
-            yield Load(statement.buffer, statement.index)
-        for expr in statement.expressions:
-            yield from certain_parts(expr)
+        yield from _certainly_evaluated(statement)
         if leaves(statement):
             return
+
+
+@kept("_certain")
+def _certainly_evaluated(statement: Statement) -> tuple[Expr, ...]:
+    """The expressions that ``statement`` itself evaluates, whenever control reaches it."""
+    place = (Load(statement.buffer, statement.index),) if isinstance(statement, Store) else ()
+    return (*place, *(part for expr in statement.expressions for part in certain_parts(expr)))
 
 
 def certain_parts(expr: Expr) -> Iterator[Expr]:

@@ -185,6 +185,9 @@ class Index(Expr):
 
     name: str
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @property
     def dtype(self) -> Type:
         return int

@@ -25,7 +25,7 @@ class Stmt:
     """A statement: ``exprs`` are its own expressions (targets included), ``bodies`` its
     substatements."""
 
-    __slots__ = ()
+    __slots__ = ("_indices", "_plain", "_reduced", "_slots")  # what was found of it
     span: Span | None
 
     @property

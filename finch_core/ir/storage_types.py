@@ -45,9 +45,22 @@ from finch_core.ir.expressions import (
     cast,
 )
 from finch_core.ir.stored_dtypes import StoredDtype, asked, stored_dtype, what_of
+from finch_core.ir.typing import typed_kernel
 from finch_core.records import evolve
 
 DType = np.dtype[Any]
+
+
+def typed_and_stored(kernel: Kernel) -> Kernel:
+    """``kernel``, typed, over dtypes that every backend has."""
+    dtypes: set[DType] = set()
+    kernel = typed_kernel(kernel, dtypes)
+    records = (param for param in kernel.params if isinstance(param, Record))
+    dtypes |= {concrete(slot.target.dtype) for record in records for slot in record.slots}
+    if all(stored_dtype(dtype) is None for dtype in dtypes):
+        return kernel
+    plain = without_stored_dtypes(kernel)
+    return kernel if plain is kernel else typed_kernel(plain)
 
 
 def without_stored_dtypes(kernel: Kernel) -> Kernel:
@@ -288,4 +301,4 @@ def _encoded(value: Expr, dtype: DType) -> Expr:
     return Call(row.encode, (value,))
 
 
-__all__ = ["computed_in", "stored_in", "without_stored_dtypes"]
+__all__ = ["computed_in", "stored_in", "typed_and_stored", "without_stored_dtypes"]

@@ -8,6 +8,7 @@ so that backends see primitives only.
 from __future__ import annotations
 
 from functools import singledispatch
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from finch_core.ir.assembly_rewrite import (
     with_statements,
 )
 from finch_core.ir.builder import Names
-from finch_core.ir.dtypes import BOOL, INTP, concrete, is_tuple, is_weak, tuple_fields
+from finch_core.ir.dtypes import BOOL, INTP, Type, concrete, is_tuple, is_weak, tuple_fields
 from finch_core.ir.expressions import (
     FALSE,
     TRUE,
@@ -51,7 +52,8 @@ from finch_core.ir.expressions import (
     Var,
     cast,
 )
-from finch_core.ir.operators import expanded
+from finch_core.ir.kept import kept
+from finch_core.ir.operators import Operator, expanded
 from finch_core.records import evolve
 
 DType = np.dtype[Any]
@@ -68,18 +70,29 @@ def typed(block: Block, returns: DType | None = None, names: Names | None = None
     return _Typing(block, returns, names).block(block)
 
 
-def typed_function(function: Function) -> Function:
-    """``function`` with a typed body."""
+def typed_function(function: Function, dtypes: set[DType] | None = None) -> Function:
+    """``function`` with a typed body; ``dtypes`` as for ``typed_kernel``."""
     names = Names({param.name for param in function.params} | names_in(function.body))
-    body = typed(function.body, function.dtype, names)
+    body = _typed_body(function.body, function.dtype, names, dtypes)
     return function if body is function.body else evolve(function, body=body)
 
 
-def typed_kernel(kernel: Kernel) -> Kernel:
-    """``kernel`` with its body and functions typed."""
-    functions = tuple(map(typed_function, kernel.functions))
-    names = Names(kernel_names(kernel))
-    return evolve(kernel, body=typed(kernel.body, names=names), functions=functions)
+def typed_kernel(kernel: Kernel, dtypes: set[DType] | None = None) -> Kernel:
+    """``kernel`` with its body and functions typed; the dtypes of all expressions in them are added
+    to ``dtypes``."""
+    functions = tuple([typed_function(function, dtypes) for function in kernel.functions])
+    body = _typed_body(kernel.body, None, Names(kernel_names(kernel)), dtypes)
+    return evolve(kernel, body=body, functions=functions)
+
+
+def _typed_body(
+    block: Block, returns: DType | None, names: Names, dtypes: set[DType] | None
+) -> Block:
+    typing = _Typing(block, returns, names)
+    body = typing.block(block)
+    if dtypes is not None:
+        dtypes |= typing.dtypes
+    return body
 
 
 def kernel_names(kernel: Kernel) -> set[str]:
@@ -117,8 +130,11 @@ class _Typing:
         self._whole = whole
         self._names = names
         self._lets: list[Statement] | None = None
+        self.dtypes: set[DType] = set()
+        """The dtypes of the expressions so far, and of what is declared."""
+        self._typings: dict[tuple[Operator, tuple[Type, ...]], tuple[DType, ...]] = {}
+        """The dtypes of the arguments that operators take."""
         self._memo: dict[int, tuple[Expr, Expr]] = {}  # keyed by id; the value holds the node
-        self._defined: dict[int, tuple[Expr, bool]] = {}
         self._local: dict[int, tuple[Expr, Expr]] = {}  # for one statement: may use its lets
 
     # -- statements -----------------------------------------------------------------------------
@@ -142,6 +158,7 @@ class _Typing:
 
     def value(self, expr: Expr, dtype: DType) -> Expr:
         """``expr`` typed and converted to ``dtype``."""
+        self.dtypes.add(dtype)
         if isinstance(expr, Literal):
             return _literal(expr, dtype)
         return converted(self.expr(expr), dtype)
@@ -150,18 +167,11 @@ class _Typing:
 
     def expr(self, expr: Expr) -> Expr:
         """``expr`` typed, in the concrete dtype of its own type."""
-        memo = self._local if self._has_definition(expr) else self._memo
+        memo = self._local if _has_definition(expr) else self._memo
         found = memo.get(id(expr))
         if found is None:
             found = memo[id(expr)] = (expr, self._typed(expr))
-        return found[1]
-
-    def _has_definition(self, expr: Expr) -> bool:
-        found = self._defined.get(id(expr))
-        if found is None:
-            own = isinstance(expr, Call) and expr.op.definition is not None
-            found = (expr, own or any(map(self._has_definition, expr.children)))
-            self._defined[id(expr)] = found
+            self.dtypes.add(concrete(found[1].dtype))
         return found[1]
 
     def _typed(self, expr: Expr) -> Expr:
@@ -188,15 +198,20 @@ class _Typing:
         return converted(value, expr.type)
 
     def _call(self, expr: Call) -> Expr:
-        if _mixes_signs(expr):
+        if expr.op in prim.COMPARISONS and _mixes_signs(expr):
             return self._compared(expr)
-        wanted, result = expr.op.typing(tuple(arg.dtype for arg in expr.args))
-        args = self._arguments(expr, tuple(map(concrete, wanted)))
+        args = self._arguments(expr, self._wanted(expr.op, tuple([a.dtype for a in expr.args])))
         if expr.op.definition is None:
-            same = all(new is old for new, old in zip(args, expr.args, strict=True))
-            return expr if same else Call(expr.op, args)
+            return Call(expr.op, args) if any(map(is_not, args, expr.args)) else expr
         meaning = expanded(expr.op, tuple(map(self._once, args)))
-        return self.value(meaning, concrete(result))
+        return self.value(meaning, concrete(expr.dtype))
+
+    def _wanted(self, op: Operator, types: tuple[Type, ...]) -> tuple[DType, ...]:
+        """The dtypes of the arguments that ``op`` takes for those of these types."""
+        found = self._typings.get((op, types))
+        if found is None:
+            found = self._typings[op, types] = tuple(map(concrete, op.typing(types)[0]))
+        return found
 
     def _compared(self, expr: Call) -> Expr:
         """A comparison of a signed integer with a uint64, exact as NumPy's: no integer dtype holds
@@ -239,16 +254,23 @@ class _Typing:
         return var
 
 
+@kept("_defined")
+def _has_definition(expr: Expr) -> bool:
+    """Whether an operator in ``expr`` is an expression of others."""
+    own = isinstance(expr, Call) and expr.op.definition is not None
+    return own or any(map(_has_definition, expr.children))
+
+
 _BELOW = frozenset({prim.lt, prim.le, prim.ne})
 _ABOVE = frozenset({prim.gt, prim.ge, prim.ne})
 """The comparisons that hold where the first operand is below, and above, the second."""
 
 
 def _mixes_signs(expr: Call) -> bool:
-    """Whether this compares a signed integer with a uint64."""
+    """Whether one of the two operands is a signed integer and the other a uint64."""
     dtypes = [concrete(arg.dtype) for arg in expr.args]
     signed = sum(dtype.kind == "i" for dtype in dtypes)
-    return expr.op in prim.COMPARISONS and signed == 1 and UINT64 in dtypes
+    return signed == 1 and UINT64 in dtypes
 
 
 def _literal(expr: Literal, dtype: DType) -> Literal:

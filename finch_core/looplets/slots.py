@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.ir.dtypes import Type
 from finch_core.ir.expressions import Access, Expr, Index
+from finch_core.ir.kept import kept
 from finch_core.ir.program import Stmt
-from finch_core.ir.rewrite import rewrite
+from finch_core.ir.rewrite import indices_in, rewrite
 from finch_core.records import field, frozen
 
 if TYPE_CHECKING:
@@ -56,16 +57,19 @@ class AccessSlot(TensorLike):
 
 def slots_in(stmt: Stmt) -> frozenset[int]:
     """The numbers of the slots that a statement accesses."""
-    return frozenset(slot.number for slot in slots_of(stmt))
+    return frozenset([slot.number for slot in slots_of(stmt)])
 
 
-def slots_of(stmt: Stmt) -> Iterator[AccessSlot]:
-    """The slots of a statement, once for each access."""
-    for part in stmt.walk():
-        for expr in part.exprs:
-            for node in expr.walk():
-                if isinstance(node, Access) and isinstance(node.tensor, AccessSlot):
-                    yield node.tensor
+@kept("_slots")
+def slots_of(node: Stmt | Expr) -> tuple[AccessSlot, ...]:
+    """The slots of a statement or expression, once for each access."""
+    parts: tuple[Stmt | Expr, ...] = node.children if isinstance(node, Expr) else ()
+    if isinstance(node, Stmt):
+        parts = (*node.exprs, *node.bodies)
+    inside = tuple([slot for part in parts for slot in slots_of(part)])
+    if isinstance(node, Access) and isinstance(node.tensor, AccessSlot):
+        return (node.tensor, *inside)
+    return inside
 
 
 def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt:
@@ -83,18 +87,24 @@ def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt
             return found.read(ctx)
         return Access(found, rest, expr.span)
 
-    return rewrite(stmt, lambda e: placed(e, True), lambda e: placed(e, False))
+    return rewrite(
+        stmt,
+        lambda expr: placed(expr, True),
+        lambda target: placed(target, False),
+        lambda node: any(slot.number == number for slot in slots_of(node)),
+    )
 
 
 def mentions(stmt: Stmt, index: Index, *, beside_slots: bool = False) -> bool:
     """Whether an index occurs in ``stmt``; ``beside_slots``: other than as a slot's first index."""
-    return any(_mentions(expr, index, beside_slots) for part in stmt.walk() for expr in part.exprs)
+    if not beside_slots:
+        return index in indices_in(stmt)
+    return any(_mentions(expr, index) for part in stmt.walk() for expr in part.exprs)
 
 
-def _mentions(expr: Expr, index: Index, beside_slots: bool) -> bool:
-    if expr == index:
-        return True
-    children = expr.children
-    if beside_slots and isinstance(expr, Access) and isinstance(expr.tensor, AccessSlot):
-        children = children[1:]
-    return any(_mentions(child, index, beside_slots) for child in children)
+def _mentions(expr: Expr, index: Index) -> bool:
+    if index not in indices_in(expr):
+        return False
+    slot = isinstance(expr, Access) and isinstance(expr.tensor, AccessSlot)
+    children = expr.children[1:] if slot else expr.children
+    return isinstance(expr, Index) or any(_mentions(child, index) for child in children)

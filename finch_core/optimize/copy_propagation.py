@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from finch_core.ir.assembly import Assign, Block, Statement
 from finch_core.ir.assembly_rewrite import (
+    assigned_names,
     redeclared_names,
     replacing_variables,
     with_blocks,
@@ -19,7 +20,6 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Expr, Literal, Var
-from finch_core.optimize.dereferenceability import assigned_names
 from finch_core.symbolic.simplifier import folded
 
 

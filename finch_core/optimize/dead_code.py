@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from finch_core.ir.assembly import Assign, Block, Comment, For, If, Let, Statement, While
 from finch_core.ir.assembly_rewrite import (
+    assigned_names,
     read_names,
     redeclared_names,
     replacing_variables,
@@ -15,7 +16,6 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names, conditional
 from finch_core.ir.expressions import Expr, Literal, Var
-from finch_core.optimize.dereferenceability import assigned_names
 from finch_core.records import evolve
 from finch_core.symbolic.simplifier import folded
 

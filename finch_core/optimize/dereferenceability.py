@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from finch_core.ir.assembly import Assign, Block, Fill, For, Let, Statement, Swap
-from finch_core.ir.assembly_rewrite import certain, own_changes, read_names
+from finch_core.ir.assembly import Fill, For, Let, Statement
+from finch_core.ir.assembly_rewrite import certain, read_names
 from finch_core.ir.assembly_text import expr_text
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Load, Var
 from finch_core.records import define, field
@@ -23,13 +23,6 @@ def place_name(place: Load) -> str:
     """A name for the value at ``place``: ``y_val_i`` for ``y_val[i]``."""
     index = re.sub(r"\W+", "_", expr_text(place.index)).strip("_")
     return f"{place.buffer.name}_{index}" if len(index) <= _LONG else place.buffer.name
-
-
-def assigned_names(block: Block) -> frozenset[str]:
-    """Names of the variables that ``block`` assigns, and of the buffers that it exchanges: what is
-    known of their places does not stay true."""
-    found = (s for s in block.walk() if isinstance(s, (Assign, Swap)))
-    return frozenset(name for s in found for name in own_changes(s))
 
 
 @define
@@ -92,8 +85,7 @@ class Places:
         return {p for p in certain(statements) if isinstance(p, Load) and self._is_fixed(p.index)}
 
     def _is_fixed(self, index: Expr) -> bool:
-        names = {part.name for part in index.walk() if isinstance(part, Var)}
-        return _is_arithmetic(index) and not names & self.assigned
+        return _is_arithmetic(index) and self.assigned.isdisjoint(read_names(index))
 
     def _is_grounded(self, index: Expr) -> bool:
         names = read_names(index)

@@ -28,6 +28,7 @@ from finch_core.ir.assembly import (
     Store,
 )
 from finch_core.ir.assembly_rewrite import (
+    assigned_names,
     certain,
     changed_names,
     in_terms_of,
@@ -42,7 +43,7 @@ from finch_core.ir.expressions import TRUE, Buffer, Expr, Invoke, Load, Var, lif
 from finch_core.ir.strides import stride_along
 from finch_core.ir.typing import typed
 from finch_core.looplets.routines import same_value
-from finch_core.optimize.dereferenceability import Places, assigned_names, place_name
+from finch_core.optimize.dereferenceability import Places, place_name
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.affine import linear, total
 from finch_core.symbolic.prover import Prover

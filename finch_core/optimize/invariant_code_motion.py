@@ -15,6 +15,7 @@ from typing import TypeGuard
 
 from finch_core.ir.assembly import Block, For, Let, Statement, While
 from finch_core.ir.assembly_rewrite import (
+    assigned_names,
     certain,
     certain_parts,
     changed_names,
@@ -26,7 +27,7 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Expr, Invoke, Load, Var
-from finch_core.optimize.dereferenceability import Places, assigned_names, place_name
+from finch_core.optimize.dereferenceability import Places, place_name
 
 Loop = For | While
 

@@ -35,6 +35,7 @@ from finch_core.ir.assembly import (
 )
 from finch_core.ir.assembly_rewrite import (
     Substitution,
+    assigned_names,
     certain,
     changed_names,
     leaves,
@@ -46,7 +47,7 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Buffer, Expr, Invoke, Load, Var
-from finch_core.optimize.dereferenceability import Places, assigned_names, place_name
+from finch_core.optimize.dereferenceability import Places, place_name
 
 Loop = For | While
 

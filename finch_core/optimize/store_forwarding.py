@@ -31,6 +31,7 @@ from finch_core.ir.assembly import (
 )
 from finch_core.ir.assembly_rewrite import (
     Substitution,
+    assigned_names,
     changed_names,
     own_changes,
     read_names,
@@ -40,7 +41,6 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Call, Expr, Invoke, Length, Load, Overlaps, lift
-from finch_core.optimize.dereferenceability import assigned_names
 from finch_core.optimize.polynomial import Polynomial, polynomial, product
 from finch_core.symbolic.prover import Prover
 from finch_core.symbolic.simplifier import folded

@@ -12,8 +12,7 @@ from finch_core.ir import assembly as asm
 from finch_core.ir.common_subexpressions import bind_common_subexpressions
 from finch_core.ir.expressions import Literal, Var
 from finch_core.ir.program import Stmt, Swap, Update
-from finch_core.ir.storage_types import without_stored_dtypes
-from finch_core.ir.typing import typed_kernel
+from finch_core.ir.storage_types import typed_and_stored
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.passes import Check, Unit
 from finch_core.lower.statements import FinchRules
@@ -62,9 +61,7 @@ def lower_kernel(
     params = tuple(parameters_of(arguments))
     body = ctx.finish()
     kernel = asm.Kernel(unit.program.name, params, ctx.functions, body, tuple(ctx.sites))
-    kernel = typed_kernel(kernel)
-    plain = without_stored_dtypes(kernel)
-    kernel = kernel if plain is kernel else typed_kernel(plain)
+    kernel = typed_and_stored(kernel)
     kernel = bind_common_subexpressions(kernel)
     if watch is not None:
         watch.optimised("lowering", kernel)

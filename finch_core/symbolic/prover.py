@@ -66,7 +66,7 @@ class Prover:
     def __init__(self, *, ranges: bool = True) -> None:
         """``ranges``: whether to use the value ranges of dtypes."""
         self._ranges = ranges
-        self._upper: dict[Expr, list[tuple[Expr, int]]] = {}
+        self._upper: dict[Expr, tuple[tuple[Expr, int], ...]] = {}
         self._definitions: dict[Expr, Expr] = {}
         self._changing: frozenset[Var | Buffer] = frozenset()
         self._meant: dict[Expr, tuple[Expr, tuple[tuple[Expr, int], ...]]] = {}
@@ -101,7 +101,7 @@ class Prover:
             for arg in right.args:  # type: ignore[attr-defined]
                 self.know_le(a, arg + high)
         else:
-            self._upper.setdefault(left, []).append((right, high - low))
+            self._upper[left] = (*self._upper.get(left, ()), (right, high - low))
             self._answers, self._reached = {}, {}
 
     def know_equal(self, a: Expr, b: Expr) -> None:
@@ -145,15 +145,16 @@ class Prover:
     @contextmanager
     def assuming(self, *conds: Expr) -> Iterator[None]:
         """Within the block, ``conds`` hold; facts added there are dropped at its end."""
-        saved = {atom: list(edges) for atom, edges in self._upper.items()}
-        definitions, answers, reached = dict(self._definitions), self._answers, self._reached
-        self._answers, self._reached = dict(answers), dict(reached)
+        upper, definitions = self._upper, self._definitions
+        # what is found before the first new fact in the block holds behind it, too
+        answers, reached = self._answers, self._reached
+        self._upper, self._definitions = dict(upper), dict(definitions)
         for cond in conds:
             self.know(cond)
         try:
             yield
         finally:
-            self._upper, self._definitions = saved, definitions
+            self._upper, self._definitions = upper, definitions
             self._answers, self._reached = answers, reached
 
     # -- questions ----------------------------------------------------------------------

@@ -7,6 +7,7 @@ statements here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import is_not
 from typing import Any
 
 from finch_core.errors import PluginError
@@ -28,7 +29,7 @@ from finch_core.ir.program import (
     While,
     leaves,
 )
-from finch_core.ir.rewrite import rewrite, substitute_name
+from finch_core.ir.rewrite import substitute_name
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.algebra import RULES, Rule, is_identity
 from finch_core.symbolic.dead_locals import NOTHING, dead_locals
@@ -78,15 +79,50 @@ class Simplifier:
 
     def stmt(self, stmt: Stmt) -> Stmt:
         """A statement with its expressions simplified and statements without effect removed."""
-        return self._reduce(rewrite(stmt, self.expr_rule))
+        return self._reduce(self._with_expressions(stmt))
+
+    # Each node remembers the simplifier that leaves it as it is: loops are split and unrolled into
+    # many statements that have most of their parts in common.
+
+    def expr(self, expr: Expr) -> Expr:
+        """An expression, simplified."""
+        children = expr.children
+        if not children:
+            return self.expr_rule(expr)
+        if getattr(expr, "_simple", None) is self:
+            return expr
+        new = tuple([self.expr(child) for child in children])
+        found = self.expr_rule(expr.rebuild(new) if any(map(is_not, new, children)) else expr)
+        if found is expr:
+            _remember(expr, "_simple", self)
+        return found
+
+    def _with_expressions(self, stmt: Stmt) -> Stmt:
+        if getattr(stmt, "_plain", None) is self:
+            return stmt
+        exprs, bodies = stmt.exprs, stmt.bodies
+        simple = tuple([self.expr(expr) for expr in exprs])
+        parts = tuple([self._with_expressions(body) for body in bodies])
+        if any(map(is_not, simple, exprs)) or any(map(is_not, parts, bodies)):
+            return stmt.rebuild(simple, parts)
+        _remember(stmt, "_plain", self)
+        return stmt
 
     def _reduce(self, stmt: Stmt) -> Stmt:
+        if getattr(stmt, "_reduced", None) is self:
+            return stmt
+        new = self._reduced(stmt)
+        if new is stmt:
+            _remember(stmt, "_reduced", self)
+        return new
+
+    def _reduced(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Define) and isinstance(stmt.value, (Literal, Missing)):
             return self.stmt(substitute_name(stmt.body, stmt.name, stmt.value))
         bodies = stmt.bodies
         if bodies:
             parts = tuple([self._reduce(body) for body in bodies])
-            if any(a is not b for a, b in zip(parts, bodies, strict=True)):
+            if any(map(is_not, parts, bodies)):
                 stmt = stmt.rebuild(stmt.exprs, parts)
         for rule in _BY_STATEMENT.get(type(stmt), ()):
             new: Stmt | None = rule.apply(stmt)
@@ -97,6 +133,7 @@ class Simplifier:
         return stmt
 
 
+_remember = object.__setattr__
 _CORE = Simplifier()
 _FOLDING = Simplifier(r for r in RULES if r.name in ("constants", "identity", "ifelse"))
 
