@@ -62,14 +62,14 @@ def slots_in(stmt: Stmt) -> frozenset[int]:
 
 @kept("_slots")
 def slots_of(node: Stmt | Expr) -> tuple[AccessSlot, ...]:
-    """The slots of a statement or expression, once for each access."""
+    """The slots of a statement or expression, in the order of their last accesses."""
     parts: tuple[Stmt | Expr, ...] = node.children if isinstance(node, Expr) else ()
     if isinstance(node, Stmt):
         parts = (*node.exprs, *node.bodies)
-    inside = tuple([slot for part in parts for slot in slots_of(part)])
+    found = [slot for part in parts for slot in slots_of(part)]
     if isinstance(node, Access) and isinstance(node.tensor, AccessSlot):
-        return (node.tensor, *inside)
-    return inside
+        found.insert(0, node.tensor)
+    return tuple(dict.fromkeys(found[::-1]))[::-1]
 
 
 def fill_slot(ctx: Context, stmt: Stmt, number: int, tensor: TensorLike) -> Stmt:
