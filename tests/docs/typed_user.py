@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+import finch_array as fa
+from finch_array.plan.lazies import Lazy
 from finch_core import Tensor, _, gallop, kernel, parallel, stored
 from finch_levels import Dense, Element, Scalar, SparseList
 
@@ -69,6 +71,10 @@ untyped(Tensor(VECTOR), A).anything_goes if value < 0 else None
 product: Tensor = -(A @ A * 2).T
 sums: Tensor = product.sum(0) + 1
 plain = spmv.__wrapped__
+squares: Tensor = fa.einsum("ij,ij->ij", A, A)
+later: Lazy = fa.einsum("ij,jk->ik", A, fa.lazy(A))
+named: Lazy = fa.sqrt(fa.einsum("C[i] += A[i, j]", A=fa.lazy(A)))
+mean: float = float(fa.sum(squares) / 3)
 
 # mistakes: from here on, lines are not run
 spmv(y, A)  # call-arg
@@ -77,3 +83,5 @@ total(s, A, "2")  # arg-type
 nothing = total(s, A, 2.0).nothing  # attr-defined
 pair: Tensor = largest(y, y, A)  # assignment
 absent = (A @ A).nothing  # attr-defined
+gone = fa.einsum("ij->i", A).nothing  # attr-defined
+early: Tensor = fa.add(1, fa.lazy(A))  # assignment
