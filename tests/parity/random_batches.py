@@ -14,6 +14,7 @@ import cffi
 
 from finch_backend_c import loader, toolchain
 from finch_backend_c.entry import signature, translate
+from finch_backend_c.inlining import NOINLINE
 from finch_core.interface.abi import CompleteBackend
 from finch_core.runtime.kernel import Kernel
 
@@ -21,7 +22,10 @@ SANITIZE = ("-O0", "-g0", "-fsanitize=address,undefined", "-fno-sanitize-recover
 _PARAMETER = {"r": "uintptr_t", "f": "double", "c": "double, double", "i": "int64_t",
               "u": "uint64_t"}  # fmt: skip
 _OWN = re.compile(r"\b(work|finch_kernel)\b")
-_DEFINED = re.compile(r"^(?:static|typedef|int64_t|#define)\b[^\n]*?(\w+)\(", re.MULTILINE)
+_DEFINED = re.compile(
+    r"^(?:static|typedef|int64_t|#define)\b(?:(?!__attribute__).)*?\b(?!__attribute__)(\w+)\(",
+    re.MULTILINE,
+)
 
 
 @attrs.define(eq=False)
@@ -59,7 +63,8 @@ class Batch:
         return ""
 
     def compile(self, kernel: Any, *, key: str = "") -> Pending:
-        self.waiting.append(Pending(translate(kernel), signature(kernel)))
+        source = translate(kernel).replace(NOINLINE, "")  # without it, helpers are the same text
+        self.waiting.append(Pending(source, signature(kernel)))
         return self.waiting[-1]
 
     def load(self, key: str, params: int) -> None:

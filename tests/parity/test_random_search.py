@@ -86,6 +86,7 @@ def test_kernels_of_one_batch_give_what_they_should() -> None:
         with contextlib.suppress(FinchError):  # programs that are refused have no kernel
             found.append(Prepared.of(make(f"batch.{k}"), "c", kernel))
     assert len(batch.waiting) == len(found) > 3
+    assert len(list(groups(batch.waiting))) == 1, "they are compiled together"
     batch.build()
     for prepared in found:
         with contextlib.suppress(FinchError):
