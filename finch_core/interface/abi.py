@@ -184,8 +184,7 @@ class CompleteBackend:
     frozenset ``names`` contains, and ``optimisations``, the frozenset of all such names;
     ``draft() -> Backend``, the backend set to compile sooner with less optimisation, for kernels
     with little work. The kernels of a draft backend have ``is_draft`` set if they can be compiled
-    again with more optimisation. ``checks_looplets: bool`` asks that kernels check that the
-    looplets of formats cover their loops.
+    again with more optimisation.
     """
 
     def __init__(self, made: Any) -> None:
@@ -231,12 +230,6 @@ class CompleteBackend:
             return frozenset()
         found: frozenset[str] | None = getattr(self.made, "optimisations", None)
         return found
-
-    @property
-    def checks_looplets(self) -> bool:
-        """Whether kernels check that looplets cover their loops; False if the backend does not
-        say."""
-        return bool(getattr(self.made, "checks_looplets", False))
 
     def _ask(self, method: str, default: Any, *args: Any) -> Any:
         found = getattr(self.made, method, None)

@@ -71,15 +71,12 @@ class Context(Builder):
         constants: Iterable[Var] = (),
         fitting: Iterable[tuple[Index, Extent]] = (),
         disabled: Container[str] = (),
-        checked: bool = False,
         loose: Iterable[Index] = (),
     ) -> None:
         super().__init__(names, constants)
         self.prover = Prover(ranges="ranges" not in disabled)
         self.strict = strict
         self._disabled = disabled
-        self.checked = checked
-        """Whether the kernel checks at run time what compiled code assumes of looplets."""
         self.fitting = frozenset(fitting)
         self.loose = frozenset(loose)
         """The indices that may be outside of what their loops access, under conditions only."""

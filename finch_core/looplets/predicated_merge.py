@@ -332,7 +332,7 @@ class _Merge:
     ) -> Piece | None:
         """The piece of the phase that contains ``place``."""
         ctx = self.ctx
-        if ctx.checked and looplet.phases[-1].stop is not None:
+        if looplet.phases[-1].stop is not None:
             return None
         inside = [ctx.prover.decide(place.at < p.stop) for p in looplet.phases[:-1]]
         conds = [place.conditions.variable("within", cond) for cond in inside]

@@ -390,7 +390,7 @@ def merge(ctx: Context, region: Region, slots: list[int]) -> None:
     with ctx.while_(more), ctx.prover.assuming(region.start <= reached):
         now = {k: s.now(ctx) for k, s in steps.items()}
         for k, stepper in steps.items():
-            if ctx.checked and stepper.end is not None and not stepper.whole:
+            if stepper.end is not None and not stepper.whole:
                 left = stepper.position < stepper.end
                 require_covered(ctx, region, k, ctx.ifelse(left, region.stop, reached))
         stops = {k: s.stop_of(ctx, s.label(name), now[k]) for k, s in steps.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +49,6 @@ class Interpreter:
     """
 
     fail_alloc: int | None = None
-    checks_looplets: ClassVar[bool] = True
     name: str = field(default="interpreter", init=False)
 
     def available(self) -> str:

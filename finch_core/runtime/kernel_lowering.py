@@ -43,12 +43,10 @@ def lower_kernel(
     unit: Unit,
     arguments: tuple[BoundParameter, ...],
     options: Options,
-    checked: bool = False,
     watch: Watch | None = None,
 ) -> asm.Kernel:
-    """The assembly of a normalised program, typed and optimised. If ``checked``, it includes
-    assertions that the looplets of each region cover it."""
-    ctx = _context(unit, arguments, options, checked)
+    """The assembly of a normalised program, typed and optimised."""
+    ctx = _context(unit, arguments, options)
     ctx.watch = watch
     _facts(ctx, unit, stmt)
     ctx.parallel, ctx.least_work = unit.parallel, options.least_work
@@ -69,9 +67,7 @@ def lower_kernel(
     return evolve(kernel, params=tuple(used_parameters(kernel)))
 
 
-def _context(
-    unit: Unit, arguments: tuple[BoundParameter, ...], options: Options, checked: bool
-) -> Context:
+def _context(unit: Unit, arguments: tuple[BoundParameter, ...], options: Options) -> Context:
     return Context(
         unit.names,
         unit.simplifier,
@@ -81,7 +77,6 @@ def _context(
         fitting=unit.fitting,
         loose=unit.loose,
         disabled=options.disabled,
-        checked=checked,
     )
 
 

@@ -89,10 +89,10 @@ class Lowered:
         """The assembly."""
         stmt, unit, arguments = self._normalized
         with self._timed("lower"):
-            compiler, checked = _compiler(), self.backend.checks_looplets
+            compiler = _compiler()
             compiler.check_disabled(self.options, self.backend)
             kernel: asm.Kernel
-            kernel = compiler.lower_kernel(stmt, unit, arguments, self.options, checked)
+            kernel = compiler.lower_kernel(stmt, unit, arguments, self.options)
         if unit.costly:
             notes = _access_order().noted(unit.costly, self.program.source)
             kernel = evolve(kernel, notes=notes)
@@ -104,9 +104,9 @@ class Lowered:
         return roomy(self.program.name, lambda: self._watched(watch))
 
     def _watched(self, watch: Watch) -> asm.Kernel:
-        compiler, checked = _compiler(), self.backend.checks_looplets
+        compiler = _compiler()
         found = compiler.normalize(self.program, self.signatures, self.options, watch)
-        kernel: asm.Kernel = compiler.lower_kernel(*found, self.options, checked, watch)
+        kernel: asm.Kernel = compiler.lower_kernel(*found, self.options, watch)
         return kernel
 
     def compile(self, *, draft: bool = False) -> CompleteKernel:
