@@ -24,13 +24,22 @@ from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
 from finch_core.ir.operators import Operator, cast_value, operator_for
 from finch_core.ir.program import Loop, Program, Stored, Update
-from finch_core.records import evolve
+from finch_core.records import define, evolve
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.tensor import Tensor
 
 MOST = 4096
 """The most fills that a function remembers."""
+
+
+@define(eq=False)
+class Filled:
+    """The value of a function on fills and numbers; ``maker`` makes tensors with this fill in the
+    format of the one array among the operands, once it is known."""
+
+    fill: Any
+    maker: Callable[[], Any] | None = None
 
 
 class Elementwise:
@@ -49,7 +58,7 @@ class Elementwise:
         self._function = function
         self._value: Value | None = None
         self._maps: dict[Any, Kernel[..., Any]] = {}
-        self._fills: dict[Any, Any] = {}
+        self._fills: dict[Any, Filled] = {}
         self._varying: dict[Any, bool] = {}
         self._padding: set[Any] = set()
 
@@ -104,27 +113,26 @@ class Elementwise:
             return None
         numbers = [x for k, x in enumerate(operands) if k != place]
         given = operands if source is array else [*operands[:place], source, *operands[place + 1 :]]
-        fill = self._fill(given)
-        dtype = fill.dtype
-        if dtype.kind == "b" and source.dtype.kind != "b" and _has_gaps(source):
-            made = self._map_stored(source, numbers, place, fill)
+        known = self._filled(given)
+        if known.fill.dtype.kind == "b" and source.dtype.kind != "b" and _has_gaps(source):
+            made = self._map_stored(source, numbers, place, known.fill)
         else:
-            made = self._map_values(source, numbers, place, fill, dtype)
+            made = self._map_values(source, numbers, place, known)
         return made if source is array else as_seen(made, stored(array).axes)
 
     def _map_values(
-        self, source: Tensor, numbers: Sequence[Any], place: int, fill: Any, dtype: np.dtype[Any]
+        self, source: Tensor, numbers: Sequence[Any], place: int, known: Filled
     ) -> Tensor:
         """The tensor of the same structure with the function's values."""
         number = source.layout.fields[-1]["val"].number
-        arrays = list(source.arrays)
-        values = arrays[number]
-        out = np.empty(values.size, dtype)
+        values = source.arrays[number]
+        out = np.empty(values.size, known.fill.dtype)
         if values.size:
             self._map(place, len(numbers))(out, values, *numbers)
-        arrays = [a.copy() for a in arrays]
-        arrays[number] = out
-        other: Tensor = leaves.maker(source.format, fill, dtype)()
+        arrays = [out if k == number else a.copy() for k, a in enumerate(source.arrays)]
+        if known.maker is None:
+            known.maker = leaves.maker(source.format, known.fill, known.fill.dtype)
+        other: Tensor = known.maker()
         other.adopt(source.record, arrays)
         return other
 
@@ -215,8 +223,12 @@ class Elementwise:
         return as_seen(leaves.relabelled(found.source, fill), found.axes)
 
     def _fill(self, operands: Sequence[Any]) -> Any:
-        """The value on the fills of arrays, and on numbers. Raises ``OverflowError`` for an integer
-        that an array's dtype cannot hold."""
+        """The value on the fills of arrays, and on numbers."""
+        return self._filled(operands).fill
+
+    def _filled(self, operands: Sequence[Any]) -> Filled:
+        """The same, and how to make a result with that fill. Raises ``OverflowError`` for an
+        integer that an array's dtype cannot hold."""
         key = tuple([told(x) if isinstance(x, NUMBERS) else x.signature for x in operands])
         found = self._fills.get(key)
         if found is None:
@@ -226,7 +238,7 @@ class Elementwise:
             for x in operands:
                 if not isinstance(x, NUMBERS):
                     check_range(x.dtype, numbers)
-            found = self._fills[key] = self._folded([_on_fill(x) for x in operands])
+            found = self._fills[key] = Filled(self._folded([_on_fill(x) for x in operands]))
         return found
 
     def _request(self, value: Value, ranks: Sequence[int], ndim: int) -> Request:

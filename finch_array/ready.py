@@ -16,6 +16,7 @@ from finch_core.interface.layout import Part
 from finch_core.interface.level import Format
 from finch_core.records import define
 from finch_core.runtime.arguments import Number
+from finch_core.runtime.arrays import dense_maker
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers import swizzle
 
@@ -186,23 +187,10 @@ def _values(values: Sequence[Any]) -> int:
 def blank_of(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]]:
     """A function that, given a shape, makes a tensor for a kernel that declares it: with memory of
     this shape where it is dense, else empty."""
-    make = Tensor.maker(format)
-    levels = format.levels()
-    if not all(level.layout == "dense" for level in levels[:-1]):
+    if not all(level.layout == "dense" for level in format.levels()[:-1]):
+        make = Tensor.maker(format)
         return lambda shape: make
-    dtype, above = format.dtype, [{} for _ in levels[:-1]]  # type: ignore[var-annotated]
-
-    def of_shape(shape: tuple[int, ...]) -> Callable[[], Tensor]:
-        cells = math.prod(shape)
-
-        def dense() -> Tensor:
-            tensor: Tensor = make()
-            tensor.set_fields(shape, [*above, {"val": np.empty(cells, dtype)}])
-            return tensor
-
-        return dense
-
-    return of_shape
+    return lambda shape: dense_maker(format, shape, Tensor)
 
 
 __all__ = ["Ready", "Room", "blank_of", "inner", "warn_dense", "warn_if_dense"]

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from finch_array import functions as fn
-from finch_array import leaves
 from finch_array.axes import axes_of
 from finch_array.elementwise import scalar_tensor
-from finch_array.operands import NUMBERS, operand, stored
+from finch_array.operands import NUMBERS, array_of, has_memory, is_dense, operand
 from finch_array.requests import Request, Value, letters
-from finch_array.run import as_seen, materialised, run
+from finch_array.run import materialised, run
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Call, Cast, Expr
+from finch_core.ir.expressions import Call, Cast, Expr, Literal
 from finch_core.ir.operators import Operator
-from finch_core.runtime.tensor import Tensor
+from finch_core.ir.program import Stored
 
 
 def reduce(
@@ -183,17 +182,30 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     if array.ndim == 0:
         return divided(fn.multiply(_squared(array), 0), 1 - correction)
     count, axes = _count(array, axis), axes_of(axis, array.ndim)
-    middle = mean(array, axis=axis, keepdims=True)
+    middle = mean(array, axis=axes)
     total = _stored_squares(array, middle, axes)
-    there = presence(array)
-    absent = fn.FUNCTIONS["subtract"](float(count), sum(there, axis=axes, keepdims=True))
-    apart = _squared(fn.FUNCTIONS["subtract"](np.asarray(array.fill_value)[()], middle))
-    apart = fn.multiply(fn.cast(absent, apart.dtype), apart)
-    total = fn.where(fn.FUNCTIONS["greater"](absent, 0), fn.add(total, apart), total)
-    found = divided(total, (count - correction) if count > correction else 0.0)
-    from finch_array.manipulation import squeeze
+    stored = _stored_counts(array, axes)
+    divisor = (count - correction) if count > correction else 0.0
+    if is_dense(middle) and is_dense(total) and is_dense(stored):
+        found = _combined(array, middle, total, float(count) - stored.to_numpy(), divisor)
+    else:
+        absent = fn.FUNCTIONS["subtract"](float(count), stored)
+        apart = _squared(fn.FUNCTIONS["subtract"](np.asarray(array.fill_value)[()], middle))
+        apart = fn.multiply(fn.cast(absent, apart.dtype), apart)
+        total = fn.where(fn.FUNCTIONS["greater"](absent, 0), fn.add(total, apart), total)
+        found = divided(total, divisor)
+    return expanded(found, axes) if keepdims else found
 
-    return found if keepdims else squeeze(found, axes)
+
+def _combined(array: Any, middle: Any, total: Any, absent: Any, divisor: float) -> Any:
+    """The variance from dense parts: the squares of stored elements, and how many are not stored,
+    as far from the mean as the fill is. By NumPy: each is a number for a whole row."""
+    squares, fill = total.to_numpy(), np.asarray(array.fill_value)[()]
+    with np.errstate(all="ignore"):
+        away = fill - middle.to_numpy()
+        apart = (away * away.conj()).real * absent.astype(squares.dtype)
+        found = np.where(absent > 0, squares + apart, squares) / squares.dtype.type(divisor)
+    return array_of(np.asarray(found))
 
 
 def _squared(x: Any) -> Any:
@@ -204,42 +216,42 @@ def _squared(x: Any) -> Any:
 
 def _stored_squares(array: Any, middle: Any, axes: tuple[int, ...]) -> Any:
     """The squares of the distances of stored elements to ``middle``, summed."""
-    names = letters(array.ndim)
-    kept = tuple(n for k, n in enumerate(names) if k not in axes)
-    there = presence(array)
     real = np.zeros((), array.dtype).real.dtype
 
-    def square(x: Expr, m: Expr, t: Expr) -> Expr:
+    def square(x: Expr, m: Expr) -> Expr:
         away = Call(prim.sub, (x, m))
-        if array.dtype.kind == "c":
-            re, im = Call(prim.real, (away,)), Call(prim.imag, (away,))
-            parts = Call(prim.add, (Call(prim.mul, (re, re)), Call(prim.mul, (im, im))))
-            return Call(prim.mul, (Cast(t, real), parts))
-        return Call(prim.mul, (Cast(t, array.dtype), Call(prim.mul, (away, away))))
+        if array.dtype.kind != "c":
+            return Call(prim.mul, (away, away))
+        re, im = Call(prim.real, (away,)), Call(prim.imag, (away,))
+        return Call(prim.add, (Call(prim.mul, (re, re)), Call(prim.mul, (im, im))))
 
-    key = ("var", array.ndim, axes, array.dtype)
-    found = run(
-        key,
-        lambda: Request("var", square, (names, names, names), kept, prim.add),
-        [array, middle, there],
+    return _over_stored("var", square, real, [array, operand(middle)], axes)
+
+
+def _stored_counts(array: Any, axes: tuple[int, ...]) -> Any:
+    """How many elements are stored, as floats."""
+    one = np.float64(1)
+    return _over_stored("stored", lambda x: Literal(one, one.dtype), one.dtype, [array], axes)
+
+
+def _over_stored(
+    name: str, value: Value, dtype: np.dtype[Any], arrays: list[Any], axes: tuple[int, ...]
+) -> Any:
+    """The sum over ``axes`` of ``value`` of the elements that the first array stores, and of what
+    the others have there, which lack these axes."""
+    array = arrays[0] if has_memory(arrays[0]) else materialised(arrays[0])
+    names = letters(array.ndim)
+    kept = tuple(n for k, n in enumerate(names) if k not in axes)
+    none = Literal(dtype.type(0), dtype)
+
+    def where_stored(*exprs: Expr) -> Expr:
+        return Call(prim.ifelse, (Stored(exprs[0]), value(*exprs), none))
+
+    key = (name, array.ndim, axes, array.dtype)
+    inputs = (names, *[kept] * (len(arrays) - 1))
+    return run(
+        key, lambda: Request(name, where_stored, inputs, kept, prim.add), [array, *arrays[1:]]
     )
-    return expanded(found, axes)
-
-
-def presence(array: Any) -> Any:
-    """1.0 where ``array`` stores a value, over the same levels; the fill is 0."""
-    found = stored(array)
-    source = found.source if isinstance(found.source, Tensor) else materialised(found.source)
-    if source.format.levels()[-1].layout != "values":
-        return fn.cast(array, np.float64)
-    one = np.dtype(np.float64)
-    format = leaves.with_leaf(source.format, one.type(0), one)
-    last = len(source.layout.levels) - 1
-    arrays = [
-        np.ones(a.size) if part.level == last else a.copy()
-        for part, a in zip(source.layout.buffers, source.arrays, strict=True)
-    ]
-    return as_seen(Tensor.of_parts(format, source.record, arrays), found.axes)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:

@@ -87,6 +87,8 @@ def simplified(expr: Expr) -> Expr:
 
 def constant(expr: Expr) -> Expr:
     """An expression of constants, evaluated; another one if it has anything else."""
+    if isinstance(expr, Call) and all(isinstance(arg, Literal) for arg in expr.args):
+        return _evaluated(expr)  # as most are: a walk takes longer
     return rewrite_expr(expr, _evaluated)
 
 

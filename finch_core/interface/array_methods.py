@@ -43,7 +43,9 @@ def _along(name: str) -> Giving:
     def method(self: Any, *axis: Any, **options: Any) -> Any:
         if len(axis) > 1:
             raise TypeError(f"{name}() takes one argument by position, the axis, not {len(axis)}")
-        return array_method(name)(self, **dict(zip(("axis",), axis, strict=False)), **options)
+        if axis:
+            return array_method(name)(self, axis=axis[0], **options)
+        return array_method(name)(self, **options)
 
     method.__name__ = name
     method.__doc__ = f"``{name}`` of the array namespace, with this as its first argument."

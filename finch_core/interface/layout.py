@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from finch_core.errors import PluginError
 from finch_core.interface.abi import words
 from finch_core.interface.level import Format
@@ -46,6 +48,8 @@ class Layout:
     words: int
     fields: tuple[dict[str, Part], ...]
     """The fields of each level, by name."""
+    dtype: np.dtype[Any]
+    """The dtype of the values; to ask the levels takes as long as a small kernel."""
     sizeless: int | None = None
 
     def part(self, level: int, name: str) -> Part:
@@ -74,7 +78,9 @@ def layout(format: Format) -> Layout:
         parts[part.level][part.field.name] = part
     sizeless = offset if ndim else None
     words_ = max(offset + (ndim > 0), 1)
-    return Layout(levels, ndim, tuple(scalars), tuple(buffers), words_, parts, sizeless)
+    return Layout(
+        levels, ndim, tuple(scalars), tuple(buffers), words_, parts, format.dtype, sizeless
+    )
 
 
 def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, Any]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -12,7 +14,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import TensorSignature, tensor_signature
 from finch_core.runtime.storage import TensorStorage
-from finch_core.runtime.tensor_records import address_of
+from finch_core.runtime.tensor_records import address_of, unset
 
 Stored = TypeVar("Stored", bound=TensorStorage)
 
@@ -43,6 +45,32 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
     tensor.memory = ((start, stop),) if stop > start else ((record, record + 8),)
     tensor.state = object()
     return tensor
+
+
+def dense_maker(format: Format, shape: tuple[int, ...], kind: type[Stored]) -> Callable[[], Stored]:
+    """A function that makes tensors of class ``kind`` in a format of dense levels, of this shape,
+    over new memory whose contents are not set."""
+    made, cells, dtype = unset(format), math.prod(shape), format.dtype
+    (part,) = made.layout.buffers
+    place, size = part.offset, cells * dtype.itemsize
+    record = made.record.copy()
+    record[: len(shape)] = shape
+    record[place + 1] = cells
+
+    def make() -> Stored:
+        tensor = kind.__new__(kind)
+        tensor.format, tensor.signature, tensor.layout = format, made.signature, made.layout
+        values = np.empty(cells, dtype)
+        start = address_of(values)
+        tensor.record = own = record.copy()
+        own[place] = start
+        tensor.address = address = address_of(own)
+        tensor.arrays = [values]
+        tensor.memory = ((start, start + size),) if size else ((address, address + own.nbytes),)
+        tensor.state = object()
+        return tensor
+
+    return make
 
 
 @lru_cache(maxsize=256)

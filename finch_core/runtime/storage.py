@@ -123,7 +123,7 @@ class TensorStorage:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the values."""
-        return self.format.dtype
+        return self.layout.dtype
 
     @property
     def fill_value(self) -> Any:
@@ -233,11 +233,12 @@ class TensorStorage:
 
     def set_arrays(self, parts: Sequence[Part], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         """Set several buffers, all that have elements."""
-        spans = []
+        spans, record = [], self.record
         for part, array in zip(parts, arrays, strict=True):
-            self.set_array(part, array)
-            if array.size:
-                start = address_of(array)
+            self.arrays[part.number] = array
+            record[part.offset] = start = address_of(array)
+            record[part.offset + 1] = size = array.size
+            if size:
                 spans.append((start, start + array.nbytes))
         self._remember(spans)
 
