@@ -36,13 +36,25 @@ MODULES = {name_of(path): path for path in sorted(CORE.rglob("*.py"))}
 
 
 def imported(path: Path) -> Iterator[str]:
+    """The modules that a file imports, also by ``import_module`` with a name that stands there."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
-        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield inner if inner in MODULES else node.module
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(node, path)
+            for alias in node.names if module in MODULES else ():
+                inner = f"{module}.{alias.name}"
+                yield inner if inner in MODULES else module
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from (a.value for a in node.args if getattr(a, "value", None) in MODULES)
+
+
+def absolute(node: ast.ImportFrom, path: Path) -> str:
+    """The module that an import names, from the root also where it is relative to its file."""
+    if not node.level:
+        return node.module or ""
+    folder = path.relative_to(ROOT).parts[: -node.level]
+    return ".".join([*folder, *filter(None, [node.module])])
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +136,17 @@ def _finished(graph: Graph, start: str, seen: set[str]) -> list[str]:
 def test_the_search_for_circles_finds_them() -> None:
     graph: Graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"d"}, "e": {"a"}}
     assert sorted(map(sorted, components(graph))) == [["a", "b", "c"], ["d"], ["e"]]
+
+
+def test_imports_of_every_form_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = CORE / "ir" / "planted.py"
+    forms = (
+        "from finch_core.runtime import tensor",
+        "import finch_core.runtime.tensor",
+        "def f():\n    from ..runtime.tensor import Tensor",
+        "from ..runtime import tensor",
+        "import importlib\nimportlib.import_module('finch_core.runtime.tensor')",
+    )
+    for form in forms:
+        monkeypatch.setattr(Path, "read_text", lambda self, form=form: form)
+        assert list(imported(path)) == ["finch_core.runtime.tensor"], form
