@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import shared_programs
 
 from finch_core import DimensionMismatch, Tensor, _, kernel
 from finch_core.level import Format
@@ -48,12 +49,7 @@ def test_a_new_output_is_updated_again() -> None:
             assert y.to_numpy().tolist() == [2 * factor] * n
 
 
-@kernel
-def product(y, A, x):
-    y[...] = 0
-    for i, j in _:
-        y[i] += A[i, j] * x[j]
-    return y
+product = kernel(shared_programs.spmv)
 
 
 def test_a_call_that_fails_leaves_a_new_output_valid() -> None:

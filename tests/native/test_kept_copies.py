@@ -9,18 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import shared_programs
 
-from finch_core import Tensor, _, asarray, kernel
+from finch_core import Tensor, asarray, kernel
 from finch_core.runtime import remembered, scipy_arrays
 from finch_levels import Dense, Element
 
-
-@kernel
-def product(y, A, x):
-    y[...] = 0
-    for i, j in _:
-        y[i] += A[i, j] * x[j]
-    return y
+product = kernel(shared_programs.spmv)
 
 
 def repeated() -> Any:

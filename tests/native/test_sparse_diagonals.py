@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse
+import shared_programs
 
-from finch_core import Tensor, _, asarray, kernel
+from finch_core import Tensor, asarray, kernel
 from finch_core.errors import FormatError
 from finch_core.runtime.convert import stored_coordinates
 from finch_levels import Dense, Element, Pattern, SparseDiagonals, SparseList
@@ -13,12 +14,7 @@ FORMAT = Dense(SparseDiagonals(Element(0.0)))
 OFFSETS = [[-1, 0, 1], [0, -1, 1, 4, -3], [5, -4], [], [0, 9, -9]]
 
 
-@kernel
-def rows(y, A, x):
-    y[...] = 0
-    for i, j in _:
-        y[i] += A[i, j] * x[j]
-    return y
+rows = kernel(shared_programs.spmv)
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "c"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from shared_programs import spmv
 
 from finch_core import FormatError, Tensor, _, asarray, follow, gallop, kernel
 from finch_core.runtime import scipy_arrays
@@ -18,13 +19,6 @@ BACKENDS = ("interpreter", None)
 COO = SparseCOO(SparseCOO(Element(0.0)))
 DATA = np.array([[0, 2, 2, 0, 0], [0, 0, 0, 0, 0], [5, 0, 0, 1, 0], [0, 0, 0, 0, 7.0]])
 CUBE = np.where(np.arange(60) % 7 < 2, np.arange(60.0), 0).reshape(3, 4, 5)
-
-
-def spmv(y, A, x):
-    y[...] = 0
-    for i, j in _:
-        y[i] += A[i, j] * x[j]
-    return y
 
 
 def plus(y, A, B):

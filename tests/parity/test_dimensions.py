@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_extents import LEVELS, arguments, kernel, outcome, program
+from shared_programs import spmv
 from wrapper_support import BACKENDS, dense, on
 
 from finch_core import DimensionMismatch, Tensor, coalesce
@@ -81,13 +82,6 @@ def crop(C, A, r, c):
     for i, j in _:
         C[i, j] = A[i + r, j + c]
     return C
-
-
-def spmv(y, A, x):
-    y[...] = 0
-    for i, j in _:
-        y[i] += A[i, j] * x[j]
-    return y
 
 
 @pytest.mark.parametrize("format", ROWS, ids=str)

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import shared_programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -46,12 +47,7 @@ def total(s, A):
     return s
 
 
-@kernel
-def spmv(y, A, x):
-    y[...] = 0
-    for i, j in _:
-        y[i] += A[i, j] * x[j]
-    return y
+spmv = kernel(shared_programs.spmv)
 
 
 # -- between formats ------------------------------------------------------------------------
