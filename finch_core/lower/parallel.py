@@ -13,7 +13,7 @@ found which tensors those are).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from finch_core.interface.abilities import Sharing
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
-from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private
+from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private, Statement
 from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
 from finch_core.ir.dtypes import INTP, concrete
 from finch_core.ir.expressions import Access, Buffer, Expr, Index, Literal, Var
@@ -73,27 +73,41 @@ def lower_parallel(
         for fill, row in fills:
             ctx.fill(fill.buffer, begin * row, end * row, fill.value)
         with ctx.prover.assuming(start <= begin, begin <= end, end <= stop):
-            for made in own:
-                made.begin(ctx, begin, end)
-            with _standing_in([made.pair for made in own]):
-                extent = Extent(begin, end)
-                lower(ctx, evolve(stmt, extent=extent, parallel=False))
-            for rows in joined:
-                rows.end(ctx, begin, end)
-            with ctx.block() as merge:
-                for made in own:
-                    made.merge(ctx, begin, end)
+            merge = _part(ctx, stmt, lower, own, Extent(begin, end))
     ctx.thawed = before
     if merge:
         body.append(Merge(Block(tuple(merge))))
     block, private = _private(ctx, Block(tuple(body)), roles)
     private += [item for made in own for item in made.private]
-    used = names_in(block)
-    private = [item for item in private if item.target.name in used]
-    stored = changed_names(*block.statements)
-    shared = tuple(buffer for buffer in _shared(roles) if buffer.name in stored)
     if block:
-        ctx.emit(Parallel(part, parts, block, tuple(private), shared))
+        ctx.emit(_loop_over_parts(part, parts, block, private, _shared(roles)))
+
+
+def _part(
+    ctx: Context, stmt: Loop, lower: LowerLoop, own: list[_Copy | _Rows], extent: Extent
+) -> list[Statement]:
+    """Emit the loop of one part; gives the statements that merge what is its own."""
+    begin, end = extent.start, extent.stop
+    for made in own:
+        made.begin(ctx, begin, end)
+    with _standing_in([made.pair for made in own]):
+        lower(ctx, evolve(stmt, extent=extent, parallel=False))
+    for rows in own:
+        if isinstance(rows, _Rows):
+            rows.end(ctx, begin, end)
+    with ctx.block() as merge:
+        for made in own:
+            made.merge(ctx, begin, end)
+    return merge
+
+
+def _loop_over_parts(
+    part: Var, parts: Expr, block: Block, private: Iterable[Private], shared: Iterable[Buffer]
+) -> Parallel:
+    """The loop, with what ``block`` uses of what is private and of what it shares."""
+    used, stored = names_in(block), changed_names(*block.statements)
+    own = tuple(item for item in private if item.target.name in used)
+    return Parallel(part, parts, block, own, tuple(b for b in shared if b.name in stored))
 
 
 def _filled(
