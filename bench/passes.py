@@ -15,7 +15,7 @@ from bench import data as real
 from bench import generators
 from bench.harness import compare
 from bench.hash import accumulate
-from bench.whole import fibers_of_five, ttv_into
+from bench.whole import fibers_of_five, ttv_into, upper_inverse
 from docs.examples import graphs, images, solvers, spgemm, tensors
 from finch_core import Tensor, asarray, choose, follow
 from finch_core.runtime.kernel import Kernel
@@ -308,6 +308,13 @@ def lower() -> tuple[Any, ...]:
     return np.empty(n), Tensor(CSR, scipy.sparse.tril(A).tocsr()), np.ones(n)
 
 
+def upper() -> tuple[Any, ...]:
+    """An upper triangle of a Poisson matrix, its inverse diagonal, and a right-hand side."""
+    U = generators.int32(scipy.sparse.triu(solvers.poisson(1000)))
+    n = U.shape[0]
+    return np.empty(n), U, 1 / U.diagonal(), np.ones(n)
+
+
 def sampled_entries() -> tuple[Any, ...]:
     return Tensor(CSR), random_csr(100_000, 10)
 
@@ -360,6 +367,7 @@ CASES = (
     ),
     Case(("run_outs",), "inner products of rows", met, two_matrices),
     Case(("until", "carried_values"), "lower triangular solve", source(solvers.forward), lower),
+    Case(("carried_values",), "upper triangular solve", source(upper_inverse), upper),
     Case(
         ("equal_patterns", "loop_coalescing"),
         "TTV into a known pattern",

@@ -1,4 +1,5 @@
-"""A vector that a loop fills: its last element is in a variable.
+"""A vector that a loop fills, by increasing or by decreasing indices: its last element is in a
+variable.
 
 for i in range(0, n):                                for i in range(0, n):
     for j in range(0, i): t -= L[i, j] * x[j]            ... x[j] up to i - 1, then x_last
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.run import Run
-from finch_core.interface.tensorlike import Around, BoundTensor, TensorLike
-from finch_core.ir.expressions import Expr
+from finch_core.interface.tensorlike import Around, BoundTensor, Constant, TensorLike
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Expr, Literal
 from finch_core.ir.program import Extent
 from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.sequence import Phase, Sequence
@@ -72,4 +74,34 @@ class _Turn(Around):
         return Sequence((*phases, Phase(None, stored)))
 
 
-__all__ = ["Carried"]
+@frozen
+class CarriedDown(Carried):
+    """The vector ``inner`` in turn ``i`` of a loop by decreasing indices, whose last turn has
+    stored ``last`` at ``i + 1``, if that is before ``stop``: either this element, with zeros
+    elsewhere, or (``others``) all but this."""
+
+    stop: Expr
+    others: bool
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        return Lookup(lambda ctx, i: _TurnDown(self.inner, self.last, i, self.stop, self.others))
+
+
+@frozen
+class _TurnDown(_Turn):
+    """The vector ``inner``, of which ``last`` holds the element after ``index``."""
+
+    stop: Expr
+    others: bool
+
+    def unfurl(self, ctx: Context, mode: Mode, protocol: str) -> Looplet:
+        zero = Run(Constant(Literal(0, concrete(self.dtype), structural=True)))
+        here, elsewhere = Run(self.last.fiber), zero
+        if self.others:
+            here, elsewhere = zero, self.inner.unfurl(ctx, mode, protocol)  # type: ignore[assignment]
+        end = ctx.prover.minimum(self.index + 2, self.stop)
+        phases = (Phase(self.index + 1, elsewhere), Phase(end, here), Phase(None, elsewhere))
+        return Sequence(phases)
+
+
+__all__ = ["Carried", "CarriedDown"]

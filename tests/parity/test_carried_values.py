@@ -38,6 +38,26 @@ def backwards(x, y, n):
         x[i] = t % 7
 
 
+def backwards_over_more(x, y, n):
+    for i in reversed(range(n)):
+        t = y[i]
+        for j in range(n + 2):
+            t += y[j] * x[j]
+        x[i] = t % 7
+
+
+def backwards_in_two_sums(x, y, n):
+    for i in reversed(range(n)):
+        t = 1.0
+        for j in range(i):
+            t -= x[j] * 2
+        for j in range(i + 1, n):
+            t -= y[j] * x[j]
+        for j in range(i, n):
+            t += x[j] + 1
+        x[i] = t % 7
+
+
 def swapped_in_the_loop(x, y, n):
     for i in range(n):
         t = 1.0
@@ -65,13 +85,22 @@ def exchanged(a: Any, b: Any) -> None:
 @pytest.mark.parametrize("made", [None, Dense(Element(0.0))], ids=str)
 @pytest.mark.parametrize(
     "function",
-    [each, every_second, backwards, swapped_in_the_loop, swapped_around_the_loop],
+    [
+        each,
+        every_second,
+        backwards,
+        backwards_over_more,
+        backwards_in_two_sums,
+        swapped_in_the_loop,
+        swapped_around_the_loop,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_the_value_before_is_the_one_stored_last(function: Any, made: Any, backend: str) -> None:
     for n in (0, 1, 2, 7):
         rng = np.random.default_rng(n)
-        x, y = rng.integers(-3, 4, n) * 1.0, rng.integers(-3, 4, n) * 1.0
+        size = n + 2 if function is backwards_over_more else n
+        x, y = rng.integers(-3, 4, size) * 1.0, rng.integers(-3, 4, size) * 1.0
         plain = x.copy(), y.copy()
         FunctionType(function.__code__, {**globals(), "swap": exchanged})(*plain, n)
         args = (x, y) if made is None else (Tensor(made, x), Tensor(made, y))
@@ -81,3 +110,12 @@ def test_the_value_before_is_the_one_stored_last(function: Any, made: Any, backe
         for name, value, array in zip("xy", plain, args, strict=True):
             np.testing.assert_array_equal(found.get(name, value), value, f"{name}, reference")
             np.testing.assert_array_equal(np.asarray(array), value, name)
+
+
+def test_terms_of_the_element_stored_last_are_summed_apart() -> None:
+    x, y = np.ones(5), np.ones(5)
+    for function in (backwards, backwards_over_more, backwards_in_two_sums):
+        assert "x_term_val" in kernel(function).lower(x, y, 3).as_text("assembly")
+        strict = kernel(strict=True)(function).lower(x, y, 3).as_text("assembly")
+        assert "x_term_val" not in strict
+        assert "x_last_val" not in strict
