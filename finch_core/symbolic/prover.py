@@ -101,8 +101,16 @@ class Prover:
             for arg in right.args:  # type: ignore[attr-defined]
                 self.know_le(a, arg + high)
         else:
-            self._upper[left] = (*self._upper.get(left, ()), (right, high - low))
+            self._add(left, right, high - low)
+            meaning = self._definitions.get(left)
+            if isinstance(meaning, (Call, Cast)) and meaning.dtype == INTP:
+                atom, offset = split(meaning)
+                if not (_is(atom, prim.minimum_) or _is(atom, prim.maximum_)):
+                    self._add(atom, right, high - low - offset)
             self._answers, self._reached = {}, {}
+
+    def _add(self, atom: Expr, upper: Expr, gap: int) -> None:
+        self._upper[atom] = (*self._upper.get(atom, ()), (upper, gap))
 
     def know_equal(self, a: Expr, b: Expr) -> None:
         self.know_le(a, b)
@@ -207,13 +215,12 @@ class Prover:
 
     def _reaches(self, start: Expr, goal: Expr, slack: int, depth: int) -> bool:
         """Whether ``start <= goal + slack`` follows from a chain of facts."""
-        if isinstance(start, Literal):
-            start = _ZERO
+        start, begun = split(start)
         goal, extra = split(goal)
         if start not in self._reached:
             self._reached[start] = self._distances(start)
         distance = self._reached[start].get(goal)
-        return distance is not None and distance <= slack + extra
+        return distance is not None and distance <= slack + extra - begun
 
     def _distances(self, start: Expr) -> dict[Expr, int]:
         """The atoms that chains of facts lead to, each with the least offset: ``start`` is at most

@@ -168,3 +168,22 @@ def test_two_declared_outputs_with_one_index_become_equally_long():
     new(both)(y, z)
     assert y.to_numpy().tolist() == [1, 1, 1]
     assert z.to_numpy().tolist() == [2, 2, 2]
+
+
+def next_places(end, degrees):
+    for i in _:
+        d = degrees[i]
+        at = end[d - 1]
+        end[d - 1] = at + 1
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_an_index_that_is_computed_again_is_checked_once(dtype):
+    """Sums of narrow integers may wrap, and so are terms of which facts are known."""
+    end, degrees = np.zeros(4, dtype), np.array([1, 3, 4], dtype)
+    assert len(sites(next_places, end, degrees)) == 1
+    new(next_places)(end, degrees)
+    assert end.tolist() == [1, 0, 1, 1]
+    for beyond in (0, 5):
+        with pytest.raises(OutOfBounds, match=f"index {beyond - 1} is out of bounds"):
+            new(next_places)(end, np.array([beyond], dtype))
