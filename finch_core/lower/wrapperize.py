@@ -15,8 +15,9 @@ from typing import Any
 from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.plugins import hub
 from finch_core.interface.views import StoredView
-from finch_core.ir.expressions import Access, Call, Expr
-from finch_core.ir.program import Define, Loop, Stmt, Stored, Update
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Expr, Index
+from finch_core.ir.program import Define, Loop, Stmt, Stored, Update, leaves
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.records import evolve
@@ -43,11 +44,15 @@ class _Wrapperizer:
         updated: Updated,
     ) -> None:
         self.wrappers, self.masks, self.unit, self.updated = wrappers, masks, unit, updated
+        self.left: set[Index] = set()
+        """The indices of loops that their bodies may leave."""
 
     def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
         inner = scope
         if isinstance(stmt, Loop):
             inner = scope.inside(stmt.index, self.updated[stmt])
+            if leaves(stmt.body):
+                self.left.add(stmt.index)
         elif isinstance(stmt, Define):
             inner = scope.binding(stmt.name)
         target = stmt.target if isinstance(stmt, Update) else None
@@ -83,7 +88,7 @@ class _Wrapperizer:
         node = self.access(node, scope)
         if isinstance(node, Call):
             node = fill_for_missing(node)
-        if isinstance(node, Call):
+        if isinstance(node, Call) and not self.is_cheap(node):
             for mask in self.masks:
                 found = matched(mask, "match_condition", node, scope)
                 if found is not None:
@@ -91,6 +96,11 @@ class _Wrapperizer:
                     self.unit.compared[result] = node
                     return result
         return node
+
+    def is_cheap(self, node: Call) -> bool:
+        """Whether a comparison leaves out one index of a loop that ends early: two loops, before
+        and after that index, would end more often than is foreseen."""
+        return node.op is prim.ne and not self.left.isdisjoint(node.args)
 
     def structure(self, access: Expr) -> Expr:
         """The access of the structure; of a mask that became a comparison, the comparison."""

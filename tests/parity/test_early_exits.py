@@ -184,3 +184,22 @@ def total_position(s, x, n):
 def test_a_kernel_with_a_break_in_a_loop_with_one():
     for data in ([3.0, 0.0, 2.0, 1.0, 4.0], [0.0, 5.0, 3.0, 3.0, 2.0]):
         agree(total_position, Scalar(0), np.array(data), 5)
+
+
+def first_other(y, A):
+    for i in _:
+        y[i] = -1
+        for j in _:
+            if A[i, j] != 0 and i != j:
+                y[i] = j
+                break
+
+
+def test_one_index_left_out_does_not_split_a_loop_that_ends_early():
+    data = np.triu(np.ones((4, 4)))
+    for backend in ("interpreter", "c"):
+        y, A = np.zeros(4, int), Tensor(Dense(SparseList(Element(0.0))), data)
+        run = kernel(backend=backend)(first_other)
+        run(y, A)
+        assert y.tolist() == [1, 2, 3, -1]
+        assert run.lower(y, A).as_text("assembly").count("A1_idx[") == 1
