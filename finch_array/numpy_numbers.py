@@ -19,6 +19,7 @@ from finch_array.manipulation import broadcast_to, expand_dims, moveaxis, reshap
 from finch_array.numpy_shapes import ravel
 from finch_array.operands import array_of, is_dense
 from finch_array.products import matmul, outer, tensordot
+from finch_array.run import coordinates
 from finch_core.errors import DimensionMismatch
 
 # -- reductions -------------------------------------------------------------------------------
@@ -152,11 +153,20 @@ def _ordered(own: Callable[..., Any]) -> Callable[..., Any]:
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 up occurs, as a NumPy array; with ``weights``, the sum of
-    theirs."""
-    if weights is not None:
-        return np.bincount(array_of(x).to_numpy(), array_of(weights).to_numpy(), minlength)
+    theirs: of those that are stored, and of their fill for each number. Raises
+    ``DimensionMismatch`` unless both have one dimension, of one length."""
     values, counts = (part.to_numpy() for part in searching.unique_counts(x))
-    return np.bincount(values, counts, minlength).astype(np.intp)
+    found = np.bincount(values, counts, minlength)
+    if weights is None:
+        return found.astype(np.intp)
+    array, given = array_of(x), array_of(weights)
+    if array.ndim != 1 or array.shape != given.shape:
+        raise DimensionMismatch(f"bincount of shape {array.shape}, weights of {given.shape}")
+    if is_dense(given) or not np.isfinite(given.fill_value):
+        return np.bincount(array.to_numpy(), given.to_numpy(), minlength)
+    _, (places,), there = coordinates(given)
+    at, fill = getitem(array, places).to_numpy(), given.fill_value
+    return np.bincount(at, there - fill, len(found)) + found * fill
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:

@@ -280,23 +280,24 @@ class Join:
     ) -> float:
         """An upper bound of the number of tuples, or ``best`` if that is less: a chain that begins
         with one pattern, and extends index by index by the least degree that is known."""
-        for first, known in shared:
-            total = first.projected(known)
-            rest = [i for i in names if i not in known]
-            while rest and total < best:
-                widths = [self.extension(known, i) for i in rest]
-                total *= (width := min(widths))
-                known = [*known, rest.pop(widths.index(width))]
+        degrees, domains, sizes = self.degrees(), self.domains, self.sizes
+        for first, own in shared:
+            total, known = first.projected(own), set(own)
+            # by index, the least degree given what is known: it falls as more is
+            widths = {
+                i: domains[i] if i in domains else float(sizes[i]) for i in names if i not in known
+            }
+            new: Iterable[str] = own
+            while widths and total < best:
+                for i, width in widths.items():
+                    for j, degree in degrees[i]:
+                        if degree < width and j in new:
+                            widths[i] = width = degree
+                least = min(widths, key=widths.__getitem__)
+                total *= widths.pop(least)
+                new = (least,)
             best = min(best, total)
         return best
-
-    def extension(self, known: Sequence[str], name: str) -> float:
-        """At most how many indices ``name`` has, given those that are known."""
-        found = self.domains[name] if name in self.domains else float(self.sizes[name])
-        for i, degree in self.degrees()[name]:
-            if degree < found and i in known:
-                found = degree
-        return found
 
     def degrees(self) -> dict[str, list[tuple[str, float]]]:
         """By index, the others that a pattern connects it with, and how many it has at most at one

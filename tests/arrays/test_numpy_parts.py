@@ -55,6 +55,7 @@ CALLS = {
         lambda x: np.percentile(x, 70, axis=1, keepdims=True), lambda x: np.sort(x, axis=None),
         lambda x: np.sort(x, kind="stable"), lambda x: np.union1d(x, [8.0, 0.0]),
         lambda x: np.setdiff1d(x, [1.0]), lambda x: np.bincount(np.abs(x[0]).astype(int)),
+        lambda x: np.bincount(np.abs(x[0]).astype(int), x[1], 12),
     ),
     "products": (
         lambda x: np.inner(x, x), lambda x: np.vdot(x, x), lambda x: np.outer(x, x[0]),
