@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP, is_weak
-from finch_core.ir.expressions import Expr, Literal, call, cast, lift
+from finch_core.ir.expressions import Expr, Literal, Var, call, cast, lift
 from finch_core.ir.program import Extent
 from finch_core.symbolic.prover import split
 
@@ -39,14 +39,31 @@ def is_positive(step: Expr) -> bool:
 
 
 def _upwards(start: Expr, stop: Expr, step: Expr) -> Extent:
-    return Extent(start, _plus(start + _multiple(stop - start, step), 1))
+    if _is_empty(start, stop):
+        return Extent(start, start)
+    return Extent(start, _plus(start + _multiple(_length(start, stop), step), 1))
 
 
 def _downwards(start: Expr, stop: Expr, step: Expr) -> Extent:
     if step == lift(-1):
         return Extent(_plus(stop, 1), _plus(start, 1))
+    if _is_empty(stop, start):
+        return Extent(stop, stop)
     size = lift(-step.value) if isinstance(step, Literal) else lift(0) - step
-    return Extent(start - _multiple(start - stop, size), _plus(start, 1))
+    return Extent(start - _multiple(_length(stop, start), size), _plus(start, 1))
+
+
+def _is_empty(low: Expr, high: Expr) -> bool:
+    """Whether no integer is known to be from ``low`` up to ``high``."""
+    literal = isinstance(low, Literal) and isinstance(high, Literal)
+    return literal and bool(high.value <= low.value)  # type: ignore[attr-defined]
+
+
+def _length(low: Expr, high: Expr) -> Expr:
+    """The integers from ``low`` up to ``high``: the difference of two that the user may choose
+    freely could wrap."""
+    free = isinstance(low, Var) and isinstance(high, Var)
+    return (call(prim.maximum_, high, low) if free else high) - low
 
 
 def _multiple(length: Expr, size: Expr) -> Expr:
