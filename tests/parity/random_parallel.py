@@ -65,6 +65,17 @@ SAFE = [
     ["h[p[i] % 4] += {e}"],
     ["for j in _:", "    h[j % 4] += A[i, j]"],
     ["for j in _:", "    C[i, j] = A[i, j] * {e}"],
+    ["for j, k in _:", "    E[i, j, k] = A[i, j] * A[j, k] * {e}"],
+    ["for j, k in _:", "    E[i, j, k] = A[i, j] - A[k, i]"],
+    [
+        "for j in _:",
+        "    if A[i, j] > 2:",
+        "        for k in _:",
+        "            E[i, j, k] = A[j, k]",
+    ],
+    ["for j, k in _:", "    s[()] += T[i, j, k] * {e}"],
+    ["for j, k in _:", "    E[i, j, k] = T[i, j, k] * A[i, k]"],
+    ["for j, k in _:", "    E[i, j, k] = max(T[i, j, k], A[j, k])"],
     ["w[...] = 0", "for j in _:", "    w[(j * 3) % n] += A[i, j]", "y[i] = w[p[i]] + {e}"],
     ["t = {e}", "if t > 2:", "    t += x[i]", "y[i] = t"],
     ["t = 0", "for j in range(i):", "    t += x[j]", "s[()] += t"],
@@ -94,6 +105,8 @@ RACES = [
     ["for j in _:", "    D[j, j] = A[i, j]"],
     ["for j in _:", "    D[j, i] = D[i, j] + A[i, j]"],
     ["for j in _:", "    C[j, i] += A[i, j]"],
+    ["for j, k in _:", "    E[j, i, k] += T[i, j, k]"],
+    ["for j, k in _:", "    E[j, k, 0] = A[i, j] * A[j, k]"],
     ["u = u * 2 + {e}", "y[i] = u"],
     ["u = {e}"],
     ["if {e} > 4:", "    break", "s[()] += 1"],
@@ -106,6 +119,12 @@ FORMATS = (
     Dense(Dense(Element(0))), Dense(SparseList(Element(0))), SparseList(SparseList(Element(0))),
     Dense(RunList(Element(0))), Dense(SparseBand(Element(0))), Dense(SparseHash(Element(0))),
 )  # fmt: skip
+FORMATS_3 = (
+    Dense(SparseList(SparseList(Element(0)))), SparseList(SparseList(SparseList(Element(0)))),
+    Dense(Dense(SparseList(Element(0)))), SparseList(Dense(SparseList(Element(0)))),
+    Dense(SparseList(RunList(Element(0)))), Dense(SparseList(Dense(Element(0)))),
+)  # fmt: skip
+"""Formats of what is joined from parts, and read: lists below lists."""
 
 
 class Case:
@@ -121,20 +140,22 @@ class Case:
         if self.races:
             parts = [rng.choice(RACES)]
         lines = [self.filled(line, rng) for part in parts for line in part]
+        self.cubes = rng.choice(FORMATS_3), rng.choice(FORMATS_3)
         bounds = "range(1, n)" if self.races or rng.random() < 0.3 else "range(n)"
-        joins = any("C[" in line for line in lines)
+        joined = [name for name in "CE" if any(f"{name}[" in line for line in lines)]
+        joins = bool(joined)
         if not self.races and rng.random() < 0.2:
             bounds = rng.choice(STEPS[:2] if joins else STEPS)
         self.text = "\n".join([
-            "def program(y, z, v, D, C, h, s, r, m, A, B, x, p, n):",
+            "def program(y, z, v, D, C, E, h, s, r, m, A, B, T, x, p, n):",
             "    w = Tensor(SparseByteMap(Element(0)), (n,))",
             "    u = 0",
-            *["    C[...] = 0"] * joins,
+            *(f"    {name}[...] = 0" for name in joined),
             f"    for i in parallel({bounds}):",
             *(f"        {line}" for line in lines),
             *["    s[()] += u"] * self.races,
         ])  # fmt: skip
-        self.outputs = [n for n in "y z v D C h s r m B".split() if f"{n}[" in self.text]
+        self.outputs = [n for n in "y z v D C E h s r m B".split() if f"{n}[" in self.text]
 
     @staticmethod
     def filled(line: str, rng: random.Random) -> str:
@@ -155,12 +176,14 @@ class Case:
     def arguments(self) -> tuple[Any, ...]:
         rng = np.random.default_rng(self.seed)
         data = rng.integers(1, 9, (N, N)) * (rng.random((N, N)) < 0.4)
-        csr = Dense(SparseList(Element(0)))
+        cube = rng.integers(1, 9, (N, N, N)) * (rng.random((N, N, N)) < 0.15)
+        csr, (joined, read) = Dense(SparseList(Element(0))), self.cubes
         return (
             np.ones(N, int), np.zeros(2 * N, int), np.zeros(N * N, int), np.ones((N, N), int),
-            Tensor(csr, np.ones((N, N), int)), np.zeros(4, int), Scalar(0), Scalar(-9),
-            Scalar((-99, -1)), Tensor(self.format, data), Tensor(csr, data),
-            rng.integers(-4, 9, N), rng.permutation(N) % rng.integers(2, N), N,
+            Tensor(csr, np.ones((N, N), int)), Tensor(joined, cube), np.zeros(4, int),
+            Scalar(0), Scalar(-9), Scalar((-99, -1)), Tensor(self.format, data), Tensor(csr, data),
+            Tensor(read, cube[::-1]), rng.integers(-4, 9, N),
+            rng.permutation(N) % rng.integers(2, N), N,
         )  # fmt: skip
 
 
