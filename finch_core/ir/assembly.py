@@ -22,7 +22,7 @@ from finch_core.records import frozen
 class Statement:
     """A statement; ``expressions`` are those it evaluates itself, ``blocks`` its nested blocks."""
 
-    __slots__ = ("_certain", "_mentions")  # what was found of it (``ir/kept.py``)
+    __slots__ = ("_certain", "_mentions", "_own")  # what was found of it (``ir/kept.py``)
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
@@ -45,7 +45,7 @@ class Statement:
 class _Found:
     """What was found of a block (``ir/kept.py``)."""
 
-    __slots__ = ("_assigned", "_changes", "_declared", "_leaves", "_uses", "_walked")
+    __slots__ = tuple("_accesses _assigned _changes _declared _kinds _leaves _uses _walked".split())
 
 
 @frozen
@@ -60,6 +60,17 @@ class Block(_Found):
 
     def __bool__(self) -> bool:
         return bool(self.statements)
+
+
+def contains(block: Block, *kinds: type[Statement]) -> bool:
+    """Whether a statement of one of these classes is in ``block``, at any depth."""
+    return not _kinds(block).isdisjoint(kinds)
+
+
+@kept("_kinds")
+def _kinds(block: Block) -> frozenset[type[Statement]]:
+    own = {type(statement) for statement in block.statements}
+    return frozenset(own.union(*[_kinds(b) for s in block.statements for b in s.blocks]))
 
 
 @kept("_walked")

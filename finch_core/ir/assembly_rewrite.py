@@ -218,11 +218,33 @@ def used_names(*statements: Statement) -> set[str]:
     """Names of the variables and buffers that expressions in ``statements`` depend on."""
     names: set[str] = set()
     for statement in statements:
-        for expr in statement.expressions:
-            names |= read_names(expr)
+        names |= own_reads(statement)
         for block in statement.blocks:
             names |= used_in(block)
     return names
+
+
+def own_reads(statement: Statement) -> frozenset[str]:
+    """Names that the expressions of ``statement`` itself depend on."""
+    return _own_names(statement)[0]
+
+
+def own_stores(statement: Statement) -> frozenset[str]:
+    """Names of the buffers that functions store to which ``statement`` itself calls."""
+    return _own_names(statement)[1]
+
+
+@kept("_own")
+def _own_names(statement: Statement) -> tuple[frozenset[str], frozenset[str]]:
+    return _of_all(statement.expressions)
+
+
+def _of_all(exprs: Iterable[Expr]) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that any of ``exprs`` reads, and those that any stores to."""
+    found = [_names(expr) for expr in exprs]
+    if len(found) == 1:
+        return found[0]
+    return _NOTHING.union(*[one[0] for one in found]), _NOTHING.union(*[one[1] for one in found])
 
 
 @kept("_uses")
@@ -257,10 +279,8 @@ def _names(expr: Expr) -> tuple[frozenset[str], frozenset[str]]:
         stores = frozenset(
             arg.name for arg, param in pairs if isinstance(arg, Buffer) and param.name in changed
         )
-    for child in expr.children:
-        more, others = _names(child)
-        reads, stores = reads | more, stores | others if others else stores
-    return reads, stores
+    more, others = _of_all(expr.children)
+    return reads | more, stores | others
 
 
 def changed_names(*statements: Statement) -> set[str]:
@@ -268,8 +288,7 @@ def changed_names(*statements: Statement) -> set[str]:
     names: set[str] = set()
     for statement in statements:
         names |= own_changes(statement)
-        for expr in statement.expressions:
-            names |= stored_by(expr)
+        names |= own_stores(statement)
         for block in statement.blocks:
             names |= _changed_in(block)
     return names

@@ -7,7 +7,8 @@ so that backends see primitives only.
 
 from __future__ import annotations
 
-from functools import singledispatch
+from collections.abc import Callable
+from functools import partial, singledispatch
 from operator import is_not
 from typing import Any
 
@@ -67,12 +68,19 @@ def typed(block: Block, returns: DType | None = None, names: Names | None = None
     ``names`` makes the names of new variables; without it, they differ from all names in
     ``block``.
     """
-    return _Typing(block, returns, names).block(block)
+    return _Typing(returns, names or partial(_other_names, block)).block(block)
+
+
+def _other_names(block: Block) -> Names:
+    return Names(names_in(block))
 
 
 def typed_function(function: Function, dtypes: set[DType] | None = None) -> Function:
     """``function`` with a typed body; ``dtypes`` as for ``typed_kernel``."""
-    names = Names({param.name for param in function.params} | names_in(function.body))
+
+    def names() -> Names:
+        return Names({param.name for param in function.params} | names_in(function.body))
+
     body = _typed_body(function.body, function.dtype, names, dtypes)
     return function if body is function.body else evolve(function, body=body)
 
@@ -81,14 +89,14 @@ def typed_kernel(kernel: Kernel, dtypes: set[DType] | None = None) -> Kernel:
     """``kernel`` with its body and functions typed; the dtypes of all expressions in them are added
     to ``dtypes``."""
     functions = tuple([typed_function(function, dtypes) for function in kernel.functions])
-    body = _typed_body(kernel.body, None, Names(kernel_names(kernel)), dtypes)
+    body = _typed_body(kernel.body, None, lambda: Names(kernel_names(kernel)), dtypes)
     return evolve(kernel, body=body, functions=functions)
 
 
 def _typed_body(
-    block: Block, returns: DType | None, names: Names, dtypes: set[DType] | None
+    block: Block, returns: DType | None, names: Callable[[], Names], dtypes: set[DType] | None
 ) -> Block:
-    typing = _Typing(block, returns, names)
+    typing = _Typing(returns, names)
     body = typing.block(block)
     if dtypes is not None:
         dtypes |= typing.dtypes
@@ -125,10 +133,10 @@ class _Typing:
     ``None`` where an expression may be skipped or evaluated more than once.
     """
 
-    def __init__(self, whole: Block, returns: DType | None, names: Names | None) -> None:
+    def __init__(self, returns: DType | None, names: Names | Callable[[], Names]) -> None:
         self.returns = returns
-        self._whole = whole
         self._names = names
+        """Makes the names of variables; few programs need any."""
         self._lets: list[Statement] | None = None
         self.dtypes: set[DType] = set()
         """The dtypes of the expressions so far, and of what is declared."""
@@ -247,8 +255,8 @@ class _Typing:
         """An argument that a definition may use more than once, in a variable."""
         if self._lets is None or isinstance(arg, (Var, Literal)):
             return arg
-        if self._names is None:
-            self._names = Names(names_in(self._whole))
+        if not isinstance(self._names, Names):
+            self._names = self._names()
         var = Var(self._names.fresh("t"), arg.dtype)
         self._lets.append(Let(var, arg))
         return var

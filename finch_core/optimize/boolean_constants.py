@@ -28,6 +28,7 @@ from finch_core.ir.assembly import (
 )
 from finch_core.ir.assembly_rewrite import (
     changed_names,
+    read_names,
     redeclared_names,
     replacing_variables,
     with_blocks,
@@ -81,9 +82,10 @@ class _Flags:
         if isinstance(new, (Break, Fail, Return)):
             return (new,), None
         if isinstance(new, (Let, Assign)):
-            known = {name: value for name, value in known.items() if name != new.var.name}
+            if new.var.name in known:
+                known = {name: value for name, value in known.items() if name != new.var.name}
             if new.var.type == BOOL and isinstance(new.value, Literal):
-                known[new.var.name] = new.value
+                known = {**known, new.var.name: new.value}
         return (new,), known
 
     def _if(self, statement: If, known: Known) -> tuple[tuple[Statement, ...], Known | None]:
@@ -132,4 +134,6 @@ def _meet(first: Known | None, second: Known | None) -> Known | None:
 
 def evaluated(expr: Expr, known: Known) -> Expr:
     """``expr`` with known variables replaced by their values, and folded."""
-    return replacing_variables(known, folded)(expr) if known else expr
+    if not known or known.keys().isdisjoint(read_names(expr)):
+        return expr
+    return replacing_variables(known, folded)(expr)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from finch_core.ir.assembly import Assign, Block, Comment, For, If, Let, Statement, While
 from finch_core.ir.assembly_rewrite import (
     assigned_names,
-    read_names,
+    own_reads,
+    own_stores,
     redeclared_names,
     replacing_variables,
-    stored_by,
     with_blocks,
     with_statements,
 )
@@ -45,6 +43,9 @@ def _unaliased(block: Block) -> Block:
                 aliases[statement.var.name] = _resolved(value, aliases)
     if aliases:
         block = replacing_variables(aliases, folded).block(block)
+    lets = (statement for statement in block.walk() if isinstance(statement, Let))
+    if not any(let.mutable and let.var.name not in assigned for let in lets):
+        return block
     return _immutable(block, assigned)
 
 
@@ -76,7 +77,7 @@ def _live(block: Block) -> set[str]:
     feeds: dict[str, set[str]] = {}
     pending: set[str] = set()
     for statement in block.walk():
-        reads = _reads(statement.expressions)
+        reads = own_reads(statement)
         if isinstance(statement, Let):
             declared.add(statement.var.name)
         if isinstance(statement, (Let, Assign)) and not _has_effect(statement):
@@ -94,12 +95,8 @@ def _live(block: Block) -> set[str]:
     return live
 
 
-def _reads(expressions: Iterable[Expr]) -> set[str]:
-    return {name for expr in expressions for name in read_names(expr)}
-
-
 def _has_effect(statement: Statement) -> bool:
-    return any(stored_by(expr) for expr in statement.expressions)
+    return bool(own_stores(statement))
 
 
 def _kept(block: Block, live: set[str]) -> Block:

@@ -18,15 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from finch_core.ir.assembly import (
-    Assign,
-    Block,
-    For,
-    If,
-    Let,
-    Statement,
-    Store,
-)
+from finch_core.ir.assembly import Assign, Block, For, If, Let, Statement, Store, contains
 from finch_core.ir.assembly_rewrite import (
     assigned_names,
     certain,
@@ -71,7 +63,10 @@ class _Splitting:
     def block(self, block: Block, places: Places) -> Block:
         done: list[Statement] = []
         for statement in block.statements:
-            blocks = tuple(self.block(b, places.inside(statement)) for b in statement.blocks)
+            blocks = tuple(
+                self.block(b, places.inside(statement)) if contains(b, For) else b
+                for b in statement.blocks
+            )
             statement = with_blocks(statement, blocks)
             found = _split(statement, places) if isinstance(statement, For) else None
             if isinstance(statement, For) and found is not None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from finch_core.ir.assembly import Block, For, Let, Statement, While
+from finch_core.ir.assembly import Block, For, Let, Statement, While, contains
 from finch_core.ir.assembly_rewrite import (
     assigned_names,
     certain,
@@ -46,7 +46,10 @@ class _Invariant:
     def block(self, block: Block, places: Places) -> Block:
         done: list[Statement] = []
         for statement in block.statements:
-            inner = tuple(self.block(b, places.inside(statement)) for b in statement.blocks)
+            inner = tuple(
+                self.block(b, places.inside(statement)) if contains(b, For, While) else b
+                for b in statement.blocks
+            )
             new = with_blocks(statement, inner)
             done += self._hoisted(new, places) if isinstance(new, (For, While)) else (new,)
             places.after(statement)

@@ -9,7 +9,7 @@ The remaining loop can then be vectorised.
 
 from __future__ import annotations
 
-from finch_core.ir.assembly import Assign, Block, Break, For, If, Let, Statement
+from finch_core.ir.assembly import Assign, Block, Break, For, If, Let, Statement, contains
 from finch_core.ir.assembly_rewrite import changed_names, read_names, with_blocks, with_statements
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Literal
@@ -17,6 +17,8 @@ from finch_core.ir.expressions import Literal
 
 def invariant_stores(block: Block, names: Names) -> Block:
     """``block`` with invariant assignments of constants moved after their loops."""
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         inner = tuple(invariant_stores(b, names) for b in statement.blocks)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from finch_core.ir.assembly import Assign, Block, Break, If, Let, Return, Statement
+from finch_core.ir.assembly import Assign, Block, Break, If, Let, Return, Statement, contains
 from finch_core.ir.assembly_rewrite import (
     changed_names,
     read_names,
@@ -34,7 +34,7 @@ def jump_threading(block: Block, names: Names) -> Block:
 
 def _own_mentions(statement: Statement) -> list[str]:
     """The variables that a statement itself assigns or reads, one entry for each occurrence."""
-    found = [name for expr in statement.expressions for name in read_names(expr)]
+    found: list[str] = [name for expr in statement.expressions for name in read_names(expr)]
     return [*found, statement.var.name] if isinstance(statement, (Let, Assign)) else found
 
 
@@ -68,7 +68,7 @@ def _sets(statement: Statement, flag: str) -> bool:
     end."""
     if not isinstance(statement, If):
         return False
-    if any(isinstance(inner, (Break, Return)) for inner in statement.body.walk()):
+    if contains(statement.body, Break, Return):
         return False
     return any(_is_set(s, flag) for s in statement.body.statements)
 

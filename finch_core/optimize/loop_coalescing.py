@@ -11,7 +11,18 @@ gone.
 
 from __future__ import annotations
 
-from finch_core.ir.assembly import Block, Break, Comment, For, If, Let, Parallel, Statement, While
+from finch_core.ir.assembly import (
+    Block,
+    Break,
+    Comment,
+    For,
+    If,
+    Let,
+    Parallel,
+    Statement,
+    While,
+    contains,
+)
 from finch_core.ir.assembly_rewrite import (
     changed_names,
     in_terms_of,
@@ -34,6 +45,8 @@ def loop_coalescing(block: Block, names: Names) -> Block:
 
 
 def _coalesced(block: Block, kernel: Block) -> Block:
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         loop = _one_loop(statement, kernel) if isinstance(statement, For) else None

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import Assign, Block, For, If, Let, Statement, Store
+from finch_core.ir.assembly import Assign, Block, For, If, Let, Statement, Store, contains
 from finch_core.ir.assembly_rewrite import (
     changed_names,
     in_terms_of,
@@ -48,6 +48,8 @@ Range = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 def loop_interchange(block: Block, names: Names) -> Block:
     """``block`` with loops exchanged where only the outer one has contiguous loads."""
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         blocks = tuple(loop_interchange(b, names) for b in statement.blocks)

@@ -32,6 +32,7 @@ from finch_core.ir.assembly import (
     Return,
     Statement,
     While,
+    contains,
 )
 from finch_core.ir.assembly_rewrite import (
     changed_names,
@@ -56,6 +57,8 @@ def predicate_compaction(block: Block, names: Names, inside: bool = False) -> Bl
 
     ``inside`` another loop, only loops over whole dimensions qualify; others may be short.
     """
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         within = inside or isinstance(statement, (For, While))

@@ -38,7 +38,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import Block, Break, For, If, Let, Prefetch, Return, Statement, While
+from finch_core.ir.assembly import (
+    Block,
+    Break,
+    For,
+    If,
+    Let,
+    Prefetch,
+    Return,
+    Statement,
+    While,
+    contains,
+)
 from finch_core.ir.assembly_rewrite import (
     certain,
     changed_names,
@@ -70,6 +81,8 @@ Places = dict[tuple[Buffer, Expr], None]
 
 def prefetch(block: Block, names: Names) -> Block:
     """``block`` with prefetches of where inner loops begin, and of where they will continue."""
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         inner = tuple(prefetch(b, names) for b in _followed(statement).blocks)

@@ -31,6 +31,7 @@ from finch_core.ir.assembly import (
     Statement,
     Store,
     Swap,
+    contains,
 )
 from finch_core.ir.assembly_rewrite import (
     changed_names,
@@ -52,6 +53,8 @@ MOST = 256
 
 def privatization(block: Block, names: Names) -> Block:
     """``block`` with privatisation permitted in the outermost loops where it pays."""
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         found = _scattered(statement) if isinstance(statement, For) else {}

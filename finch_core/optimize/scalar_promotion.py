@@ -32,6 +32,7 @@ from finch_core.ir.assembly import (
     Store,
     Swap,
     While,
+    contains,
 )
 from finch_core.ir.assembly_rewrite import (
     Substitution,
@@ -47,7 +48,9 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Buffer, Expr, Invoke, Load, Var
+from finch_core.ir.kept import kept
 from finch_core.optimize.dereferenceability import Places, place_name
+from finch_core.records import define, field
 
 Loop = For | While
 
@@ -83,7 +86,10 @@ class _Promotion:
         return (self._inner(statement, places),)
 
     def _inner(self, statement: Statement, places: Places) -> Statement:
-        blocks = tuple(self.block(b, places.inside(statement)) for b in statement.blocks)
+        blocks = tuple(
+            self.block(b, places.inside(statement)) if contains(b, For, While) else b
+            for b in statement.blocks
+        )
         return with_blocks(statement, blocks)
 
     def _promoted(
@@ -108,26 +114,50 @@ class _Promotion:
 def _candidates(loop: Loop) -> Iterator[Load]:
     """Loop-invariant places that ``loop`` stores to, if it accesses nothing else in their
     buffers."""
+    inside = _accesses(Block((loop,)))
+    if not inside.stored:
+        return
     changed = changed_names(loop)
-    places: dict[str, set[Load]] = {}
-    spoiled: set[str] = set()
-    stored: dict[Load, None] = {}
-    for statement in loop.walk():
-        spoiled |= _spoiled(statement)
+    for place in inside.stored:
+        name = place.buffer.name
+        if (
+            name not in inside.spoiled
+            and len(inside.places[name]) == 1
+            and changed.isdisjoint(read_names(place.index))
+        ):
+            yield place
+
+
+@define
+class _Accesses:
+    """What a block accesses: by the names of buffers the places, those that are stored to, and the
+    names of buffers that are accessed other than element by element."""
+
+    places: dict[str, set[Load]] = field(factory=dict)
+    stored: dict[Load, None] = field(factory=dict)
+    spoiled: set[str] = field(factory=set)
+
+
+@kept("_accesses")
+def _accesses(block: Block) -> _Accesses:
+    found = _Accesses()
+    for statement in block.statements:
+        found.spoiled |= _spoiled(statement)
         if isinstance(statement, Store):
             place = Load(statement.buffer, statement.index)
-            places.setdefault(statement.buffer.name, set()).add(place)
-            stored[place] = None
-        for expr in statement.expressions:
-            for node in expr.walk():
-                if isinstance(node, Load):
-                    places.setdefault(node.buffer.name, set()).add(node)
-                elif isinstance(node, Invoke):
-                    spoiled |= {arg.name for arg in node.args if isinstance(arg, Buffer)}
-    for place in stored:
-        name = place.buffer.name
-        if name not in spoiled and len(places[name]) == 1 and not read_names(place.index) & changed:
-            yield place
+            found.places.setdefault(statement.buffer.name, set()).add(place)
+            found.stored[place] = None
+        for node in (node for expr in statement.expressions for node in expr.walk()):
+            if isinstance(node, Load):
+                found.places.setdefault(node.buffer.name, set()).add(node)
+            elif isinstance(node, Invoke):
+                found.spoiled |= {arg.name for arg in node.args if isinstance(arg, Buffer)}
+        for inner in map(_accesses, statement.blocks):
+            for name, places in inner.places.items():
+                found.places.setdefault(name, set()).update(places)
+            found.stored |= inner.stored
+            found.spoiled |= inner.spoiled
+    return found
 
 
 def _spoiled(statement: Statement) -> set[str]:

@@ -25,6 +25,7 @@ from finch_core.ir.assembly import (
     Statement,
     Store,
     While,
+    contains,
 )
 from finch_core.ir.assembly_rewrite import (
     changed_names,
@@ -41,6 +42,8 @@ from finch_core.optimize.dereferenceability import place_name
 
 def scalar_replacement(block: Block, names: Names) -> Block:
     """``block`` with elements kept in variables, in loops over a range that was just filled."""
+    if not contains(block, Fill):
+        return block
     statements = [
         with_blocks(s, tuple(scalar_replacement(inner, names) for inner in s.blocks))
         for s in block.statements

@@ -15,8 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from finch_core.ir.assembly import Assign, Block, Break, For, If, Let, Return, Statement, While
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Break,
+    For,
+    If,
+    Let,
+    Return,
+    Statement,
+    While,
+    contains,
+)
 from finch_core.ir.assembly_rewrite import (
+    own_reads,
     read_names,
     redeclared_names,
     stored_by,
@@ -25,6 +37,7 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Expr, Literal
+from finch_core.ir.kept import kept
 
 
 def sinking(block: Block, names: Names) -> Block:
@@ -35,7 +48,6 @@ def sinking(block: Block, names: Names) -> Block:
 class _Scoped:
     def __init__(self, redeclared: frozenset[str]) -> None:
         self.redeclared = redeclared
-        self.mentions = _Mentions()
 
     def block(self, block: Block, ours: set[str]) -> Block:
         """``block`` rewritten; ``ours`` are the variables declared around it."""
@@ -56,7 +68,7 @@ class _Scoped:
         """``statements`` with ``let`` moved into the one block that uses it, if that assigns it
         first."""
         name = let.var.name
-        users = [s for s in statements if s is not let and self.mentions(s, name)]
+        users = [s for s in statements if s is not let and _mentions(s, name)]
         if len(users) != 1 or not isinstance(users[0], (For, While, If)):
             return statements
         (user,) = users
@@ -74,17 +86,17 @@ class _Scoped:
     def using(self, statement: Statement, name: str) -> list[Block]:
         """The blocks of a statement that mention a variable."""
         blocks = statement.blocks
-        return [b for b in blocks if any(self.mentions(s, name) for s in b.statements)]
+        return [b for b in blocks if any(_mentions(s, name) for s in b.statements)]
 
     def sets_first(self, block: Block, name: str) -> bool:
         """Whether the first use of a variable in a block is an assignment."""
-        first = next(s for s in block.statements if self.mentions(s, name))
+        first = next(s for s in block.statements if _mentions(s, name))
         if isinstance(first, Assign):
             return first.var.name == name and name not in read_names(first.value)
         if isinstance(first, (For, While, If)):  # its blocks, recursively
             blocks = self.using(first, name)
             outside = any(name in read_names(expr) for expr in first.expressions)
-            alone = not any(self.mentions(s, name) for s in block.statements if s is not first)
+            alone = not any(_mentions(s, name) for s in block.statements if s is not first)
             return not outside and alone and len(blocks) == 1 and self.sets_first(blocks[0], name)
         return False
 
@@ -121,9 +133,9 @@ class _Scoped:
         for k, statement in enumerate(statements):
             if isinstance(statement, Assign) and statement.var.name == name:
                 return None if name in read_names(statement.value) else k
-            if self.mentions(statement, name):
+            if _mentions(statement, name):
                 return None
-            if any(isinstance(inner, (Break, Return)) for inner in statement.walk()):
+            if _may_end(statement):
                 return None
         return None
 
@@ -132,25 +144,24 @@ def _is_pure(value: Expr) -> bool:
     return not stored_by(value)
 
 
-class _Mentions:
-    """The variables that statements mention, computed once for each."""
+def _may_end(statement: Statement) -> bool:
+    """Whether a break or return is in ``statement``."""
+    if isinstance(statement, (Break, Return)):
+        return True
+    return any(contains(block, Break, Return) for block in statement.blocks)
 
-    def __init__(self) -> None:
-        self._found: dict[int, tuple[Statement, frozenset[str]]] = {}
 
-    def __call__(self, statement: Statement, name: str) -> bool:
-        return name in self.names(statement)
+def _mentions(statement: Statement, name: str) -> bool:
+    return name in _mentioned(statement)
 
-    def names(self, statement: Statement) -> frozenset[str]:
-        known = self._found.get(id(statement))
-        if known is not None:
-            return known[1]
-        names = {name for expr in statement.expressions for name in read_names(expr)}
-        if isinstance(statement, (Let, Assign, For)):
-            names.add(statement.var.name)
-        if isinstance(statement, For):
-            names.update(var.name for var, _ in statement.lanes)
-        for block in statement.blocks:
-            names.update(*map(self.names, block.statements))
-        self._found[id(statement)] = statement, frozenset(names)  # keeps the id in use
-        return self._found[id(statement)][1]
+
+@kept("_mentions")
+def _mentioned(statement: Statement) -> frozenset[str]:
+    """The variables and buffers in ``statement``, but for what it only stores to."""
+    names = own_reads(statement)
+    if isinstance(statement, (Let, Assign, For)):
+        names |= {statement.var.name}
+    if isinstance(statement, For) and statement.lanes:
+        names |= {var.name for var, _ in statement.lanes}
+    inner = [_mentioned(s) for block in statement.blocks for s in block.statements]
+    return names.union(*inner) if inner else names

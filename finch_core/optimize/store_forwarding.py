@@ -28,6 +28,7 @@ from finch_core.ir.assembly import (
     Statement,
     Store,
     While,
+    contains,
 )
 from finch_core.ir.assembly_rewrite import (
     Substitution,
@@ -54,6 +55,8 @@ def store_forwarding(block: Block, names: Names) -> Block:
 
 
 def _fills(block: Block, varying: frozenset[str]) -> Block:
+    if not contains(block, Fill):
+        return block
     statements = [
         with_blocks(s, tuple(_fills(inner, varying) for inner in s.blocks))
         for s in block.statements

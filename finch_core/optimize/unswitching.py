@@ -17,7 +17,7 @@ from __future__ import annotations
 from functools import reduce
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import Block, Fail, For, If, Statement
+from finch_core.ir.assembly import Block, Fail, For, If, Statement, contains
 from finch_core.ir.assembly_rewrite import changed_names, read_names, with_blocks, with_statements
 from finch_core.ir.builder import Names
 from finch_core.ir.expressions import Call, Expr, Invoke, Load
@@ -25,6 +25,8 @@ from finch_core.ir.expressions import Call, Expr, Invoke, Load
 
 def unswitching(block: Block, names: Names) -> Block:
     """``block`` with invariant conjuncts of checks tested before the outermost loop possible."""
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         found: dict[Expr, None] = {}

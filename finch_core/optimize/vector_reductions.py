@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import Assign, Block, Comment, For, Let, Statement
+from finch_core.ir.assembly import Assign, Block, Comment, For, Let, Statement, contains
 from finch_core.ir.assembly_rewrite import read_names, with_blocks, with_statements
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import concrete
@@ -35,6 +35,8 @@ def vector_reductions(block: Block, names: Names) -> Block:
 
 def permit(block: Block, fits: Callable[[For], bool]) -> Block:
     """``block`` with lanes permitted in loops that only reduce floats and satisfy ``fits``."""
+    if not contains(block, For):
+        return block
     done: list[Statement] = []
     for statement in block.statements:
         statement = with_blocks(statement, tuple(permit(b, fits) for b in statement.blocks))

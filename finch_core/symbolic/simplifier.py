@@ -12,7 +12,7 @@ from typing import Any
 
 from finch_core.errors import PluginError
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly_rewrite import Substitution, with_children
+from finch_core.ir.assembly_rewrite import Substitution
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Cast, Expr, Literal, Var, call, cast
 from finch_core.ir.missing import Missing
@@ -167,7 +167,8 @@ class ConstantFolding(Substitution):
         known = self._done.get(id(expr))
         if known is None:
             new = [self(part) for part in parts]
-            known = self._done[id(expr)] = expr, self._of(with_children(expr, tuple(new)), new)
+            again = expr.rebuild(tuple(new)) if any(map(is_not, new, parts)) else expr
+            known = self._done[id(expr)] = expr, self._of(again, new)
         return known[1]
 
     def _of(self, expr: Expr, parts: list[Expr]) -> Expr:
