@@ -107,10 +107,10 @@ class Prover:
                 atom, offset = split(meaning)
                 if not (_is(atom, prim.minimum_) or _is(atom, prim.maximum_)):
                     self._add(atom, right, high - low - offset)
-            self._answers, self._reached = {}, {}
 
     def _add(self, atom: Expr, upper: Expr, gap: int) -> None:
         self._upper[atom] = (*self._upper.get(atom, ()), (upper, gap))
+        self._ask_again(atom)
 
     def know_equal(self, a: Expr, b: Expr) -> None:
         self.know_le(a, b)
@@ -121,7 +121,12 @@ class Prover:
         if self._changes(value):
             return
         self._definitions[var] = value
-        self._answers, self._reached = {}, {}
+        self._ask_again(var)
+
+    def _ask_again(self, atom: Expr) -> None:
+        """Forget what a new fact on ``atom`` may change; what was known without it still holds."""
+        self._answers = {asked: found for asked, found in self._answers.items() if found[0]}
+        self._reached = {start: ways for start, ways in self._reached.items() if atom not in ways}
 
     def least_of(self, expr: Expr) -> tuple[Expr, ...]:
         """The arguments of the ``min`` that ``expr`` is defined as, or ``expr`` itself."""
@@ -179,39 +184,44 @@ class Prover:
 
     def _le(self, a: Expr, b: Expr, depth: int) -> bool:
         (left, low), (right, high) = split(a), split(b)
+        return self._within(left, right, high - low, depth)
+
+    def _within(self, left: Expr, right: Expr, slack: int, depth: int) -> bool:
+        """Whether ``left <= right + slack`` for atoms."""
         if left == right:
-            return low <= high
+            return slack >= 0
         if depth == 0:
             return False
-        question = (left, right, high - low)
+        question = (left, right, slack)
         answer, looked = self._answers.get(question, (False, 0))
         if not answer and looked < depth:
-            answer = self._follows(a, b, depth)
+            answer = self._follows(left, right, slack, depth)
             self._answers[question] = answer, depth
         return answer
 
-    def _follows(self, a: Expr, b: Expr, depth: int) -> bool:
-        """Whether ``a <= b`` follows from the definitions of their atoms."""
-        (left, low), (right, high) = split(a), split(b)
-        known = left
-        left, right = self._definitions.get(left, left), self._definitions.get(right, right)
-        if _is(left, prim.maximum_):
-            if all(self._le(x + low, b, depth - 1) for x in left.args):  # type: ignore[attr-defined]
+    def _follows(self, left: Expr, right: Expr, slack: int, depth: int) -> bool:
+        """Whether ``left <= right + slack`` follows from the definitions of the atoms."""
+
+        def lower(arg: Expr) -> bool:
+            atom, offset = split(arg)
+            return self._within(atom, right, slack - offset, depth - 1)
+
+        def upper(arg: Expr) -> bool:
+            atom, offset = split(arg)
+            return self._within(left, atom, slack + offset, depth - 1)
+
+        below, above = self._definitions.get(left, left), self._definitions.get(right, right)
+        if _is(below, prim.maximum_):
+            if all(map(lower, below.children)):
                 return True
-            return known in self._upper and self._reaches(known, right, high - low, depth)
-        if _is(right, prim.minimum_):
-            return all(self._le(a, x + high, depth - 1) for x in right.args)  # type: ignore[attr-defined]
-        if _is(right, prim.maximum_) and any(
-            self._le(a, x + high, depth - 1)
-            for x in right.args  # type: ignore[attr-defined]
-        ):
+            return left in self._upper and self._reaches(left, above, slack, depth)
+        if _is(above, prim.minimum_):
+            return all(map(upper, above.children))
+        if _is(above, prim.maximum_) and any(map(upper, above.children)):
             return True
-        if _is(left, prim.minimum_) and any(
-            self._le(x + low, b, depth - 1)
-            for x in left.args  # type: ignore[attr-defined]
-        ):
+        if _is(below, prim.minimum_) and any(map(lower, below.children)):
             return True
-        return self._reaches(left, right, high - low, depth)
+        return self._reaches(below, above, slack, depth)
 
     def _reaches(self, start: Expr, goal: Expr, slack: int, depth: int) -> bool:
         """Whether ``start <= goal + slack`` follows from a chain of facts."""
