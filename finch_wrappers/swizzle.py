@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from finch_core.errors import DimensionMismatch, count
+from finch_core.interface.around import Around
 from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.signatures import Signature, wrapped_signature
-from finch_core.interface.tensorlike import Around, TensorLike
+from finch_core.interface.tensorlike import TensorLike
 from finch_core.interface.wrapper_examples import Example, View
 from finch_core.ir.expressions import Access, Expr, Index, Var
 from finch_core.ir.program import Extent

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from finch_core.errors import DimensionMismatch, count
-from finch_core.interface.tensorlike import Around, Constant, Discard, TensorLike
+from finch_core.interface.around import Around
+from finch_core.interface.tensorlike import Constant, Discard, TensorLike
 from finch_core.interface.wrapper_examples import Example, View
 from finch_core.ir.expressions import Access, Call, Expr, Modified
 from finch_core.ir.program import Extent

@@ -16,8 +16,8 @@ from finch_array.operands import NUMBERS, array_of, is_dense, operand
 from finch_array.plan.graph import substituted
 from finch_array.plan.kernels import Book, Kernel
 from finch_array.plan.loops import SHARED
+from finch_array.plan.merging import masked_value
 from finch_array.plan.normal import affine
-from finch_array.plan.search import masked_value
 from finch_array.requests import Request
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Expr, Name

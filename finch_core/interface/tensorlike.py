@@ -127,29 +127,6 @@ class TensorLike:
         return None
 
 
-class Around(TensorLike):
-    """A tensor-like around another, ``inner``, whose type, fill value and memory it has."""
-
-    __slots__ = ()
-    inner: TensorLike
-
-    @property
-    def dtype(self) -> Type:
-        return self.inner.dtype
-
-    @property
-    def fill_value(self) -> Any:
-        return self.inner.fill_value
-
-    @property
-    def root(self) -> BoundTensor | None:
-        return self.inner.root
-
-    @property
-    def whole(self) -> bool:
-        return self.inner.whole
-
-
 @define(eq=False)
 class BoundLevel:
     """A level of a bound tensor: its format, and the variables that hold its parts.

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from finch_core.interface.around import Around
 from finch_core.interface.level import Format, Mode
 from finch_core.interface.run import Run
-from finch_core.interface.tensorlike import Around, BoundTensor, Constant, TensorLike
+from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Expr, Literal
 from finch_core.ir.program import Extent

@@ -15,8 +15,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
 from finch_core.interface.abilities import RANDOM_ACCESS
+from finch_core.interface.around import Around
 from finch_core.interface.level import Mode
-from finch_core.interface.tensorlike import Around, TensorLike
+from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.dtypes import INTP, is_weak
 from finch_core.ir.expressions import TRUE, Access, Expr, cast
 from finch_core.ir.program import Define, Extent, Sequential, Stmt, leaves

@@ -19,10 +19,8 @@ from finch_core.interface.plugin_calls import offers_of
 from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces
 from finch_core.records import evolve, frozen
-from finch_core.runtime.convert import asarray, stored_coordinates
-from finch_core.runtime.pattern_statistics import Entries, statistics
+from finch_core.runtime.pattern_statistics import Entries, entries_of, statistics
 from finch_core.runtime.scipy_arrays import csr_format
-from finch_core.runtime.tensor import Tensor
 
 CACHE, MEMORY = 0.008, 0.035
 """Nanoseconds for each byte that comes from a cache, and from memory."""
@@ -153,7 +151,7 @@ def choose_format(
     Raises ``FormatError`` for data without dimensions, and for an unknown ``access``.
     """
     _check_access(access)
-    entries, given = _entries(data, shape, index)
+    entries, given = entries_of(data, shape, index)
     leaves = _leaves(entries.values, pattern) if leaf is None else [leaf]
     levels = statistics(entries)
     found = [c for leaf in leaves for c in _candidates(levels, leaf, access)]
@@ -218,39 +216,6 @@ def _apart(ranked: list[Candidate], now: Candidate) -> Iterator[Candidate]:
 
 
 # -- the data -------------------------------------------------------------------------------
-
-
-def _entries(data: Any, shape: Sequence[int] | None, index: Any) -> tuple[Entries, Format | None]:
-    """What is stored, and the format in which it is. Raises ``FormatError`` without dimensions."""
-    if isinstance(data, tuple):
-        values, coords = np.asarray(data[0]), tuple(map(np.asarray, data[1]))
-        size = shape or tuple(int(c.max(initial=-1)) + 1 for c in coords)
-        format = None
-    else:
-        tensor = asarray(data)
-        format = tensor.format if isinstance(tensor, Tensor) else None
-        size, listed, values = stored_coordinates(tensor)
-        coords = tuple(listed)
-    if not len(size):
-        raise FormatError("a scalar has no levels to choose", hint="Scalar, or the leaf alone")
-    entries = _sorted(tuple(size), coords, values)
-    return entries if index is None else evolve(entries, index=np.dtype(index)), format
-
-
-def _sorted(shape: tuple[int, ...], coords: tuple[Any, ...], values: Any) -> Entries:
-    """The entries in order, of duplicates the first."""
-    before = np.zeros(max(0, len(values) - 1), bool)
-    same = ~before
-    for index in coords:
-        before |= same & (index[1:] < index[:-1])
-        same &= index[1:] == index[:-1]
-    if (before | same).any():
-        order = np.lexsort(coords[::-1])
-        coords, values = tuple(c[order] for c in coords), values[order]
-        new = np.ones(len(values), bool)
-        new[1:] = np.any([np.diff(c) != 0 for c in coords], axis=0)
-        coords, values = tuple(c[new] for c in coords), values[new]
-    return Entries(shape, coords, values)
 
 
 def _leaves(values: Any, pattern: bool) -> list[Format]:

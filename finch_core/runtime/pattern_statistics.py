@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from finch_core.errors import FormatError
+from finch_core.interface.level import Format
 from finch_core.interface.offers import Fibers
 from finch_core.records import evolve, field, frozen
+from finch_core.runtime.convert import asarray, stored_coordinates
+from finch_core.runtime.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -109,4 +114,37 @@ def _diagonals(index: Array, place: Array, shape: int, positions: int) -> int:
     return int(np.count_nonzero(met))
 
 
-__all__ = ["Entries", "statistics"]
+def entries_of(data: Any, shape: Sequence[int] | None, index: Any) -> tuple[Entries, Format | None]:
+    """What is stored, and the format in which it is. Raises ``FormatError`` without dimensions."""
+    if isinstance(data, tuple):
+        values, coords = np.asarray(data[0]), tuple(map(np.asarray, data[1]))
+        size = shape or tuple(int(c.max(initial=-1)) + 1 for c in coords)
+        format = None
+    else:
+        tensor = asarray(data)
+        format = tensor.format if isinstance(tensor, Tensor) else None
+        size, listed, values = stored_coordinates(tensor)
+        coords = tuple(listed)
+    if not len(size):
+        raise FormatError("a scalar has no levels to choose", hint="Scalar, or the leaf alone")
+    entries = _sorted(tuple(size), coords, values)
+    return entries if index is None else evolve(entries, index=np.dtype(index)), format
+
+
+def _sorted(shape: tuple[int, ...], coords: tuple[Any, ...], values: Any) -> Entries:
+    """The entries in order, of duplicates the first."""
+    before = np.zeros(max(0, len(values) - 1), bool)
+    same = ~before
+    for index in coords:
+        before |= same & (index[1:] < index[:-1])
+        same &= index[1:] == index[:-1]
+    if (before | same).any():
+        order = np.lexsort(coords[::-1])
+        coords, values = tuple(c[order] for c in coords), values[order]
+        new = np.ones(len(values), bool)
+        new[1:] = np.any([np.diff(c) != 0 for c in coords], axis=0)
+        coords, values = tuple(c[new] for c in coords), values[new]
+    return Entries(shape, coords, values)
+
+
+__all__ = ["Entries", "entries_of", "statistics"]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from finch_core.errors import FormatError
+from finch_core.interface.around import Around
 from finch_core.interface.array_methods import ArrayMethods
 from finch_core.interface.signatures import Signature, wrapped_signature
-from finch_core.interface.tensorlike import Around, Constant, Discard, TensorLike
+from finch_core.interface.tensorlike import Constant, Discard, TensorLike
 from finch_core.ir.expressions import Access, Expr, Modified, Var
 from finch_core.ir.program import Extent
 from finch_core.looplets.transform import Transform
