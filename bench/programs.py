@@ -26,6 +26,7 @@ from bench.whole import (
     plain_conjugate_gradients,
     scale_rows,
     sddmm_into,
+    search_in_order,
     ttv_into,
     upper_inverse,
 )
@@ -175,13 +176,14 @@ def _into(program: Any, A: Any, *given: Any) -> Callable[[], Any]:
 
 
 def found_from(name: str, graph: Any, source: int, systems: Any) -> Race:
-    """A search into memory that is there."""
+    """A search into memory that is there; those of the examples pull in parallel loops."""
     race, n = search(name, graph, source, systems, 0.0, ""), graph.shape[0]
     A, AT = graphs.both_ways(graph)
     ours = {
         f"finch {way}": _into(graphs._search, A, AT, source, share * n)
         for way, share in (("push-pull", 0.05), ("push", 2.0))
     }
+    ours["finch in order"] = _into(search_in_order, A, AT, source, 0.05 * n)
     asked = (*within(1.25, "hand C queue", "hand C push-pull"), Target("numba push", 1.0))
     return attrs.evolve(race, ours=ours, targets=asked)
 

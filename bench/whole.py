@@ -117,6 +117,43 @@ def ldl(U, inverse, A, L):
 
 
 @kernel
+def search_in_order(parents, A, AT, source, many):
+    """The search of the examples for one core: what a pull reaches goes straight to the queue."""
+    n = len(parents)
+    queue = Tensor(Dense(Element(np.int32(0))), (n,))
+    level = Tensor(Dense(Element(False)), (n,))
+    for i in _:
+        parents[i] = -1
+    parents[source] = source
+    queue[0] = source
+    first = 0
+    last = 1
+    while first < last:
+        end = last
+        if end - first > many:
+            level[...] = False
+            for q in range(first, end):
+                level[queue[q]] = True
+            for j in _:
+                if parents[j] < 0:
+                    for i in _:
+                        if AT[j, i] and level[i]:
+                            parents[j] = i
+                            queue[last] = j
+                            last += 1
+                            break
+        else:
+            for q in range(first, end):
+                i = queue[q]
+                for j in _:
+                    if A[i, j] and parents[j] < 0:
+                        parents[j] = i
+                        queue[last] = j
+                        last += 1
+        first = end
+
+
+@kernel
 def label_round(found, A, labels):
     count = Tensor(Dense(Element(np.int32(0))), (len(found),))
     for i in _:
