@@ -89,13 +89,14 @@ class CompleteKernel:
     """
 
     __slots__ = (
-        "adopt",
+        "_adopt",
         "bound",
         "function",
         "guard",
         "interruption",
         "is_draft",
         "notes",
+        "owner",
         "pool",
         "source",
     )
@@ -107,8 +108,9 @@ class CompleteKernel:
                 f"what the backend {owner!r} compiled is not a kernel: it lacks "
                 f"{', '.join(missing) or 'a call'}"
             )
+        self.owner = owner
         self.source: str = made.source
-        self.adopt: Callable[[int, int], Any] = made.adopt
+        self._adopt: Callable[[int, int], Any] = made.adopt
         self.function: Callable[..., int] = getattr(made, "function", made)
         self.is_draft: bool = getattr(made, "is_draft", False)
         self.notes: str | None = getattr(made, "notes", None)
@@ -123,6 +125,39 @@ class CompleteKernel:
 
     def __call__(self, control: int, *args: Any) -> int:
         return self.function(control, *args)
+
+    def adopt(self, address: int, nbytes: int) -> Any:
+        """The memory of a buffer that the kernel allocated. Raises ``BackendError`` for a backend
+        that fails, or gives less."""
+        try:
+            memory = self._adopt(address, nbytes)
+            found = memoryview(memory).nbytes
+        except Exception as error:
+            what = f"does not hand over memory: {type(error).__name__}: {error}"
+            raise mistake_of_backend(self.owner, what) from error
+        if found < nbytes:
+            what = f"hands over {found} bytes of a buffer of {nbytes}"
+            raise mistake_of_backend(self.owner, what)
+        return memory
+
+    def unknown(self, status: Any) -> BackendError:
+        """The error for a status that the calling convention does not have."""
+        what = f"ends a kernel with {status!r}, which is no status of it"
+        return mistake_of_backend(self.owner, what)
+
+    def blame(self, error: BaseException) -> None:
+        """Note on an exception that a call raised what ran. It may be of a signal's handler, and
+        so stays what it is."""
+        if isinstance(error, Exception) and not isinstance(error, FinchError):
+            error.add_note(f"raised while a kernel of the backend {self.owner!r} ran; {_WITHOUT}")
+
+
+def mistake_of_backend(name: str, what: str) -> BackendError:
+    """The error for what a backend does against its contract."""
+    return BackendError(f"the backend {name!r} {what}", hint=f"this is a mistake in it; {_WITHOUT}")
+
+
+_WITHOUT = "kernel(backend='interpreter') and FINCH_BACKEND=interpreter do without it"
 
 
 def bound_here(
@@ -192,8 +227,14 @@ class CompleteBackend:
         self.name: str = made.name
 
     def available(self) -> str:
-        reason: str = self.made.available()
-        return reason
+        """Why it cannot be used here; an empty text if it can. One that fails cannot."""
+        try:
+            reason: object = self.made.available()
+        except FinchError:
+            raise
+        except Exception as error:
+            return f"available() failed: {type(error).__name__}: {error}"
+        return reason if isinstance(reason, str) else f"available() gives {reason!r}, not a text"
 
     def compile(self, kernel: Kernel, *, key: str = "") -> CompleteKernel:
         with self._blamed(f"does not compile the kernel {kernel.name!r}"):
@@ -245,8 +286,7 @@ class CompleteBackend:
         except Exception as error:
             raise BackendError(
                 f"the backend {self.name!r} {what}: {type(error).__name__}: {error}",
-                hint=f"this is a mistake in {self.module}; "
-                "kernel(backend='interpreter') and FINCH_BACKEND=interpreter do without it",
+                hint=f"this is a mistake in {self.module}; {_WITHOUT}",
             ) from error
 
     @property

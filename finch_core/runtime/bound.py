@@ -135,9 +135,10 @@ class BoundCall:
         self.result = specialized.gather(self._binding.given, self._locals)
         return code
 
-    def leave(self) -> None:
-        """Make the outputs valid after a call that was interrupted."""
+    def leave(self, error: BaseException) -> None:
+        """Make the outputs valid after a call that was interrupted by this exception."""
         specialized = self._binding.specialized
+        specialized.compiled.blame(error)
         specialized.leave(specialized.compiled, self._binding.values, self._locals)
         self._attach()
 
@@ -213,8 +214,8 @@ def caller(self{parameters}):
             self.refuse()
         try:
             code = self.run()
-        except BaseException:  # handlers of signals run, and raise, as the kernel returns
-            self.leave()
+        except BaseException as error:  # signal handlers run, and raise, as the kernel returns
+            self.leave(error)
             raise
         return self.after(code) if code else self.result
     return call

@@ -220,7 +220,8 @@ class Specialization:
                     code = function(control, *words)
             except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
                 raise
-            except BaseException:  # signal handlers run, and raise, as the kernel returns
+            except BaseException as error:  # signal handlers run, and raise, as the kernel returns
+                compiled.blame(error)
                 self.leave(compiled, values or _tensors(given), locals_)
                 raise
             if code != DONE:
@@ -324,6 +325,10 @@ class Specialization:
         if code == INTERRUPTED:
             self.leave(compiled, values, locals_)
             raise compiled.interruption()
+        sites = self.lowered.kernel.sites
+        if code not in range(MOVED, FAILED + len(sites)):
+            self.leave(compiled, values, locals_)
+            raise compiled.unknown(code)
         failed = code >= FAILED
         moved = code == MOVED or (failed and int(block[3]) != 0)
         if moved:
@@ -336,7 +341,7 @@ class Specialization:
             self._note_rooms(values)
         if failed:
             numbers = [int(v) for v in block[:3]]
-            site = self.lowered.kernel.sites[code - FAILED]
+            site = sites[code - FAILED]
             if not site.early:
                 self._reset(values, code - FAILED == OUT_OF_MEMORY)
             raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)

@@ -7,14 +7,19 @@ import time
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 
+from finch_core import Tensor, _, kernel
 from finch_core.errors import BackendError
 from finch_core.interface.abi import CompleteBackend
 from finch_core.interface.discovery import EntryPoint
 from finch_core.ir.assembly import Block, Kernel
+from finch_core.reference.interpreter import Interpreter
+from finch_core.runtime import backends as chosen
 from finch_core.runtime import sources
 from finch_core.runtime.backends import GROUP, Backends
+from finch_levels import Element, SparseList
 
 LOADED: list[str] = []
 
@@ -163,3 +168,102 @@ def test_an_exception_of_a_backend_names_it(method: str, what: str) -> None:
         getattr(complete, method)(*arguments)
     assert caught.value.message == f"the backend 'strange' {what}: KeyError: 'p_7'"
     assert "FINCH_BACKEND=interpreter" in caught.value.hint
+
+
+# -- kernels that break the contract ----------------------------------------------------------
+
+
+class Mistaken(Interpreter):
+    """The interpreter, with one member of its kernels in another way."""
+
+    member: str = ""
+    function: Any = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        object.__setattr__(self, "name", "mistaken")
+
+    def compile(self, kernel: Kernel, *, key: str = "") -> Any:
+        made = super().compile(kernel)
+        members = {"source": made.source, "adopt": made.adopt, "__call__": made.__call__}
+        members[self.member] = self.function
+        static = {name: staticmethod(v) if callable(v) else v for name, v in members.items()}
+        return type("Made", (), static)()
+
+
+def boom(*args: Any) -> Any:
+    raise KeyError("p_7")
+
+
+@pytest.fixture
+def mistaken(monkeypatch: pytest.MonkeyPatch) -> type[Mistaken]:
+    sys.modules["backends_under_test"] = sys.modules[__name__]
+    entry = EntryPoint("mistaken", "backends_under_test:Mistaken", GROUP)
+    interpreted = EntryPoint("interpreter", "finch_core.reference.interpreter:Interpreter", GROUP)
+    monkeypatch.setattr(chosen, "_backends", Backends([entry, interpreted]))
+    return Mistaken
+
+
+def copied(y, x):
+    y[...] = 0
+    for i in _:
+        y[i] = x[i]
+    return y
+
+
+@pytest.mark.parametrize(
+    ("member", "function", "told"),
+    [
+        ("__call__", lambda *args: None, "ends a kernel with None, which is no status of it"),
+        ("__call__", lambda *args: 99, "ends a kernel with 99, which is no status of it"),
+        ("__call__", lambda *args: -5, "ends a kernel with -5, which is no status of it"),
+        ("adopt", boom, "does not hand over memory: KeyError: 'p_7'"),
+        ("adopt", lambda *args: None, "does not hand over memory: TypeError: "),
+        ("adopt", lambda *args: bytearray(1), "hands over 1 bytes of a buffer of "),
+    ],
+)
+def test_what_a_kernel_of_a_backend_gives_is_checked(
+    mistaken: type[Mistaken], monkeypatch: pytest.MonkeyPatch, member: str, function: Any, told: str
+) -> None:
+    """The tensor is valid afterwards, and other backends are as they were."""
+    monkeypatch.setattr(mistaken, "member", member)
+    monkeypatch.setattr(mistaken, "function", staticmethod(function))
+    x = np.array([0.0, 1.0, 2.0])
+    y = Tensor(SparseList(Element(0.0)))
+    monkeypatch.setenv("FINCH_BACKEND", "interpreter")  # of conversions
+    with pytest.raises(BackendError) as caught:
+        kernel(backend="mistaken")(copied)(y, x)
+    assert caught.value.message.startswith(f"the backend 'mistaken' {told}")
+    assert "FINCH_BACKEND=interpreter" in caught.value.hint
+    assert kernel(backend="interpreter")(copied)(y, x).to_numpy().tolist() == x.tolist()
+
+
+def test_what_a_kernel_of_a_backend_raises_is_noted(
+    mistaken: type[Mistaken], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exception stays what it is: it may be that of a signal's handler."""
+    monkeypatch.setattr(mistaken, "member", "__call__")
+    monkeypatch.setattr(mistaken, "function", staticmethod(boom))
+    run, args = kernel(backend="mistaken")(copied), (np.zeros(2), np.ones(2))
+    for call in (lambda: run(*args), lambda: run.bind(*args)()):
+        with pytest.raises(KeyError) as caught:
+            call()
+        (note,) = caught.value.__notes__
+        assert note.startswith("raised while a kernel of the backend 'mistaken' ran; ")
+
+
+@pytest.mark.parametrize(
+    ("available", "told"),
+    [
+        (boom, "available() failed: KeyError: 'p_7'"),
+        (lambda self: None, "available() gives None, not a text"),
+    ],
+)
+def test_a_backend_that_cannot_tell_is_not_available(
+    mistaken: type[Mistaken], monkeypatch: pytest.MonkeyPatch, available: Any, told: str
+) -> None:
+    monkeypatch.setattr(mistaken, "available", available)
+    with pytest.raises(BackendError) as caught:
+        chosen.backend("mistaken")
+    assert caught.value.message == f"the backend 'mistaken' cannot be used here: {told}"
+    assert chosen.backend().name == "interpreter"
