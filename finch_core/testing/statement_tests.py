@@ -28,6 +28,7 @@ from finch_core.ir.assembly import (
     Return,
     Statement,
     Store,
+    Swap,
     While,
 )
 from finch_core.ir.dtypes import BOOL, INTP
@@ -83,6 +84,22 @@ class StatementTests(Subject):
         assert bench.arrays["out"].tolist() == [2 * k for k in range(10)]
         assert bench.value(total) == sum(2 * k * 3 ** (9 - k) for k in range(10))
         assert bench.arrays["held"][:30].tolist() == [k for k in range(10) for _ in range(3)]
+
+    def test_buffers_of_a_part_are_exchanged(self) -> None:
+        bench, part = Bench(self.made()), var("part")
+        out = bench.buffer("out", np.zeros(5, int))
+        first, second = Buffer("first", INTP, True), Buffer("second", INTP, True)
+        body = block(
+            Grow(first, n(1)),
+            Grow(second, n(2)),
+            Store(first, n(0), part),
+            Store(second, n(0), part * n(10)),
+            Swap(first, second),
+            Store(out, part, Load(first, n(0)) * n(10) + Load(second, n(0))),
+        )
+        loop = Parallel(part, n(5), body, (Private(first), Private(second)), (out,))
+        assert bench.run(loop) in (DONE, MOVED)
+        assert bench.arrays["out"].tolist() == [101 * k for k in range(5)]
 
     def test_the_first_part_that_fails_is_told(self) -> None:
         bench, part = Bench(self.made()), var("part")

@@ -238,8 +238,9 @@ class Statements(Expressions):
             b.store(address, memory.address.room)
             b.store(capacity, memory.capacity.room)
             b.store(owned, memory.owned.room)
-            b.store(address, memory.home, align=8)
-            b.store(capacity, values.at_byte(b, memory.home, 8), align=8)
+            if memory.home is not None:  # those of parallel loops are in no record
+                b.store(address, memory.home, align=8)
+                b.store(capacity, values.at_byte(b, memory.home, 8), align=8)
 
     @_run.register
     def _(self, statement: Prefetch) -> None:
