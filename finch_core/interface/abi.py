@@ -134,16 +134,16 @@ class CompleteKernel:
             found = memoryview(memory).nbytes
         except Exception as error:
             what = f"does not hand over memory: {type(error).__name__}: {error}"
-            raise mistake_of_backend(self.owner, what) from error
+            raise _mistake(self.owner, what) from error
         if found < nbytes:
             what = f"hands over {found} bytes of a buffer of {nbytes}"
-            raise mistake_of_backend(self.owner, what)
+            raise _mistake(self.owner, what)
         return memory
 
     def unknown(self, status: Any) -> BackendError:
         """The error for a status that the calling convention does not have."""
         what = f"ends a kernel with {status!r}, which is no status of it"
-        return mistake_of_backend(self.owner, what)
+        return _mistake(self.owner, what)
 
     def blame(self, error: BaseException) -> None:
         """Note on an exception that a call raised what ran. It may be of a signal's handler, and
@@ -152,7 +152,7 @@ class CompleteKernel:
             error.add_note(f"raised while a kernel of the backend {self.owner!r} ran; {_WITHOUT}")
 
 
-def mistake_of_backend(name: str, what: str) -> BackendError:
+def _mistake(name: str, what: str) -> BackendError:
     """The error for what a backend does against its contract."""
     return BackendError(f"the backend {name!r} {what}", hint=f"this is a mistake in it; {_WITHOUT}")
 
