@@ -239,6 +239,7 @@ def _caller(arrays: int, others: int) -> Callable[..., Any]:
 def _guard_of(value: Any, name: str, program: Program) -> Guard | None:
     """The check of an argument that is neither a tensor nor a number."""
     array: tuple[Any, ...] = ()
+    why = "is copied at each call"
     if isinstance(value, np.ndarray):
         holds = _unchanged(value)
         array = ((value, value.shape, value.dtype),)
@@ -248,9 +249,12 @@ def _guard_of(value: Any, name: str, program: Program) -> Guard | None:
     else:
         holds = conversion.unchanged(value)
         remedy = f"bind asarray({name}), a tensor with these values"
+        if holds is None and conversion.memory(value) is not None:
+            why = f"may move: the conversion {conversion.name!r} does not tell"
+            remedy = f"bind the NumPy array over its memory; or {conversion.name!r} has unchanged"
     if holds is None:
         raise FormatError(
-            f"{name} is copied at each call, so that no call can be bound to it",
+            f"{name} {why}, so that no call can be bound to it",
             span=program.spans.get(name),
             hint=remedy,
         )

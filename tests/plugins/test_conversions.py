@@ -6,6 +6,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 import scipy.sparse
@@ -160,6 +161,17 @@ def test_a_plugin_precedes_protocols_and_recognises_types() -> None:
         assert asarray(Lent([1.0])).to_numpy().tolist() == [1.0]
     finally:
         hub().unregister("listed")
+
+
+def test_a_bound_call_needs_to_know_whether_memory_moves() -> None:
+    found = attrs.evolve(CONVERSION, memory=lambda table: table.__table__)
+    hub().register(types.SimpleNamespace(finch_conversion=hookimpl(lambda: found)), "tables")
+    try:
+        with pytest.raises(FormatError, match="A may move: the conversion 'table' does") as error:
+            total.bind(np.zeros(()), Table([[1.0]]))
+        assert "bind the NumPy array over its memory" in str(error.value.hint)
+    finally:
+        hub().unregister("tables")
 
 
 @pytest.mark.parametrize(
