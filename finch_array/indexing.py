@@ -106,10 +106,11 @@ def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
         range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
         for x, n in zip(items, array.shape, strict=True)
     ]
-    if new and all(r == range(n) for r, n in zip(ranges, array.shape, strict=True)):
+    dropped = [k for k, item in enumerate(items) if isinstance(item, int)]
+    whole = all(r == range(n) for r, n in zip(ranges, array.shape, strict=True))
+    if new and whole and not dropped:
         return _with_new(array, new)
     seen = part_of(array, ranges)
-    dropped = [k for k, item in enumerate(items) if isinstance(item, int)]
     found = without(seen, dropped)
     return _with_new(found, new) if new else found
 

@@ -34,6 +34,14 @@ def test_parts_are_read_and_assigned(kind, index):
     same(A, a)
 
 
+@pytest.mark.parametrize(
+    "index", [np.s_[0, None], np.s_[-1, None, :], np.s_[:, None], np.s_[None, 0]]
+)
+def test_an_integer_drops_a_dimension_of_one_beside_a_new_one(index):
+    a = data((1, 4), seed=1)
+    same(tensor(a, MATRICES["rows"])[index], a[index])
+
+
 @pytest.mark.parametrize("kind", MATRICES)
 def test_masks(kind):
     a = held(data((6, 7), seed=3), MATRICES[kind])
