@@ -214,7 +214,7 @@ class Elementwise:
         def request() -> Request:
             return evolve(self._request(value, ranks, ndim), keeps=True)
 
-        found = stored(run((self, ranks, "refilled"), request, operands))
+        found = stored(run((self, ranks, "refilled", none.dtype), request, operands))
         if found.source.layout.levels[-2].pads:
             if len(self._padding) >= MOST:
                 self._padding.clear()
