@@ -19,6 +19,7 @@ from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
 from finch_core.frontend.inlining import expression_of
+from finch_core.interface.structure import Pieces
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete, type_of
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name, Var
@@ -194,8 +195,8 @@ class Elementwise:
         """The result of a kernel that is passed the numbers and stores a value wherever an array
         does, so that one does for all numbers; the fill, which depends on them, is set afterwards.
 
-        None where the result would store its fill, too, which the kernel does not know, and for
-        arrays without memory."""
+        None where the result would store its fill, too, which the kernel does not know, or would
+        take what equals the kernel's fill for what is not stored; and for arrays without memory."""
         arrays = [x for x in operands if not isinstance(x, NUMBERS)]
         if not all(map(has_memory, arrays)):
             return None
@@ -215,7 +216,7 @@ class Elementwise:
             return evolve(self._request(value, ranks, ndim), keeps=True)
 
         found = stored(run((self, ranks, "refilled", none.dtype), request, operands))
-        if found.source.layout.levels[-2].pads:
+        if _forgets(found.source.layout.levels):
             if len(self._padding) >= MOST:
                 self._padding.clear()
             self._padding.add(key)
@@ -286,6 +287,13 @@ class Elementwise:
         ]
         exact = fill_of(lambda parts: self.value(*parts), known)
         return not equal(exact, simplified(self.value(*unknown)))
+
+
+def _forgets(levels: Sequence[Any]) -> bool:
+    """Whether a format, of these levels above its leaf, cannot tell what equals its fill from what
+    is not stored: the innermost level pads, or another merges neighbours that are equal."""
+    *outer, innermost, _leaf = levels
+    return innermost.pads or any(level.structure.pieces is Pieces.RUNS for level in outer)
 
 
 def _on_fill(operand: Any) -> Expr:

@@ -12,9 +12,12 @@ from ml_dtypes import bfloat16
 
 import finch_array.elementwise
 import finch_array.plans
+from finch_core import Tensor
 from finch_core.ir.dtypes import SUPPORTED
 from finch_core.optimize import PASSES
 from finch_core.runtime.options import Options
+from finch_levels import Element, RunList, SparseList, SparseRunList
+from finch_wrappers import stride
 
 STORED = np.array([[0, 1, 2, 0], [3, 0, 0, 5], [0, 0, 0, 0]])
 OTHER = np.array([[0, 2, 0, 1], [1, 0, 3, 2], [0, 0, 0, 0]])
@@ -217,3 +220,20 @@ def test_one_kernel_does_for_all_numbers():
     assert len(_plans) == count
     assert found.fill_value == 2
     assert found.nnz == A.nnz
+
+
+@pytest.mark.parametrize("kind", [RunList, SparseRunList])
+def test_runs_of_rows_keep_what_becomes_another_value(kind):
+    """A row whose stored elements give the fill of the kernel is no run with a row of fills."""
+    values = np.array([[1, 0], [0, 0], [3, 0], [2, 0], [0, 1]])
+    A = Tensor(kind(SparseList(Element(0))), values)
+    same(fa.not_equal(stride(A, slice(None), slice(None)), 1), values != 1)
+    same(fa.where(A == 0, A + 1, 5), np.where(values == 0, values + 1, 5))
+    same(fa.where(A == 1, 0, 7), np.where(values == 1, 0, 7))
+
+
+def test_the_dtype_of_an_earlier_number_is_not_taken():
+    whole = np.array([[0, 3], [2, 0]], np.uint16)
+    A = Tensor(SparseList(SparseList(Element(np.uint16(0)))), whole)
+    for number in (0.0, 0, 1.5, 1):
+        same(fa.where(A > 2, A, number), np.where(whole > 2, whole, number))
