@@ -198,8 +198,8 @@ def _reading(stmt: Stmt, loop: Loop, turn: Index, tensor: BoundTensor, carried: 
 
 
 def _sum_in(loop: Loop, tensor: BoundTensor, unit: Unit) -> Update | None:
-    """The sum that is all that a loop does, if its terms are zero where a vector is, and may be
-    added in any order."""
+    """The sum that is all that a loop does, if its terms are zero where a vector is, do not depend
+    on the sum, and may be added in any order."""
     update = loop.body
     if not isinstance(update, Update) or update.op not in (prim.add, prim.sub):
         return None
@@ -208,7 +208,9 @@ def _sum_in(loop: Loop, tensor: BoundTensor, unit: Unit) -> Update | None:
     exact = dtype.kind in "iu" and concrete(update.value.dtype).kind in "iu"
     if not exact and (unit.strict or dtype.kind not in "fc"):
         return None
-    if loop.step is not None or loop.index in indices or update.target.tensor.root is tensor:
+    summed = update.target.tensor.root
+    read = (node.tensor.root for node in update.value.walk() if isinstance(node, Access))
+    if loop.step is not None or loop.index in indices or summed in (tensor, *read):
         return None
     zero = Literal(0, concrete(tensor.format.dtype), structural=True)
     simplify = unit.simplifier.expr_rule

@@ -58,6 +58,14 @@ def backwards_in_two_sums(x, y, n):
         x[i] = t % 7
 
 
+def backwards_with_terms_of_the_sum(x, y, n):
+    for i in reversed(range(n)):
+        t = y[i]
+        for j in range(i + 1, n):
+            t -= y[j] * x[j] * t
+        x[i] = t % 7
+
+
 def swapped_in_the_loop(x, y, n):
     for i in range(n):
         t = 1.0
@@ -91,6 +99,7 @@ def exchanged(a: Any, b: Any) -> None:
         backwards,
         backwards_over_more,
         backwards_in_two_sums,
+        backwards_with_terms_of_the_sum,
         swapped_in_the_loop,
         swapped_around_the_loop,
     ],
