@@ -162,10 +162,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     array, given = array_of(x), array_of(weights)
     if array.ndim != 1 or array.shape != given.shape:
         raise DimensionMismatch(f"bincount of shape {array.shape}, weights of {given.shape}")
-    if is_dense(given) or not np.isfinite(given.fill_value):
+    if is_dense(given) or given.dtype.kind == "c" or not np.isfinite(given.fill_value):
         return np.bincount(array.to_numpy(), given.to_numpy(), minlength)
-    _, (places,), there = coordinates(given)
-    at, fill = getitem(array, places).to_numpy(), given.fill_value
+    _, (places,), there = coordinates(fn.cast(given, np.float64))
+    at, fill = getitem(array, places).to_numpy(), float(given.fill_value)
     return np.bincount(at, there - fill, len(found)) + found * fill
 
 

@@ -176,16 +176,19 @@ def divided(array: Any, count: float) -> Any:
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
-    float64 of integers, real also of complex numbers. Raises ``OutOfBounds`` for an axis that
-    ``x`` lacks."""
+    float64 of integers, real also of complex numbers; of half floats computed in single, as the
+    number of elements may overflow. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = _float_of(x)
-    if array.ndim == 0:
-        return divided(fn.multiply(_squared(array), 0), 1 - correction)
+    if array.dtype == np.float16:
+        wide = var(fn.cast(array, np.float32), axis=axis, correction=correction, keepdims=keepdims)
+        return fn.cast(wide, np.float16)
     count, axes = _count(array, axis), axes_of(axis, array.ndim)
+    divisor = (count - correction) if count > correction else 0.0
+    if array.ndim == 0:
+        return divided(fn.multiply(_squared(array), 0), divisor)
     middle = mean(array, axis=axes)
     total = _stored_squares(array, middle, axes)
     stored = _stored_counts(array, axes)
-    divisor = (count - correction) if count > correction else 0.0
     if is_dense(middle) and is_dense(total) and is_dense(stored):
         found = _combined(array, middle, total, float(count) - stored.to_numpy(), divisor)
     else:

@@ -26,6 +26,7 @@ from finch_core.ir.assembly import (
 from finch_core.ir.assembly_rewrite import (
     changed_names,
     in_terms_of,
+    own_stores,
     replacing,
     used_in,
     with_blocks,
@@ -69,7 +70,7 @@ def _one_loop(outer: For, kernel: Block) -> For | None:
     inner = _one_loop(inner, kernel) or inner
     meanings: dict[Expr, Expr] = {}
     for statement in before:
-        if isinstance(statement, Let) and not statement.mutable:
+        if isinstance(statement, Let) and not statement.mutable and not own_stores(statement):
             meanings[statement.var] = statement.value
         elif not isinstance(statement, Comment):
             return None

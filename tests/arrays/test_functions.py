@@ -119,6 +119,21 @@ def test_reductions_into_runs(levels):
         same(getattr(fa, name)(A, axis=1), getattr(np, name)(a, axis=1))
 
 
+def test_the_variance_of_more_half_floats_than_they_count():
+    a = np.zeros(70_000, np.float16)
+    a[::7] = 1.5
+    found = fa.var(tensor(a, ("SparseList",)))
+    assert found.dtype == np.float16
+    assert float(found) == pytest.approx(float(np.var(a)), rel=1e-3)
+
+
+def test_the_variance_of_one_element():
+    for correction in (0, 1, 3):
+        with np.errstate(all="ignore"):
+            wanted = np.var(2.5) if correction == 0 else np.nan
+        same(fa.var(fa.asarray(2.5), correction=correction), np.float64(wanted))
+
+
 def test_the_dtype_of_sums():
     for dtype in (bool, np.int8, np.uint8, np.float32):
         a = data((3, 4), dtype)

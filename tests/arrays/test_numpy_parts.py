@@ -133,6 +133,18 @@ def test_one_element_has_a_format():
         f"{A:.2f}"
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.float16, np.float32])
+def test_weights_of_counts_are_of_any_real_dtype(dtype):
+    places, a = np.array([0, 2, 2, 5, 1]), data((5,), dtype, seed=4)
+    same(np.bincount(places, tensor(a, ("SparseList",))), np.bincount(places, a))
+
+
+def test_complex_weights_of_counts_are_refused_as_by_numpy():
+    a = data((3,), complex, seed=4)
+    with pytest.raises(TypeError, match="complex128"):
+        np.bincount(np.arange(3), tensor(a, ("SparseList",)))
+
+
 def test_reductions_of_no_elements_are_the_initial_value() -> None:
     for shape, axis in (((0,), None), ((0, 3), 0), ((0, 3), 1), ((3, 0), None)):
         a = np.zeros(shape)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from finch_core.ir.assembly import Block, Function, Return, Store
 from finch_core.ir.assembly_text import block_text
 from finch_core.ir.builder import Builder, Names
 from finch_core.ir.dtypes import FLOAT64, INTP
-from finch_core.ir.expressions import Buffer, Load, Var
+from finch_core.ir.expressions import Buffer, Invoke, Literal, Load, Var
 from finch_core.ir.typing import typed
 from finch_core.optimize import PASSES, optimize
 from finch_core.testing.run_block import run_block
@@ -15,6 +16,8 @@ INT32 = np.dtype(np.int32)
 P, Q = (Buffer(name, INT32, ascending=True) for name in ("high", "low"))
 LOOSE, V = Buffer("loose", INT32), Buffer("v", FLOAT64)
 A, N = Var("a", INTP), Var("n", INTP)
+DATA, ZERO = Buffer("data", FLOAT64), Literal(0, INTP)
+STORING = Function("put", (DATA,), INTP, Block((Store(DATA, ZERO, Literal(7.0, FLOAT64)), Return(ZERO))))
 ALL = {name for name, _ in PASSES}
 
 
@@ -23,6 +26,8 @@ def nest(why: str = "", deep: bool = False):
     b = Builder(Names(["a", "n"]), constants=(A, N))
     pointers = LOOSE if why == "pointers" else P
     with b.for_("i", A, N) as i:
+        if why == "effect":
+            b.let("stored", Invoke(STORING, (V,)))
         begin = b.let("begin", Load(pointers, i).cast(INTP))
         end = b.let("end", Load(pointers, i + (2 if why == "gap" else 1)).cast(INTP))
         with b.for_("q", begin, end) as q:
@@ -54,7 +59,7 @@ def test_one_loop_is_left():
     assert "for i" not in text
 
 
-@pytest.mark.parametrize("why", ["index", "left", "more", "gap", "changed", "pointers"])
+@pytest.mark.parametrize("why", ["index", "left", "more", "gap", "changed", "pointers", "effect"])
 def test_loops_stay_apart(why):
     block = nest(why)
     assert block_text(coalesced(block)) == block_text(block)
