@@ -17,7 +17,9 @@ P, Q = (Buffer(name, INT32, ascending=True) for name in ("high", "low"))
 LOOSE, V = Buffer("loose", INT32), Buffer("v", FLOAT64)
 A, N = Var("a", INTP), Var("n", INTP)
 DATA, ZERO = Buffer("data", FLOAT64), Literal(0, INTP)
-STORING = Function("put", (DATA,), INTP, Block((Store(DATA, ZERO, Literal(7.0, FLOAT64)), Return(ZERO))))
+STORING = Function(
+    "put", (DATA,), INTP, Block((Store(DATA, ZERO, Literal(7.0, FLOAT64)), Return(ZERO)))
+)
 ALL = {name for name, _ in PASSES}
 
 
