@@ -11,7 +11,7 @@
 for vectors that store every index, of which each turn stores the next element, without a condition.
 
     for i in reversed(range(n)):                         for i in reversed(range(n)):
-                                                             t_last[()] = 0
+                                                             t_last[()] = -0.0
         for j in range(i + 1, n):                            for j in range(i + 1, n):
             t -= U[i, j] * x[j]               ->                 t -= U[i, j] * others(x)[i, j]
         x[i] = t / U[i, i]                                       t_last -= U[i, j] * last(x)[i, j]
@@ -20,6 +20,8 @@ for vectors that store every index, of which each turn stores the next element, 
 
 By decreasing indices the element comes first in the sums. Its terms are summed by themselves, so
 that the other terms need not wait for it; a ``strict`` kernel keeps the order of floats instead.
+The sum is into a variable or into levels that store every element, where one update more stores
+no more.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from finch_core.interface.abilities import Order
+from finch_core.interface.level import Format
 from finch_core.interface.signatures import bind, tensor_signature
 from finch_core.interface.tensorlike import ZERO, BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
@@ -51,6 +55,7 @@ from finch_core.ir.rewrite import rewrite, rewrite_expr
 from finch_core.looplets.carried import Carried, CarriedDown
 from finch_core.lower.pass_state import Unit, exchanged, reads_of
 from finch_core.records import evolve
+from finch_core.symbolic.updates import neutral
 
 
 def carried_values(stmt: Stmt, unit: Unit) -> Stmt:
@@ -203,19 +208,30 @@ def _sum_in(loop: Loop, tensor: BoundTensor, unit: Unit) -> Update | None:
     update = loop.body
     if not isinstance(update, Update) or update.op not in (prim.add, prim.sub):
         return None
-    indices = (node for index in update.target.indices for node in index.walk())
+    indices = [node for index in update.target.indices for node in index.walk()]
     dtype, plain = concrete(update.target.dtype), Access(tensor.fiber, (loop.index,))
     exact = dtype.kind in "iu" and concrete(update.value.dtype).kind in "iu"
     if not exact and (unit.strict or dtype.kind not in "fc"):
         return None
     summed = update.target.tensor.root
-    read = (node.tensor.root for node in update.value.walk() if isinstance(node, Access))
+    nodes = (*update.value.walk(), *indices)
+    read = (node.tensor.root for node in nodes if isinstance(node, Access))
     if loop.step is not None or loop.index in indices or summed in (tensor, *read):
+        return None
+    if summed is None or not _stores_all(summed):
         return None
     zero = Literal(0, concrete(tensor.format.dtype), structural=True)
     simplify = unit.simplifier.expr_rule
     rest = rewrite_expr(update.value, lambda node: zero if node == plain else simplify(node))
     return update if isinstance(rest, Literal) and rest.structural and rest.value == 0 else None
+
+
+def _stores_all(tensor: BoundTensor) -> bool:
+    """Whether a tensor stores every element, so that an update that changes no value does not
+    show."""
+    *levels, leaf = tensor.format.levels()
+    everywhere = all(level.stores_fill and level.order is Order.ANY for level in levels)
+    return everywhere and type(leaf).is_stored is Format.is_stored
 
 
 def _last_apart(walk: Loop, loop: Loop, tensor: BoundTensor, last: BoundTensor, unit: Unit) -> Stmt:
@@ -231,7 +247,7 @@ def _last_apart(walk: Loop, loop: Loop, tensor: BoundTensor, last: BoundTensor, 
         part = evolve(update, target=target)
         parts.append(_reading(part, walk, loop.index, tensor, carried))
     return Sequential((
-        Update(apart, None, Literal(0, dtype), span=update.span),
+        Update(apart, None, Literal(neutral(prim.add, dtype), dtype), span=update.span),
         evolve(walk, body=Sequential(tuple(parts))),
         Update(update.target, prim.add, apart, span=update.span),
     ))  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from finch_core import Tensor, kernel, swap
 from finch_core.testing import backend_names
-from finch_levels import Dense, Element
+from finch_levels import Dense, Element, SparseByteMap, SparseHash, SparseList
 
 
 def each(x, y, n):
@@ -66,6 +66,15 @@ def backwards_with_terms_of_the_sum(x, y, n):
         x[i] = t % 7
 
 
+def backwards_from_negative_zeros(x, y, n):
+    for i in reversed(range(n)):
+        t = -0.0
+        for j in range(i + 1, n):
+            t += y[j] * x[j] * 0
+        x[i] = t
+        y[i] = -0.0
+
+
 def swapped_in_the_loop(x, y, n):
     for i in range(n):
         t = 1.0
@@ -100,6 +109,7 @@ def exchanged(a: Any, b: Any) -> None:
         backwards_over_more,
         backwards_in_two_sums,
         backwards_with_terms_of_the_sum,
+        backwards_from_negative_zeros,
         swapped_in_the_loop,
         swapped_around_the_loop,
     ],
@@ -119,6 +129,26 @@ def test_the_value_before_is_the_one_stored_last(function: Any, made: Any, backe
         for name, value, array in zip("xy", plain, args, strict=True):
             np.testing.assert_array_equal(found.get(name, value), value, f"{name}, reference")
             np.testing.assert_array_equal(np.asarray(array), value, name)
+            np.testing.assert_array_equal(np.signbit(array), np.signbit(value), name)
+
+
+def sums_kept(s, y, x, n):
+    s[...] = 0
+    for i in reversed(range(n)):
+        for j in range(i + 1, n):
+            s[i] -= y[i, j] * x[j]
+        x[i] = 1.0
+
+
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("level", [SparseHash, SparseByteMap])
+def test_sums_that_have_no_terms_are_not_stored(level: Any, backend: str) -> None:
+    terms = np.zeros((4, 4))
+    terms[1, 2:] = 3.0
+    s, x = Tensor(level(Element(0.0)), (4,)), np.zeros(4)
+    kernel(backend=backend)(sums_kept)(s, Tensor(Dense(SparseList(Element(0.0))), terms), x, 4)
+    np.testing.assert_array_equal(s.to_numpy(), [0, -6, 0, 0])
+    assert s.nstored == 1
 
 
 def test_terms_of_the_element_stored_last_are_summed_apart() -> None:
