@@ -142,23 +142,26 @@ class BoundCall:
         specialized.leave(specialized.compiled, self._binding.values, self._locals)
         self._attach()
 
-    def after(self, code: int) -> Any:
-        """Act on a status other than ``DONE``."""
-        binding = self._binding
+    def after(self, code: int) -> BaseException | None:
+        """Act on a status other than ``DONE``: the error to raise, if any."""
+        if code <= ELSEWHERE:
+            return None
+        specialized = self._binding.specialized
+        return specialized.handle_status(
+            code, specialized.compiled, self._binding.values, self._locals, self._control
+        )
+
+    def outcome(self, code: int, failure: BaseException | None) -> Any:
+        """The results of a call with a status other than ``DONE``; raises ``failure``."""
         if code == ELSEWHERE:
             return self._of_this_thread()()
         if code <= CHANGED:
             self._follow(CHANGED - code)
             return self.caller()()
-        specialized = binding.specialized
-        try:
-            specialized.handle_status(
-                code, specialized.compiled, binding.values, self._locals, self._control
-            )
-        except BaseException as error:
-            self._attach()
-            raise _short(error) from error.__cause__
-        return self.result
+        if failure is None:
+            return self.result
+        self._attach()
+        raise _short(failure) from failure.__cause__
 
     def _of_this_thread(self) -> Callable[[], Any]:
         """This call for the thread that runs now."""
@@ -214,10 +217,12 @@ def caller(self{parameters}):
             self.refuse()
         try:
             code = self.run()
+            if code:
+                failure = self.after(code)
         except BaseException as error:  # signal handlers run, and raise, as the kernel returns
             self.leave(error)
             raise
-        return self.after(code) if code else self.result
+        return self.outcome(code, failure) if code else self.result
     return call
 """
 

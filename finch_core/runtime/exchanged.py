@@ -7,7 +7,10 @@ once, whatever the number of exchanges.
 from __future__ import annotations
 
 import ctypes
+import operator
+from collections import deque
 from collections.abc import Sequence
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,10 @@ Array = np.ndarray[Any, Any]
 def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -> None:
     """Make the tensors, which may have exchanged buffers with one another in a call of ``kernel``,
     hold the memory that their records name. Buffers that the kernel allocated are left to
-    ``adopt_moved``, except where an array's elements are in one."""
+    ``adopt_moved``, except where an array's elements are in one.
+
+    A signal's handler may raise in the midst; this may then be called again.
+    """
     owners: dict[int, tuple[TensorStorage, Array]] = {}
     for tensor in tensors:
         for part in tensor.layout.buffers:
@@ -32,6 +38,7 @@ def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -
                 owners[address_of(array)] = tensor, array
     copies: list[tuple[Array, Array]] = []
     taken: list[tuple[TensorStorage, Part, Array]] = []
+    unused: list[tuple[int, int]] = []
     for tensor in tensors:
         for part in tensor.layout.buffers:
             address, count = (int(word) for word in tensor.record[part.offset :][:2])
@@ -42,26 +49,40 @@ def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -
             if not address:  # the other has no such buffer between calls
                 taken.append((tensor, part, np.empty(0, part.field.dtype)))
             elif tensor.signature.fixed:
-                array = _allocated(kernel, address, own, count) if found is None else found[1]
+                if found is None:
+                    unused.append((address, count * own.itemsize))
+                array = _at(*unused[-1], own.dtype) if found is None else found[1]
                 copies.append((own, array[: own.size].copy()))
                 taken.append((tensor, part, own))
             elif found is not None:
                 array = found[1].copy() if found[0].signature.fixed else found[1]
                 taken.append((tensor, part, array))
-    for own, elements in copies:
-        own[:] = elements
-    for tensor, part, array in taken:
-        if tensor.arrays:
-            tensor.set_array(part, array)
-        else:
-            tensor.record[part.offset : part.offset + 2] = address_of(array), array.size
+    _exchange(copies, taken)
+    for tensor, _, _ in taken:
         if not tensor.signature.fixed:
             tensor.note_memory()
+    for address, nbytes in unused:
+        kernel.adopt(address, nbytes)  # and so free it
 
 
-def _allocated(kernel: CompleteKernel, address: int, like: Array, count: int) -> Array:
-    """Memory that the kernel has allocated."""
-    return np.frombuffer(kernel.adopt(address, count * like.itemsize), like.dtype, count)
+def _exchange(
+    copies: Sequence[tuple[Array, Array]], taken: Sequence[tuple[TensorStorage, Part, Array]]
+) -> None:
+    """Copy elements, and let each tensor take a buffer. These are calls of C in one call of C, so
+    that no signal's handler runs between them: a buffer has one owner at any time."""
+    steps: list[tuple[Any, Any, Any]] = [(own, slice(None), elements) for own, elements in copies]
+    for tensor, part, array in taken:
+        words = np.array((address_of(array), array.size), tensor.record.dtype)
+        steps.append((tensor.record, slice(part.offset, part.offset + 2), words))
+        if tensor.arrays:
+            steps.append((tensor.arrays, part.number, array))
+    deque(starmap(operator.setitem, steps), maxlen=0)
+
+
+def _at(address: int, nbytes: int, dtype: Any) -> Array:
+    """The memory at an address as an array, which does not own it."""
+    room: Any = (ctypes.c_char * nbytes).from_address(address)
+    return np.frombuffer(room, dtype)
 
 
 def _own(tensor: TensorStorage, part: Part) -> Array:
@@ -69,8 +90,7 @@ def _own(tensor: TensorStorage, part: Part) -> Array:
     if tensor.arrays:
         return tensor.arrays[part.number]
     (start, stop), dtype = tensor.memory[0], part.field.dtype
-    room: Any = (ctypes.c_char * (stop - start)).from_address(start)
-    return np.frombuffer(room, dtype) if np.prod(tensor.shape) else np.empty(0, dtype)
+    return _at(start, stop - start, dtype) if np.prod(tensor.shape) else np.empty(0, dtype)
 
 
 __all__ = ["settle_exchanged"]

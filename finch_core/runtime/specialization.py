@@ -208,6 +208,7 @@ class Specialization:
             except AttributeError:
                 control = self._control()
             locals_: tuple[TensorStorage, ...] = ()
+            failure = None
             try:
                 if has_locals:
                     try:
@@ -218,15 +219,17 @@ class Specialization:
                     code = function(control, *words, *addresses)
                 else:
                     code = function(control, *words)
+                if code != DONE:
+                    tensors = values or _tensors(given)
+                    failure = self.handle_status(code, compiled, tensors, locals_, threads.block)
             except (OverflowError, TypeError):  # a number that the kernel's parameter does not hold
                 raise
             except BaseException as error:  # signal handlers run, and raise, as the kernel returns
                 compiled.blame(error)
                 self.leave(compiled, values or _tensors(given), locals_)
                 raise
-            if code != DONE:
-                tensors = values or _tensors(given)
-                self.handle_status(code, compiled, tensors, locals_, threads.block)
+            if failure is not None:
+                raise failure
             found = self.gather(given, locals_) if place is None else given[place]
             if keeps_locals:
                 pool.append(workspace)
@@ -292,8 +295,8 @@ class Specialization:
     ) -> None:
         """Make the outputs valid after a call that was interrupted."""
         self._settle(compiled, values, locals_)
-        for k in self.outputs:
-            values[k].adopt_moved(compiled)
+        for tensor in (*(values[k] for k in self.outputs), *locals_):
+            tensor.adopt_moved(compiled)
         self._checked.clear()
         self._reset(values, True)
 
@@ -318,17 +321,18 @@ class Specialization:
         values: Sequence[Any],
         locals_: Sequence[TensorStorage],
         block: np.ndarray[Any, np.dtype[np.int64]],
-    ) -> None:
-        """Act on a status other than ``DONE``: adopt buffers that the kernel reallocated, raise the
-        error of the site at which it failed, or that of an interrupt. ``block`` is the control
-        block that it was called with."""
+    ) -> BaseException | None:
+        """Act on a status other than ``DONE``: adopt buffers that the kernel reallocated; return
+        the error of the site at which it failed, or that of an interrupt. ``block`` is the control
+        block that it was called with. Where a signal's handler raises in here, ``leave`` does the
+        rest."""
         if code == INTERRUPTED:
             self.leave(compiled, values, locals_)
-            raise compiled.interruption()
+            return compiled.interruption()
         sites = self.lowered.kernel.sites
         if code not in range(MOVED, FAILED + len(sites)):
             self.leave(compiled, values, locals_)
-            raise compiled.unknown(code)
+            return compiled.unknown(code)
         failed = code >= FAILED
         moved = code == MOVED or (failed and int(block[3]) != 0)
         if moved:
@@ -339,12 +343,13 @@ class Specialization:
                 local.adopt_moved(compiled, keep=self.keeps_locals)
             self._checked.clear()
             self._note_rooms(values)
-        if failed:
-            numbers = [int(v) for v in block[:3]]
-            site = sites[code - FAILED]
-            if not site.early:
-                self._reset(values, code - FAILED == OUT_OF_MEMORY)
-            raise site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
+        if not failed:
+            return None
+        numbers = [int(v) for v in block[:3]]
+        site = sites[code - FAILED]
+        if not site.early:
+            self._reset(values, code - FAILED == OUT_OF_MEMORY)
+        return site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
 
     def _note_rooms(self, values: Sequence[Any]) -> None:
         found = {k: values[k].room() for k in self.outputs if isinstance(values[k], TensorStorage)}

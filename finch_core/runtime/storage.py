@@ -190,7 +190,7 @@ class TensorStorage:
 
     def set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
         """Set the shape, and the scalars and buffers of each level."""
-        words, spans, rest = list(shape), [], []
+        words, spans, rest, arrays = list(shape), [], [], list(self.arrays)
         for part in self.layout.scalars:
             value = fields[part.level][part.field.name]
             plain = type(value) is int and value >= 0 and part.field.dtype.kind in "iu"
@@ -198,16 +198,14 @@ class TensorStorage:
             if not plain:
                 rest.append((part, value))
         for part in self.layout.buffers:
-            array = fields[part.level][part.field.name]
-            self.arrays[part.number] = array
+            arrays[part.number] = array = fields[part.level][part.field.name]
             start, size = address_of(array), array.size
             words += (start, size)
             if size:
                 spans.append((start, start + array.nbytes))
         if self.layout.sizeless is not None:
             words.append(0)
-        if words:
-            self.record[:] = words
+        self._take(arrays, words)
         for part, value in rest:
             self.set_scalar(part, value)
         self._remember(spans)
@@ -226,20 +224,28 @@ class TensorStorage:
     def set_scalar(self, part: Part, value: Any) -> None:
         set_scalar(self.record, part, value)
 
+    # The following two call nothing between their stores, so that a signal's handler, which may
+    # raise, runs before or after all of them: a record never names memory that has been freed.
+
+    def _take(self, arrays: list[np.ndarray[Any, Any]], words: list[int]) -> None:
+        """Take ``arrays`` as buffers, and ``words`` as the record."""
+        if words:
+            self.arrays = arrays
+            self.record[:] = words
+
     def set_array(self, part: Part, array: np.ndarray[Any, Any]) -> None:
+        address = address_of(array)
         self.arrays[part.number] = array
-        self.record[part.offset] = address_of(array)
+        self.record[part.offset] = address
         self.record[part.offset + 1] = array.size
 
     def set_arrays(self, parts: Sequence[Part], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
         """Set several buffers, all that have elements."""
-        spans, record = [], self.record
+        spans = []
         for part, array in zip(parts, arrays, strict=True):
-            self.arrays[part.number] = array
-            record[part.offset] = start = address_of(array)
-            record[part.offset + 1] = size = array.size
-            if size:
-                spans.append((start, start + array.nbytes))
+            self.set_array(part, array)
+            if array.size:
+                spans.append((start := address_of(array), start + array.nbytes))
         self._remember(spans)
 
     def places(self) -> tuple[list[int], list[int]]:
@@ -254,12 +260,12 @@ class TensorStorage:
         """Take the dimensions and scalars of a record of this format, and ``arrays`` as buffers."""
         words, spans = record.tolist(), []
         for part in self.layout.buffers:
-            self.arrays[part.number] = array = arrays[part.number]
+            array = arrays[part.number]
             words[part.offset] = start = address_of(array)
             words[part.offset + 1] = size = array.size
             if size:
                 spans.append((start, start + array.nbytes))
-        self.record[:] = words
+        self._take(list(arrays), words)
         self._remember(spans)
 
     def adopt_copy(self, other: TensorStorage) -> None:
@@ -371,7 +377,11 @@ class TensorStorage:
 
     def adopt_moved(self, kernel: Any, keep: bool = False) -> None:
         """Adopt the buffers that a kernel has reallocated. Scratch buffers are released, unless
-        ``keep`` asks to reuse them in the next call."""
+        ``keep`` asks to reuse them in the next call.
+
+        A signal's handler may raise in the midst: what is adopted at that time belongs to no
+        buffer, so that it is freed once at most, and this may be called again.
+        """
         if not self.arrays:  # a view of an array, which kernels do not reallocate
             return
         words, spans = self.record.tolist(), []
@@ -380,8 +390,9 @@ class TensorStorage:
             size = words[part.offset + 1]
             if size != array.size or address != address_of(array):
                 dtype = part.field.dtype
+                self.set_array(part, np.empty(0, dtype))
                 memory = kernel.adopt(address, size * dtype.itemsize)
-                self.arrays[part.number] = array = np.frombuffer(memory, dtype, size)
+                self.set_array(part, array := np.frombuffer(memory, dtype, size))
             if array.size:
                 spans.append((address, address + array.nbytes))
         self._remember(spans)

@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from finch_core import Tensor, _, kernel
+from finch_core import Tensor, _, kernel, swap
+from finch_core.errors import OutOfBounds
 from finch_core.runtime.validation import is_valid
 from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseList
 
@@ -135,6 +136,88 @@ def test_a_signal_that_comes_as_the_kernel_ends():
                 run(C, A, 400 + k)
         assert is_valid(C)
         assert run(C, A, 1).to_numpy().tolist() == [(A + 1).tolist()]
+
+
+def raising_after(events, call):
+    """Whether ``call`` is left by an exception raised at its ``events``-th call of a function or
+    return of one in C: where Python runs the handlers of signals."""
+    left = events
+
+    def step(frame, event, arg):
+        nonlocal left
+        left -= event in ("call", "c_return", "c_exception")
+        if left < 0:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(step)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    except OutOfBounds:
+        pass
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def turns(A, B, x, n):
+    for t in range(n):
+        B[...] = 0
+        for j in _:
+            B[j] = A[j] + x[j] * (t + 1)
+        swap(A, B)
+
+
+def too_far(C, x, p):
+    C[...] = 0
+    for i, j in _:
+        C[i, j] = x[j] + x[p[i]]
+    return C
+
+
+def local(s, x, n):
+    W = Tensor(SparseList(Element(0.0)), (1000,))
+    s[...] = 0
+    for i in range(n):
+        W[...] = 0
+        for j in _:
+            if j < 20 * (i + 1):
+                W[j] = x[j]
+        for j in _:
+            s[()] += W[j]
+
+
+@pytest.mark.parametrize("name", ["grow", "fails", "swap", "fixed", "local"])
+@pytest.mark.parametrize("bound", [False, True])
+def test_wherever_a_handler_raises_outputs_stay_valid(name, bound):
+    x, far = np.arange(1.0, 301.0), np.array([7, 3, 10**6])
+
+    def sparse():
+        return Tensor(SparseList(Element(0.0)), x * (x % 3 == 0))
+
+    make = {
+        "grow": lambda: (kernel(grow), [Tensor(Dense(SparseList(Element(0.0)))), x, 3]),
+        "fails": lambda: (kernel(too_far), [Tensor(Dense(SparseList(Element(0.0)))), x, far]),
+        "swap": lambda: (kernel(turns), [sparse(), sparse(), x, 3]),
+        "fixed": lambda: (kernel(turns), [x.copy(), x.copy(), x, 3]),
+        "local": lambda: (kernel(local), [Scalar(0.0), np.arange(1000.0), 3]),
+    }[name]
+    run, args = make()
+    with contextlib.suppress(OutOfBounds):
+        run(*args)
+    for events in range(2000):
+        args = make()[1]
+        call = run.bind(*args) if bound else lambda args=args: run(*args)
+        left = raising_after(events, call)
+        assert all(is_valid(arg) for arg in args if isinstance(arg, Tensor))
+        if name == "grow":
+            assert run(*args).to_numpy().tolist() == [(x + 1).tolist()] * 3
+        if not left:
+            break
+    assert events > 20
+    assert not left
 
 
 def test_a_handler_that_raises_nothing_lets_the_kernel_go_on():
