@@ -179,7 +179,7 @@ def check_child(child: Any) -> Format:
             f"a level's child must be a level format, not {child!r}",
             hint="nest formats down to a leaf, as in Dense(SparseList(Element(0.0)))",
         )
-    if child.is_leaf and child.fields and not any(field.is_buffer for field in child.fields):
+    if child.is_leaf and (fields := child.fields) and not any(f.is_buffer for f in fields):
         raise FormatError(
             f"a {child.name} holds one value, which all positions of a level would share",
             hint="use Element, which has a value for each position",

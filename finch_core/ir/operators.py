@@ -365,11 +365,17 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
         return np.array(value).astype(dtype)[()]
 
 
+_EXACT = {float: np.dtype(float), bool: np.dtype(bool), complex: np.dtype(complex)}
+"""The dtypes that have every value of a type of Python's."""
+
+
 def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """``value`` as a scalar of ``dtype``, rounded if that is a float dtype.
 
     Raises ``TypeError`` if it is not a number, ``ValueError`` if the dtype cannot represent it.
     """
+    if _EXACT.get(value.__class__) is dtype:
+        return dtype.type(value)
     if dtype.names is not None:
         parts = [dtype[name] for name in dtype.names]
         found = value.item() if isinstance(value, np.void) else value

@@ -29,6 +29,7 @@ from finch_core.locks import Lock
 from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
 from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan, swapped, written
 from finch_core.runtime.local_formats import record_formats
+from finch_core.runtime.new_outputs import NewOutputs, blank_places
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.storage import TensorStorage
 
@@ -75,15 +76,13 @@ class Specialization:
         self._pool: list[Workspace] = []
         self._checked: deque[list[Any]] = deque(maxlen=4)
         self._entered: dict[tuple[Any, ...], Call] = {}
-        self._rooms: dict[int, tuple[int, ...]] = {}
-        """What outputs made anew needed in the last call, where that is little: NumPy gives it in
-        less time than it takes to adopt what a kernel allocates."""
         self._threads = threading.local()
         self._lock = Lock()
         names = (*program.params, *program.free)
         self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
         outputs = written(program)
         self.outputs = tuple(k for k, name in enumerate(names) if name in outputs)
+        self._new = NewOutputs(self.outputs)
         self.arrays = tuple(k for k in self.outputs if _is_array(lowered.signatures[k]))
         self._declared = declared(program)
         self._swaps = swapped(program)
@@ -112,26 +111,30 @@ class Specialization:
         """
         if self._is_draft and not are_small(values):
             self.finish()
-        roomy = bool(self._rooms) and self._give_room(values)
+        call, simple = self.call, self._simple
+        blank = blank_places(values) if simple else ()
+        roomy = not blank and self._new.give(values)
         if roomy:
             calls = None  # it is not repeated: its output is new
-        memory = [value.memory for value in values]
+        memory = [() if k in blank else value.memory for k, value in enumerate(values)]
+        if blank:
+            call = self._new.caller(call, blank, self._check_given)
         if memory not in self._checked:
             self.check_memory(values)
             self._checked.append(memory)
-        elif calls is not None and self._simple:
-            self._enter(calls, values, given)
-        if self._simple:
+        elif calls is not None and simple:
+            self._enter(calls, values, given, call)
+        if simple:
             words = [value.address for value in values]
         else:
             words = [word for value in values for word in value.words()]
         try:
-            found = self.call(words, given, values)
+            found = call(words, given, values)
         except OverflowError:
             self.refuse_wide(values)
             raise
-        if roomy and any(values[k].is_mostly_spare() for k in self._rooms):
-            self._rooms = {}
+        if roomy:
+            self._new.look_back(values)
         return found
 
     def run_apart(self, values: Sequence[Any]) -> Any:
@@ -183,14 +186,18 @@ class Specialization:
         return drafted
 
     def _enter(
-        self, calls: dict[tuple[Any, ...], Call], values: Sequence[Any], given: Sequence[Any]
+        self,
+        calls: dict[tuple[Any, ...], Call],
+        values: Sequence[Any],
+        given: Sequence[Any],
+        call: Caller,
     ) -> None:
         if len(calls) >= MOST_CALLS:
             calls.clear()
         arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
         self._entered = calls
         words = [value.address for value in values]
-        calls[tuple([value.state for value in values])] = self.call, words, arrays
+        calls[tuple([value.state for value in values])] = call, words, arrays
 
     def _caller(self) -> Caller:
         """The function that runs the kernel on checked arguments, given as addresses of records
@@ -282,6 +289,9 @@ class Specialization:
                     hint="pass a copy, A.copy()",
                 )
 
+    def _check_given(self, given: Sequence[Any]) -> None:
+        self.check_memory(_tensors(given))
+
     def made_workspace(self) -> Workspace:
         """New temporaries for a call."""
         made = tuple(map(self._make, self._local_formats))
@@ -342,7 +352,7 @@ class Specialization:
             for local in locals_:
                 local.adopt_moved(compiled, keep=self.keeps_locals)
             self._checked.clear()
-            self._note_rooms(values)
+            self._new.note(values)
         if not failed:
             return None
         numbers = [int(v) for v in block[:3]]
@@ -350,20 +360,6 @@ class Specialization:
         if not site.early:
             self._reset(values, code - FAILED == OUT_OF_MEMORY)
         return site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
-
-    def _note_rooms(self, values: Sequence[Any]) -> None:
-        found = {k: values[k].room() for k in self.outputs if isinstance(values[k], TensorStorage)}
-        self._rooms = {k: sizes for k, sizes in found.items() if sizes and values[k].arrays}
-
-    def _give_room(self, values: Sequence[Any]) -> bool:
-        """Give new outputs what they will need; whether there are any."""
-        given = False
-        for k, sizes in self._rooms.items():
-            value = values[k]
-            if value.arrays and not value.arrays[0].size:
-                value.give_room(sizes)
-                given = True
-        return given
 
     def _reset(self, values: Sequence[Any], memory: bool) -> None:
         """Make the outputs valid after a failure: those that the kernel declares, and those whose

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
@@ -11,10 +10,17 @@ import numpy as np
 from finch_core.interface.layout import Layout, Part, sizes_of
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import TensorSignature, tensor_signature
-from finch_core.runtime.tensor_records import Unset, address_of, set_scalar, unset
+from finch_core.runtime.tensor_records import (
+    ADDRESS,
+    Unset,
+    address_of,
+    cast,
+    from_buffer,
+    set_scalar,
+    unset,
+)
 
-_SMALL, _LITTLE = 1 << 16, 1 << 12  # bytes of the buffers of a tensor that is small; spare room
-_LINE = 64  # bytes of a line of the cache, with which buffers begin
+_SMALL = 1 << 16  # bytes of the buffers of a tensor that is small
 
 
 class TensorStorage:
@@ -42,7 +48,8 @@ class TensorStorage:
     memory: tuple[tuple[int, int], ...]
     """The ranges of addresses of the buffers, by which shared memory is detected."""
     state: object
-    """Replaced whenever the buffers move, so that checks of a state stay valid for it."""
+    """Replaced whenever the buffers move, so that checks of a state stay valid for it. A tensor
+    without elements may share it with others of its format (``Blank``)."""
 
     # -- making -------------------------------------------------------------------------
 
@@ -50,18 +57,17 @@ class TensorStorage:
         """Initialise: empty buffers and dimensions of 0."""
         self._setup_as(format, unset(format))
 
-    def _setup_sizeless(self, format: Format) -> bool:
+    def _setup_sizeless(self, format: Format, made: Unset) -> bool:
         """Initialise as the tensor that ``_keep_sizeless`` has seen; False if there is none yet."""
-        made = unset(format)
         if made.sizeless is None:
             return False
         record, arrays = made.sizeless
         self.format, self.signature, self.layout = format, made.signature, made.layout
-        self.record = record.copy()
-        self.address = address = address_of(self.record)
-        self.arrays = list(arrays)
-        self.memory = ((address, address + record.nbytes),)
-        self.state = object()
+        self.record = record = record.copy()
+        self.address = address = int(cast(ADDRESS, from_buffer(record)))
+        self.arrays = [*arrays]
+        self.memory = ((address, address + made.nbytes),)
+        self.state = made.blank
         if made.sized:
             for part in made.sized:
                 self.set_array(part, arrays[part.number].copy())
@@ -349,31 +355,13 @@ class TensorStorage:
         self.memory = tuple(spans) or ((self.address, self.address + self.record.nbytes),)
         self.state = object()
 
-    def give_room(self, sizes: tuple[int, ...]) -> None:
-        """Give buffers without elements room for as many as ``sizes``, one for each buffer."""
-        spans, record = [], self.record
-        for part, size in zip(self.layout.buffers, sizes, strict=True):
-            dtype = part.field.dtype
-            memory = np.empty(size * dtype.itemsize + _LINE, np.uint8)
-            skipped = -(begin := address_of(memory)) % _LINE
-            self.arrays[part.number] = array = np.frombuffer(memory, dtype, size, skipped)
-            record[part.offset] = address = begin + skipped
-            record[part.offset + 1] = size
-            spans.append((address, address + array.nbytes))
-        self._remember(spans)
-
     def room(self) -> tuple[int, ...]:
-        """``sizes`` with which ``give_room`` saves the next call the growth of small buffers; ()
-        where it may not: the buffers of levels have a state, and kernels align large ones."""
-        if any(self.layout.fields[:-1]):
+        """The elements of the one buffer, with which the next call's output may begin (``Room``);
+        () where it may not: the buffers of levels have a state, and kernels align large ones."""
+        if len(self.layout.buffers) != 1 or any(self.layout.fields[:-1]):
             return ()
         large = sum(array.nbytes for array in self.arrays) > _SMALL
         return () if large else tuple(array.size for array in self.arrays)
-
-    def is_mostly_spare(self) -> bool:
-        """Whether a tensor that was given room leaves most of it, which is not little, unused."""
-        elements = math.prod(self.shape)
-        return any(a.nbytes > _LITTLE and a.size > 4 * elements for a in self.arrays)
 
     def adopt_moved(self, kernel: Any, keep: bool = False) -> None:
         """Adopt the buffers that a kernel has reallocated. Scratch buffers are released, unless

@@ -25,6 +25,7 @@ from finch_core.interface.plugins import hub
 from finch_core.ir.dtypes import as_number
 from finch_core.locks import importing
 from finch_core.runtime.storage import TensorStorage
+from finch_core.runtime.tensor_records import UNSET_BY_ID, unset
 
 
 def _without_arguments(format: type[Format]) -> Format:
@@ -65,6 +66,9 @@ class Tensor(ArrayMethods, TensorStorage):
         return sorted(set(super().__dir__()) - _FOR_THE_RUNTIME)
 
     def __init__(self, format: Format, data: Any = None, /) -> None:
+        known = UNSET_BY_ID.get(id(format)) if data is None else None
+        if known is not None and self._setup_sizeless(format, known[1]):
+            return
         if isinstance(format, type) and issubclass(format, Format):
             format = _without_arguments(format)
         if not isinstance(format, Format):
@@ -72,7 +76,7 @@ class Tensor(ArrayMethods, TensorStorage):
                 f"the first argument of Tensor is a level format, not {type(format).__name__}",
                 hint="Tensor(Dense(SparseList(Element(0.0))), data), or asarray(data)",
             )
-        if data is None and self._setup_sizeless(format):
+        if data is None and self._setup_sizeless(format, unset(format)):
             return
         self._setup(format)
         if data is None and format.fill_value is None:

@@ -12,15 +12,26 @@ from finch_core.interface.level import Format
 from finch_core.interface.signatures import tensor_signature
 
 _ffi = FFI()
+cast, from_buffer = _ffi.cast, _ffi.from_buffer
+ADDRESS = _ffi.typeof("uintptr_t")
+"""``int(cast(ADDRESS, from_buffer(array)))`` is ``address_of`` a contiguous array of numbers, where
+a call of a function counts."""
 
 
-_ADDRESS = _ffi.typeof("uintptr_t")
+class Blank:
+    """The state of the tensors of a format that were made without a shape, while they have no
+    memory that others could share."""
+
+    __slots__ = ()
 
 
 class Unset:
     """The initial record and buffers that all tensors of a format share."""
 
-    __slots__ = ("arrays", "layout", "record", "scratch", "signature", "sized", "sizeless")
+    __slots__ = (
+        "arrays", "blank", "layout", "nbytes", "record", "scratch", "signature", "sized",
+        "sizeless",
+    )  # fmt: skip
     sizeless: tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]] | None
     sized: list[Part]
     """The buffers of ``sizeless`` that have elements, and so are not shared."""
@@ -32,6 +43,8 @@ class Unset:
         self.sizeless, self.sized = None, []
         self.arrays = [np.empty(0, part.field.dtype) for part in self.layout.buffers]
         self.record = np.zeros(self.layout.words, np.uint64)
+        self.nbytes = self.record.nbytes
+        self.blank = Blank()
         for part in self.layout.buffers:
             self.record[part.offset] = address_of(self.arrays[part.number])
         for part in self.layout.scalars:
@@ -41,7 +54,7 @@ class Unset:
 _UNSET: dict[Format, Unset] = {}
 
 
-_BY_ID: dict[int, tuple[Format, Unset]] = {}
+UNSET_BY_ID: dict[int, tuple[Format, Unset]] = {}
 """The same by the identity of a format, which is kept alive: comparing formats takes longer."""
 
 
@@ -51,13 +64,13 @@ MOST_FORMATS = 256
 
 def unset(format: Format) -> Unset:
     """What all tensors of a format share."""
-    known = _BY_ID.get(id(format))
+    known = UNSET_BY_ID.get(id(format))
     if known is not None:
         return known[1]
     made = _UNSET.get(format) or _UNSET.setdefault(format, Unset(format))
-    if len(_BY_ID) >= MOST_FORMATS:
-        _BY_ID.clear()
-    _BY_ID[id(format)] = format, made
+    if len(UNSET_BY_ID) >= MOST_FORMATS:
+        UNSET_BY_ID.clear()
+    UNSET_BY_ID[id(format)] = format, made
     return made
 
 
@@ -70,7 +83,7 @@ def set_scalar(record: np.ndarray[Any, np.dtype[np.uint64]], part: Part, value: 
 def address_of(array: np.ndarray[Any, Any]) -> int:
     """The address of an array's first element."""
     try:
-        address: int = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(array)))
+        address: int = int(cast(ADDRESS, from_buffer(array)))
     except (ValueError, BufferError):  # not contiguous, or a dtype without a buffer format
         address = array.__array_interface__["data"][0]
     return address

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import shared_programs
 
-from finch_core import DimensionMismatch, Tensor, _, kernel
+from finch_core import DimensionMismatch, LifecycleError, Tensor, _, kernel
 from finch_core.level import Format
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseHash, SparseList
 
@@ -80,8 +80,46 @@ def test_small_results_after_a_large_one_take_little_memory() -> None:
         assert all(y.to_numpy().tolist() == [2, 2, 2] for y in few)
 
 
-def test_new_outputs_do_not_fill_the_table_of_repeated_calls() -> None:
-    x = np.ones(4)
-    for _again in range(40):
-        doubled(Tensor(Dense(Element(0.0))), x)
-    assert len(doubled._calls) < 5
+def test_calls_with_new_outputs_are_repeated_calls() -> None:
+    made, x = kernel(doubled.__wrapped__), np.ones(4)
+    for k in range(40):
+        x[:] = k
+        assert made(Tensor(Dense(Element(0.0))), x).to_numpy().tolist() == [2 * k] * 4
+    assert len(made._calls) == 1
+
+
+@kernel
+def split(small, large, x):
+    small[...] = 0
+    large[...] = 0
+    for i in _:
+        if x[i] < 2:
+            small[i] = x[i]
+        else:
+            large[i] = x[i]
+
+
+def test_several_new_outputs_in_repeated_calls_are_different() -> None:
+    x, format = np.arange(4.0), Dense(Element(0.0))
+    for _again in range(5):
+        small, large = Tensor(format), Tensor(format)
+        split(small, large, x)
+        assert small.to_numpy().tolist() == [0, 1, 0, 0]
+        assert large.to_numpy().tolist() == [0, 0, 2, 3]
+    same = Tensor(format)
+    for _again in range(2):
+        with pytest.raises(LifecycleError):
+            split(same, same, x)
+    split(small, same, x)
+    assert same.to_numpy().tolist() == [0, 0, 2, 3]
+
+
+def test_new_tensors_that_are_read_are_empty() -> None:
+    read = kernel(doubled.__wrapped__)
+    for _again in range(4):
+        empty = Tensor(Dense(Element(0.0)))
+        y = read(Tensor(Dense(Element(0.0))), empty)
+        assert (y.shape, empty.shape) == ((0,), (0,))
+        with pytest.raises(LifecycleError):
+            read(empty, empty)
+        assert read(y, np.ones(2)).to_numpy().tolist() == [2, 2]
