@@ -339,11 +339,11 @@ class Specialization:
         if code == INTERRUPTED:
             self.leave(compiled, values, locals_)
             return compiled.interruption()
-        sites = self.lowered.kernel.sites
-        if code not in range(MOVED, FAILED + len(sites)):
+        failed = code != MOVED
+        sites = self.lowered.kernel.sites if failed else ()  # a kernel from the disk is not lowered
+        if failed and code not in range(FAILED, FAILED + len(sites)):
             self.leave(compiled, values, locals_)
             return compiled.unknown(code)
-        failed = code >= FAILED
         moved = code == MOVED or (failed and int(block[3]) != 0)
         if moved:
             self._settle(compiled, values, locals_)

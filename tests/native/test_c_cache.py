@@ -316,3 +316,20 @@ def test_a_kernel_from_disk_warns_as_when_it_was_compiled():
     assert found[0][:2] == found[1][:2]
     assert found[0][1] == columns.__code__.co_firstlineno + 3
     assert [kept for _message, _line, kept in found] == [0, 1]
+
+
+def test_a_kernel_from_disk_is_not_lowered_where_it_allocates():
+    """Neither to load it, nor to adopt the memory of its output."""
+
+    def doubled(y, x):
+        y[...] = 0
+        for i in _:
+            y[i] = 2 * x[i]
+        return y
+
+    for turn in range(2):
+        run = finch_kernel(doubled, backend="c")
+        y = run(Tensor(SparseList(Element(0.0))), np.array([0.0, 3.0]))
+        assert y.to_numpy().tolist() == [0, 6]
+        assert run.stats()["from_disk"] == turn
+        assert ("lower" in run.stats()["seconds"]) == (turn == 0)
