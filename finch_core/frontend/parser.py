@@ -14,6 +14,7 @@ from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import Binding, Scope, makes_tensor
+from finch_core.frontend.nodes import walk
 from finch_core.frontend.results import named_results
 from finch_core.frontend.source import FunctionSource, read_source
 from finch_core.frontend.statements import StatementParser, sequence
@@ -84,14 +85,14 @@ def _subscripted(node: ast.FunctionDef) -> frozenset[str]:
     """Names that are subscripted somewhere: those that are parameters are tensors."""
     return frozenset(
         part.value.id
-        for part in ast.walk(node)
+        for part in walk(node)
         if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
     )
 
 
 def _all_names(context: ParseContext) -> set[str]:
     """The names in the source, and those of variables."""
-    nodes = list(ast.walk(context.source.node))
+    nodes = list(walk(context.source.node))
     found = {node.id for node in nodes if isinstance(node, ast.Name)}
     found |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     return found | {variable.name for variable in context.variables.by_node.values()}
@@ -99,7 +100,7 @@ def _all_names(context: ParseContext) -> set[str]:
 
 def _declared(node: ast.FunctionDef) -> frozenset[str]:
     """The tensors of ``A[...] = e``, and those that the function makes."""
-    targets = [t for part in ast.walk(node) if isinstance(part, ast.Assign) for t in part.targets]
+    targets = [t for part in walk(node) if isinstance(part, ast.Assign) for t in part.targets]
     whole = (t.value for t in targets if isinstance(t, ast.Subscript) and is_whole(t))
     return frozenset(n.id for n in (*whole, *targets) if isinstance(n, ast.Name))
 

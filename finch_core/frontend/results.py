@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Container
 
+from finch_core.frontend.nodes import walk
+
 
 def named_results(
     function: ast.FunctionDef,
@@ -20,7 +22,7 @@ def named_results(
     """
     if last is None or last.value is None:
         return body, {}
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     taken = {node.id for node in nodes if isinstance(node, ast.Name)}
     taken |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     found: dict[int, str] = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 
+from finch_core.frontend.nodes import walk
 from finch_core.records import define
 
 _TUPLES = (ast.Tuple, ast.List)
@@ -20,9 +21,9 @@ _TUPLES = (ast.Tuple, ast.List)
 def with_single_targets(function: ast.FunctionDef) -> ast.FunctionDef:
     """``function`` with its assignments to tuples taken apart, in place. Those with another number
     of values, or with ``*``, are left as they are."""
-    if any(isinstance(node, ast.Assign) and _is_tuple(node) for node in ast.walk(function)):
-        found = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-        taken = found | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    if any(isinstance(node, ast.Assign) and _is_tuple(node) for node in walk(function)):
+        found = {node.id for node in walk(function) if isinstance(node, ast.Name)}
+        taken = found | {node.arg for node in walk(function) if isinstance(node, ast.arg)}
         _Apart(taken).visit(function)
     return function
 
@@ -85,7 +86,7 @@ def _element(kept: ast.stmt, k: int, value: ast.expr) -> ast.expr:
     assert isinstance(kept.targets[0], ast.Name)
     name = ast.Name(kept.targets[0].id, ast.Load())
     found = ast.Subscript(name, ast.Constant(k), ast.Load())
-    for part in ast.walk(found):
+    for part in walk(found):
         ast.copy_location(part, value)
     return found
 
@@ -112,7 +113,7 @@ def _name(target: ast.expr) -> str:
 def _changes(target: ast.expr, value: ast.expr) -> bool:
     """Whether ``value`` may be another one after an assignment to ``target``."""
     name = _name(target)
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(value))
+    return any(isinstance(part, ast.Name) and part.id == name for part in walk(value))
 
 
 __all__ = ["with_single_targets"]

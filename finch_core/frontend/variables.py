@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Container, Iterable, Iterator
 
+from finch_core.frontend.nodes import walk
 from finch_core.records import define, field, frozen
 
 BEFORE, INDEX = -1, -2
@@ -83,7 +84,7 @@ def _assigned(
 ) -> tuple[frozenset[str], set[str]]:
     """The plain names that are assigned, and those of them that are tensors somewhere."""
     names, tensors = set(), set()
-    for part in (node for stmt in body for node in ast.walk(stmt)):
+    for part in (node for stmt in body for node in walk(stmt)):
         if isinstance(part, ast.Assign):
             first = part.targets[0]  # others are refused
             plain = {first.id} if isinstance(first, ast.Name) else set()
@@ -96,13 +97,13 @@ def _assigned(
 
 
 def _subscripted(body: list[ast.stmt]) -> set[str]:
-    nodes = (node for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.Subscript))
+    nodes = (node for stmt in body for node in walk(stmt) if isinstance(node, ast.Subscript))
     return {node.value.id for node in nodes if isinstance(node.value, ast.Name)}
 
 
 def _all_names(function: ast.FunctionDef) -> set[str]:
-    found = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-    return found | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    found = {node.id for node in walk(function) if isinstance(node, ast.Name)}
+    return found | {node.arg for node in walk(function) if isinstance(node, ast.arg)}
 
 
 # -- values along the statements ----------------------------------------------------------------
@@ -228,7 +229,7 @@ class _Flow:
 
     def loop(self, node: ast.For | ast.While, part: _Part, path: tuple[int, ...]) -> None:
         """A loop: what a turn leaves is seen by the next one, or after the loop."""
-        indices = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)} if isinstance(
+        indices = {n.id for n in walk(node.target) if isinstance(n, ast.Name)} if isinstance(
             node, ast.For) else set()  # fmt: skip
         inner = _Part()
         if isinstance(node, ast.While):
@@ -294,7 +295,7 @@ def _target(node: ast.stmt) -> ast.Name | None:
 
 
 def _loads(node: ast.AST) -> Iterator[ast.Name]:
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             yield part
 

@@ -274,5 +274,6 @@ def converging(s, x):
 
 def test_a_while_that_never_ends():
     run, s = kernel(converging), np.zeros(())
+    run.lower(s, np.ones(1))  # compiles it: the signal is for the loop
     assert interrupted(lambda: run(s, np.ones(1)))
     assert interrupted(lambda: run(s, np.ones(1)))  # the next call works
