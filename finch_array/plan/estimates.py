@@ -219,6 +219,7 @@ class Join:
     def __init__(self, parts: Sequence[Pattern], sizes: Mapping[str, int]) -> None:
         self.parts, self.sizes = independent(parts), sizes
         self.several = [p for p in self.parts if not p.full]
+        self._counts: dict[tuple[str, ...], float] = {}
         self._domains: dict[str, float] | None = None
         self._skews: list[tuple[set[str], float]] | None = None
         self._degrees: defaultdict[str, list[tuple[str, float]]] | None = None
@@ -238,8 +239,17 @@ class Join:
 
     def count(self, names: Sequence[str]) -> float:
         """The estimated number of tuples of ``names``."""
+        key = tuple(names)
+        found = self._counts.get(key)
+        if found is None:
+            found = self._counts[key] = self._count(key)
+        return found
+
+    def _count(self, names: tuple[str, ...]) -> float:
         if len(self.parts) == 1:
             return _count_of_one(self.parts[0], names, self.sizes)
+        if len(names) == 1:
+            return self._width(names[0])
         found, shared, domains = 1.0, [], self.domains
         for i in names:
             found *= domains[i] if i in domains else self.sizes[i]
@@ -260,6 +270,14 @@ class Join:
             if both.issubset(names):
                 found *= ratio
         return self.bound(shared, names, found)
+
+    def _width(self, name: str) -> float:
+        """The estimated number of indices of one dimension."""
+        found = self.domains.get(name, float(self.sizes[name]))
+        for part in self.several:
+            if part.entries < found and name in part.distinct:
+                found = part.entries
+        return found
 
     def skews(self) -> list[tuple[set[str], float]]:
         """How much larger the joins of two whole tensors by one index are than if the entries were
@@ -283,6 +301,8 @@ class Join:
         degrees, domains, sizes = self.degrees(), self.domains, self.sizes
         for first, own in shared:
             total, known = first.projected(own), set(own)
+            if total >= best:
+                continue
             # by index, the least degree given what is known: it falls as more is
             widths = {
                 i: domains[i] if i in domains else float(sizes[i]) for i in names if i not in known
@@ -358,10 +378,11 @@ def reduced(
     indices ``out``."""
     if not out:
         return Pattern((), 1.0, {}, {}, {}, True, fill)
+    domains = join.domains
     room = join.count(out)
     entries = -room * math.expm1(-visited / room) if room else 0.0
     total = math.prod([float(sizes[i]) for i in out])
-    distinct = {i: max(min(join.domains.get(i, sizes[i]), entries), 1.0) for i in out}
+    distinct = {i: max(min(domains.get(i, sizes[i]), entries), 1.0) for i in out}
     within = frozenset(
         s for p in join.parts for s in p.within
         if all(affine(i)[0] in (*out, None) for i in s[1])

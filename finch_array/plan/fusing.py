@@ -20,6 +20,7 @@ from finch_array.plan.lazies import Lazy, taken_apart
 from finch_array.plan.outside import NotFollowed, Outside, constant, outside
 from finch_array.plan.programs import Plan, Problem
 from finch_array.plan.statistics import statistics
+from finch_array.plan.steps import as_operand
 from finch_array.reductions import array_operand
 from finch_core.interface.plugins import hub
 from finch_core.records import define
@@ -63,7 +64,7 @@ def _evaluated(roots: tuple[Node, ...]) -> tuple[Any, ...]:
     known = _plans.get(key)
     if known is not None:
         plan, problem = known
-        found = plan.run([n.array for n in Problem.of(roots).sources])
+        found = tuple(map(as_operand, plan.run([n.array for n in Problem.of(roots).sources])))
         if plan.bad:
             del _plans[key]
         return found

@@ -6,7 +6,6 @@ a kernel and whether its result is dense.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,18 +14,21 @@ import numpy as np
 
 from finch_array.plan import loops
 from finch_array.plan.estimates import Join, Pattern, expression_pattern, reduced
-from finch_array.plan.normal import Ref, affine, distributes, in_turn, indices_of
+from finch_array.plan.normal import Ref, affine, in_turn, indices_of
+from finch_array.plan.products import annihilates, identity
 from finch_array.plan.statistics import Statistics
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, Name
-from finch_core.ir.operators import Operator, operators
+from finch_core.ir.operators import Operator
 from finch_core.records import define, evolve, field, frozen
 
 FULL_ENOUGH = 0.15
 """A result of which more than this part is estimated to be stored is dense."""
 CONTRACTED = 0.1
-"""A multiplication of a contraction of two dense arrays, which NumPy computes."""
+"""A multiplication of a contraction of two dense arrays, where NumPy computes it."""
+CALLED = 7000.0
+"""A call of NumPy for a contraction."""
 SMALL = 4096
 """A result of at most so many elements is dense."""
 
@@ -52,7 +54,8 @@ class Book:
     arrays: dict[str, Known]
     sizes: dict[str, int]
     patterns: dict[Expr, Pattern] = field(factory=dict)
-    read: dict[Expr, tuple[tuple[Read, bool], ...]] = field(factory=dict)
+    factors: dict[Expr, Factor] = field(factory=dict)
+    read: dict[Access, Read] = field(factory=dict)
     free: dict[Expr, frozenset[str]] = field(factory=dict)
     fresh: int = 0
     truths: dict[Any, float] = field(factory=dict)
@@ -65,11 +68,18 @@ class Book:
             found = self.patterns[expr] = expression_pattern(expr, self.arrays, self.sizes)
         return found
 
-    def reads(self, expr: Expr) -> tuple[tuple[Read, bool], ...]:
-        """What an expression reads: see ``reads_of``."""
-        found = self.read.get(expr)
+    def factor(self, expr: Expr) -> Factor:
+        """What is known of an expression as a factor of kernels."""
+        found = self.factors.get(expr)
         if found is None:
-            found = self.read[expr] = reads_of(expr, self)
+            found = self.factors[expr] = Factor(self.pattern(expr), reads_of(expr, self))
+        return found
+
+    def reading(self, access: Access) -> Read:
+        """An access as an operand of kernels."""
+        found = self.read.get(access)
+        if found is None:
+            found = self.read[access] = _read(access, self)
         return found
 
     def indices(self, expr: Expr) -> frozenset[str]:
@@ -105,6 +115,8 @@ class Kernel:
     copied: tuple[int, ...] = ()
     marked: tuple[Access, ...] = ()
     price: float = 0.0
+    by_numpy: bool = False
+    """Whether NumPy computes it: see ``contraction_of``."""
     visits: float = 0.0
     dense: bool = False
     pattern: Pattern | None = None
@@ -143,34 +155,6 @@ def accesses(expr: Expr) -> Iterator[Access | Name]:
             yield part
 
 
-def product_of(op: Operator | None, body: Expr) -> tuple[Operator | None, tuple[Expr, ...]]:
-    """The operator of the product that is reduced by ``op``, and its factors."""
-    if op is None or not isinstance(body, (Call, Cast)):
-        return None, (body,)
-    while isinstance(body, Cast) and concrete(body.value.dtype) == body.type:
-        body = body.value
-    if not isinstance(body, Call):
-        return None, (body,)
-    times = body.op
-    if not (distributes(times, op) and times.commutative and times.associative):
-        return None, (body,)
-    return times, tuple(_factors(body, times, concrete(body.dtype)))
-
-
-def _factors(expr: Expr, times: Operator, dtype: Any) -> list[Expr]:
-    if isinstance(expr, Call) and expr.op is times and concrete(expr.dtype) == dtype:
-        return [f for arg in expr.args for f in _factors(arg, times, dtype)]
-    return [expr]
-
-
-def times_for(op: Operator, dtype: Any) -> Operator | None:
-    """A commutative operator that distributes over ``op`` and has an identity."""
-    for times in operators():
-        if distributes(times, op) and times.commutative and times.identity is not None:
-            return times
-    return None
-
-
 # -- prices -----------------------------------------------------------------------------------
 
 
@@ -186,20 +170,45 @@ class Operands:
     @classmethod
     def of(cls, kernel: Kernel, book: Book) -> Operands:
         made = cls()
-        places: dict[Access, int] = {}
+        places: dict[Read, int] = {}
         for n, part in enumerate((*kernel.masks, *kernel.factors)):
-            restricts = n < len(kernel.masks) or _restricts(kernel, part, book)
+            factor = book.factor(part)
+            restricts = n < len(kernel.masks) or factor.restricts(kernel)
             own = []
-            for read, within in book.reads(part):
-                place = places.get(read.access)
+            for read, within in factor.reads:
+                place = places.get(read)
                 if place is None:
-                    place = places[read.access] = len(made.read)
+                    place = places[read] = len(made.read)
                     made.terms.append(read.term(restricts and within))
                     made.read.append(read.access)
                 own.append(place)
             if restricts:
-                made.restricted.append((tuple(own), book.pattern(part)))
+                made.restricted.append((tuple(own), factor.pattern))
         return made
+
+
+@define(eq=False)
+class Factor:
+    """What is known of a factor of kernels: its pattern, what it reads (``reads_of``), and of the
+    last product asked about, its operator and dtype, whether it is zero where the factor is its
+    fill."""
+
+    pattern: Pattern
+    reads: tuple[tuple[Read, bool], ...]
+    product: tuple[Any, Any] = (None, None)
+    zero: bool = False
+
+    def restricts(self, kernel: Kernel) -> bool:
+        """Whether the value of a kernel is its fill where that of the factor is."""
+        if self.pattern.full:
+            return False
+        if len(kernel.factors) == 1:
+            return True
+        times, dtype = self.product
+        if times is not kernel.times or dtype is not kernel.dtype:
+            self.product = kernel.times, kernel.dtype
+            self.zero = annihilates(kernel.times, self.pattern.fill, kernel.dtype)
+        return self.zero
 
 
 @define(eq=False)
@@ -230,7 +239,7 @@ def reads_of(expr: Expr, book: Book) -> tuple[tuple[Read, bool], ...]:
     within = book.pattern(expr).within
     parts = [p for p in accesses(expr) if isinstance(p, Access)]
     return tuple(
-        (_read(p, book), len(parts) == 1 or not within or (p.tensor.name, p.indices) in within)
+        (book.reading(p), len(parts) == 1 or not within or (p.tensor.name, p.indices) in within)
         for p in parts
     )
 
@@ -241,34 +250,6 @@ def _read(part: Access, book: Book) -> Read:
     stored = tuple(i for a in known.axes if (i := names[a]) is not None)
     lists = frozenset(i for i, gap in zip(names, known.gaps, strict=True) if gap and i is not None)
     return Read(part, stored, book.pattern(part), known.sparse, lists)
-
-
-def _restricts(kernel: Kernel, factor: Expr, book: Book) -> bool:
-    """Whether the value of a kernel is its fill where that of a factor is."""
-    pattern = book.pattern(factor)
-    if pattern.full:
-        return False
-    return len(kernel.factors) == 1 or annihilates(kernel.times, pattern.fill, kernel.dtype)
-
-
-def annihilates(times: Operator | None, fill: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether a product is its zero wherever a factor is ``fill``."""
-    if times is None or fill is None:
-        return False
-    value = annihilator(times, dtype)
-    return value is not None and bool(value == fill)
-
-
-@functools.cache
-def annihilator(op: Operator, dtype: np.dtype[Any]) -> Any:
-    """The value that makes a product that value; None if there is none."""
-    return op.annihilator(dtype) if op.annihilator is not None else None
-
-
-@functools.cache
-def identity(op: Operator, dtype: np.dtype[Any]) -> Any:
-    """The value that a reduction begins with; None if there is none."""
-    return op.identity(dtype) if op.identity is not None else None
 
 
 def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
@@ -289,7 +270,7 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     result = loops.Result(kernel.out, kernel.fixed, dense, room if dense else estimated.entries)
     by_numpy = math.inf
     if dense and _contracts(kernel, terms):
-        by_numpy = loops.LAUNCH + CONTRACTED * visited
+        by_numpy = CALLED + CONTRACTED * visited
     if min(loops.least(result, visited), by_numpy) >= limit:
         return False
     below = math.inf if by_numpy < limit else limit
@@ -304,12 +285,13 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
         kernel.rows = not any(order[0] in term.lists for term in terms)
         if not kernel.fixed:
             kernel.out = order
+    kernel.by_numpy = by_numpy < kernel.price
     kernel.price = min(kernel.price, by_numpy)
     return True
 
 
 def _contracts(kernel: Kernel, terms: Sequence[loops.Term]) -> bool:
-    """Whether a kernel is a product of two dense arrays, which NumPy computes."""
+    """Whether a kernel is a product of two dense arrays, which NumPy can compute."""
     two = len(terms) == len(kernel.factors) == 2 and not kernel.masks
     dense = two and not any(t.sparse for t in terms)
     return dense and kernel.op is prim.add and kernel.dtype.kind in "fc"
@@ -385,5 +367,5 @@ def access(kernel: Kernel) -> Expr:
 
 __all__ = [
     "Book", "Kernel", "Known", "access", "accesses", "known_result", "prim",
-    "identity_of", "priced", "product_of", "Literal", "Mapping", "Sequence",
+    "identity_of", "priced", "Literal", "Mapping", "Sequence",
 ]  # fmt: skip

@@ -200,7 +200,7 @@ class Space:
         """The number of turns of loops over these indices."""
         found = self.counts.get(known)
         if found is None:
-            own = [i for i, bit in self.bits.items() if bit & known]
+            own = tuple([i for i, bit in self.bits.items() if bit & known])
             parts = tuple([k for k, lists in enumerate(self.restricted) if lists & known])
             join = self.joins.get(parts)
             if join is None:

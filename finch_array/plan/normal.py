@@ -88,10 +88,10 @@ class Forms:
 
 def affine(index: Expr) -> tuple[str | None, int, int]:
     """``scale * name + shift`` of an index; without a name for a constant."""
-    if isinstance(index, Literal):
-        return None, 0, int(index.value)
     if isinstance(index, Index):
         return index.name, 1, 0
+    if isinstance(index, Literal):
+        return None, 0, int(index.value)
     assert isinstance(index, Call)
     left, right = (affine(arg) for arg in index.args)
     if index.op is prim.add:
@@ -260,10 +260,12 @@ def _merged(expr: Reduced) -> Expr:
 
 
 def _out_of_call(expr: Call) -> Expr:
+    """``pulled`` of a call of operands in which reductions are outermost already."""
     for k, arg in enumerate(expr.args):
         if isinstance(arg, Reduced) and _may_leave(expr, arg, k):
             args = (*expr.args[:k], arg.body, *expr.args[k + 1 :])
-            return _merged(Reduced(arg.op, arg.names, pulled(Call(expr.op, args)), arg.type))
+            body = _out_of_call(Call(expr.op, args))
+            return _merged(Reduced(arg.op, arg.names, body, arg.type))
     return expr
 
 

@@ -11,6 +11,7 @@ from finch_array.operands import entries, is_dense, levels_of, stored
 from finch_array.plan.graph import Node, Source, Step, ordered
 from finch_array.plan.kernels import Book, Known
 from finch_array.plan.normal import Forms, indices_of, normal_forms
+from finch_array.plan.products import identity
 from finch_array.plan.search import Lowering
 from finch_array.plan.statistics import statistics
 from finch_array.plan.steps import Runnable, as_operand, runnable, stored_entries
@@ -40,11 +41,12 @@ class Plan:
     """Whether a result has had far more entries than when this was planned: it is planned anew."""
 
     def run(self, sources: Sequence[Any]) -> tuple[Any, ...]:
-        """The results, from the arrays of the sources."""
+        """The results, from the arrays of the sources; those of ``kept`` steps are tensors."""
         arrays = {name: sources[k] for name, k in self.slots}
         for step in self.steps:
             found = step(arrays)
-            arrays[step.kernel.name] = as_operand(found) if not step.kernel.out else found
+            whole = step.kept or step.kernel.out
+            arrays[step.kernel.name] = found if whole else as_operand(found)
             if step.entries is not None and not step.kernel.dense and step.kernel.out:
                 self.bad |= entries(found) > GROWN * WRONG * max(step.entries, SOME)
         return tuple([arrays[name] for name in self.results])
@@ -87,6 +89,9 @@ class Problem:
         for node, (out, expr) in forms.forms.items():
             lowering.store(forms.name(node), out, expr, node.dtype)
         steps = [runnable(kernel, book) for kernel in lowering.kernels]
+        read = {name for step in steps for name, _ in step.canonical.operands}
+        for step in steps:
+            step.kept = step.kernel.name not in read and makes_number(step)
         return Plan(
             steps, self.slots(forms), tuple(forms.name(n) for n in self.roots),
             sum(k.price for k in lowering.kernels),
@@ -134,6 +139,14 @@ def wrong(step: Runnable) -> bool:
         return False
     ratio = max(step.entries, 1.0) / max(kernel.pattern.entries, 1.0)
     return not 1 / WRONG <= ratio <= WRONG
+
+
+def makes_number(step: Runnable) -> bool:
+    """Whether the result is a tensor as ``array_operand`` makes one of its number."""
+    kernel = step.kernel
+    if kernel.out or kernel.op is None or step.canonical.contraction is not None:
+        return False
+    return bool(identity(kernel.op, kernel.dtype) == 0)
 
 
 def reread(roots: Sequence[Node]) -> list[Node]:

@@ -18,16 +18,14 @@ from finch_array.plan.kernels import (
     Book,
     Kernel,
     access,
-    annihilates,
     identity_of,
     known_result,
     priced,
-    product_of,
-    times_for,
 )
 from finch_array.plan.loops import LAUNCH, NEAR
 from finch_array.plan.merging import merged
 from finch_array.plan.normal import Reduced, in_turn, indices_of
+from finch_array.plan.products import annihilates, product_of, times_for
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.operators import Operator, cast_value
 from finch_core.records import define, field, frozen

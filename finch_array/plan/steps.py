@@ -79,6 +79,8 @@ class Runnable:
     signatures: Any = None
     entries: float | None = None
     """How many entries the last result had; None before the first call."""
+    kept: bool = False
+    """Whether a result without dimensions stays a tensor: no other step reads the number."""
 
     def __call__(self, arrays: Mapping[str, Any]) -> Any:
         """The result, from the arrays by name."""
@@ -136,7 +138,7 @@ def canonical(kernel: Kernel, book: Book) -> Canonical:
         loops=loops, dense=dense, marked=marked, shared=shared,
     )  # fmt: skip
     key = ("plan", value, inputs, out, kernel.op, kernel.dtype, loops, dense, marked, shared)
-    found = contraction_of(kernel, inputs, out)
+    found = contraction_of(kernel, inputs, out) if kernel.by_numpy else None
     return Canonical(key, request, tuple(reader.operands), sizes, found)
 
 

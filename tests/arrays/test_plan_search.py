@@ -67,6 +67,25 @@ def test_a_graph_of_functions_is_planned_kernel_by_kernel(monkeypatch):
     assert evaluated(y, monkeypatch)[0] <= 60
 
 
+@pytest.mark.parametrize("n", [4, 200])
+def test_numpy_is_called_where_a_product_is_worth_it(n):
+    U = fa.asarray(np.ones((n, n)))
+    (step,) = Problem.of([(fa.lazy(U) @ U).lazy_node]).plan().steps
+    assert (step.canonical.contraction is not None) == (n == 200)
+
+
+@pytest.mark.parametrize("reduction", [fa.sum, fa.max, fa.prod])
+def test_a_remembered_plan_gives_numbers_as_the_first_call_does(reduction):
+    def function(a):
+        found = reduction(a)
+        return found, reduction(a * 2.0), found + 1.0
+
+    made, A = fa.fused(function), Tensor(CSR, np.diag([1.0, -2.0, 3.0]))
+    first, later = made(A), made(A)
+    for x, y in zip(first, later, strict=True):
+        assert (x.signature, x.fill_value, x.value) == (y.signature, y.fill_value, y.value)
+
+
 # -- loop orders ------------------------------------------------------------------------------
 
 
