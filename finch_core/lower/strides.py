@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import INTP, is_weak
-from finch_core.ir.expressions import Expr, Literal, Var, call, cast, lift
+from finch_core.ir.expressions import Expr, Literal, call, cast, lift
 from finch_core.ir.program import Extent
 from finch_core.symbolic.prover import split
 
@@ -60,10 +60,11 @@ def _is_empty(low: Expr, high: Expr) -> bool:
 
 
 def _length(low: Expr, high: Expr) -> Expr:
-    """The integers from ``low`` up to ``high``: the difference of two that the user may choose
-    freely could wrap."""
-    free = isinstance(low, Var) and isinstance(high, Var)
-    return (call(prim.maximum_, high, low) if free else high) - low
+    """The integers from ``low`` up to ``high``. Where no end is a small constant, both may be any
+    integers, so that their difference could wrap if there are none: a loop that has no turns would
+    have many."""
+    near = isinstance(low, Literal) or (isinstance(high, Literal) and high.value >= 0)
+    return (high if near else call(prim.maximum_, high, low)) - low
 
 
 def _multiple(length: Expr, size: Expr) -> Expr:

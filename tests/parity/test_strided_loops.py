@@ -93,6 +93,23 @@ def test_steps_known_at_run_time(ends):
         agree(stepping, x, *ends, backends=("interpreter", "c"))
 
 
+def far_apart(y, ends, n):
+    for i in range(ends[0], ends[1], 3):
+        y[i] = 1.0
+    for i in range(n, -5, 3):
+        y[i] = 2.0
+    for i in range(ends[1], ends[0], -3):
+        y[i] = 3.0
+
+
+@pytest.mark.parametrize("last", [2**63 - 1, 2**63 - 2])
+def test_the_length_of_an_empty_range_does_not_wrap(last):
+    for backend in ("interpreter", "c"):
+        y = np.zeros(4)
+        kernel(far_apart, backend=backend)(y, np.array([last, -5]), last)
+        assert not y.any(), backend
+
+
 def ends_of_pairs(y, x, n):
     y[...] = 0
     for i in range(0, n, 2):
