@@ -297,10 +297,9 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
         by[axis_of(a, array.ndim)] += int(s)
     if is_dense(array):
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
-    sizes = array.shape
-    return _moved(
-        array, sizes, lambda cs: [(c + by[k]) % max(sizes[k], 1) for k, c in enumerate(cs)]
-    )
+    sizes = [max(size, 1) for size in array.shape]
+    by = [moved % size for moved, size in zip(by, sizes, strict=True)]  # sums of indices fit
+    return _moved(array, array.shape, lambda cs: [(c + by[k]) % sizes[k] for k, c in enumerate(cs)])
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:

@@ -62,7 +62,10 @@ class RowReader:
 
     def _room(self, rows: int) -> Room:
         """A room for as many rows."""
-        room = self._free.pop() if self._free else None
+        try:
+            room: Room | None = self._free.pop()
+        except IndexError:  # another thread may have taken the last one
+            room = None
         if room is None or room.rows < rows:
             room = Room(self._order, len(self._values), rows * 5 // 4)
         return room

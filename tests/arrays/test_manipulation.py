@@ -31,6 +31,7 @@ def test_shapes(kind):
     same(fa.roll(A, 2, axis=1), np.roll(a, 2, 1))
     same(fa.roll(A, (1, -1), axis=(0, 1)), np.roll(a, (1, -1), (0, 1)))
     same(fa.roll(A, 5), np.roll(a, 5))
+    same(fa.roll(A, 2**63 - 1, axis=1), np.roll(a, 2**63 - 1, 1))
     same(fa.repeat(A, 2, axis=0), np.repeat(a, 2, 0))
     same(fa.tile(A, (2, 2)), np.tile(a, (2, 2)))
     same(fa.concat([A, A], axis=1), np.concatenate([a, a], 1))

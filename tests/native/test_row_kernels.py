@@ -93,6 +93,20 @@ def test_what_is_not_sure_is_left_to_others(word: str) -> None:
     assert reader(np.int64).columns(f"{word}x\n".encode())[0] is None
 
 
+def test_rooms_are_shared_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    class TakenMeanwhile(list[Any]):
+        def __bool__(self) -> bool:
+            return True  # another thread takes the last one after this one has looked
+
+    rows = reader(np.int64)
+    monkeypatch.setattr(rows, "_free", TakenMeanwhile())
+    found, room = rows.columns(b"7\n")
+    assert found is not None
+    assert found[0].tolist() == [7]
+    rows.release(room)
+    assert rows.columns(b"8\n")[1] is room
+
+
 def test_integers() -> None:
     rows = reader(np.int64, np.int64, order=1)
     found, _ = rows.columns(b" 7 -12\n\n\t8\t+13 \r\n9 999999999999999999")
