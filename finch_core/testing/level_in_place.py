@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from finch_core.errors import FormatError
 from finch_core.frontend.functions import _, stored
+from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.ir.missing import coalesce
 from finch_core.runtime.tensor import Tensor
@@ -41,6 +43,14 @@ def set_to(a: Any, x: Any, c: Any) -> Any:
     for i, j in _:
         if stored(a[i, j]):
             a[i, j] = x[j] + c
+    return a
+
+
+def set_from(a: Any, b: Any) -> Any:
+    """Set each stored element to what another matrix has there."""
+    for i, j in _:
+        if stored(a[i, j]):
+            a[i, j] = b[i, j] + 1
     return a
 
 
@@ -95,6 +105,25 @@ class LevelInPlace:
             assert found == structure.sum(), tensor.format
             if not any(level.shares or level.pads for level in tensor.format.levels()[:-1]):
                 assert found == tensor.nstored, tensor.format
+            _ascend(tensor)
+
+    def test_patterns_are_told_apart(self, backend: str) -> None:
+        """What is read beside stored elements is what is there, whether levels are ``alike`` or
+        not."""
+        this, dense = type(self).format, hub().layout("dense")
+        if type(nest([this], leaf()).levels()[0]).alike is Format.alike:
+            return
+        run = on(backend, set_from)
+        for levels in ((dense, this), (this, this)):
+            format = nest(levels, leaf())
+            data = [array((4, 6), float, kind, 0) for kind in KINDS]
+            data = [data[0] * [[1], [1], [1], [0]], *data, array((4, 6), float, "half", 5)]
+            data = [admit(format, one, self.limits) for one in data]
+            for one, two in (*zip(data, data, strict=True), *itertools.pairwise(data)):
+                with using(backend):
+                    a, b = Tensor(format, one), Tensor(format, two)
+                wanted = np.where(a.structure(), two + 1, one)
+                np.testing.assert_array_equal(run(a, b).to_numpy(), wanted, err_msg=str(format))
 
     def test_values_change_in_place(self, backend: str) -> None:
         """Stored values change, and nothing else does; a level of runs may refuse a change of
@@ -124,10 +153,20 @@ class LevelInPlace:
             np.testing.assert_array_equal(buffer, kept[name], err_msg=f"{tensor.format}: {name}")
 
 
+def _ascend(tensor: Tensor) -> None:
+    """Check that the elements of fields that say so never decrease."""
+    buffers = tensor.buffers
+    for part in tensor.layout.buffers:
+        name = f"{part.level}_{part.field.name}"
+        if part.field.ascending and name in buffers:  # scratch ones are in no tensor
+            decreases = np.diff(buffers[name].astype(object)) < 0
+            assert not decreases.any(), f"{tensor.format}: {name} decreases"
+
+
 def _indices(tensor: Tensor) -> dict[str, Array]:
     """The buffers of a tensor, except its values."""
     values = f"{tensor.ndim}_val"
     return {name: array.copy() for name, array in tensor.buffers.items() if name != values}
 
 
-__all__ = ["LevelInPlace", "added_up", "count_stored", "expected", "scaled", "set_to"]
+__all__ = ["LevelInPlace", "added_up", "count_stored", "expected", "scaled", "set_from", "set_to"]

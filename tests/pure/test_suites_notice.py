@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from finch_core.errors import FormatError
+from finch_core.errors import FinchError, FormatError
 from finch_core.ir.assembly import (
     Assign,
     Block,
@@ -232,6 +232,27 @@ class Misspelt(SparseList):
     protocols = frozenset({"walk", "folow"})
 
 
+class SaysAlike(SparseList):
+    """Says that all fibers have the same subfibers."""
+
+    name = "SaysAlike"
+    layout = ""
+
+    def alike(self, ctx, lvl, other, stop):
+        return TRUE, super().alike(ctx, lvl, other, stop)[1]
+
+
+class SaysAscending(SparseList):
+    """Says that indices increase from fiber to fiber."""
+
+    name = "SaysAscending"
+    layout = ""
+
+    @property
+    def fields(self):
+        return tuple(attrs.evolve(field, ascending=True) for field in super().fields)
+
+
 def levels(level) -> LevelSuite:
     return type("Suite", (LevelSuite,), {"format": level})()
 
@@ -242,6 +263,15 @@ def test_a_thaw_that_forgets_is_noticed(test: str) -> None:
     getattr(levels(Halting), test)("interpreter")
     with pytest.raises((AssertionError, FormatError)):
         getattr(levels(Forgets), test)("interpreter")
+
+
+def test_a_lie_about_patterns_is_noticed() -> None:
+    levels(SparseList).test_patterns_are_told_apart("interpreter")
+    with pytest.raises((AssertionError, FinchError)):
+        levels(SaysAlike).test_patterns_are_told_apart("interpreter")
+    levels(SparseList).test_what_is_stored_is_asked("interpreter")
+    with pytest.raises(AssertionError, match="_idx decreases"):
+        levels(SaysAscending).test_what_is_stored_is_asked("interpreter")
 
 
 def test_protocols_that_there_are_not_are_noticed() -> None:
