@@ -135,16 +135,21 @@ class SparseList(Format):
     def join(
         self, ctx: Context, lvl: BoundLevel, part: BoundLevel, start: Expr, count: Expr
     ) -> None:
-        assert lvl.child is not None
-        assert part.child is not None
-        stored, more = lvl.state["stored"], part.state["stored"]
         ctx.grow(lvl.buffer("ptr"), start + count + 1)
         ctx.move(lvl.buffer("ptr"), start + 1, part.buffer("ptr"), 1, count)
-        ctx.grow(lvl.buffer("idx"), stored + more)
-        ctx.move(lvl.buffer("idx"), stored, part.buffer("idx"), 0, more)
-        lvl.child.format.join(ctx, lvl.child, part.child, stored, more)
-        ctx.assign(stored, stored + more)
-        ctx.assign(lvl.state["room"], stored)
+        _join_subfibers(ctx, lvl, part)
+        if "last" in lvl.state and "last" in part.state:
+            last = part.state["last"]
+            with ctx.if_(last >= 0):
+                ctx.assign(lvl.state["last"], start + last)
+
+    def extend(self, ctx: Context, lvl: BoundLevel, part: BoundLevel) -> None:
+        ptr = lvl.buffer("ptr")
+        ctx.store(ptr, 1, Load(ptr, ctx.lift(1)).cast(INTP) + part.state["stored"])
+        _join_subfibers(ctx, lvl, part)
+        if "last" in lvl.state:
+            with ctx.if_(part.state["stored"] > 0):
+                ctx.assign(lvl.state["last"], 0)
 
     def locate(self, fields: Mapping[str, Any], position: int, index: int, shape: int) -> int:
         start, stop = int(fields["ptr"][position]), int(fields["ptr"][position + 1])
@@ -170,6 +175,18 @@ class SparseList(Format):
 
     def unfurl(self, ctx: Context, fiber: Fiber, mode: Mode, protocol: str) -> Looplet:
         return unfurled(fiber, mode, protocol, update=_append, follow=_follow, walk=_walk)
+
+
+def _join_subfibers(ctx: Context, lvl: BoundLevel, part: BoundLevel) -> None:
+    """Append the indices and subfibers of ``part``."""
+    assert lvl.child is not None
+    assert part.child is not None
+    stored, more = lvl.state["stored"], part.state["stored"]
+    ctx.grow(lvl.buffer("idx"), stored + more)
+    ctx.move(lvl.buffer("idx"), stored, part.buffer("idx"), 0, more)
+    lvl.child.format.join(ctx, lvl.child, part.child, stored, more)
+    ctx.assign(stored, stored + more)
+    ctx.assign(lvl.state["room"], stored)
 
 
 def _walk(ctx: Context, fiber: Fiber, kind: type[Stepper]) -> Iterator[Part]:

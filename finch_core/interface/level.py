@@ -120,6 +120,15 @@ class Format(Storage, Abilities):
         """
         raise NotImplementedError
 
+    def extend(self, ctx: Context, lvl: BoundLevel, part: BoundLevel) -> None:
+        """Emit code that appends the subfibers of the one fiber of ``part`` to the one fiber of
+        ``lvl``, and makes room for them. Both are outermost levels in update mode, and the indices
+        of ``part`` are after those of ``lvl``.
+
+        Optional, for levels with ``Sharing.JOINED`` and without ``Sharing.ROWS``, as ``join`` is.
+        """
+        raise NotImplementedError
+
     def position_from(self, ctx: Context, fiber: Fiber, index: Expr) -> Expr | None:
         """The position of the first subfiber whose index is ``index`` or more, to divide the work
         of a parallel loop by what is stored; None: it is not known."""

@@ -267,6 +267,8 @@ class _Rows:
     @classmethod
     def of(cls, ctx: Context, tensor: BoundTensor, lower: LowerLoop) -> _Rows:
         own = _own_level(ctx, tensor.level)
+        for level, whole in zip(own.levels()[1:], tensor.level.levels()[1:], strict=True):
+            level.resumed = whole.resumed  # a turn may write its row by several loops
         return cls(tensor, BoundTensor(f"{tensor}_part", tensor.format, own, local=True), lower)
 
     @property
@@ -287,9 +289,11 @@ class _Rows:
 
     @property
     def appends(self) -> bool:
-        """Whether all levels append the fibers of others (``join``)."""
-        _first, *levels = self.tensor.format.levels()
-        return self.is_windowed and all(type(lvl).join is not Format.join for lvl in levels)
+        """Whether levels append the fibers of others (``join``), or the outermost one the subfibers
+        of another (``extend``)."""
+        first, *levels = self.tensor.format.levels()
+        takes = self.is_windowed or type(first).extend is not Format.extend
+        return takes and all(type(lvl).join is not Format.join for lvl in levels)
 
     def begin(self, ctx: Context, begin: Expr, end: Expr) -> None:
         own, fill = self.made.level, self.tensor.format.fill_value
@@ -311,11 +315,13 @@ class _Rows:
             own.freeze(ctx, 1)
 
     def merge(self, ctx: Context, begin: Expr, end: Expr) -> None:
-        whole, own = self.tensor.level.child, self.made.level.child
-        if self.appends and whole is not None and own is not None:
-            whole.format.join(ctx, whole, own, begin, end - begin)
-        else:
+        whole, own = self.tensor.level, self.made.level
+        if not self.appends:
             self.lower(ctx, self._copying(ctx, begin, end))
+        elif not self.is_windowed:
+            whole.format.extend(ctx, whole, own)
+        elif whole.child is not None and own.child is not None:
+            whole.child.format.join(ctx, whole.child, own.child, begin, end - begin)
 
     def _copying(self, ctx: Context, begin: Expr, end: Expr) -> Loop:
         """The loops that copy what a part stores."""

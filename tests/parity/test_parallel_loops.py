@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from parallel_kernels import spgemm, spmv
 
-from finch_core import RaceError, Tensor, _, maxby, parallel, set_threads
+from finch_core import FormatError, RaceError, Tensor, _, maxby, parallel, set_threads
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.validation import validate
@@ -429,6 +429,37 @@ def test_elements_of_every_format_are_joined(form: str) -> None:
     expected = outcome(even, make, "interpreter")
     assert outcome(even, make, BACKENDS[-1], 3)[:2] == expected[:2]
     np.testing.assert_array_equal(expected[2][0], X * (X % 2 == 0))
+
+
+def by_two_loops(C, A, x, row):
+    n = len(x)
+    C[...] = 0
+    for i in parallel(_):
+        for j in _:
+            C[i, j] = A[i, j]
+        for j in range(n - 1, n):
+            C[i, j] = x[i]
+    for i in range(row, row + 1):
+        for j in range(n - 1, n):
+            C[i, j] = -1
+
+
+@pytest.mark.parametrize("outer", ["dense", "list"])
+@pytest.mark.parametrize("inner", ["list", "runs", "sparse runs"])
+def test_a_turn_writes_its_row_by_two_loops(outer: str, inner: str) -> None:
+    first, data = SPARSE.get(outer, Dense), DATA.copy()
+    data[:, -1] = 0
+    make = lambda row=N - 1: (  # noqa: E731
+        of(np.zeros((N, N), int), first, SPARSE[inner]), csr(data), X + 1, row
+    )  # fmt: skip
+    expected = outcome(by_two_loops, make, "interpreter")
+    if inner == "list":
+        assert outcome(by_two_loops, make, BACKENDS[-1], 3)[:2] == expected[:2]
+    data[:, -1], data[-1, -1] = X + 1, -1
+    np.testing.assert_array_equal(expected[2][0], data)
+    if inner == "list":
+        with pytest.raises(FormatError, match="is not after all that its SparseList stores"):
+            outcome(by_two_loops, lambda: make(0), "interpreter")
 
 
 def test_rows_that_were_written_before_are_not_joined() -> None:
