@@ -1,11 +1,12 @@
-"""Dask arrays of tensors on one worker process and on two, and what a task costs.
+"""Dask arrays of tensors on two worker processes, on one, and the same work in a plain process.
 
-Both clusters run at the same time and hold the same data; each program runs on them in turn,
-several times, and the least times count. ``work`` is the processor time of both workers as a
-multiple of that of one: 2 divided by it is what an idle machine of two cores could gain. The load
-stands beside the figures, as what else the machine does counts. The second table has the cost of a
-task that does almost nothing, on chunks that are tensors and on chunks of NumPy, whose cost is
-dask's own.
+Both clusters run at the same time, and they and this process hold the same data; each program runs
+on them in turn, several times, and the least times count. The plain process has no dask: it calls
+the products on its blocks in a loop, on one thread. ``work`` is the processor's time of both
+workers as a multiple of that of the plain process: 2 divided by it is what an idle machine of two
+cores could gain over that. The load stands beside the figures, as what else the machine does
+counts. The second table has the cost of a task that does almost nothing, on chunks that are tensors
+and on chunks of NumPy, whose cost is dask's own.
 """
 
 from __future__ import annotations
@@ -20,70 +21,152 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "examples"))  # the workers' path, too
 
 import beyond
+import dask
 import dask.array as da
 import numpy as np
-from dask.distributed import Client, wait
+from dask.distributed import Client, futures_of, wait
+
+from finch_core import Tensor, set_threads
+from finch_core.runtime.threads import threads
 
 ASKED = 1.5
 """How many times faster two workers should be on work of more than a second."""
+VECTORS = 20
+ROUNDS = 10
 Programs = dict[str, Callable[[], Any]]
+AS_HERE = {"distributed.scheduler.active-memory-manager.start": False}
+"""Operands that both workers need stay with both; dask's manager would drop one copy every 2 s."""
 
 
 def run(entries: int, repeats: int = 3) -> list[list[dict[str, Any]]]:
     """The gain of a second worker for each program, and the cost of a task."""
     with (
+        dask.config.set(AS_HERE),
         beyond.start(1, "12GB") as single, beyond.start(2, "12GB") as double,
         Client(single, set_as_default=False) as one, Client(double, set_as_default=False) as two,
     ):  # fmt: skip
-        return [gains({one: 1, two: 2}, entries, repeats), costs(one, repeats)]
+        return [gains(one, two, entries, repeats), costs(one, repeats)]
 
 
-def gains(clients: dict[Client, int], entries: int, repeats: int) -> list[dict[str, Any]]:
-    """A row for each program: seconds on one worker and on two, least of those alternating."""
-    programs = {}
-    for client in clients:
+def gains(one: Client, two: Client, entries: int, repeats: int) -> list[dict[str, Any]]:
+    """A row for each program: the least seconds of the plain process, one worker and two."""
+    programs = {None: plain(entries)}
+    for client in (one, two):
         with client.as_current():
             programs[client] = made(entries)
     rows = []
-    for name in next(iter(programs.values())):
-        found = alternating({client: programs[client][name] for client in clients}, repeats)
-        (one, alone), (two, both) = found.values()
+    for name in programs[None]:
+        found = alternating({place: programs[place][name] for place in programs}, repeats)
+        (alone, work), (single, _), (double, both) = found.values()
         rows.append(
-            {"program": name, "one (s)": one, "two (s)": two, "gain": one / two, "asked": ASKED,
-             "work": both / alone, "load": os.getloadavg()[0]}
+            {"program": name, "plain (s)": alone, "one (s)": single, "two (s)": double,
+             "over plain": alone / double, "over one": single / double, "asked": ASKED,
+             "work": both / work, "load": os.getloadavg()[0]}
         )  # fmt: skip
     return rows
 
 
-def made(entries: int, blocks: int = 8) -> Programs:
-    """The programs, over data that the workers of the present client hold."""
+def sizes(entries: int, blocks: int) -> tuple[int, int, int, int]:
+    """The rows of the matrix, of its blocks, of that which is squared, and of its blocks."""
     n = entries // beyond.ROW
-    A = beyond.random_matrix(n, n, (-(-n // blocks), n)).persist()
-    x = da.from_array(np.linspace(0, 1, n), chunks=-1).persist()
-    m = n // 2
-    B = beyond.random_matrix(m, m, (-(-m // blocks), m), row=16).persist()
+    return n, -(-n // blocks), n // 2, -(-(n // 2) // blocks)
+
+
+def made(entries: int, blocks: int = 4) -> Programs:
+    """The programs, over data that the workers of the present client hold.
+
+    The matrices are spread over the workers by blocks of rows, two to each of two; what all blocks
+    are multiplied by lies with every worker.
+    """
+    n, rows, m, part = sizes(entries, blocks)
+    A = beyond.random_matrix(n, n, (rows, n)).persist()
+    B = beyond.random_matrix(m, m, (part, m), row=16).persist()
+    vectors = [da.from_array(x[:, None], chunks=-1).persist() for x in drawn(n)]
     whole = B.rechunk(m).persist()
-    wait([A, x, B, whole])
+    wait([A, B, whole, *vectors])
+    Client.current().replicate(futures_of([whole, *vectors]))
     return {
-        "SpMV, 20 times": lambda: da.stack([A @ (k * x) for k in range(20)]).sum(axis=1).compute(),
-        "SpGEMM": lambda: (B @ whole).sum(axis=1).compute(),
-        "PageRank, 10 rounds": lambda: beyond.pagerank(A, rounds=10).compute(),
+        f"SpMV, {VECTORS} times": lambda: held(*(beyond.product(A, x) for x in vectors)),
+        "SpGEMM": lambda: held((B @ whole).sum(axis=1)),
+        f"PageRank, {ROUNDS} rounds": lambda: held(beyond.pagerank(A, rounds=ROUNDS)),
     }
 
 
+def held(*results: Any) -> None:
+    """Compute results, which stay with the workers."""
+    wait(dask.persist(*results))
+
+
+def drawn(n: int) -> list[np.ndarray]:
+    """The vectors of the products."""
+    return [np.linspace(0, 1 + k, n) for k in range(VECTORS)]
+
+
+def plain(entries: int, blocks: int = 4) -> Programs:
+    """The programs over the same blocks in this process, without dask."""
+    n, rows, m, part = sizes(entries, blocks)
+    A = blocks_of(n, rows, beyond.ROW)
+    B = blocks_of(m, part, 16)
+    vectors = drawn(n)
+    whole = np.concatenate(B)
+    return {
+        f"SpMV, {VECTORS} times": lambda: [[block @ x for block in A] for x in vectors],
+        "SpGEMM": lambda: [(block @ whole).sum(axis=1) for block in B],
+        f"PageRank, {ROUNDS} rounds": lambda: pagerank(A),
+    }
+
+
+def blocks_of(n: int, rows: int, row: int) -> list[Tensor]:
+    """The blocks of ``beyond.random_matrix`` of ``n`` rows and columns."""
+    chunks = da.core.normalize_chunks((rows, n), (n, n))
+    places = range(len(chunks[0]))
+    return [beyond.random_rows(n, n, row, block_id=(b, 0), sizes=chunks) for b in places]
+
+
+def pagerank(blocks: list[Tensor], damping: float = 0.85) -> np.ndarray:
+    """``beyond.pagerank`` over blocks of rows in this process."""
+    outgoing = sum(np.asarray(block.sum(axis=0)) for block in blocks)
+    n = len(outgoing)
+    share = np.where(outgoing > 0, 1 / np.maximum(outgoing, 1e-300), 0.0)
+    rank = np.full(n, 1.0 / n)
+    for _round in range(ROUNDS):
+        scaled = rank * share
+        joined = np.concatenate([np.asarray(block @ scaled) for block in blocks])
+        rank = damping * joined + (1 - damping) / n
+    return rank
+
+
 def alternating(
-    programs: dict[Client, Callable[[], Any]], repeats: int
-) -> dict[Client, tuple[float, float]]:
-    """The least seconds of each client's program, and the least of its workers' processors."""
-    found: dict[Client, list[tuple[float, float]]] = {client: [] for client in programs}
+    programs: dict[Client | None, Callable[[], Any]], repeats: int
+) -> dict[Client | None, tuple[float, float]]:
+    """The least seconds of the program in each place (None: this process), and the least of the
+    processors' there."""
+    found: dict[Client | None, list[tuple[float, float]]] = {place: [] for place in programs}
     for _round in range(repeats + 1):
-        for client, program in programs.items():
-            with client.as_current():
-                before, start = worked(client), time.perf_counter()
-                program()
-                found[client].append((time.perf_counter() - start, worked(client) - before))
-    warm = {client: zip(*times[1:], strict=True) for client, times in found.items()}
-    return {client: tuple(map(min, columns)) for client, columns in warm.items()}  # type: ignore[misc]
+        for place, program in programs.items():
+            found[place].append(timed(program) if place is None else timed_on(place, program))
+    warm = {place: zip(*times[1:], strict=True) for place, times in found.items()}
+    return {place: tuple(map(min, columns)) for place, columns in warm.items()}  # type: ignore[misc]
+
+
+def timed(program: Callable[[], Any]) -> tuple[float, float]:
+    """The seconds of a program on one thread of this process, and the thread's of the processor."""
+    before = threads()
+    set_threads(1)
+    try:
+        worked, start = time.thread_time(), time.perf_counter()
+        program()
+        return time.perf_counter() - start, time.thread_time() - worked
+    finally:
+        set_threads(before)
+
+
+def timed_on(client: Client, program: Callable[[], Any]) -> tuple[float, float]:
+    """The seconds of a program on the workers of a client, and their processors'."""
+    with client.as_current():
+        before, start = worked(client), time.perf_counter()
+        program()
+        return time.perf_counter() - start, worked(client) - before
 
 
 def worked(client: Client) -> float:

@@ -14,6 +14,8 @@ import os
 import signal
 import threading
 import time
+from functools import reduce
+from operator import add, matmul
 from typing import Any
 
 import dask
@@ -27,6 +29,7 @@ from finch_levels import Dense, Element, SparseList
 
 CSR = Dense(SparseList(Element(0.0)))
 VECTOR = Dense(Element(0.0))
+DENSE = Dense(VECTOR)
 ROW = 64
 """Entries of a row, about."""
 
@@ -95,14 +98,30 @@ def squares(block: Any) -> Any:
     return row_sums_of_squares(Tensor(VECTOR), block)
 
 
+def products(blocks: list[Any], parts: list[Any]) -> Any:
+    """The sum of the products of the blocks of a row and the parts of a vector."""
+    return reduce(add, map(matmul, blocks, parts))
+
+
+def product(A: Any, x: Any) -> Any:
+    """``A @ x`` for a dense matrix ``x`` of few columns, as one task for each row of blocks.
+
+    Dask joins it with the elementwise operations around it; its own ``A @ x`` has more tasks.
+    """
+    return da.blockwise(products, "ik", A, "ij", x, "jk", dtype=float, meta=Tensor(DENSE, (0, 0)))
+
+
 def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
-    """The PageRank of a graph whose edges end in the rows of ``A``."""
-    n = A.shape[0]
-    outgoing = A.sum(axis=0).persist()
-    share = da.where(outgoing > 0, 1 / da.maximum(outgoing, 1e-300), 0.0).persist()
-    rank = da.full(n, 1.0 / n, chunks=n)
+    """The PageRank of a graph whose edges end in the rows of ``A``: a column, in blocks of rows.
+
+    All rounds are one graph, of one task for each block and round and one that joins the blocks.
+    """
+    n, rows = A.shape[0], (A.chunks[0], 1)
+    outgoing = A.sum(axis=0, keepdims=True).T
+    share = da.where(outgoing > 0, 1 / da.maximum(outgoing, 1e-300), 0.0).rechunk(rows).persist()
+    rank = da.full((n, 1), 1.0 / n, chunks=rows)
     for _round in range(rounds):
-        rank = (damping * (A @ (rank * share)) + (1 - damping) / n).rechunk(n).persist()
+        rank = damping * product(A, (rank * share).rechunk((n, 1))) + (1 - damping) / n
     return rank
 
 
