@@ -101,6 +101,16 @@ class Ready:
             return out
         return swizzle(out, self.back)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether a call is to make a dense result and to run a kernel that will not be compiled
+        again, on the operands as they are."""
+        kernel = self.specialized
+        if kernel is None or kernel.is_draft or not kernel.has_records:
+            return False
+        apart = (self.extended, self.room, self.refill, self.back)
+        return not self.watched and all(part is None for part in apart)
+
     def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:
         """Run the kernel as any caller does, which compiles it."""
         given = (out, *[inner(a) for a in operands], *(self.extended or ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import axes_of
 from finch_array.elementwise import scalar_tensor
-from finch_array.operands import NUMBERS, array_of, has_memory, is_dense, operand
+from finch_array.operands import NUMBERS, has_memory, is_dense, operand
 from finch_array.requests import Request, Value, letters
 from finch_array.run import materialised, run
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr, Literal
 from finch_core.ir.operators import Operator
 from finch_core.ir.program import Stored
+from finch_core.runtime.tensor import Tensor
 
 
 def reduce(
@@ -149,9 +151,9 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
 # -- means ------------------------------------------------------------------------------------
 
 
-def _float_of(x: Any) -> Any:
-    array = array_operand(x)
-    return fn.cast(array, np.float64) if array.dtype.kind in "biu" else array
+def _mean_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of means: of integers and bools float64."""
+    return np.dtype(np.float64) if kind.kind in "biu" else kind
 
 
 def _count(array: Any, axis: Any) -> int:
@@ -162,15 +164,23 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean along ``axis``: of integers a float64, else of the dtype of ``x``; of half floats
     computed in single, as a sum may overflow. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
-    array = _float_of(x)
-    wide = np.float32 if array.dtype == np.float16 else None
-    found = divided(sum(array, axis=axis, dtype=wide, keepdims=keepdims), _count(array, axis))
-    return found if wide is None else fn.cast(found, array.dtype)
+    array = array_operand(x)
+    dtype, axes = _mean_dtype(array.dtype), axes_of(axis, array.ndim)
+    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+    found = divided(sum(array, axis=axes, dtype=wide), _count(array, axes))
+    found = found if wide == dtype else fn.cast(found, dtype)
+    return expanded(found, axes) if keepdims else found
 
 
 def divided(array: Any, count: float) -> Any:
-    """``array / count``, NaN or infinite for a count of 0."""
+    """``array / count``, NaN or infinite for a count of 0, of an array that was made for this: in
+    its memory where it is dense."""
     divisor = np.asarray(count, float if array.dtype.kind == "m" else array.dtype)[()]
+    zero = array.dtype.kind in "fc" and count and not array.fill_value  # what the fill remains
+    if zero and array.__class__ is Tensor and is_dense(array):
+        with np.errstate(all="ignore"):
+            np.divide(array.arrays[0], divisor, out=array.arrays[0])
+        return array
     return fn.FUNCTIONS["divide"](array, divisor)
 
 
@@ -178,37 +188,65 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
     float64 of integers, real also of complex numbers; of half floats computed in single, as the
     number of elements may overflow. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
-    array = _float_of(x)
-    if array.dtype == np.float16:
-        wide = var(fn.cast(array, np.float32), axis=axis, correction=correction, keepdims=keepdims)
-        return fn.cast(wide, np.float16)
-    count, axes = _count(array, axis), axes_of(axis, array.ndim)
+    return _spread(x, axis, correction, keepdims, np.positive, lambda found: found)
+
+
+def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """The standard deviation along ``axis``: the square root of ``var``, whose dtypes and errors it
+    has."""
+    return _spread(x, axis, correction, keepdims, np.sqrt, fn.FUNCTIONS["sqrt"])
+
+
+def _spread(
+    x: Any, axis: Any, correction: float, keepdims: bool, of_dense: np.ufunc, of: Any
+) -> Any:
+    """A function of the variance, which is ``of_dense`` of NumPy's arrays, ``of`` of others."""
+    array = array_operand(x)
+    half = array.dtype == np.float16
+    array = fn.cast(array, np.float32) if half else array
+    axes = axes_of(axis, array.ndim)
+    count = _count(array, axes)
     divisor = (count - correction) if count > correction else 0.0
     if array.ndim == 0:
-        return divided(fn.multiply(_squared(array), 0), divisor)
-    middle = mean(array, axis=axes)
-    total = _stored_squares(array, middle, axes)
-    stored = _stored_counts(array, axes)
-    if is_dense(middle) and is_dense(total) and is_dense(stored):
-        found = _combined(array, middle, total, float(count) - stored.to_numpy(), divisor)
+        wide = fn.cast(array, np.float64) if array.dtype.kind in "biu" else array
+        found = of(divided(fn.multiply(_squared(wide), 0), divisor))
     else:
-        absent = fn.FUNCTIONS["subtract"](float(count), stored)
-        apart = _squared(fn.FUNCTIONS["subtract"](np.asarray(array.fill_value)[()], middle))
-        apart = fn.multiply(fn.cast(absent, apart.dtype), apart)
-        total = fn.where(fn.FUNCTIONS["greater"](absent, 0), fn.add(total, apart), total)
-        found = divided(total, divisor)
+        middle = mean(array, axis=axes)
+        total = _stored_squares(array, middle, axes)
+        stored = _stored_counts(array, axes)
+        parts = (middle, total, stored)
+        if builtins.all(part.__class__ is Tensor and is_dense(part) for part in parts):
+            found = _combined(array, middle, total, stored, count, divisor, of_dense)
+        else:
+            found = of(_of_sparse(array, middle, total, count, stored, divisor))
+    found = fn.cast(found, np.float16) if half else found
     return expanded(found, axes) if keepdims else found
 
 
-def _combined(array: Any, middle: Any, total: Any, absent: Any, divisor: float) -> Any:
-    """The variance from dense parts: the squares of stored elements, and how many are not stored,
-    as far from the mean as the fill is. By NumPy: each is a number for a whole row."""
-    squares, fill = total.to_numpy(), np.asarray(array.fill_value)[()]
+def _of_sparse(array: Any, middle: Any, total: Any, count: int, stored: Any, divisor: float) -> Any:
+    """The variance from the squares of stored elements, and how many are stored."""
+    absent = fn.FUNCTIONS["subtract"](float(count), stored)
+    fill = middle.dtype.type(array.fill_value)
+    apart = _squared(fn.FUNCTIONS["subtract"](fill, middle))
+    apart = fn.multiply(fn.cast(absent, apart.dtype), apart)
+    total = fn.where(fn.FUNCTIONS["greater"](absent, 0), fn.add(total, apart), total)
+    return divided(total, divisor)
+
+
+def _combined(
+    array: Any, middle: Any, total: Any, stored: Any, count: int, divisor: float, of: np.ufunc
+) -> Any:
+    """``of`` the variance, in the memory of ``total``, from dense parts: the squares of stored
+    elements, and how many are stored; all others are as far from the mean as the fill is. By NumPy:
+    each is a number for a whole row."""
+    squares: Any = total.arrays[0]
+    absent = float(count) - stored.arrays[0]
     with np.errstate(all="ignore"):
-        away = fill - middle.to_numpy()
-        apart = (away * away.conj()).real * absent.astype(squares.dtype)
-        found = np.where(absent > 0, squares + apart, squares) / squares.dtype.type(divisor)
-    return array_of(np.asarray(found))
+        away = middle.dtype.type(array.fill_value) - middle.arrays[0]
+        apart = (away * away.conj()).real if away.dtype.kind == "c" else away * away
+        np.add(squares, apart * absent, out=squares, where=absent > 0, casting="same_kind")
+        of(np.divide(squares, divisor, out=squares), out=squares)
+    return total
 
 
 def _squared(x: Any) -> Any:
@@ -219,11 +257,12 @@ def _squared(x: Any) -> Any:
 
 def _stored_squares(array: Any, middle: Any, axes: tuple[int, ...]) -> Any:
     """The squares of the distances of stored elements to ``middle``, summed."""
-    real = np.zeros((), array.dtype).real.dtype
+    dtype = middle.dtype
+    real = np.zeros((), dtype).real.dtype
 
     def square(x: Expr, m: Expr) -> Expr:
-        away = Call(prim.sub, (x, m))
-        if array.dtype.kind != "c":
+        away = Call(prim.sub, (Cast(x, dtype) if array.dtype != dtype else x, m))
+        if dtype.kind != "c":
             return Call(prim.mul, (away, away))
         re, im = Call(prim.real, (away,)), Call(prim.imag, (away,))
         return Call(prim.add, (Call(prim.mul, (re, re)), Call(prim.mul, (im, im))))
@@ -245,7 +284,7 @@ def _over_stored(
     array = arrays[0] if has_memory(arrays[0]) else materialised(arrays[0])
     names = letters(array.ndim)
     kept = tuple(n for k, n in enumerate(names) if k not in axes)
-    none = Literal(dtype.type(0), dtype)
+    none = Literal(dtype.type(0), dtype, structural=True)  # what is not stored adds nothing
 
     def where_stored(*exprs: Expr) -> Expr:
         return Call(prim.ifelse, (Stored(exprs[0]), value(*exprs), none))
@@ -255,9 +294,3 @@ def _over_stored(
     return run(
         key, lambda: Request(name, where_stored, inputs, kept, prim.add), [array, *arrays[1:]]
     )
-
-
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """The standard deviation along ``axis``: the square root of ``var``, whose dtypes and errors it
-    has."""
-    return fn.FUNCTIONS["sqrt"](var(x, axis=axis, correction=correction, keepdims=keepdims))

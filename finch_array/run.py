@@ -43,6 +43,17 @@ def run(
     """
     if _generation[0] != hub().generation:
         _forget()
+    whole = _told(key, operands, given)
+    found = _quick.get(whole)
+    if found is not None:
+        ready, dense = found
+        if dense is None or dense == is_dense_allowed(ready.plan.request, operands, ready.sizes):
+            return ready(operands)
+    return _found(key, request, operands, given, whole)
+
+
+def _told(key: Any, operands: Sequence[Any], given: dict[str, int] | None) -> Any:
+    """What calls that share a plan and sizes have in common."""
     quick: list[Any] = [key]
     for x in operands:
         if x.__class__ is Tensor:
@@ -53,13 +64,14 @@ def run(
             quick += (x.signature, x.shape)
     if given is not None:
         quick += given.values()
-    whole = tuple(quick)
-    found = _quick.get(whole)
-    if found is not None:
-        ready, dense = found
-        if dense is None or dense == is_dense_allowed(ready.plan.request, operands, ready.sizes):
-            return ready(operands)
-    return _found(key, request, operands, given, whole)
+    return tuple(quick)
+
+
+def settled_plan(key: Any, operands: Sequence[Any]) -> Ready | None:
+    """The plan by which ``run`` has computed a request on operands like these, if it depends on
+    nothing but their signatures and shapes; None if there is none."""
+    ready, dense = _quick.get(_told(key, operands, None), (None, None))
+    return ready if dense is None else None
 
 
 def _found(
@@ -296,5 +308,5 @@ def numpy_of(value: Any) -> Any:
 __all__ = [
     "as_seen", "coordinates", "in_format", "materialised", "numpy_of", "prepared", "reordered",
     "run",
-    "sorted_tensor",
+    "settled_plan", "sorted_tensor",
 ]  # fmt: skip

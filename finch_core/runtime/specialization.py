@@ -164,6 +164,16 @@ class Specialization:
                     hint="pass a float, or np.uint64(n) up to 2**64 - 1",
                 ) from None
 
+    @property
+    def is_draft(self) -> bool:
+        """Whether the kernel will be compiled again."""
+        return self._is_draft
+
+    @property
+    def has_records(self) -> bool:
+        """Whether each argument is one word, the address of a record."""
+        return self._simple
+
     def finish(self) -> None:
         """Replace the draft, if it is one, by the optimised kernel; calls in progress finish in the
         draft."""

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, held, same, tensor
 
+from finch_array import reductions, remembered
+from finch_array.run import prepared, run
 from finch_core import DimensionMismatch, FormatError, PerformanceWarning, Tensor
 from finch_core.errors import OutOfBounds
 from finch_levels import Dense, Element, RunList, SparseList
@@ -125,6 +127,18 @@ def test_the_variance_of_more_half_floats_than_they_count():
     found = fa.var(tensor(a, ("SparseList",)))
     assert found.dtype == np.float16
     assert float(found) == pytest.approx(float(np.var(a)), rel=1e-3)
+
+
+def test_deviations_of_columns_walk_what_is_stored(monkeypatch):
+    asked = []
+    monkeypatch.setattr(reductions, "run", lambda *call: asked.append(call) or run(*call))
+    A = tensor(np.eye(4), MATRICES["rows"])
+    same(fa.std(A, axis=0), np.std(np.eye(4), axis=0))
+    for key, request, operands in asked:
+        ready, used = prepared(key, request(), operands)
+        text = ready.kernel.lower(ready.blank(), *used).as_text("assembly")
+        assert "+= 0.0" not in text, text
+    assert [call[0][0] for call in asked] == ["sum", "var", "stored"]
 
 
 def test_the_variance_of_one_element():
@@ -332,3 +346,22 @@ def test_a_name_that_is_close_to_another_is_told_by_tracebacks():
     ) as error:
         _ = fa.summ
     assert (error.value.name, error.value.obj) == ("summ", fa)
+
+
+def test_products_with_arrays_of_numpy_are_remembered(monkeypatch):
+    monkeypatch.setenv("FINCH_DRAFTS", "0")
+    a = data((3, 4)).astype(float)
+    A = tensor(a, MATRICES["rows"])
+    vectors = [np.arange(4.0) + k for k in range(4)]
+    kept = [A @ x for x in vectors]
+    assert remembered.recall(remembered.key_of(A, vectors[0])) is not None
+    for x, found in zip(vectors, kept, strict=True):  # each has memory of its own
+        same(found, a @ x)
+        same((x[:3] + 1) @ A, (x[:3] + 1) @ a)
+        same(A @ np.stack([x, -x], axis=1), a @ np.stack([x, -x], axis=1))
+    for other in (np.arange(8.0)[::2], np.arange(4), np.arange(4, dtype=np.float32)):
+        same(A @ other, a @ other)
+    with pytest.raises(DimensionMismatch):
+        A @ np.ones(5)
+    B = tensor(np.concatenate([a, a]), MATRICES["rows"])
+    same(B @ vectors[1], np.concatenate([a, a]) @ vectors[1])
