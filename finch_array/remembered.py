@@ -55,7 +55,7 @@ def _call_of(ready: Ready, array: np.ndarray[Any, Any], place: int) -> Call:
 
     def call(a: Any, b: Any) -> Any:
         out = blank()
-        given = (out, a, b)
+        given: tuple[Any, ...] = (out, a, b)
         try:
             record, address = free.pop()
         except IndexError:
