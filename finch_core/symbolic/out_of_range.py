@@ -46,9 +46,16 @@ def _may_skip(op: Operator) -> bool:
 
 
 def parted(value: Expr) -> tuple[Expr, list[tuple[Expr, OutOfRange]]]:
-    """``value`` with zeros for out-of-range reads, and these reads, each with its condition."""
+    """``value`` with zeros for out-of-range reads, and these reads, each with its condition.
+
+    A condition that depends on another of these reads has a zero for it, too: the statement has
+    failed for that one where it is evaluated.
+    """
     found = [(as_condition(guard), node) for guard, node in guarded(value, TRUE, OutOfRange)]
     if not found:
         return value, found
-    zeros = rewrite_expr(value, lambda e: zero_of(e.dtype) if isinstance(e, OutOfRange) else e)
-    return zeros, found
+    return _with_zeros(value), [(_with_zeros(guard), node) for guard, node in found]
+
+
+def _with_zeros(value: Expr) -> Expr:
+    return rewrite_expr(value, lambda e: zero_of(e.dtype) if isinstance(e, OutOfRange) else e)

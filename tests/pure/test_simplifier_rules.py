@@ -34,6 +34,7 @@ from finch_core.ir.missing import Missing
 from finch_core.lower.bounds import OutOfRange
 from finch_core.operators import Operator, cast_value, operator, operators
 from finch_core.symbolic.algebra import RULES, Rule
+from finch_core.symbolic.out_of_range import parted
 from finch_core.symbolic.simplifier import Simplifier
 
 KINDS = "biufc"
@@ -385,6 +386,15 @@ def test_what_may_not_be_evaluated_may_be_out_of_range() -> None:
     for expr in (op("and")(b, beyond(b)), op("ifelse")(b, beyond(x), x)):
         assert simplify(expr) == expr
     assert isinstance(simplify(op("and")(beyond(b), b)), OutOfRange)
+
+
+def test_conditions_of_out_of_range_reads_have_zeros_for_each_other() -> None:
+    x, y = beyond(Var("x", np.dtype(np.int64))), beyond(Var("y", np.dtype(np.int32)))
+    either = Call(prim.or_, (Cast(x, BOOL), Cast(y, BOOL)))
+    value, found = parted(either)
+    assert [node.type for _, node in found] == [x.type, y.type]
+    for expr in (value, *(guard for guard, _ in found)):
+        assert not any(isinstance(node, OutOfRange) for node in expr.walk())
 
 
 WIDTHS = [np.dtype(name) for name in ("i1", "u1", "i4", "u4", "i8", "u8")]
