@@ -31,6 +31,9 @@ PATIENCE = 180
 """Seconds without a word after which a process is ended."""
 EVERY = 60
 """Seconds between words of what was found so far."""
+FRESH = 2000
+"""Programs after which a process is replaced: it keeps the conversions of every format it has met,
+which slow it down."""
 CHUNK = {"interpreter": 100, "c": 32}
 """Programs that are given to a process at a time; in C, those of one library."""
 
@@ -53,6 +56,7 @@ class Process:
     def __init__(self, backend: str, folder: str, kind: str = "search") -> None:
         self.backend, self.folder, self.kind = backend, folder, kind
         self.process: Any = None
+        self.asked = 0
 
     def command(self) -> list[str]:
         return [sys.executable, str(ROOM / "random_worker.py"), self.backend, self.kind]
@@ -74,8 +78,12 @@ class Process:
         self.rest = b""
 
     def ask(self, first: int, stop: int) -> None:
+        if self.asked >= FRESH:
+            self.end()
         if self.process is None:
             self.start()
+            self.asked = 0
+        self.asked += stop - first
         self.process.stdin.write(f"{first} {stop}\n".encode())
         self.process.stdin.flush()
 
