@@ -155,13 +155,17 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 up occurs, as a NumPy array; with ``weights``, the sum of
     theirs: of those that are stored, and of their fill for each number. Raises
     ``DimensionMismatch`` unless both have one dimension, of one length."""
+    array = array_of(x)
+    given = array if weights is None else array_of(weights)
+    if array.ndim != 1 or array.shape != given.shape:
+        of = "" if weights is None else f", weights of {given.shape}"
+        raise DimensionMismatch(f"bincount of shape {array.shape}{of}")
+    if not array.size:
+        return np.bincount(array.to_numpy(), None, minlength)
     values, counts = (part.to_numpy() for part in searching.unique_counts(x))
     found = np.bincount(values, counts, minlength)
     if weights is None:
         return found.astype(np.intp)
-    array, given = array_of(x), array_of(weights)
-    if array.ndim != 1 or array.shape != given.shape:
-        raise DimensionMismatch(f"bincount of shape {array.shape}, weights of {given.shape}")
     if is_dense(given) or given.dtype.kind == "c" or not np.isfinite(given.fill_value):
         return np.bincount(array.to_numpy(), given.to_numpy(), minlength)
     _, (places,), there = coordinates(fn.cast(given, np.float64))

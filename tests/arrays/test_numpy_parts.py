@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from array_support import MATRICES, data, fa, same, tensor
 
+from finch_core.errors import DimensionMismatch
+
 CALLS = {
     "ptp": (
         lambda x: np.ptp(x), lambda x: np.ptp(x, axis=0), lambda x: np.ptp(x, 1, keepdims=True),
@@ -137,6 +139,14 @@ def test_one_element_has_a_format():
 def test_weights_of_counts_are_of_any_real_dtype(dtype):
     places, a = np.array([0, 2, 2, 5, 1]), data((5,), dtype, seed=4)
     same(np.bincount(places, tensor(a, ("SparseList",))), np.bincount(places, a))
+
+
+def test_counts_of_nothing_and_of_rows_of_rows():
+    nothing = tensor(np.zeros(0, int), ("SparseList",))
+    for weights in (None, np.zeros(0)):
+        same(np.bincount(nothing, weights, 2), np.bincount(np.zeros(0, int), weights, 2))
+    with pytest.raises(DimensionMismatch, match=r"shape \(2, 3\)"):
+        np.bincount(tensor(np.ones((2, 3), int), MATRICES["rows"]))
 
 
 def test_complex_weights_of_counts_are_refused_as_by_numpy():
