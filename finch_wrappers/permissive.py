@@ -47,7 +47,7 @@ class Permissive(Wrapped):
         if self.parts[0] is None or extent is None:
             return looplet
         beyond = Run(self._beyond(mode))
-        filled = self.parts[0] == FILL
+        filled = self.parts[0] == FILL and self.inner.whole  # a part goes on beyond its end
 
         def padded(part: Part) -> Part:
             whole = endless(ctx, as_looplet(part), beyond.body) if filled else None

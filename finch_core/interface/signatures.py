@@ -4,6 +4,7 @@ scalar."""
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 from finch_core.interface.level import Format
 from finch_core.interface.tensorlike import BoundTensor, TensorLike, bind_level
@@ -46,7 +47,7 @@ class WrappedSignature(Signature):
 
     ``wrapper.bind(inner, scalars)`` puts it around a tensor-like; ``scalars`` are its
     ``wrapper.nscalars`` run-time integers. ``wrapper`` is the first one of this signature without
-    the tensor in it: a signature lives as long as the process, and must not keep that memory.
+    the tensor in it: a signature lives as long as a kernel for it, and must not keep that memory.
     """
 
     wrapper: Any
@@ -65,7 +66,8 @@ class ImplicitSignature(Signature):
     key: Any
 
 
-_interned: dict[Any, Signature] = {}
+_interned: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
+"""Each lives as long as a tensor or a kernel that has it: fills are drawn without end."""
 _lock = Lock()
 
 

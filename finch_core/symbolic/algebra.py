@@ -66,7 +66,7 @@ def _annihilator(call: Call) -> Expr | None:
     for arg in call.args:
         if isinstance(arg, Literal) and _annihilates(op, arg, dtype):
             value = literal_value(arg.value, dtype)
-            return Literal(value, concrete(call.dtype), structural=arg.structural)
+            return _constant(value, call, structural=arg.structural)
     return None
 
 
@@ -148,7 +148,7 @@ def _left_annihilator(call: Call) -> Expr | None:
     if not equals(first, op.left_annihilator(dtype), dtype):
         return None
     value = literal_value(first.value, dtype)
-    return Literal(value, concrete(call.dtype), structural=first.structural)
+    return _constant(value, call, structural=first.structural)
 
 
 def _ring(call: Call, *parts: Expr) -> bool:
@@ -186,8 +186,10 @@ def _undone(difference: Expr, part: Expr, call: Call) -> Expr | None:
     return kept if gone == part and same_dtype(kept, call) else None
 
 
-def _constant(value: Any, call: Call) -> Expr:
-    return Literal(int(value) if is_weak(call.dtype) else value, call.dtype)
+def _constant(value: Any, call: Call, structural: bool = False) -> Expr:
+    """A constant of the type of ``call``, a plain number where that is one."""
+    plain: Any = call.dtype if is_weak(call.dtype) else None
+    return Literal(value if plain is None else plain(value), call.dtype, structural=structural)
 
 
 def _negated_operand(call: Call) -> Expr | None:

@@ -12,7 +12,8 @@ from wrapper_support import BACKENDS, MATRICES, QUICK, VECTORS, arrays, check, d
 
 from finch_core import FormatError, Tensor, _, coalesce, kernel
 from finch_core.level import Format
-from finch_levels import Dense, Element, Scalar, SparseList
+from finch_levels import Dense, Element, Scalar, SparseBlockList, SparseList
+from finch_wrappers import stride, window
 
 both_vectors = pytest.mark.parametrize("format", VECTORS, ids=str)
 all_matrices = pytest.mark.parametrize("format", MATRICES, ids=str)
@@ -263,3 +264,35 @@ def test_a_row_that_is_all_fill_has_the_extents_of_its_index(backend: str, funct
             run(y, A, np.array([m]))
             expected = run.reference(np.zeros((2, 3)), A, np.array([m]))["y"]
             assert np.array_equal(y, expected)
+
+
+def beyond_both_ends(s, x):
+    for i in range(-3, 9):
+        s[()] += coalesce(x[~i], 0) * (i + 10)
+    return s
+
+
+def beyond_one_end(s, x, b):
+    for i in _:
+        s[()] += coalesce(x[~i], 0) + b[i + 2]
+    return s
+
+
+@pytest.mark.parametrize("view", [None, (1, 4), slice(4, 1, -1), slice(1, 5, 2)], ids=str)
+@pytest.mark.parametrize("format", [*VECTORS, SparseBlockList(Element(0.0))], ids=str)
+def test_what_lies_beyond_the_ends_is_not_read(format: Format, view: Any) -> None:
+    """Of a part of a tensor, too, which goes on beyond its ends."""
+    x, b = np.array([3.0, 4, 0, 5, 2, 1]), np.array([1.0, 2, 4])
+    for backend in BACKENDS:
+        whole = Tensor(format, x)
+        if view is None:
+            part, wanted = whole, x
+        elif isinstance(view, tuple):
+            part, wanted = window(whole, view), x[slice(*view)]
+        else:
+            part, wanted = stride(whole, view), x[view]
+        s, t = Scalar(0.0), Scalar(0.0)
+        on(backend, beyond_both_ends)(s, part)
+        assert s.value == sum(v * (i + 10) for i, v in enumerate(wanted))
+        on(backend, beyond_one_end)(t, part, b)
+        assert t.value == b.sum() + wanted[0]

@@ -380,6 +380,23 @@ def test_plain_numbers_keep_their_weak_type(dtype: Any) -> None:
     assert found == add(x, literal(3, x))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "type_", "structural"),
+    [
+        ("max", 2**63 - 1, int, False), ("min", -(2**63), int, False), ("mul", 0, int, False),
+        ("mul", 0.0, float, True), ("floordiv", 0, int, True), ("truediv", 0.0, float, True),
+    ],
+)  # fmt: skip
+def test_constants_of_plain_numbers_are_plain(
+    name: str, value: Any, type_: Any, structural: bool
+) -> None:
+    """``larger(max(n, 2**63 - 1), x)`` is of the dtype of ``x``."""
+    plain = Literal(value, type_, structural=structural)
+    found = Simplifier().expr_rule(op(name)(plain, Var("n", type_)))
+    assert found == plain
+    assert type(found.value) is type_
+
+
 def test_what_may_not_be_evaluated_may_be_out_of_range() -> None:
     simplify = Simplifier().expr_rule
     b, x = Var("b", BOOL), Var("x", np.dtype(np.float64))
