@@ -65,6 +65,16 @@ SAFE = [
     ["h[p[i] % 4] += {e}"],
     ["for j in _:", "    h[j % 4] += A[i, j]"],
     ["for j in _:", "    C[i, j] = A[i, j] * {e}"],
+    ["for j in range(4):", "    C[i, j] = {e}", "for j in range(4, n):", "    C[i, j] = A[i, j]"],
+    ["for j in _:", "    if j < 5:", "        C[i, j] = A[i, j]", "C[i, 7] = {e}"],
+    [
+        "for j, k in _:",
+        "    if j < 5:",
+        "        E[i, j, k] = T[i, j, k]",
+        "for j in range(5, n):",
+        "    for k in _:",
+        "        E[i, j, k] = A[j, k]",
+    ],
     ["for j, k in _:", "    E[i, j, k] = A[i, j] * A[j, k] * {e}"],
     ["for j, k in _:", "    E[i, j, k] = A[i, j] - A[k, i]"],
     [
