@@ -1141,14 +1141,14 @@ def unique_values(x: Any, /) -> Tensor:
 @overload
 def var(x: Lazy, /, *, axis: Any = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Lazy:
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
-    float64 of integers, real also of complex numbers. Raises ``OutOfBounds`` for an axis that
-    ``x`` lacks."""
+    float64 of integers, real also of complex numbers; of half floats computed in single, as the
+    number of elements may overflow. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 @overload
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Tensor:
     """The variance along ``axis``, divided by the number of elements less ``correction``: a
-    float64 of integers, real also of complex numbers. Raises ``OutOfBounds`` for an axis that
-    ``x`` lacks."""
+    float64 of integers, real also of complex numbers; of half floats computed in single, as the
+    number of elements may overflow. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 @overload
 def vecdot(x1: Lazy, x2: Any, /, *, axis: int = -1) -> Lazy:
