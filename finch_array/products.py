@@ -57,10 +57,11 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     a, b = operand(x1), operand(x2)
     if (a.__class__ is not Tensor and isinstance(a, NUMBERS)) or isinstance(b, NUMBERS):
         raise DimensionMismatch("matmul of a number, or an array without dimensions", hint="x * y")
-    made = _matmuls.get((a.signature, b.signature))
-    if made is None:
+    try:
+        made = _matmuls[a.signature, b.signature]
+    except KeyError:
         made = _remembered_matmul(a, b)
-    if made is _DENSE:
+    if made is None:
         return _dense_matmul(a, b)
     found = run(*made, [a, b])
     if like is not None and (ready := settled_plan(made[0], [a, b])) is not None:
@@ -70,24 +71,22 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 
 Product = tuple[Any, Callable[[], Request]]
 """The key and the request of a product."""
-_DENSE: Product = (None, lambda: Request("matmul", lambda x: x, (), ()))
-"""Stands for the product of dense arrays, which NumPy has."""
-_matmuls: dict[Any, Product] = {}
+_matmuls: dict[Any, Product | None] = {}
 MOST = 4096
 """The most pairs of formats whose products are remembered."""
 
 
-def _remembered_matmul(a: Any, b: Any) -> Product:
+def _remembered_matmul(a: Any, b: Any) -> Product | None:
     if len(_matmuls) >= MOST:
         _matmuls.clear()
     found = _matmuls[a.signature, b.signature] = _matmul_of(a, b)
     return found
 
 
-def _matmul_of(a: Any, b: Any) -> Product:
-    """The matrix product of arrays like these: by NumPy of dense ones, else by a kernel."""
+def _matmul_of(a: Any, b: Any) -> Product | None:
+    """The matrix product of arrays like these by a kernel; None for dense ones, of NumPy."""
     if is_dense(a) and is_dense(b):
-        return _DENSE
+        return None
     ndim = max(a.ndim, b.ndim, 2)
     stack = letters(ndim - 2)
     left = (*stack[ndim - a.ndim :], "r", "k")[-a.ndim :] if a.ndim > 1 else ("k",)

@@ -205,13 +205,8 @@ class Context(Builder):
     def look(self, make: Callable[[], T]) -> T:
         """The result of ``make()``, without its effects: nothing is emitted, and no name is
         taken, which may then be that of another variable, mutable or not."""
-        names, constants, lets = self.names, self._constants, self._lets
-        self.names, self._constants, self._lets = names.copy(), constants.copy(), lets.copy()
-        try:
-            with self.block(), self.prover.assuming():
-                return make()
-        finally:
-            self.names, self._constants, self._lets = names, constants, lets
+        with self.forgetting(), self.block(), self.prover.assuming():
+            return make()
 
     def walk(self, level: Any, pos: Expr) -> Hashable:
         """What identifies the walks over a fiber: those of a level that does not change meanwhile,

@@ -147,8 +147,8 @@ class Builder:
     def __init__(self, names: Names, constants: Iterable[Var] = ()) -> None:
         self.names = names
         self._functions: dict[str, Function] = {}
-        self._constants = {var.name for var in constants}
-        self._lets: set[str] = set()
+        self._constants = {var.name: None for var in constants}  # in order, for `forgetting`
+        self._lets: dict[str, None] = {}
         self._stack = [_Frame()]
 
     # -- variables and memory -----------------------------------------------------------------
@@ -160,7 +160,7 @@ class Builder:
             return result
         var = self._declare(name, result, mutable=False)
         self.constant(var)
-        self._lets.add(var.name)
+        self._lets[var.name] = None
         return var
 
     def var(self, name: str, value: Any, dtype: np.dtype[Any] | None = None) -> Var:
@@ -172,7 +172,20 @@ class Builder:
 
     def constant(self, var: Var) -> None:
         """Declare that ``var``, defined elsewhere, is immutable."""
-        self._constants.add(var.name)
+        self._constants[var.name] = None
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """Within it, names are taken and variables declared that are free again behind it."""
+        names, known = self.names, (len(self._constants), len(self._lets))
+        self.names = names.copy()
+        try:
+            yield
+        finally:
+            self.names = names
+            for declared, size in zip((self._constants, self._lets), known, strict=True):
+                while len(declared) > size:
+                    declared.popitem()
 
     def is_constant(self, value: Expr) -> bool:
         """Whether ``value`` is an immutable variable."""
@@ -252,7 +265,7 @@ class Builder:
         ``For``."""
         var = Var(self.names.fresh(name), INTP)
         self.constant(var)
-        self._lets.add(var.name)
+        self._lets[var.name] = None
         start, stop = lift(start), lift(stop)
         literal = isinstance(start, Literal) and isinstance(stop, Literal)
         iterations = int(stop.value) - int(start.value) if literal else None
@@ -317,7 +330,7 @@ class Builder:
         if name not in self._functions:
             inner = Builder(Names(param.name for param in params))
             inner._functions = self._functions
-            inner._constants |= {param.name for param in params if isinstance(param, Var)}
+            inner._constants |= {param.name: None for param in params if isinstance(param, Var)}
             build(inner, *params)
             self._functions[name] = Function(name, tuple(params), dtype, inner.finish())
         return self._functions[name]

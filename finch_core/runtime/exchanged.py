@@ -50,8 +50,11 @@ def settle_exchanged(tensors: Sequence[TensorStorage], kernel: CompleteKernel) -
                 taken.append((tensor, part, np.empty(0, part.field.dtype)))
             elif tensor.signature.fixed:
                 if found is None:
-                    unused.append((address, count * own.itemsize))
-                array = _at(*unused[-1], own.dtype) if found is None else found[1]
+                    nbytes = count * own.itemsize
+                    array = _at(address, nbytes, own.dtype)
+                    unused.append((address, nbytes))
+                else:
+                    array = found[1]
                 copies.append((own, array[: own.size].copy()))
                 taken.append((tensor, part, own))
             elif found is not None:

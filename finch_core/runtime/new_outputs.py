@@ -90,17 +90,18 @@ class NewOutputs:
             return self._caller_of_one(call, places[0])
 
         def run(words: Sequence[Any], given: Sequence[Any], values: Any = None) -> Any:
-            if len({id(given[k]) for k in places}) < len(places):
+            tensors = given if values is None else values  # converted, where there are values
+            if len({id(tensors[k]) for k in places}) < len(places):
                 check(given)
             words, rooms = [*words], self._rooms
             for k in places:
-                tensor = given[k]
+                tensor = tensors[k]
                 words[k] = tensor.address
                 if k in rooms:
                     rooms[k].give(tensor)
             found = call(words, given, values)
             if rooms:
-                self.look_back(given)
+                self.look_back(tensors)
             return found
 
         return run
@@ -109,7 +110,7 @@ class NewOutputs:
         """``caller`` for one blank tensor."""
 
         def run(words: Sequence[Any], given: Sequence[Any], values: Any = None) -> Any:
-            tensor, room = given[k], self._rooms.get(k)
+            tensor, room = (given if values is None else values)[k], self._rooms.get(k)
             words = [*words]
             words[k] = tensor.address
             if room is None:

@@ -119,6 +119,8 @@ class Specialization:
         memory = [() if k in blank else value.memory for k, value in enumerate(values)]
         if blank:
             call = self._new.caller(call, blank, self._check_given)
+            if any(given[k] is not values[k] for k in blank):
+                calls = None  # a repeated call knows what was given alone
         if memory not in self._checked:
             self.check_memory(values)
             self._checked.append(memory)
