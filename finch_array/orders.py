@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
@@ -19,6 +20,12 @@ COPY = 8.0
 
 NEVER = 1e18
 """The number of entries of what cannot be copied into another order: a mask."""
+
+
+def rounded(size: float) -> float:
+    """The power of two next to a size, or 0: operands of about the same sizes have one order of
+    loops, whichever came first."""
+    return 2.0 ** round(math.log2(size)) if size else 0.0
 
 
 @frozen(eq=False)
@@ -46,7 +53,7 @@ class Order:
 
 
 def choose(
-    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str], in_turn: bool,
+    terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str], in_turn: bool,
     copying: bool = True,
 ) -> Order:  # fmt: skip
     """The cheapest order of the loops over ``sizes``. ``out`` are the indices of the result,
@@ -65,7 +72,7 @@ def choose(
 
 
 def _candidates(
-    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str]
+    terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str]
 ) -> Sequence[tuple[str, ...]]:
     names = list(dict.fromkeys([*out, *sizes]))
     if len(names) <= MOST_PERMUTED:
@@ -94,7 +101,7 @@ def appends(loops: Sequence[str], out: Sequence[str]) -> int:
 
 
 def _cost(
-    terms: Sequence[Term], sizes: Mapping[str, int], out: Sequence[str], loops: Sequence[str],
+    terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str], loops: Sequence[str],
     copied: Sequence[int], forced: bool,
 ) -> float:  # fmt: skip
     steps = _steps(terms, sizes, loops)
@@ -107,7 +114,7 @@ def _cost(
     return cost * (1.0 if stored == list(out) else 1.01)
 
 
-def _steps(terms: Sequence[Term], sizes: Mapping[str, int], loops: Sequence[str]) -> list[float]:
+def _steps(terms: Sequence[Term], sizes: Mapping[str, float], loops: Sequence[str]) -> list[float]:
     """The estimated number of iterations of each loop."""
     result: list[float] = []
     now = 1.0
@@ -118,7 +125,7 @@ def _steps(terms: Sequence[Term], sizes: Mapping[str, int], loops: Sequence[str]
 
 
 def _factor(
-    terms: Sequence[Term], sizes: Mapping[str, int], outer: Sequence[str], name: str
+    terms: Sequence[Term], sizes: Mapping[str, float], outer: Sequence[str], name: str
 ) -> float:
     """The estimated iterations of one loop within others: what the operands that decide store, or
     else the sum of what all store."""
@@ -136,14 +143,14 @@ def _factor(
     )
 
 
-def _width(term: Term, sizes: Mapping[str, int], outer: Sequence[str], name: str) -> float:
+def _width(term: Term, sizes: Mapping[str, float], outer: Sequence[str], name: str) -> float:
     """How many indices of a dimension an operand stores, on average, where those of the loops
     outside are fixed."""
     before = _reached(term, sizes, outer)
     return min(_reached(term, sizes, (*outer, name)) / max(before, 1e-9), float(sizes[name]))
 
 
-def _reached(term: Term, sizes: Mapping[str, int], names: Sequence[str]) -> float:
+def _reached(term: Term, sizes: Mapping[str, float], names: Sequence[str]) -> float:
     """How many combinations of the indices ``names`` an operand stores: what its levels say for the
     outermost of its dimensions; for others at most all, and at most one for each value."""
     prefix, total, every, whole = 1.0, 1.0, 1.0, True
@@ -159,4 +166,4 @@ def _reached(term: Term, sizes: Mapping[str, int], names: Sequence[str]) -> floa
     return prefix or min(every, total)
 
 
-__all__ = ["Order", "Term", "appends", "choose", "in_order"]
+__all__ = ["Order", "Term", "appends", "choose", "in_order", "rounded"]

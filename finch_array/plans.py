@@ -124,8 +124,25 @@ class _Operands:
     numbers: Mapping[str, Type]
 
 
-def make(request: Request, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool) -> Plan:
-    """A plan for operands like these; ``dense``: the result may be dense (see ``DENSE_RATIO``)."""
+@frozen(eq=False)
+class Draft:
+    """A request on operands: its value and the order of its loops, without a kernel."""
+
+    request: Request
+    seen: _Operands
+    value: Expr
+    known: structures.Analysis
+    dtype: np.dtype[Any]
+    order: orders.Order
+
+    @property
+    def key(self) -> Any:
+        """What plans of a request on operands of the same signatures differ by."""
+        return self.order.loops, self.order.copied
+
+
+def draft(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Draft:
+    """The value of a request, and the order of loops for operands of about these sizes."""
     seen = _seen(request, operands, sizes)
     value = request.value(*seen.exprs)
     known = structures.settled(
@@ -133,10 +150,16 @@ def make(request: Request, operands: Sequence[Any], sizes: Mapping[str, int], de
     )
     value, dtype = known.expr, concrete(known.dtype)
     order = _ordered(request, operands, sizes, seen, value, known, dtype)
-    copies = {k: _permutation(seen.indices[k], order.loops) for k in order.copied}
-    plan = Plan(request, order, copies)
+    return Draft(request, seen, value, known, dtype, order)
+
+
+def make(draft: Draft, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool) -> Plan:
+    """A plan for operands like these; ``dense``: the result may be dense (see ``DENSE_RATIO``)."""
+    order = draft.order
+    copies = {k: _permutation(draft.seen.indices[k], order.loops) for k in order.copied}
+    plan = Plan(draft.request, order, copies)
     if not copies:
-        _complete(plan, operands, sizes, seen, value, known, dtype, dense)
+        _complete(plan, operands, sizes, draft.seen, draft.value, draft.known, draft.dtype, dense)
     return plan
 
 
@@ -184,13 +207,14 @@ def _ordered(
         sparse = not is_dense(found.source)
         decides = sparse and _decides(value, f"a{k}", seen, known.fill)
         count = orders.NEVER if None in found.source.shape else entries(operands[k])
-        terms.append(orders.Term(seen.indices[k], fanouts(found.source), sparse, count, decides))
+        widths = tuple(map(orders.rounded, fanouts(found.source)))
+        terms.append(orders.Term(seen.indices[k], widths, sparse, orders.rounded(count), decides))
     places = [k for k, found in enumerate(seen.sources) if found is not None]
     in_turn = request.op is not None and not _at_fill(request, seen, known.fill, dtype)
     # one array, element by element: a copy in another order would walk it as the function does
     copying = request.op is not None or len(terms) > 1
     order = _given(request, terms, in_turn) or orders.choose(
-        terms, sizes, request.out, in_turn, copying
+        terms, {i: orders.rounded(n) for i, n in sizes.items()}, request.out, in_turn, copying
     )
     return orders.Order(order.loops, tuple(places[n] for n in order.copied))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
-from finch_array.operands import NUMBERS, entries, kind_of, stored
+from finch_array.operands import NUMBERS, entries, is_dense, kind_of, stored
 from finch_array.ready import Ready
 from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
@@ -117,13 +117,14 @@ def _prepared(
     sizes = plans.sizes_of(known, operands, given)
     dense = is_dense_allowed(known, operands, sizes)
     whole = (key, *map(signature_of, operands), stretched(known, operands, sizes), dense)
-    plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
+    size = magnitudes(operands, sizes)
+    plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
     if plan.copies:
         copies = [_copied(plan, k, x) for k, x in enumerate(operands)]
         return _prepared(key, make, copies, given)
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
-        plan = _plans.get(whole) or _planned(whole, known, operands, sizes, dense)
+        plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
     return plan.ready(sizes), operands
 
 
@@ -141,12 +142,28 @@ def _forget() -> None:
 _requests: dict[Any, Request] = {}
 
 
+def magnitudes(operands: Sequence[Any], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """The binary logarithms of the sizes of the indices and of what each operand stores: those of
+    one tuple share an order of loops."""
+    found = [n.bit_length() for n in sizes.values()]
+    for x in operands:
+        if not isinstance(x, NUMBERS) and not is_dense(x):
+            found.append(entries(x).bit_length())
+    return tuple(found)
+
+
 def _planned(
-    whole: Any, request: Request, operands: Sequence[Any], sizes: dict[str, int], dense: bool
-) -> plans.Plan:
+    whole: Any, size: Any, request: Request, operands: Sequence[Any], sizes: dict[str, int],
+    dense: bool,
+) -> plans.Plan:  # fmt: skip
+    """The plan for operands of these magnitudes: that of others, if their loops have one order."""
     if len(_plans) >= MOST:
         _plans.clear()
-    plan = _plans[whole] = plans.make(request, operands, sizes, dense)
+    draft = plans.draft(request, operands, sizes)
+    plan = _plans.get((whole, draft.key))
+    if plan is None:
+        plan = _plans[whole, draft.key] = plans.make(draft, operands, sizes, dense)
+    _plans[whole, size] = plan
     return plan
 
 

@@ -3,6 +3,7 @@ scalar."""
 
 from __future__ import annotations
 
+import atexit
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -68,6 +69,7 @@ class ImplicitSignature(Signature):
 
 _interned: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
 """Each lives as long as a tensor or a kernel that has it: fills are drawn without end."""
+atexit.register(_interned.clear)  # keys are compared by code that modules lose as Python ends
 _lock = Lock()
 
 

@@ -6,12 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from array_support import MATRICES, data, fa, held, same, tensor
 
 from finch_array import run
 from finch_core import DimensionMismatch, PerformanceWarning, Tensor
 from finch_levels import Dense, Element, RunList, SparseList
 from finch_wrappers import DiagMask, LoTriMask, window
+from finch_wrappers.swizzle import SwizzleTensor
 
 CSR = Dense(SparseList(Element(0.0)))
 
@@ -122,3 +124,15 @@ def test_a_result_may_be_made_again_after_its_operands_changed():
         x = x + k
         a = a * 2
         A = Tensor(A.format, a)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_results_are_stored_alike_whatever_came_before(first: int) -> None:
+    """The order of the loops follows from the sizes of operands, not from those of earlier ones."""
+    rng, dtype = np.random.default_rng(5), [np.float32, np.float64][first]
+    sizes = [(1000, 1000, 1), (1000, 60_000, 32)]  # rows and columns, entries, columns on the right
+    stored = {}
+    for n, entries, m in sizes if first else sizes[::-1]:
+        one = sp.random(n, n, entries / n**2, "csr", dtype, rng)
+        stored[m] = type(fa.asarray(one) @ fa.asarray(rng.random((n, m)).astype(dtype)))
+    assert stored == {1: SwizzleTensor, 32: Tensor}

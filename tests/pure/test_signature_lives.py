@@ -1,6 +1,8 @@
 """Signatures live as long as a tensor or a kernel that has them."""
 
 import gc
+import subprocess
+import sys
 import weakref
 
 from finch_core.interface.signatures import tensor_signature
@@ -13,3 +15,16 @@ def test_a_signature_that_nothing_has_is_forgotten() -> None:
     gc.collect()
     assert gone() is None
     assert tensor_signature(Dense(Element(0.1234))) is kept
+
+
+def test_no_signature_is_compared_as_python_ends() -> None:
+    program = """
+import atexit
+atexit.register(lambda: print(len(signatures._interned)))  # runs after those registered later
+from finch_core.interface import signatures
+from finch_levels import Element
+kept = signatures.tensor_signature(Element(0.5))
+print(len(signatures._interned))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split()[-1:] == ["0"] and int(done.stdout.split()[0]) > 0, done.stderr
