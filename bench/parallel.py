@@ -3,8 +3,9 @@
 Wall-clock times, the least of many alternating calls: what else the machine does counts, so that
 the load stands beside the figures. ``work`` is the processor time of all threads on two threads, as
 a multiple of the sequential loop's: 2 divided by it is what an idle machine could gain
-(``bench.spans`` has parts that wait counted). Peers run on two threads too; their columns are their
-time as a multiple of ours.
+(``bench.spans`` has parts that wait counted). Peers run on one and on two threads, too; their
+columns are their time as a multiple of ours on as many. Their threads spin for a while after a
+loop: they take turns with ours in groups, and have ended when the next group begins.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import os
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bench.peers.on_threads import peers
+from bench.peers.on_threads import PEERS, peers, use
 from finch_core import Tensor, _, coalesce, kernel, parallel, set_threads
 from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseList
 
@@ -30,7 +32,8 @@ ASKED = {
 }  # fmt: skip
 """How many times faster two threads should be than the sequential loop."""
 CSR = Dense(SparseList(Element(0.0)))
-PEERS = ("numba", "mkl")
+ROUNDS, PAUSE = 4, 0.3
+"""How often groups of contenders take turns, and the seconds between them."""
 
 
 def spmv(y, A, x):
@@ -176,37 +179,55 @@ def run(seconds: float = 2.0, scale: float = 1.0) -> list[dict[str, Any]]:
     """A row for each program."""
     rows = []
     for name, function, args in cases(scale):
-        loops = {"order": (in_order(function), 1)}
-        loops |= {str(n): (kernel(function), n) for n in (1, 2, 7)}
-        others = peers(name, args)
-        loops |= {peer: (run, 2) for peer, run in others.items()}
-        best = _least(loops, args, seconds)
+        ours = {"order": (in_order(function), 1)}
+        ours |= {str(n): (kernel(function), n) for n in (1, 2, 7)}
+        groups = [_called(key, loop, n, args) for key, (loop, n) in ours.items()]
+        others = [_peer(peer, run) for peer, run in peers(name, args).items()]
+        best = _least([dict(groups), *others], args, seconds)
         order = best["order"][0]
         row = {"program": name, "in order ms": order * 1e3, "1 thread": best["1"][0] / order}
         row |= {"2 threads": order / best["2"][0], "asked for": ASKED.get(name, "")}
         row |= {"work": best["2"][1] / best["order"][1], "7 / 2": best["7"][0] / best["2"][0]}
-        two = best["2"][0]
-        row |= {peer: best[peer][0] / two if peer in best else "" for peer in PEERS}
+        for peer in PEERS:
+            for n in "12":
+                found = best.get(f"{peer} {n}")
+                row[f"{peer} {n}"] = found[0] / best[n][0] if found else ""
         rows.append({**row, "load": round(os.getloadavg()[0], 1)})
     set_threads(None)
     return rows
 
 
+Contenders = dict[str, tuple[Callable[[], Any], Callable[[], Any]]]
+"""What lets each run on its threads, and what runs it."""
+
+
+def _called(key: str, loop: Any, threads: int, args: tuple[Any, ...]) -> tuple[str, Any]:
+    return key, (partial(set_threads, threads), partial(loop, *args))
+
+
+def _peer(peer: str, run: Callable[[], Any]) -> Contenders:
+    return {f"{peer} {n}": (partial(use, peer, n), run) for n in (1, 2)}
+
+
 def _least(
-    loops: dict[str, tuple[Any, int]], args: tuple[Any, ...], seconds: float
+    groups: list[Contenders], args: tuple[Any, ...], seconds: float
 ) -> dict[str, tuple[float, float]]:
     """The least wall-clock time of each, and the least processor time."""
     copied = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
-    best = dict.fromkeys(loops, (np.inf, np.inf))
-    ends = time.perf_counter() + seconds
-    while time.perf_counter() < ends or np.inf in best["7"]:
-        for name, (loop, threads) in loops.items():
-            set_threads(threads)
-            for held, arg in zip(args, copied, strict=True):
-                if isinstance(arg, np.ndarray):
-                    held[...] = arg
-            start, used = time.perf_counter(), time.process_time()
-            loop() if name in PEERS else loop(*args)
-            found = time.perf_counter() - start, time.process_time() - used
-            best[name] = tuple(map(min, best[name], found))  # type: ignore[assignment]
+    best = {name: (np.inf, np.inf) for group in groups for name in group}
+    for group in groups * ROUNDS:
+        ends, again = time.perf_counter() + seconds / ROUNDS, True
+        while again:
+            for name, (prepare, loop) in group.items():
+                prepare()
+                for held, arg in zip(args, copied, strict=True):
+                    if isinstance(arg, np.ndarray):
+                        held[...] = arg
+                start, used = time.perf_counter(), time.process_time()
+                loop()
+                found = time.perf_counter() - start, time.process_time() - used
+                best[name] = tuple(map(min, best[name], found))  # type: ignore[assignment]
+            again = time.perf_counter() < ends
+        if len(groups) > 1:
+            time.sleep(PAUSE)
     return best

@@ -1,8 +1,10 @@
 """The threads on which parallel loops run: one pool for all kernels of a process.
 
 The threads sleep until a loop wakes them, and take what parts are left when they come. A loop does
-not wait for threads that have not begun. While one loop runs, loops of other callers run on their
-own thread alone, so that callers do not multiply threads. A child process begins with none.
+not wait for threads that have not begun; for those in their last part its caller looks for some
+microseconds before it sleeps, since to be woken takes twenty. While one loop runs, loops of other
+callers run on their own thread alone, so that callers do not multiply threads. A child process
+begins with none.
 ``threadpoolctl`` sees the pool where it is installed.
 ``docs/decisions/102-threads-of-our-own.md`` has the reasons.
 """
@@ -23,6 +25,8 @@ _TEXT = """\
 #include <stdint.h>
 #include <time.h>
 
+#define TRIES 1000  // some microseconds
+
 struct parallel_pool {
     const int64_t *threads;
     void (*run)(void (*work)(void *, int64_t), void *, int64_t lanes);
@@ -34,6 +38,14 @@ static void (*task)(void *, int64_t);
 static void *argument;
 static int64_t made, open, first, active;
 
+#if defined(__x86_64__) || defined(__i386__)
+#define PAUSE __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define PAUSE __asm__ volatile("yield")
+#else
+#define PAUSE (void)0
+#endif
+
 // A thread: takes lanes of the present loop while it is open.
 static void *serve(void *unused)
 {
@@ -43,11 +55,12 @@ static void *serve(void *unused)
         while (!open)
             pthread_cond_wait(&wake, &lock);
         const int64_t lane = first + --open;
-        active++;
+        __atomic_store_n(&active, active + 1, __ATOMIC_RELAXED);
         pthread_mutex_unlock(&lock);
         task(argument, lane);
         pthread_mutex_lock(&lock);
-        if (!--active)
+        __atomic_store_n(&active, active - 1, __ATOMIC_RELAXED);
+        if (!active)
             pthread_cond_signal(&done);
     }
     return 0;
@@ -68,6 +81,22 @@ static void begin(int64_t wanted)
     pthread_sigmask(SIG_SETMASK, &before, 0);
 }
 
+// Close the loop, and wait for those that are in it.
+static void end(void)
+{
+    pthread_mutex_lock(&lock);
+    open = 0;
+    if (active) {
+        pthread_mutex_unlock(&lock);
+        for (int tries = 0; tries < TRIES && __atomic_load_n(&active, __ATOMIC_RELAXED); tries++)
+            PAUSE;
+        pthread_mutex_lock(&lock);
+    }
+    while (active)
+        pthread_cond_wait(&done, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
 static void run(void (*work)(void *, int64_t), void *given, int64_t lanes)
 {
     if (pthread_mutex_trylock(&busy)) {
@@ -79,17 +108,14 @@ static void run(void (*work)(void *, int64_t), void *given, int64_t lanes)
         begin(lanes - 1);
     task = work, argument = given, first = 1;
     open = made < lanes - 1 ? made : lanes - 1;
-    if (open == 1)
+    const int64_t others = open;
+    pthread_mutex_unlock(&lock);  // before the signal: who wakes wants the lock
+    if (others == 1)
         pthread_cond_signal(&wake);
-    else
+    else if (others)
         pthread_cond_broadcast(&wake);
-    pthread_mutex_unlock(&lock);
     work(given, 0);
-    pthread_mutex_lock(&lock);
-    open = 0;
-    while (active)
-        pthread_cond_wait(&done, &lock);
-    pthread_mutex_unlock(&lock);
+    end();
     pthread_mutex_unlock(&busy);
 }
 

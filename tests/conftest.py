@@ -15,6 +15,8 @@ import pytest
 
 # what is tested is what runs in the end; tests/native/test_c_drafts.py has drafts
 os.environ.setdefault("FINCH_DRAFTS", "0")
+# loops run on as many threads as a test asks for, also where there are fewer cores
+os.environ.setdefault("FINCH_OVERSUBSCRIBE", "1")
 
 PACKAGES = (
     "finch-bitmask",

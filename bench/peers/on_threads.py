@@ -1,4 +1,5 @@
-"""Peers on two threads, for ``bench.parallel``: Numba's ``prange`` and MKL, where installed."""
+"""Peers on several threads, for ``bench.parallel``: Numba's ``prange``, MKL and GraphBLAS, where
+installed."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+
+PEERS = ("numba", "mkl", "graphblas")
 
 try:
     import numba
@@ -17,10 +20,24 @@ except ImportError:  # bench.parallel goes on without it
 def peers(name: str, args: tuple[Any, ...]) -> dict[str, Callable[[], Any]]:
     """The programs of other libraries that compute what the parallel loop ``name`` does."""
     found: dict[str, Callable[[], Any]] = {}
-    for make in (_numba, _mkl):
+    for make in (_numba, _mkl, _graphblas):
         with suppress(ImportError, OSError):
             found |= make(name, args)
     return found
+
+
+def use(peer: str, threads: int) -> None:
+    """Let a peer run on this many threads."""
+    if peer == "numba":
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    elif peer == "mkl":
+        from bench.peers import mkl
+
+        mkl.mkl_set_num_threads(threads)
+    else:
+        import graphblas
+
+        graphblas.ss.config["nthreads"] = threads
 
 
 def _csr(tensor: Any, index: Any = np.int64) -> Any:
@@ -35,7 +52,6 @@ def _csr(tensor: Any, index: Any = np.int64) -> Any:
 def _numba(name: str, args: tuple[Any, ...]) -> dict[str, Callable[[], Any]]:
     if numba is None:
         return {}
-    numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
     compiled = numba.njit(parallel=True)
     if name.startswith("spmv"):
         y, A, x = args
@@ -70,7 +86,6 @@ def _spmm(C: Any, ptr: Any, idx: Any, val: Any, B: Any) -> None:
 def _mkl(name: str, args: tuple[Any, ...]) -> dict[str, Callable[[], Any]]:
     from bench.peers import mkl
 
-    mkl.mkl_set_num_threads(2)
     if name.startswith("spmv"):
         y, A, x = args
         return {"mkl": mkl.Handle(_csr(A, np.int32)).times(x, np.empty_like(y))}
@@ -81,4 +96,18 @@ def _mkl(name: str, args: tuple[Any, ...]) -> dict[str, Callable[[], Any]]:
         return {"mkl": lambda: mkl.dot_product_mkl(plain, args[2])}
     if name == "spgemm":
         return {"mkl": mkl.spgemm(_csr(args[1], np.int32), _csr(args[2], np.int32))["mkl sorted"]}
+    return {}
+
+
+def _graphblas(name: str, args: tuple[Any, ...]) -> dict[str, Callable[[], Any]]:
+    from bench.peers import graphblas_
+
+    if name.startswith("spmv"):
+        return graphblas_.spmv(_csr(args[1]), args[2])
+    if name == "spmm":
+        return graphblas_.spmm(_csr(args[1]), args[2])
+    if name == "spgemm":
+        return {"graphblas": graphblas_.spgemm(_csr(args[1]), _csr(args[2]))["graphblas sorted"]}
+    if name == "triangles":
+        return graphblas_.triangles(_csr(args[1]))
     return {}

@@ -1,9 +1,14 @@
-"""The number of threads on which parallel loops run."""
+"""The number of threads on which parallel loops run: what was asked for, and no more than cores.
+
+More threads than cores take turns on these, and wait for each other: a loop whose parts are joined
+took up to three times as long. Results do not depend on the number, so that nothing else is lost.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -13,35 +18,49 @@ VARIABLE = "FINCH_THREADS"
 COMMON = "OMP_NUM_THREADS"
 """What dask and joblib set in the processes that they start, so that these do not take more cores
 together than there are."""
+BEYOND = "FINCH_OVERSUBSCRIBE"
+"""Set to 1, loops run on as many threads as are asked for: for tests on machines of few cores."""
 MOST = 64
 """The largest number of threads that one loop uses."""
 
-_count = np.zeros(1, np.int64)
-"""The number of threads, which backends read at each parallel loop; 0 before it is first used."""
+_count = np.zeros(2, np.int64)
+"""The number of threads that run, which backends read at each parallel loop, and the number asked
+for; 0 before they are first used."""
 
 
 def set_threads(count: int | None) -> None:
     """Run parallel loops on ``count`` threads from now on; None: on as many as at first, which
     ``FINCH_THREADS`` gives, or the cores that this process may use, at most ``OMP_NUM_THREADS``.
 
-    Results do not depend on it. Raises ``ValueError`` for a number below 1.
+    No more run at a time than these cores, as they are now, unless ``FINCH_OVERSUBSCRIBE`` is 1.
+    Results do not depend on the number. Raises ``ValueError`` for one below 1.
     """
     if count is not None and count < 1:
         raise ValueError(f"the number of threads is 1 or more, not {count}")
-    _count[0] = min(count, MOST) if count is not None else _first()
+    asked = min(count, MOST) if count is not None else _first()
+    beyond = os.environ.get(BEYOND, "").strip() not in ("", "0")
+    _count[:] = asked if beyond else min(asked, cores()), asked
 
 
 def threads() -> int:
-    """The number of threads on which parallel loops run."""
+    """The number of threads that parallel loops are asked to run on."""
+    return int(_counts()[1])
+
+
+def running() -> int:
+    """The number of threads on which they run: no more than there are cores."""
+    return int(_counts()[0])
+
+
+def _counts() -> np.ndarray[Any, np.dtype[np.int64]]:
     if not _count[0]:
         set_threads(None)
-    return int(_count[0])
+    return _count
 
 
 def address() -> int:
-    """Where the number of threads is, an int64."""
-    threads()
-    return int(_count.ctypes.data)
+    """Where the number of threads that run is, an int64."""
+    return int(_counts().ctypes.data)
 
 
 def _first() -> int:
@@ -96,4 +115,4 @@ def _read(path: str) -> str:
         return file.read()
 
 
-__all__ = ["cores", "set_threads", "threads"]
+__all__ = ["cores", "running", "set_threads", "threads"]

@@ -101,6 +101,7 @@ FORKING = """
     import os, signal, sys
     import numpy as np
     from finch_core import _, parallel, set_threads
+    from finch_core.runtime import threads
     from finch_core.runtime.kernel import Kernel
     from finch_core.runtime.options import Options
     from finch_levels import Scalar
@@ -111,6 +112,8 @@ FORKING = """
             s[()] += x[i]
 
     call, x = Kernel(total, Options(least_work=64)), np.arange(100_000)
+    def begun():
+        return len(os.listdir("/proc/self/task")) if sys.platform == "linux" else 0
     def check():
         for count in (3, 1, 2):
             set_threads(count)
@@ -119,6 +122,19 @@ FORKING = """
             assert s.value == x.sum()
     check()
     failed = 0
+    child = os.fork()
+    if child == 0:  # more threads than cores are not begun
+        os.environ["FINCH_OVERSUBSCRIBE"], threads.cores = "0", lambda: 2
+        set_threads(7)
+        before = begun()
+        call(Scalar(0), x)
+        assert begun() <= before + 1
+        os.environ["FINCH_OVERSUBSCRIBE"] = "1"
+        set_threads(7)
+        call(Scalar(0), x)
+        assert begun() == before + 6 or not before
+        os._exit(0)
+    failed += os.waitpid(child, 0)[1] != 0
     for k in range(4):
         child = os.fork()
         if child == 0:
@@ -252,8 +268,17 @@ def test_memory_that_runs_out_in_a_part_leaves_valid_outputs(count, monkeypatch,
 
 
 def test_numbers_of_threads(monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 4)
     set_threads(5)
-    assert threads.threads() == 5
+    assert (threads.threads(), threads.running()) == (5, 5)
+    for beyond in ("0", "", None):
+        monkeypatch.setenv("FINCH_OVERSUBSCRIBE", beyond or "")
+        if beyond is None:
+            monkeypatch.delenv("FINCH_OVERSUBSCRIBE")
+        set_threads(5)
+        assert (threads.threads(), threads.running()) == (5, 4)
+        set_threads(3)
+        assert (threads.threads(), threads.running()) == (3, 3)
     monkeypatch.setenv("FINCH_THREADS", "3")
     set_threads(None)
     assert threads.threads() == 3

@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import gc
 import linecache
+import os
 import random
 import sys
 import time
 import warnings
 from collections import Counter
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -215,7 +217,8 @@ def plain(value: Any) -> Any:
 
 
 def run(case: Case, kernel: Kernel, threads: int) -> list[Any]:
-    set_threads(threads)
+    with mock.patch.dict(os.environ, FINCH_OVERSUBSCRIBE="1"):
+        set_threads(threads)
     args = case.arguments()
     kernel(*args)
     return [plain(arg) for arg in args]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import linecache
+import os
 import random
 import signal
 import sys
@@ -27,6 +28,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import attrs
 import numpy as np
@@ -159,7 +161,8 @@ class Prepared:
         threads = (1,) if not self.shared or self.backend == "interpreter" else (1, 2, 3, 7)
         try:
             for count in threads:
-                set_threads(count)
+                with mock.patch.dict(os.environ, FINCH_OVERSUBSCRIBE="1"):
+                    set_threads(count)
                 self.run(f"{self.backend} on {count}")
         finally:
             set_threads(None)
