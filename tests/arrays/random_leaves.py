@@ -40,12 +40,12 @@ def draws(seed: int, count: int) -> Draws:
 @attrs.frozen
 class Pair:
     """One array: ``mine`` by this package, ``theirs`` by NumPy, a text that tells how it was made,
-    and whether its values may differ by rounding."""
+    and by what relative error its values may differ (0: none)."""
 
     mine: Any
     theirs: Any
     text: str
-    rounded: bool = False
+    rounded: float = 0.0
 
 
 def levels(rng: np.random.Generator, ndim: int) -> tuple[str, ...]:

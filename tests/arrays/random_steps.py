@@ -22,6 +22,10 @@ EXACT = {"float16": 2.0**8, "float32": 2.0**20, "complex64": 2.0**20}
 """Up to these sizes, sums and products of what is drawn are exact."""
 
 
+RTOL = {"float16": 2e-2, "float32": 1e-3, "complex64": 1e-3}
+"""The relative error of values that were rounded in these dtypes; 1e-8 in others."""
+
+
 class Refused(Exception):
     """What was drawn has no meaning in NumPy, or none that can be compared."""
 
@@ -46,8 +50,10 @@ def both(text: str, theirs: Any, mine: Any, *parts: Pair, rounded: bool = False)
     except Exception as error:
         error.add_note(text)
         raise
-    told = bool(rounded or inexact or any(p.rounded for p in parts))
-    return Pair(found, wanted, text, told and wanted.dtype.kind in "fc")
+    error_of_parts = max((p.rounded for p in parts), default=0.0)
+    if wanted.dtype.kind not in "fc" or not (rounded or inexact or error_of_parts):
+        return Pair(found, wanted, text, 0.0)
+    return Pair(found, wanted, text, max(error_of_parts, RTOL.get(str(wanted.dtype), 1e-8)))
 
 
 def shape_of(pair: Pair) -> tuple[int, ...]:
