@@ -116,7 +116,8 @@ def binary(rng: Any, first: Pair, another: Any) -> Pair:
     refuse_if(name in ORDERED and complex_)
     refuse_if(name in JUMPS and (first.rounded or second.rounded))
     refuse_if(name == "**" and np.any(np.abs(np.asarray(second.theirs, complex)) > 3))
-    function = BINARY.get(name) or getattr(np, name)
+    # NumPy squares for `x ** 2`, which makes int8 of bools; of other powers, and by name, int64
+    function = np.power if name == "**" else BINARY.get(name) or getattr(np, name)
     own = BINARY.get(name) or getattr(np if rng.random() < 0.3 else fa, name)
     return both(
         f"({first.text} {name} {second.text})",
