@@ -12,6 +12,17 @@ Hardware prefetching and out-of-order execution stop at the end of an inner loop
 of iterations the processor must guess. An inner loop that begins at a loaded address therefore
 waits for memory first. The loads that compute the address are only those of a later iteration.
 
+Where the rows of ``q`` follow one another, a later iteration may be one of the next rows; the last
+row tells where they end:
+
+    for i in range(0, n):                   for i in range(0, n):
+        p, p_stop = ptr[i], ptr[i + 1]          p, p_stop = ptr[i], ptr[i + 1]
+                                                last = ptr[n]
+        for q in range(p, p_stop):      ->      for q in range(p, p_stop):
+            k = A_idx[q]                            if q + 4 < last:
+            ...                                         k_ahead = A_idx[q + 4]
+                                                        ...
+
 The same holds for a search that begins at a slot computed from a loaded key:
 
     for k in range(0, n):                   for k in range(0, n):
@@ -36,6 +47,7 @@ fixed distance ahead is requested:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import (
@@ -54,6 +66,7 @@ from finch_core.ir.assembly_rewrite import (
     certain,
     changed_names,
     in_terms_of,
+    leaves,
     read_names,
     redeclared_names,
     replacing,
@@ -72,6 +85,9 @@ AHEAD: dict[type[Statement], int] = {For: 2, While: 8}
 prefetch. Probes of a search take less time than a memory access, and their outer loops are
 long."""
 
+ACROSS = 4
+"""And where later iterations may be those of the next rows."""
+
 DISTANCE = 512
 """How many elements ahead, where inner loops are consecutive: one page of doubles."""
 
@@ -79,21 +95,26 @@ Places = dict[tuple[Buffer, Expr], None]
 """Buffers with an index in terms of the loop's variable and of declarations in its body."""
 
 
-def prefetch(block: Block, names: Names) -> Block:
-    """``block`` with prefetches of where inner loops begin, and of where they will continue."""
+def prefetch(block: Block, names: Names, outer: For | None = None) -> Block:
+    """``block``, the body of ``outer``, with prefetches of where inner loops begin, and of where
+    they will continue."""
     if not contains(block, For):
         return block
     done: list[Statement] = []
     for statement in block.statements:
-        inner = tuple(prefetch(b, names) for b in _followed(statement).blocks)
-        done += _prefetched(statement, with_blocks(statement, inner), names)
+        around = statement if isinstance(statement, For) else None
+        inner = tuple(prefetch(b, names, around) for b in _followed(statement).blocks)
+        done += _prefetched(statement, with_blocks(statement, inner), names, outer)
     return with_statements(block, done)
 
 
-def _prefetched(loop: Statement, done: Statement, names: Names) -> tuple[Statement, ...]:
+def _prefetched(
+    loop: Statement, done: Statement, names: Names, outer: For | None
+) -> tuple[Statement, ...]:
     """``done``, with a prefetch in each iteration for the inner loops of a later one.
 
-    ``done`` is ``loop`` after changes to its inner blocks; ``loop`` is analysed.
+    ``done`` is ``loop`` after changes to its inner blocks; ``loop``, in the body of ``outer``, is
+    analysed.
     """
     if not (isinstance(loop, For) and isinstance(done, For)):
         return (done,)
@@ -104,14 +125,45 @@ def _prefetched(loop: Statement, done: Statement, names: Names) -> tuple[Stateme
     if not isinstance(loop.stop, Literal) and not _is_unchanged(loop.stop, loop):
         stop = Var(names.fresh(f"{loop.var.name}_stop"), INTP)
         before, loop = (Let(stop, loop.stop),), evolve(loop, stop=stop)
-    requests = [_requests(loop, places, AHEAD[kind], names) for kind, places in far.items()]
+    requests: list[Statement] = []
+    for kind, places in far.items():
+        end, ahead = loop.stop, AHEAD[kind]
+        last = _end_of_rows(loop, places, outer) if kind is For and outer else None
+        if last is not None:
+            end, ahead = Var(names.fresh(f"{loop.var.name}_last"), INTP), ACROSS
+            before = (*before, Let(end, last))
+        requests.append(_requests(loop, places, ahead, end, names))
     body = Block((*requests, *done.body.statements))
     return *before, evolve(done, stop=loop.stop, body=body)
 
 
-def _requests(loop: For, places: Places, ahead: int, names: Names) -> Statement:
+def _end_of_rows(loop: For, places: Places, outer: For) -> Expr | None:
+    """Where the last row ends if each turn of ``outer`` runs ``loop`` over a row that begins where
+    the one before ended, and what is loaded ahead of ``places`` is the same in all of them."""
+    before = takewhile(lambda s: s is not loop, outer.body.statements)
+    if any(map(leaves, before)) or any(isinstance(s, (Break, Return)) for s in outer.walk()):
+        return None
+    twice = redeclared_names(outer.body)
+    lets = [s for s in outer.body.statements if isinstance(s, Let) and not s.mutable]
+    known: dict[Expr, Expr] = {s.var: s.value for s in lets if s.var.name not in twice}
+    start, stop = (in_terms_of(bound, known) for bound in (loop.start, loop.stop))
+    following: dict[Expr, Expr] = {outer.var: outer.var + Literal(1, INTP)}
+    if not isinstance(stop, Load) or replacing(following, folded)(start) != stop:
+        return None
+    needed = _needed(loop, places)
+    own = {let.var.name for let in needed} | {loop.var.name}
+    used = set().union(*(read_names(let.value) for let in needed))
+    used = used.union(*(read_names(index) for _, index in places)) - own
+    used |= read_names(stop) - {outer.var.name} | read_names(outer.stop)
+    if used & (changed_names(outer) | {outer.var.name}):
+        return None
+    behind: dict[Expr, Expr] = {outer.var: outer.stop}
+    return replacing(behind, folded)(start)
+
+
+def _requests(loop: For, places: Places, ahead: int, end: Expr, names: Names) -> Statement:
     """The prefetches of ``places`` as they are ``ahead`` iterations later, if there is such an
-    iteration."""
+    iteration: before ``end``."""
     later = loop.var + Literal(ahead, INTP)
     moves: dict[Expr, Expr] = {loop.var: later}
     requests: list[Statement] = []
@@ -120,7 +172,7 @@ def _requests(loop: For, places: Places, ahead: int, names: Names) -> Statement:
         requests.append(Let(var, replacing(moves)(let.value)))
         moves[let.var] = var
     requests += [Prefetch(buffer, replacing(moves)(index)) for buffer, index in places]
-    return If(later < loop.stop, Block(tuple(requests)))
+    return If(later < end, Block(tuple(requests)))
 
 
 def _is_unchanged(expr: Expr, loop: For) -> bool:

@@ -105,6 +105,72 @@ def test_so_they_do_where_pointers_are_cast():
     assert "prefetch(idx, r + 512)" in block_text(only(rows(narrow, here_and_there)))
 
 
+BASE = Buffer("base", INTP)
+
+
+def nested(place=lambda k, i: k * M, also=None, stop=lambda i: Load(PTR, i + 1), limit=None):
+    """The sums of dense rows that the entries of sparse rows name."""
+    b = Builder(Names(["n", "m"]), constants=(N, M))
+    with b.for_("i", 0, N) as i:
+        if limit is not None:
+            with b.if_(i >= limit):
+                b.fail(1)
+        first, last = b.let("p", Load(PTR, i)), b.let("p_stop", stop(i))
+        total = b.var("total", 0.0)
+        with b.for_("q", first, last) as q:
+            k = b.let("k", Load(IDX, q).cast(INTP))
+            r = b.let("r", place(k, i))
+            with b.for_("s", 0, M) as s:
+                b.assign(total, total + Load(VAL, r + s))
+        b.store(OUT, i, total.cast(INTP))
+        if also is not None:
+            also(b, i)
+    return typed(b.finish())
+
+
+def test_rows_that_follow_one_another_ask_for_what_the_next_ones_name():
+    text = block_text(only(nested()))
+    assert (
+        """\
+    q_last: int64 = ptr[n]
+    for q in range(p, p_stop):
+        if q + 4 < q_last:
+            k_ahead: int64 = int64(idx[q + 4])
+            r_ahead: int64 = k_ahead * m
+            prefetch(val, r_ahead)
+"""
+        in text
+    )
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        nested(also=lambda b, i: b.store(IDX, i, lift(0).cast(IDX.dtype))),
+        nested(also=lambda b, i: b.store(PTR, i, lift(0))),
+        nested(place=lambda k, i: (k + i) * M),
+        nested(place=lambda k, i: (k + Load(BASE, i)) * M),
+        nested(stop=lambda i: Load(PTR, i + 2)),
+        nested(stop=lambda i: Load(BASE, i)),
+        nested(limit=M),
+    ],
+)
+def test_but_not_where_the_next_rows_may_name_others(block):
+    text = block_text(only(block))
+    assert "q + 2 < p_stop" in text
+    assert "q_last" not in text
+
+
+@pytest.mark.parametrize("ends", [(0,), (0, 0), (0, 3, 3, 4, 6), (0, 1), (0, 0, 6), (2, 6, 6)])
+def test_and_no_load_is_beyond_the_last_row(ends):
+    n, idx = len(ends) - 1, np.array([3, 0, 2, 2, 1, 3], np.int32)[: ends[-1]]
+    values = {N: n, M: 2, IDX: idx, PTR: np.array(ends), VAL: np.arange(8.0)}
+    values[OUT] = np.zeros(n, np.int64)
+    block = nested()
+    before, after = (run_block(b, values)[1]["out"] for b in (block, only(block)))
+    np.testing.assert_array_equal(after, before)
+
+
 def checked(b, q):
     """A row that there may not be."""
     k = b.let("k", Load(IDX, q).cast(INTP))
