@@ -46,8 +46,8 @@ assert OUT_OF_MEMORY == 0
 
 
 LOWERING_RULES = frozenset(
-    "appending carried_values equal_patterns given locals points predicated_merge random_access "
-    "ranges run_outs scratch steady until".split()
+    "appending carried_values content_ranges equal_patterns given locals points predicated_merge "
+    "random_access ranges run_outs scratch steady until".split()
 )
 """The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 
@@ -99,6 +99,10 @@ class Context(Builder):
         self.pairs: Mapping[Index, tuple[Any, ...]] = {}
         """By the loops before which they are compared, the tensors that may have one pattern
         (``lower/equal_patterns.py``)."""
+        self.contents: Mapping[Any, Any] = {}
+        """What is known of the elements of temporaries (``lower/contents.py``)."""
+        self.elements: dict[Expr, Any] = {}
+        """Expressions that read elements of these, with the temporary."""
         self.merging: dict[Hashable, int] = {}
         """The operands for which enclosing loops have cases, and how many
         (``looplets/merge_cost.py``)."""

@@ -251,7 +251,10 @@ class Fiber(TensorLike):
         return unfurled(format, ctx, self, mode, known)
 
     def read(self, ctx: Context) -> Expr:
-        return value_of(self.lvl.format, ctx, self, Mode.READ, None, None)
+        value = value_of(self.lvl.format, ctx, self, Mode.READ, None, None)
+        if self.tensor in ctx.contents and not isinstance(value, (Literal, Var)):
+            ctx.elements[value] = self.tensor
+        return value
 
     def update(self, ctx: Context, op: Operator | None, value: Expr) -> None:
         emitted(self.lvl.format, "unwrap", ctx, self, Mode.UPDATE, op, value)

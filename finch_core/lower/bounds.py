@@ -58,6 +58,11 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
         _under(ctx, guard, partial(_check, ctx, access, extent, start, stop, hint))
 
 
+def check_index(ctx: Context, access: Access, extent: Extent, at: Expr) -> None:
+    """Emit the check that ``at``, at which ``access`` writes, is an index of its dimension."""
+    _check(ctx, access, extent, at, at + 1, _WRITING)
+
+
 def _under(ctx: Context, guard: Expr, check: Callable[[], None]) -> None:
     """Emit ``check`` where the parts of ``guard`` hold that can be evaluated before the loop."""
     known = [as_condition(evaluate(ctx, c)) for c in conjuncts(guard) if _evaluable(c)]

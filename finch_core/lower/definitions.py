@@ -23,6 +23,7 @@ from finch_core.ir.missing import Missing
 from finch_core.ir.program import Define, Loop, Sieve, Stmt, While
 from finch_core.ir.rewrite import rewrite, rewrite_expr, substitute_name
 from finch_core.looplets.region import is_empty
+from finch_core.lower.contents import know_content
 from finch_core.records import evolve
 from finch_core.symbolic.dead_locals import NOTHING
 from finch_core.symbolic.missing_values import may_be_missing, parted, presence
@@ -93,7 +94,9 @@ def defined(ctx: Context, stmt: Define, value: Expr) -> Stmt:
 
 
 def _variable(ctx: Context, name: Name, value: Expr) -> Expr:
-    return ctx.let(name.name, value, concrete(name.dtype))
+    variable = ctx.let(name.name, value, concrete(name.dtype))
+    know_content(ctx, value, variable)
+    return variable
 
 
 def _unchanging(ctx: Context, name: str, cond: Expr) -> Expr:

@@ -24,6 +24,7 @@ from finch_core.ir.program import Define, Extent, Sequential, Stmt, leaves
 from finch_core.looplets import Lookup, Looplet, Part, Precedence, Run, Sequence, Switch, Thunk
 from finch_core.looplets.transform import around_thunk
 from finch_core.lower.bounds import Beyond, fail_out_of_range, within
+from finch_core.lower.contents import know_content
 from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.affine import is_given
@@ -149,8 +150,9 @@ def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
     tensor: TensorLike = access.tensor
     for index in access.indices[: leading(access)]:
         value, failures = parted(evaluate(ctx, index.index))  # type: ignore[attr-defined]
-        value = ctx.bind("at", value if is_weak(value.dtype) else cast(value, INTP))
-        tensor = At(tensor, value, sure, access.span, tuple(failures))
+        at = ctx.bind("at", value if is_weak(value.dtype) else cast(value, INTP))
+        know_content(ctx, value, at)
+        tensor = At(tensor, at, sure, access.span, tuple(failures))
     return tensor
 
 

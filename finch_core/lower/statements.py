@@ -50,6 +50,7 @@ from finch_core.looplets.loop_strides import LoopStride, strided
 from finch_core.looplets.region import Region
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, within_range
+from finch_core.lower.contents import check_values, know_content, stay_within
 from finch_core.lower.definitions import defined, defining, is_plain, named, with_names
 from finch_core.lower.equal_patterns import lower_pairs
 from finch_core.lower.leading_indices import leading, read_for_sure
@@ -108,6 +109,7 @@ def _sequential(ctx: Context, stmt: Sequential) -> None:
 def _update(ctx: Context, stmt: Update) -> None:
     """Rule *Assign*."""
     value = usable(ctx, stmt.value, stmt.span)
+    value = stay_within(ctx, stmt, value)
     with placed(stmt.span):
         scalar_of(stmt.target).update(ctx, stmt.op, value)
 
@@ -177,6 +179,7 @@ def _declare(ctx: Context, stmt: Declare) -> None:
             ctx.assign(lvl.shape, stop)  # type: ignore[arg-type]
             if lvl.shape in ctx.constant_dimensions:
                 ctx.prover.know_equal(lvl.shape, extent.stop)
+    check_values(ctx, tensor)
     ctx.updating.add(tensor)
     ctx.forget_walks(tensor.level.levels())
     tensor.level.declare(ctx, stmt.init)
@@ -242,7 +245,9 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         _loop_down(ctx, stmt, stmt.extent, stmt.step)
         return
     extent = stmt.extent
-    start = ctx.bind(f"{stmt.index.name}_start", evaluate(ctx, extent.start))
+    begin = within_range(ctx, evaluate(ctx, extent.start))
+    start = ctx.bind(f"{stmt.index.name}_start", begin)
+    know_content(ctx, begin, start)
     single = is_unit(extent)
     stop = start + 1
     if not single:

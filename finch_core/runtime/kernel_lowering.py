@@ -14,6 +14,7 @@ from finch_core.ir.expressions import Literal, Var
 from finch_core.ir.program import Stmt, Swap, Update
 from finch_core.ir.storage_types import typed_and_stored
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
+from finch_core.lower.content_ranges import content_ranges
 from finch_core.lower.passes import Check, Unit
 from finch_core.lower.statements import FinchRules
 from finch_core.optimize import PASSES, optimize_kernel
@@ -55,6 +56,7 @@ def lower_kernel(
     _prologue(ctx, unit, arguments)
     if ctx.allows("locals"):
         set_dimensions_of_locals(ctx, stmt)
+    ctx.contents = content_ranges(ctx, stmt)
     ctx.lower(stmt)
     params = tuple(parameters_of(arguments))
     body = ctx.finish()

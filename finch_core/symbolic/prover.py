@@ -221,6 +221,8 @@ class Prover:
             return True
         if _is(below, prim.minimum_) and any(map(lower, below.children)):
             return True
+        if below is not left and left in self._upper and self._reaches(left, above, slack, depth):
+            return True
         return self._reaches(below, above, slack, depth)
 
     def _reaches(self, start: Expr, goal: Expr, slack: int, depth: int) -> bool:
