@@ -18,6 +18,7 @@ TABLES = (
     "compile",
     "hash",
     "merge",
+    "stencils",
     "workspace",
     "passes",
     "growth",
@@ -139,6 +140,10 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
         from bench import merge
 
         return [merge.run(options.seconds, 10 if options.quick else 1)]
+    if options.command == "stencils":
+        from bench import stencils
+
+        return [stencils.run(options.seconds, 300 if options.quick else 1000)]
     if options.command == "workspace":
         from bench import workspace
 

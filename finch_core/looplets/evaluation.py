@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from finch_core.interface.looplet import Precedence
 from finch_core.interface.watch import watched
 from finch_core.looplets.calls import lower_looplet
+from finch_core.looplets.grouped_merge import lower_grouped
 from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
 from finch_core.looplets.predicated_merge import lower_predicated
@@ -70,6 +71,8 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
     """Emit a region in which ``slot`` is next to double the cases: predicated, if they are too
     many."""
     if duplicates_much(ctx, region, slot) and lower_predicated(ctx, region, {slot}):
+        return
+    if type(region.looplets[slot]) is Stepper and lower_grouped(ctx, region):
         return
     many = disordered(ctx, region)
     if slot in many:

@@ -40,7 +40,7 @@ def weighed(ctx: Context, region: Region) -> dict[int, int]:
     read = _read(region)
     if sum(isinstance(found, (Switch, Stepper, Sequence)) for found in read.values()) < 2:
         return {}
-    bodies = {k: _step_of(ctx, found) for k, found in read.items() if isinstance(found, Stepper)}
+    bodies = {k: step_of(ctx, found) for k, found in read.items() if isinstance(found, Stepper)}
     slots = _branching(ctx, read, bodies)
     if len(set(slots.values())) < 2:
         return {}
@@ -105,7 +105,7 @@ def disordered(ctx: Context, region: Region) -> frozenset[int]:
         cases *= math.comb(len(group) + phases - 1, phases - 1) ** rank
     for k in unordered:
         steps = [part for part in parts_of([sequences[k]]) if isinstance(part, Stepper)]
-        if any(not is_steady(ctx, _step_of(ctx, part)) for part in steps):
+        if any(not is_steady(ctx, step_of(ctx, part)) for part in steps):
             cases *= 2
     return frozenset(unordered) if cases > CASES else frozenset()
 
@@ -152,7 +152,7 @@ def _is_compound(looplet: Looplet, step: bool) -> bool:
     return isinstance(looplet, Sequence) and len(looplet.phases) > 2
 
 
-def _step_of(ctx: Context, steps: Stepper) -> Looplet:
+def step_of(ctx: Context, steps: Stepper) -> Looplet:
     """The body of a step."""
     return ctx.look(lambda: steps.step(ctx, steps.position))
 

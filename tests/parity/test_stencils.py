@@ -7,7 +7,7 @@ import linecache
 import numpy as np
 import pytest
 
-from finch_core import Tensor, coalesce, kernel
+from finch_core import Tensor, _, coalesce, kernel
 from finch_core.plugins import hub
 from finch_core.testing import backend_names
 from finch_core.testing.arrays import array
@@ -32,7 +32,7 @@ def made(sides, default="0"):
 
 def compiled(text):
     linecache.cache[f"<{text}>"] = (len(text), None, text.splitlines(keepends=True), f"<{text}>")
-    scope = {"coalesce": coalesce}
+    scope = {"coalesce": coalesce, "_": _}
     exec(compile(text, f"<{text}>", "exec"), scope)
     return scope["program"]
 
@@ -130,3 +130,18 @@ def test_windows_into_an_array_have_no_case_for_every_row():
     )
     assert len(run.lower(*given, 5).as_text("assembly").splitlines()) < 500
     np.testing.assert_array_equal(run(*given, 5).to_numpy(), run.reference(*given, 5))
+
+
+@pytest.mark.parametrize("level", [SparseList, RunList])
+@pytest.mark.parametrize("dtype", [np.float64, np.int8])
+def test_weighted_windows_are_merged_in_groups(level, dtype):
+    weights = {(p, q): 3 * p - q + 2 for p in (-1, 0, 1) for q in (-1, 0, 1)}
+    terms = [f"{w} * coalesce(A[~(i + {p}), ~(j + {q})], 0)" for (p, q), w in weights.items()]
+    lines = ["def program(C, A):", "    C[...] = 0", "    for i, j in _:"]
+    program = compiled("\n".join([*lines, f"        C[i, j] = {' + '.join(terms)}", "    return C"]))
+    run, format = kernel(backend="interpreter")(program), Dense(level(Element(dtype(0))))
+    data = (40 * array((6, 6), kind="sparse", seed=2)).astype(dtype)
+    expected = run.reference(Tensor(format, (6, 6)), Tensor(format, data))
+    out, tensor = Tensor(format, (6, 6)), Tensor(format, data)
+    np.testing.assert_array_equal(run(out, tensor).to_numpy(), expected)
+    assert run.lower(out, tensor).as_text("assembly").count("mut j_first") == 3
