@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from finch_core.interface.looplet import Precedence
 from finch_core.interface.watch import watched
+from finch_core.looplets.blocks import lower_blocks
 from finch_core.looplets.calls import lower_looplet
 from finch_core.looplets.grouped_merge import lower_grouped
 from finch_core.looplets.invariant import lower_invariant
@@ -82,12 +83,11 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
         if lower_predicated(ctx, region, many):
             return
     weights = weighed(ctx, region)
-    if (
-        slot in weights
-        and is_too_many(ctx, region, weights)
-        and lower_predicated(ctx, region, weights)
-    ):
-        return
+    if slot in weights and is_too_many(ctx, region, weights):
+        if not region.is_point(ctx) and lower_blocks(ctx, region, weights):
+            return
+        if lower_predicated(ctx, region, weights):
+            return
     with by_cases(ctx, region, weights):
         lower_looplet(ctx, region.looplets[slot], region, slot)
 

@@ -138,10 +138,32 @@ def test_weighted_windows_are_merged_in_groups(level, dtype):
     weights = {(p, q): 3 * p - q + 2 for p in (-1, 0, 1) for q in (-1, 0, 1)}
     terms = [f"{w} * coalesce(A[~(i + {p}), ~(j + {q})], 0)" for (p, q), w in weights.items()]
     lines = ["def program(C, A):", "    C[...] = 0", "    for i, j in _:"]
-    program = compiled("\n".join([*lines, f"        C[i, j] = {' + '.join(terms)}", "    return C"]))
+    program = compiled(
+        "\n".join([*lines, f"        C[i, j] = {' + '.join(terms)}", "    return C"])
+    )
     run, format = kernel(backend="interpreter")(program), Dense(level(Element(dtype(0))))
     data = (40 * array((6, 6), kind="sparse", seed=2)).astype(dtype)
     expected = run.reference(Tensor(format, (6, 6)), Tensor(format, data))
     out, tensor = Tensor(format, (6, 6)), Tensor(format, data)
     np.testing.assert_array_equal(run(out, tensor).to_numpy(), expected)
     assert run.lower(out, tensor).as_text("assembly").count("mut j_first") == 3
+
+
+@pytest.mark.parametrize("bands", [((0, 3), (2, 9), (4, 4), (7, 9)), ((0, 1), (8, 9), (3, 4))])
+def test_bands_are_read_by_tests_only_where_they_are(bands):
+    """Bands that overlap, and some that do not: nothing is written between them."""
+    names = [f"T{k}" for k in range(len(bands))]
+    reads = [f"coalesce({name}[~(i + {k})], 0)" for name in names for k in (-3, 0, 1)]
+    lines = [f"def program(C, {', '.join(names)}, n):", "    C[...] = 0", "    for i in range(n):"]
+    run = kernel(backend="interpreter")(
+        compiled("\n".join([*lines, f"        C[i] = {' + '.join(reads)}", "    return C"]))
+    )
+    vectors = np.zeros((len(bands), 9))
+    for vector, (start, stop) in zip(vectors, bands, strict=True):
+        vector[start:stop] = range(1, stop - start + 1)
+    given = [Tensor(SparseBand(Element(0.0)), vector) for vector in vectors]
+    out = Tensor(SparseList(Element(0.0)), (9,))
+    expected = run.reference(Tensor(SparseList(Element(0.0)), (9,)), *given, 9)
+    np.testing.assert_array_equal(run(out, *given, 9).to_numpy(), expected)
+    assert out.nstored == np.count_nonzero(expected)
+    assert "covered" in run.lower(out, *given, 9).as_text("assembly")
