@@ -11,6 +11,7 @@ and on chunks of NumPy, whose cost is dask's own.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -40,12 +41,21 @@ AS_HERE = {"distributed.scheduler.active-memory-manager.start": False}
 
 def run(entries: int, repeats: int = 3) -> list[list[dict[str, Any]]]:
     """The gain of a second worker for each program, and the cost of a task."""
+    keep_memory()
     with (
         dask.config.set(AS_HERE),
-        beyond.start(1, "12GB") as single, beyond.start(2, "12GB") as double,
+        beyond.start(1, "12GB", beyond.KEPT) as single,
+        beyond.start(2, "12GB", beyond.KEPT) as double,
         Client(single, set_as_default=False) as one, Client(double, set_as_default=False) as two,
     ):  # fmt: skip
         return [gains(one, two, entries, repeats), costs(one, repeats)]
+
+
+def keep_memory() -> None:
+    """Set the allocator of this process as ``beyond.KEPT`` does that of workers (glibc alone)."""
+    most, (trim, mmap) = 2**31 - 1, (-1, -3)
+    for option in (trim, mmap) if hasattr(ctypes.CDLL(None), "mallopt") else ():
+        ctypes.CDLL(None).mallopt(option, most)
 
 
 def gains(one: Client, two: Client, entries: int, repeats: int) -> list[dict[str, Any]]:
@@ -72,22 +82,22 @@ def sizes(entries: int, blocks: int) -> tuple[int, int, int, int]:
     return n, -(-n // blocks), n // 2, -(-(n // 2) // blocks)
 
 
-def made(entries: int, blocks: int = 4) -> Programs:
+def made(entries: int, blocks: int = 2) -> Programs:
     """The programs, over data that the workers of the present client hold.
 
-    The matrices are spread over the workers by blocks of rows, two to each of two; what all blocks
+    The matrices are spread over the workers by blocks of rows, one to each of two; what all blocks
     are multiplied by lies with every worker.
     """
     n, rows, m, part = sizes(entries, blocks)
     A = beyond.random_matrix(n, n, (rows, n)).persist()
     B = beyond.random_matrix(m, m, (part, m), row=16).persist()
-    vectors = [da.from_array(x[:, None], chunks=-1).persist() for x in drawn(n)]
+    vectors = [da.from_array(x, chunks=-1).persist() for x in drawn(n)]
     whole = B.rechunk(m).persist()
     wait([A, B, whole, *vectors])
     Client.current().replicate(futures_of([whole, *vectors]))
     return {
         f"SpMV, {VECTORS} times": lambda: held(*(beyond.product(A, x) for x in vectors)),
-        "SpGEMM": lambda: held((B @ whole).sum(axis=1)),
+        "SpGEMM": lambda: held(beyond.product(B, whole).sum(axis=1)),
         f"PageRank, {ROUNDS} rounds": lambda: held(beyond.pagerank(A, rounds=ROUNDS)),
     }
 
@@ -102,7 +112,7 @@ def drawn(n: int) -> list[np.ndarray]:
     return [np.linspace(0, 1 + k, n) for k in range(VECTORS)]
 
 
-def plain(entries: int, blocks: int = 4) -> Programs:
+def plain(entries: int, blocks: int = 2) -> Programs:
     """The programs over the same blocks in this process, without dask."""
     n, rows, m, part = sizes(entries, blocks)
     A = blocks_of(n, rows, beyond.ROW)
@@ -125,15 +135,18 @@ def blocks_of(n: int, rows: int, row: int) -> list[Tensor]:
 
 def pagerank(blocks: list[Tensor], damping: float = 0.85) -> np.ndarray:
     """``beyond.pagerank`` over blocks of rows in this process."""
-    outgoing = sum(np.asarray(block.sum(axis=0)) for block in blocks)
-    n = len(outgoing)
-    share = np.where(outgoing > 0, 1 / np.maximum(outgoing, 1e-300), 0.0)
-    rank = np.full(n, 1.0 / n)
-    for _round in range(ROUNDS):
-        scaled = rank * share
-        joined = np.concatenate([np.asarray(block @ scaled) for block in blocks])
-        rank = damping * joined + (1 - damping) / n
-    return rank
+    n = blocks[0].shape[1]
+    share = beyond.shares(sum(np.asarray(block.sum(axis=0)) for block in blocks))
+    places = np.cumsum([0, *(block.shape[0] for block in blocks)])
+    x = [share / n]
+    for last in range(ROUNDS):
+        scale = share if last < ROUNDS - 1 else np.ones(n)
+        whole = [np.concatenate(x)]
+        x = [
+            beyond.pagerank_round(block, whole, scale[start:stop], damping, (1 - damping) / n)
+            for block, start, stop in zip(blocks, places[:-1], places[1:], strict=True)
+        ]
+    return np.concatenate(x)
 
 
 def alternating(

@@ -104,25 +104,61 @@ def products(blocks: list[Any], parts: list[Any]) -> Any:
 
 
 def product(A: Any, x: Any) -> Any:
-    """``A @ x`` for a dense matrix ``x`` of few columns, as one task for each row of blocks.
+    """``A @ x`` for a vector or a matrix, as one task for each block of the result.
 
     Dask joins it with the elementwise operations around it; its own ``A @ x`` has more tasks.
     """
-    return da.blockwise(products, "ik", A, "ij", x, "jk", dtype=float, meta=Tensor(DENSE, (0, 0)))
+    columns = "k" * (x.ndim - 1)
+    meta = A._meta @ x._meta
+    return da.blockwise(products, "i" + columns, A, "ij", x, "j" + columns, meta=meta)
+
+
+@kernel
+def ranks(y, A, x, damping, rest):
+    for i in _:
+        total = 0.0
+        for j in _:
+            total += A[i, j] * x[j]
+        y[i] = damping * total + rest
+    return y
+
+
+def pagerank_round(block: Any, x: list[Any], share: Any, damping: float, rest: float) -> Any:
+    """The part of the next vector of a block of rows, from all parts ``x`` of this one."""
+    y = np.empty(block.shape[0])
+    ranks(y, block, x[0] if len(x) == 1 else np.concatenate(x), damping, rest)
+    y *= share
+    return y
+
+
+def shares(outgoing: Any) -> Any:
+    """1 over each number; 0 for 0."""
+    given = np.asarray(outgoing)
+    return np.divide(1.0, given, out=np.zeros_like(given), where=given > 0)
+
+
+FEW = 8
+"""Blocks whose tasks join the parts of a vector themselves."""
 
 
 def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
-    """The PageRank of a graph whose edges end in the rows of ``A``: a column, in blocks of rows.
+    """The PageRank of a graph whose edges end in the rows of ``A``, a matrix in blocks of rows.
 
-    All rounds are one graph, of one task for each block and round and one that joins the blocks.
+    Each round is one task for each block, which takes the parts of the vector as the blocks of the
+    round before left them, so that a worker is sent those that it has not. Where blocks are many,
+    and to join the parts costs as much as to multiply, one more task joins them for all.
     """
-    n, rows = A.shape[0], (A.chunks[0], 1)
-    outgoing = A.sum(axis=0, keepdims=True).T
-    share = da.where(outgoing > 0, 1 / da.maximum(outgoing, 1e-300), 0.0).rechunk(rows).persist()
-    rank = da.full((n, 1), 1.0 / n, chunks=rows)
-    for _round in range(rounds):
-        rank = damping * product(A, (rank * share).rechunk((n, 1))) + (1 - damping) / n
-    return rank
+    n, lengths = A.shape[0], A.chunks[0]
+    share = A.sum(axis=0).rechunk((lengths,)).map_blocks(shares, dtype=float).to_delayed()
+    step, join = dask.delayed(pagerank_round), dask.delayed(np.concatenate)
+    x = [part / n for part in share]
+    for last in range(rounds):
+        scale = share if last < rounds - 1 else [1.0] * len(share)
+        joined = x if len(x) <= FEW else [join(x)]
+        given = zip(A.to_delayed().ravel(), scale, strict=True)
+        x = [step(block, joined, s, damping, (1 - damping) / n) for block, s in given]
+    found = [da.from_delayed(part, (m,), float) for part, m in zip(x, lengths, strict=True)]
+    return da.concatenate(found)
 
 
 def conjugate_gradients(A: Any, b: np.ndarray, tolerance: float = 1e-8) -> tuple[Any, int]:
@@ -181,8 +217,17 @@ def kill_one(client: Client) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def start(workers: int, memory: str) -> Any:
-    """A cluster of processes of one thread.
+KEPT = {"MALLOC_TRIM_THRESHOLD_": 2**40, "MALLOC_MMAP_THRESHOLD_": 2**40, "MALLOC_ARENA_MAX": 1}
+"""The C library's settings by which a process keeps the memory of what it freed, and does not
+fetch it from the system again for each large result. Dask's are the opposite: workers give memory
+back at once. Then results of 100 MB and more cost as much for their memory as for the work."""
+
+NANNY = "distributed.nanny.pre-spawn-environ"
+
+
+def start(workers: int, memory: str, environment: dict[str, int] | None = None) -> Any:
+    """A cluster of processes of one thread, with these variables of the environment (``KEPT`` where
+    there is memory for the largest results twice).
 
     A worker writes results to disk only when it is near its memory limit: the one that is left when
     the other is killed has to hold all, and would otherwise wait for ever. The cluster waits five
@@ -196,6 +241,10 @@ def start(workers: int, memory: str) -> Any:
             "distributed.worker.memory.terminate": 0.98,
             "distributed.deploy.lost-worker-timeout": "5 minutes",
             "distributed.admin.large-graph-warning-threshold": "1GB",
+            **{
+                f"distributed.nanny.pre-spawn-environ.{k}": v
+                for k, v in (environment or {}).items()
+            },
         }
     )
     return LocalCluster(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import dask
+import numpy as np
+import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "beyond.py"
 
@@ -56,3 +61,24 @@ def test_processes_that_start_together_compile_a_kernel_once(tmp_path: Path) -> 
     kernels = [entry for entry in cache.iterdir() if entry.suffix == ".so"]
     assert len(compiled) == len(kernels)
     assert not [entry for entry in cache.iterdir() if entry.suffix == ".lock"]
+
+
+@pytest.mark.parametrize("blocks", [2, 20])
+def test_pagerank_is_that_of_numpy_over_few_blocks_and_many(
+    blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLE.parent))
+    beyond = importlib.import_module("beyond")
+    n, rounds = 400, 4
+    with dask.config.set(scheduler="synchronous"):
+        A = beyond.random_matrix(n, n, (n // blocks, n), row=8).persist()
+        ranks = beyond.pagerank(A, rounds=rounds)
+        found, dense = ranks.compute(), np.asarray(A.compute())
+    outgoing = dense.sum(axis=0)
+    share = np.divide(1.0, outgoing, out=np.zeros(n), where=outgoing > 0)
+    expected = np.full(n, 1.0 / n)
+    for _round in range(rounds):
+        expected = 0.85 * (dense @ (expected * share)) + 0.15 / n
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    joins = rounds if blocks > beyond.FEW else 0
+    assert len(dask.optimize(ranks)[0].__dask_graph__()) <= rounds * blocks + joins + 9 * blocks
