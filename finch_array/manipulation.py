@@ -16,7 +16,7 @@ from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, materialised, run, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.compressed import coordinate_format
-from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.tensor import Tensor, checked_shape
 
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Any:
@@ -188,7 +188,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     """The arrays one after another along ``axis`` (None: flattened). Raises ``DimensionMismatch``
-    where the other dimensions disagree."""
+    where the other dimensions disagree, and ``IndexOverflow`` for a result that is too long."""
     given = [array_of(x) for x in arrays]
     if not given:
         raise ValueError("concat needs at least one array")
@@ -211,6 +211,9 @@ def _check_joined(given: list[Any], place: int) -> None:
 
 def _joined(given: list[Any], place: int, dtype: Any) -> Any:
     fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value).astype(dtype)[()]
+    shape = list(given[0].shape)
+    shape[place] = sum(x.shape[place] for x in given)
+    checked_shape(shape, len(shape))
     parts, values, start = [], [], 0
     for x in given:
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
@@ -218,8 +221,6 @@ def _joined(given: list[Any], place: int, dtype: Any) -> Any:
         parts.append([c + start if k == place else c for k, c in enumerate(coords)])
         values.append(found.astype(dtype))
         start += array.shape[place]
-    shape = list(given[0].shape)
-    shape[place] = start
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
     return sorted_tensor(tuple(shape), coords, np.concatenate(values), fill)
 

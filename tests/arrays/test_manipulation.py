@@ -9,7 +9,7 @@ from array_support import MATRICES, data, fa, held, same, tensor
 from random_arrays import check
 
 from finch_core import DimensionMismatch, Tensor
-from finch_core.errors import OutOfBounds
+from finch_core.errors import IndexOverflow, OutOfBounds
 from finch_levels import Dense, Element, RunList, SparseHash, SparseList
 
 CSR = Dense(SparseList(Element(0.0)))
@@ -186,3 +186,10 @@ def test_the_namespace():
 @pytest.mark.parametrize("seed", range(40))
 def test_random_expressions(seed):
     assert check(seed) == ""
+
+
+def test_what_is_too_long_to_index_is_refused():
+    long = Tensor(SparseList(Element(0.0)), (2**62,))
+    for join in (lambda: fa.concat([long, long]), lambda: fa.tile(long, 4)):
+        with pytest.raises(IndexOverflow, match="a tensor has at most"):
+            join()
