@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from finch_core.ir.expressions import Expr
+from finch_core.ir.expressions import Expr, Literal
 from finch_core.looplets.region import Region
 from finch_core.records import frozen
 
@@ -39,7 +39,19 @@ class LoopStride:
         if not ctx.prover.equal(first, self.first):
             aligned = first + (self.first - first) % self.step
             first = ctx.bind(f"{region.index.name}_start", aligned)
-        return first, (region.stop - first + (self.step - 1)) // self.step
+        return first, count_of(region.stop - first, self.step)
+
+
+SHORT = 1 << 31
+"""Steps below it do not make a loop that could end longer than the largest integer."""
+
+
+def count_of(length: Expr, step: Expr) -> Expr:
+    """How many multiples of ``step``, which is positive, are from 0 up to ``length``, which is more
+    than ``-step``. Where the step may be large, what is added to the length could wrap."""
+    if isinstance(step, Literal) and step.value < SHORT:
+        return (length + (step - 1)) // step
+    return (length - 1) // step + 1
 
 
 def stride_of(ctx: Context, region: Region) -> LoopStride | None:
@@ -56,4 +68,4 @@ def strided(ctx: Context, index: Index, steps: LoopStride | None) -> Iterator[No
     ctx.strides = before
 
 
-__all__ = ["LoopStride", "stride_of", "strided"]
+__all__ = ["LoopStride", "count_of", "stride_of", "strided"]

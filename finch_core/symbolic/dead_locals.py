@@ -1,5 +1,8 @@
 """Dead locals: declarations, updates and loops that only compute a local that is never read.
 
+A local that nothing updates is its fill value, wherever it is read: where the updates are
+eliminated, so are the loops over it, and then the local.
+
 ``lower/scratch.py`` marks the locals that may be eliminated.
 """
 
@@ -7,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from finch_core.ir.expressions import Access
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Access, Expr, Index, Literal
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -17,11 +21,12 @@ from finch_core.ir.program import (
     Sequential,
     Sieve,
     Stmt,
+    Stored,
     Swap,
     Thaw,
     Update,
 )
-from finch_core.ir.rewrite import rewrite_statements
+from finch_core.ir.rewrite import rewrite, rewrite_statements
 
 NOTHING = Sequential()
 _WRAPPING = (Loop, Define, Sieve, Labelled)
@@ -34,6 +39,55 @@ def dead_locals(stmt: Sequential) -> Stmt | None:
     scratch = {p.tensor for p in stmt.statements if isinstance(p, Declare) and p.scratch}
     dead = scratch - read(stmt) if scratch else scratch
     return without(stmt, dead) if dead else None
+
+
+def blank_locals(stmt: Sequential) -> Stmt | None:
+    """A block in which the reads of scratch locals that nothing updates are their fill values; None
+    if there are none. A loop whose extent is the length of such a local needs it."""
+    blank = {p.tensor for p in stmt.statements if isinstance(p, Declare) and p.scratch}
+    blank = {tensor for tensor in blank if len(tensor.level.levels()) > 1}
+    if not blank:
+        return None
+    reads: dict[Any, list[Access]] = {tensor: [] for tensor in blank}
+    for part in stmt.walk():
+        if isinstance(part, Swap):
+            blank -= {part.first, part.second}
+        elif isinstance(part, Update):
+            blank -= {part.target.tensor.root}
+        if not isinstance(part, Declare):
+            _note_reads(part, reads, blank)
+    if not any(reads[tensor] for tensor in blank):
+        return None
+
+    def rule(expr: Expr) -> Expr:
+        if isinstance(expr, Access) and expr.tensor.root in blank:
+            return Literal(expr.tensor.fill_value, concrete(expr.dtype))
+        return expr
+
+    return rewrite(stmt, rule)
+
+
+def _note_reads(part: Stmt, reads: dict[Any, list[Access]], blank: set[Any]) -> None:
+    """Note the accesses of ``part``; what is read in another way, or whose length counts, is not
+    blank."""
+    lengths = {level.shape: tensor for tensor in blank for level in tensor.level.levels()[:-1]}
+    for expr in part.exprs:
+        for node in expr.walk():
+            if isinstance(node, Access):
+                tensor = node.tensor.root
+                if tensor in blank and _is_plain(node):
+                    reads[tensor].append(node)
+                else:
+                    blank.discard(tensor)
+            elif isinstance(node, Stored) and isinstance(node.access, Access):
+                blank.discard(node.access.tensor.root)
+            elif node in lengths:
+                blank.discard(lengths[node])
+
+
+def _is_plain(access: Access) -> bool:
+    whole = access.tensor == access.tensor.root.fiber  # not a part of it, nor by a wrapper
+    return whole and all(isinstance(index, Index) for index in access.indices)
 
 
 def read(stmt: Stmt) -> set[Any]:
@@ -65,4 +119,4 @@ def without(stmt: Stmt, gone: set[Any]) -> Stmt:
     return rewrite_statements(stmt, rule)
 
 
-__all__ = ["dead_locals"]
+__all__ = ["blank_locals", "dead_locals"]

@@ -32,7 +32,7 @@ from finch_core.ir.program import (
 from finch_core.ir.rewrite import substitute_name
 from finch_core.records import evolve, frozen
 from finch_core.symbolic.algebra import RULES, Rule, is_identity
-from finch_core.symbolic.dead_locals import NOTHING, dead_locals
+from finch_core.symbolic.dead_locals import NOTHING, blank_locals, dead_locals
 from finch_core.symbolic.outcomes import equals
 from finch_core.symbolic.plugin_rules import AT_ONCE, PluginRule, endless
 from finch_core.symbolic.updates import update_dtype
@@ -124,6 +124,8 @@ class Simplifier:
             parts = tuple([self._reduce(body) for body in bodies])
             if any(map(is_not, parts, bodies)):
                 stmt = stmt.rebuild(stmt.exprs, parts)
+        if isinstance(stmt, Sequential) and (filled := blank_locals(stmt)) is not None:
+            return self.stmt(filled)  # what reads fill may do nothing
         for rule in _BY_STATEMENT.get(type(stmt), ()):
             new: Stmt | None = rule.apply(stmt)
             if new is not None:

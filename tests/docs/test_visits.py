@@ -18,6 +18,7 @@ from finch_levels import Dense, Element, Scalar, SparseList
 from finch_wrappers import swizzle
 
 CSR, VECTOR = Dense(SparseList(Element(0.0))), Dense(Element(0.0))
+DCSR = SparseList(SparseList(Element(0.0)))
 LARGER = 9
 
 
@@ -160,6 +161,13 @@ def test_turns_do_not_grow_with_dimensions(name: str, turns: Turns) -> None:
         assert 0 < counts[0] <= counts[1] <= counts[0] + 8 * LARGER.bit_length()
     else:
         assert 0 < counts[0] == counts[1]
+
+
+def test_products_do_not_visit_empty_rows(turns: Turns) -> None:
+    """Where a row stores nothing, its workspace is not read."""
+    one = Tensor(DCSR, (10**5, 10**5))
+    kernel(SPGEMM.gustavson.__wrapped__, backend="interpreter")(empty(DCSR), one, one)
+    assert turns.count < 100
 
 
 def test_turns_are_counted(turns: Turns) -> None:

@@ -144,3 +144,43 @@ def test_with_the_rule_and_without_the_answer_is_the_same(backend):
         np.testing.assert_array_equal(run(*args).to_numpy(), S * (U @ V.T))
         texts.add(run.lower(*args).as_text("assembly"))
     assert len(texts) == 2
+
+
+def rows_of_product(C, A, B):
+    C[...] = 0
+    for i in _:
+        row = Tensor(WORKSPACE, (B.shape[1],))
+        for k, j in _:
+            row[j] += A[i, k] * B[k, j]
+        for j in _:
+            C[i, j] = row[j]
+    return C
+
+
+def above_a_fill(C, A, B):
+    C[...] = 0
+    for i in _:
+        row = Tensor(Dense(Element(2.0)), (B.shape[1],))
+        for k, j in _:
+            row[j] += A[i, k] * B[k, j]
+        for j in range(row.shape[0]):
+            C[i, j] = row[j] - 2
+    return C
+
+
+WORKSPACE = Dense(Element(0.0))
+STORED_ROWS = SparseList(SparseList(Element(0.0)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("level", [None, SparseHash, SparseByteMap])
+def test_a_local_that_nothing_updates_is_fill(level, backend, monkeypatch):
+    """Where a row is empty nothing is stored, and its loops have no turns."""
+    own = Dense(Element(0.0)) if level is None else level(Element(0.0))
+    monkeypatch.setitem(globals(), "WORKSPACE", own)
+    rng = np.random.default_rng(7)
+    a, b = np.where(rng.random((2, 6, 6)) < 0.2, 1.0, 0.0)
+    A, B = Tensor(STORED_ROWS, a), Tensor(STORED_ROWS, b)
+    for function in (rows_of_product, above_a_fill):
+        found = kernel(function, backend=backend)(Tensor(STORED_ROWS, (6, 6)), A, B)
+        np.testing.assert_array_equal(found.to_numpy(), a @ b)

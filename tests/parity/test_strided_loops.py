@@ -110,6 +110,23 @@ def test_the_length_of_an_empty_range_does_not_wrap(last):
         assert not y.any(), backend
 
 
+def turns(count, a, b, step):
+    for _k in range(a, b, 2**62):
+        count[0] += 1
+    for _k in range(a, b, step):
+        count[1] += 1
+    for _k in reversed(range(a, b, step)):
+        count[2] += 1
+
+
+@pytest.mark.parametrize("stop", [2**63 - 1, 2**62 + 1, 2**62, 1, 0])
+def test_long_steps_make_few_turns(stop):
+    for backend in ("interpreter", "c"):
+        found = np.zeros(3)
+        kernel(turns, backend=backend)(found, 0, stop, 2**62)
+        assert found.tolist() == [len(range(0, stop, 2**62))] * 3, backend
+
+
 def ends_of_pairs(y, x, n):
     y[...] = 0
     for i in range(0, n, 2):
