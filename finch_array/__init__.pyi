@@ -329,7 +329,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Tensor:
     """The arrays one after another along ``axis`` (None: flattened). Raises ``DimensionMismatch``
-    where the other dimensions disagree."""
+    where the other dimensions disagree, and ``IndexOverflow`` for a result that is too long."""
 
 @overload
 def conj(x: Lazy, /) -> Lazy:
@@ -953,7 +953,8 @@ def remainder(x1: Any, x2: Any, /) -> Tensor:
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     """Each element along ``axis`` (None: of the flattened array) repeated, ``repeats`` times or by
-    an array of numbers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
+    an array of numbers. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a
+    negative number, and ``IndexOverflow`` for a result that is too long."""
 
 def reshape(x: Any, /, shape: Any, *, copy: builtins.bool | None = None) -> Tensor:
     """``x`` with its elements, in row-major order, in another shape; one size may be -1."""
@@ -1136,7 +1137,7 @@ def trunc(x: Any, /) -> Tensor:
     """``trunc`` of the array API standard; integers stay as they are."""
 
 def unique_values(x: Any, /) -> Tensor:
-    """The distinct elements, sorted; each NaN by itself."""
+    """The distinct elements, sorted; each NaN by itself. Raises as ``unique_counts``."""
 
 @overload
 def var(x: Lazy, /, *, axis: Any = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Lazy:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from finch_array.axes import shape_of
 from finch_array.leaves import with_leaf
 from finch_array.operands import array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
-from finch_core.errors import DimensionMismatch
+from finch_core.errors import DimensionMismatch, OutOfMemory
 from finch_core.interface.level import Format
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import from_coordinates
@@ -63,6 +66,25 @@ def _given(array: Any, format: Format | None, device: Any) -> Tensor:
     return found if format is None else in_format(found, format)
 
 
+@contextmanager
+def _memory_for(*shape: int) -> Iterator[None]:
+    """Raise ``OutOfMemory`` where NumPy has no memory for an array of ``shape``, or none that it
+    could address."""
+    try:
+        yield
+    except (MemoryError, ValueError) as error:
+        if isinstance(error, ValueError) and math.prod(shape) < ADDRESSED:
+            raise
+        raise OutOfMemory(
+            f"there is no memory for a dense array of shape {shape}",
+            hint="format= stores what differs from a fill value alone",
+        ) from error
+
+
+ADDRESSED = 1 << 55
+"""Arrays of so many elements are too large for any memory: processors address 2**57 bytes."""
+
+
 def full(
     shape: Any,
     fill_value: Any,
@@ -76,7 +98,8 @@ def full(
     check_device(device)
     value = fill_value.value if hasattr(fill_value, "signature") else fill_value
     if format is None:
-        return _given(np.full(shape_of(shape), value, dtype), None, device)
+        with _memory_for(*shape_of(shape)):
+            return _given(np.full(shape_of(shape), value, dtype), None, device)
     wanted = np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
     return Tensor(with_leaf(format, np.asarray(value).astype(wanted)[()], wanted), shape_of(shape))
 
@@ -85,7 +108,8 @@ def zeros(
     shape: Any, *, dtype: Any = None, format: Format | None = None, device: Any = None
 ) -> Tensor:
     """An array of zeros of ``shape``, an integer or several; ``dtype`` is float64 by default.
-    Raises ``ValueError`` for a negative size, and for a device other than ``"cpu"``."""
+    Raises ``ValueError`` for a negative size, and for a device other than ``"cpu"``, and
+    ``OutOfMemory``."""
     return full(
         shape, 0, dtype=np.float64 if dtype is None else dtype, format=format, device=device
     )
@@ -156,7 +180,8 @@ def arange(
     first, last = (0, start) if stop is None else (start, stop)
     if (last - first) / step < 0:
         last = first
-    return _given(np.arange(first, last, step, dtype=dtype), format, device)
+    with _memory_for(int((last - first) / step)):
+        return _given(np.arange(first, last, step, dtype=dtype), format, device)
 
 
 def linspace(
@@ -166,7 +191,8 @@ def linspace(
     """``num`` numbers from ``start`` to ``stop``, evenly spaced, a vector of float64 by default;
     ``endpoint``: whether ``stop`` is the last of them. Raises ``ValueError`` for a negative
     ``num``."""
-    return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device)
+    with _memory_for(num):
+        return _given(np.linspace(start, stop, num, endpoint, dtype=dtype), format, device)
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
@@ -211,8 +237,10 @@ def eye(
     check_device(device)
     n, m = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
     k = min(max(operator.index(k), -n), m)  # diagonals beyond these are empty
-    rows = np.arange(max(0, -k), max(0, -k, min(n, m - k)))
-    return _matrix(rows, rows + k, np.ones(len(rows), dtype), (n, m), format)
+    first, last = max(0, -k), max(0, -k, min(n, m - k))
+    with _memory_for(last - first):
+        rows = np.arange(first, last)
+        return _matrix(rows, rows + k, np.ones(len(rows), dtype), (n, m), format)
 
 
 def diags(

@@ -305,7 +305,8 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     """Each element along ``axis`` (None: of the flattened array) repeated, ``repeats`` times or by
-    an array of numbers. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
+    an array of numbers. Raises ``OutOfBounds`` for an axis that ``x`` lacks, ``ValueError`` for a
+    negative number, and ``IndexOverflow`` for a result that is too long."""
     array = array_of(x)
     if axis is None:
         array, axis = reshape(array, (-1,)), 0
@@ -313,10 +314,23 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     counts = np.asarray(array_of(repeats).to_numpy() if hasattr(repeats, "signature") else repeats)
     if is_dense(array):
         return array_of(np.repeat(array.to_numpy(), counts, place))
+    if counts.size == 1 and counts.dtype.kind in "iu" and counts.flat[0] >= 0:
+        return _each_repeated(array, place, int(counts.flat[0]))
     taken = np.repeat(np.arange(array.shape[place]), counts)
     from finch_array.indexing import take
 
     return take(array, taken, axis=place)
+
+
+def _each_repeated(array: Any, place: int, count: int) -> Any:
+    """A sparse array with each index along a dimension ``count`` times."""
+    shape = list(array.shape)
+    shape[place] *= count
+    checked_shape(shape, len(shape))
+    _, coords, values = coordinates(array)
+    coords = [np.repeat(c, count) for c in coords]
+    coords[place] = coords[place] * count + np.tile(np.arange(count), len(values))
+    return sorted_tensor(tuple(shape), coords, np.repeat(values, count), array.fill_value)
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:

@@ -240,18 +240,21 @@ UniqueInverse = namedtuple("UniqueInverse", ["values", "inverse_indices"])
 
 
 def unique_values(x: Any, /) -> Any:
-    """The distinct elements, sorted; each NaN by itself."""
+    """The distinct elements, sorted; each NaN by itself. Raises as ``unique_counts``."""
     return unique_counts(x).values
 
 
 def unique_counts(x: Any, /) -> Any:
-    """The distinct elements, sorted, and how often each occurs."""
+    """The distinct elements, sorted, and how often each occurs. Raises ``DimensionMismatch`` for an
+    array of more elements than can be counted."""
     array = array_operand(x)
     if is_dense(array) or array.ndim == 0:
         values, counts = np.unique(array.to_numpy(), return_counts=True, equal_nan=False)
         return UniqueCounts(array_of(values), array_of(counts))
     _, _, found = coordinates(array)
     missing = array.size - len(found)
+    if missing > np.iinfo(np.intp).max:
+        raise DimensionMismatch(f"an array of shape {array.shape} has too many elements to count")
     values, counts = np.unique(found, return_counts=True, equal_nan=False)
     fill = array.fill_value
     if missing and fill == fill:

@@ -192,7 +192,7 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
         raise FormatError(
             f"{name} is written, and the array is not contiguous",
             span=program.spans.get(name),
-            hint="pass np.ascontiguousarray(a), or a Tensor",
+            hint="pass a copy, b = a.copy(), and assign it back, a[...] = b; or a Tensor",
         )
     if written and not array.flags.aligned:
         raise FormatError(

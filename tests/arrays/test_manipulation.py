@@ -9,7 +9,7 @@ from array_support import MATRICES, data, fa, held, same, tensor
 from random_arrays import check
 
 from finch_core import DimensionMismatch, Tensor
-from finch_core.errors import IndexOverflow, OutOfBounds
+from finch_core.errors import IndexOverflow, OutOfBounds, OutOfMemory
 from finch_levels import Dense, Element, RunList, SparseHash, SparseList
 
 CSR = Dense(SparseList(Element(0.0)))
@@ -190,6 +190,39 @@ def test_random_expressions(seed):
 
 def test_what_is_too_long_to_index_is_refused():
     long = Tensor(SparseList(Element(0.0)), (2**62,))
-    for join in (lambda: fa.concat([long, long]), lambda: fa.tile(long, 4)):
+    for join in (
+        lambda: fa.concat([long, long]), lambda: fa.tile(long, 4), lambda: fa.repeat(long, 4),
+    ):  # fmt: skip
         with pytest.raises(IndexOverflow, match="a tensor has at most"):
             join()
+
+
+def test_each_element_of_a_long_array_is_repeated():
+    """At the cost of what is stored; by a number as by as many numbers as there are elements."""
+    long = Tensor(SparseList(Element(0.0)), (2**40,))
+    assert fa.repeat(long, 4).shape == (2**42,)
+    array = np.array([[0, 2, 0], [1, 0, 3]])
+    held = Tensor(SparseList(SparseList(Element(0))), array)
+    for axis in (None, 0, 1):
+        for count in (0, 1, 3):
+            wanted = np.repeat(array, count, axis)
+            times = np.full(array.size if axis is None else array.shape[axis], count)
+            for given in (count, [count], times):
+                same(fa.repeat(held, given, axis=axis), wanted)
+    with pytest.raises(ValueError, match="negative"):
+        fa.repeat(held, -1)
+
+
+def test_what_no_memory_can_hold_is_refused():
+    makers = (
+        lambda: fa.zeros((2**62,)), lambda: fa.full((2**40, 2**20), 3.0), lambda: fa.arange(2**61),
+        lambda: fa.linspace(0, 1, 2**60), lambda: fa.eye(2**60),
+    )  # fmt: skip
+    for make in makers:
+        with pytest.raises(OutOfMemory, match="no memory for a dense array of shape"):
+            make()
+    empty = Tensor(SparseList(SparseList(Element(0.0))), (2**62, 2**62))
+    with pytest.raises(DimensionMismatch, match="too many elements to count"):
+        fa.unique_counts(empty)
+    with pytest.raises(ValueError, match="negative"):
+        fa.zeros((-1,))

@@ -16,5 +16,5 @@ y is written, and the array is not contiguous
   line 1
     def add(y, x):
             ^
-  hint: pass np.ascontiguousarray(a), or a Tensor"""
+  hint: pass a copy, b = a.copy(), and assign it back, a[...] = b; or a Tensor"""
     assert refusal(FormatError, add, np.zeros(8)[::2], VECTOR) == expected
