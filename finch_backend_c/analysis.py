@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import read_names
-from finch_core.ir.expressions import Buffer, Expr, Invoke, Length, Overlaps, Var
+from finch_core.ir.expressions import Buffer, Expr, Invoke, Length, Load, Overlaps, Var
+from finch_core.ir.strides import stride_along
 from finch_core.locks import cached_property
 from finch_core.records import frozen
 
@@ -105,6 +106,32 @@ class Usage:
                 for param, arg in zip(e.function.params, e.args, strict=True):
                     if isinstance(arg, Buffer) and param.name in names:
                         yield arg
+
+
+MANY = 10
+"""C compilers test at run time that so many places that are read do not overlap what is written,
+for more they give up."""
+
+
+def is_independent(loop: asm.For, usage: Usage) -> bool:
+    """Whether each turn stores the next element of a buffer that the loop does not read, which a C
+    compiler cannot see: the buffer may have been reallocated, and many places are read."""
+    *before, last = loop.body.statements or (asm.Block(),)
+    lets = [s for s in before if isinstance(s, asm.Let)]
+    if isinstance(last, asm.If) and not last.orelse.statements and len(last.body.statements) == 1:
+        (last,) = last.body.statements
+    if not isinstance(last, asm.Store) or len(lets) < len(before):
+        return False
+    buffer, inside = last.buffer.name, {loop.var.name} | {let.var.name for let in lets}
+    if buffer not in usage.grown or buffer in usage.overlapping:
+        return False
+    parts = Usage(loop.body).expressions
+    loads = {e for e in parts if isinstance(e, Load)}
+    reads = any(load.buffer.name == buffer for load in loads)
+    calls = any(isinstance(e, (Invoke, Length, Overlaps)) for e in parts)
+    if reads or calls or len(loads) <= MANY:
+        return False
+    return stride_along(last.index, loop.var, inside) == 1
 
 
 def _written(statement: asm.Statement) -> tuple[Buffer, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from finch_backend_c import ctree as c
-from finch_backend_c.analysis import Usage
+from finch_backend_c.analysis import Usage, is_independent
 from finch_backend_c.banks import in_banks, in_rounds, place, spelt_out
 from finch_backend_c.bits import gathered, in_bits
 from finch_backend_c.c_names import CNames
@@ -289,12 +289,13 @@ class Emitter:
     def _loop(self, s: asm.For, name: str, body: c.Block) -> tuple[c.Stmt, ...]:
         """A counted loop. A bound that may change or is costly is evaluated once, in a variable."""
         type, start, stop = ctype(concrete(s.var.type)), self.node(s.start), self.node(s.stop)
+        pragma = "omp simd" if is_independent(s, self.usage) else ""
         if self._settled(s.stop, s):
-            return (c.For(type, name, start, stop, body),)
-        if name in _names(stop):
+            return (c.For(type, name, start, stop, body, pragma=pragma),)
+        if name in _names(stop) or pragma:
             bound = self.scope.fresh(name + "_stop")
             held = c.Declare(f"const {type}", bound, stop)
-            return (held, c.For(type, name, start, c.Name(bound), body))
+            return (held, c.For(type, name, start, c.Name(bound), body, pragma=pragma))
         return (c.For(type, name, start, stop, body, bound=self.loop_name(name + "_stop")),)
 
     def loop_name(self, wanted: str) -> str:

@@ -186,7 +186,24 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
             ctx.assign(following, i + 1)
             fiber.mark(ctx)
 
-    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+    def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
+        begin = ctx.bind(f"{name}_begin", start)
+        gap = ctx.let(f"{name}_gap", ctx.ifelse(stored.eq(first), 0, begin - following))
+        if not child.format.holds_fill:
+            _require_adjacent(ctx, fiber, gap, begin)
+        pos = ctx.let(f"{name}_pos", stored + gap)
+        beyond = ctx.let(f"{name}_beyond", pos + (stop - begin))
+        ensure_position(ctx, lvl, beyond - 1, room)
+        yield Lookup(lambda ctx, i: fiber.subfiber(pos + (i - begin)))
+        ctx.assign(stored, beyond)
+        ctx.assign(following, stop)
+        fiber.mark(ctx)
+
+    alone = last is None  # else what is written may be behind the band, or its last element again
+    yield Lookup(
+        lambda ctx, i: Thunk(lambda ctx: at(ctx, i)),
+        (lambda ctx, i, j: Thunk(lambda ctx: over(ctx, i, j))) if alone else None,
+    )
     ctx.store(lvl.buffer("ofs"), fiber.pos + 1, begun + (stored - first))
     with ctx.if_(first < stored):
         ctx.store(lvl.buffer("idx"), fiber.pos, following - 1)

@@ -31,6 +31,7 @@ from finch_core.looplets.routines import (
     append_position,
     block,
     check_index_width,
+    ensure_position,
     require_width,
 )
 from finch_core.plugins import hookimpl
@@ -211,7 +212,25 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
             ctx.fork(negation(again), lambda: commit(ctx, i))
             fiber.mark(ctx)
 
-    yield Lookup(lambda ctx, i: Thunk(lambda ctx: at(ctx, i)))
+    def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
+        begin = ctx.bind(f"{name}_begin", start)
+        pos = ctx.let(f"{name}_pos", stored)
+        beyond = ctx.let(f"{name}_beyond", pos + (stop - begin))
+        ensure_position(ctx, lvl, beyond - 1, room)
+        yield Lookup(lambda ctx, i: fiber.subfiber(pos + (i - begin)))
+        with ctx.if_(following.ne(begin)):
+            append_entry(ctx, lvl, blocks, lvl.state["block_room"], idx=0, ofs=1)
+            ctx.assign(blocks, blocks + 1)
+        ctx.assign(stored, beyond)
+        ctx.assign(following, stop)
+        _end_block(ctx, lvl, blocks, stop - 1, stored)
+        fiber.mark(ctx)
+
+    alone = last is None  # else what is written may be the last element again
+    yield Lookup(
+        lambda ctx, i: Thunk(lambda ctx: at(ctx, i)),
+        (lambda ctx, i, j: Thunk(lambda ctx: over(ctx, i, j))) if alone else None,
+    )
     ctx.store(lvl.buffer("ptr"), fiber.pos + 1, begun + (blocks - first))
     mark_last(ctx, fiber, first < blocks)
 

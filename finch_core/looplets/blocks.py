@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Part, Run, as_looplet
 from finch_core.ir.expressions import Expr
-from finch_core.looplets.lookup import Lookup
+from finch_core.looplets.lookup import Lookup, filled
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.merge_cost import FEW
 from finch_core.looplets.predicated_merge import fill_of
@@ -106,7 +106,8 @@ def _emit(ctx: Context, region: Region, blocks: dict[int, _Block]) -> None:
     def part(stop: Expr, looplets: dict[int, Looplet]) -> None:
         end = ctx.let(f"{name}_stop", stop)
         ctx.prover.know_le(end, last)
-        evolve(region.between(reached, end), looplets=region.looplets | looplets).lower(ctx)
+        whole = evolve(region.between(reached, end), looplets=region.looplets | looplets)
+        filled(ctx, whole).lower(ctx)
         ctx.assign(reached, end)
 
     def beside() -> None:

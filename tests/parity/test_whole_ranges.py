@@ -1,0 +1,177 @@
+"""Outputs that take whole ranges: where each index of a range is written, room is made once and
+the elements are stored without tests; what is stored is that of writes one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, _, coalesce, kernel
+from finch_core.testing import backend_names
+from finch_levels import (
+    Dense,
+    Element,
+    Pattern,
+    SparseBand,
+    SparseBlockList,
+    SparseList,
+)
+
+BACKENDS = backend_names()
+ZERO = Element(0.0)
+OUTPUTS = (SparseBand, SparseBlockList)
+INPUTS = (SparseBand, SparseBlockList, SparseList, Dense)
+
+
+def added(C, A, B):
+    C[...] = 0
+    for i, j in _:
+        C[i, j] = 2 * A[i, j] + B[i, j]
+    return C
+
+
+def accumulated(C, A, B):
+    C[...] = 0
+    for i, j in _:
+        C[i, j] += A[i, j] - B[i, j]
+    return C
+
+
+def multiplied(C, A, B):
+    C[...] = 0
+    for i, j in _:
+        C[i, j] = A[i, j] * B[i, j]
+    return C
+
+
+def chosen(C, A, B):
+    """Not each index is written."""
+    C[...] = 0
+    for i, j in _:
+        if A[i, j] > 0.5:
+            C[i, j] = B[i, j] + 1
+    return C
+
+
+def within(C, A, B):
+    C[...] = 0
+    for i in _:
+        for j in range(1, 5):
+            C[i, j] = A[i, j] + B[i, j]
+    return C
+
+
+def apart(C, A, B):
+    C[...] = 0
+    for i in _:
+        for j in range(0, 2):
+            C[i, j] = A[i, j] + 1
+        for j in range(4, 6):
+            C[i, j] = B[i, j] + 1
+    return C
+
+
+def around(C, A, B):
+    C[...] = 0
+    for i, j in _:
+        C[i, j] = (
+            coalesce(A[~(i - 1), ~(j - 1)], 0) + coalesce(A[~(i - 1), ~j], 0)
+            + coalesce(A[~(i - 1), ~(j + 1)], 0) + coalesce(A[i, ~(j - 1)], 0) + A[i, j]
+            + coalesce(A[i, ~(j + 1)], 0) + coalesce(A[~(i + 1), ~(j - 1)], 0)
+            + coalesce(A[~(i + 1), ~j], 0) + coalesce(A[~(i + 1), ~(j + 1)], 0)
+            + B[i, j] + coalesce(B[i, ~(j + 1)], 0) + coalesce(B[i, ~(j - 1)], 0)
+        )  # fmt: skip
+    return C
+
+
+PROGRAMS = (added, accumulated, multiplied, chosen, within, apart, around)
+
+
+def bands(rng, n, m):
+    """Rows of one block each; some are empty, some have zeros in them."""
+    found = np.zeros((n, m))
+    for row in found:
+        first, last = sorted(rng.integers(0, m + 1, 2))
+        row[first:last] = rng.integers(0, 4, last - first)
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_results_are_those_of_numpy(program, backend):
+    rng = np.random.default_rng(3)
+    run = kernel(program, backend=backend)
+    kinds = INPUTS if backend == "interpreter" and program is not around else INPUTS[::3]
+    for output in OUTPUTS:
+        for kind in kinds:
+            for shape in ((5, 6), (1, 6), (0, 6), (3, 90)):
+                a, b = bands(rng, *shape), bands(rng, *shape)
+                A, B = Tensor(Dense(kind(ZERO)), a), Tensor(Dense(SparseBand(ZERO)), b)
+                C = Tensor(Dense(output(ZERO)), shape)
+                wanted = run.reference(np.zeros(shape), a, b)
+                for _turn in range(2):
+                    found = run(C, A, B)
+                    width = found.shape[1]  # loops over fewer indices make it smaller
+                    np.testing.assert_array_equal(found.to_numpy(), wanted[:, :width])
+                    assert not wanted[:, width:].any()
+                    Tensor.from_buffers(found.format, found.shape, found.buffers)  # valid ones
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_nothing_more_is_stored(output):
+    rng = np.random.default_rng(4)
+    a = bands(rng, 20, 30)
+    A = Tensor(Dense(SparseBand(ZERO)), a)
+    none = Tensor(Dense(SparseBand(ZERO)), np.zeros((20, 30)))
+    found = kernel(added)(Tensor(Dense(output(ZERO)), a.shape), A, none)
+    np.testing.assert_array_equal(found.structure(), A.structure())
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_range_has_no_test_for_memory(output):
+    A = Tensor(Dense(Dense(ZERO)), (4, 5))
+    run = kernel(added)
+    listing = run.lower(Tensor(Dense(output(ZERO)), (4, 5)), A, A).as_text("assembly")
+    loop = listing[listing.index("for j in") :].split("\n", 2)[1]
+    assert loop.strip().startswith("C2_val[")
+
+
+def test_what_is_written_again_is_not_appended():
+    """Where several loops write one fiber, indices may come again."""
+
+    @kernel
+    def twice(C, A):
+        C[...] = 0
+        for i in _:
+            C[i] = A[i]
+        for i in range(5, 6):
+            C[i] = 7.0
+        return C
+
+    for output in OUTPUTS:
+        found = twice(Tensor(output(ZERO), (6,)), np.arange(6.0))
+        assert found.to_numpy().tolist() == [0, 1, 2, 3, 4, 7]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_patterns_have_no_gaps(backend):
+    @kernel(backend=backend)
+    def taken(C, A):
+        C[...] = False
+        for i, j in _:
+            C[i, j] = A[i, j] > 0
+        return C
+
+    a = np.array([[0, 1, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1]], float)
+    for output in OUTPUTS:
+        found = taken(Tensor(Dense(output(Pattern())), (3, 4)), Tensor(Dense(SparseList(ZERO)), a))
+        np.testing.assert_array_equal(found.to_numpy(), a > 0)
+
+
+def test_many_reads_beside_reallocated_memory_take_vectors():
+    """More than C compilers test for overlaps."""
+    A = Tensor(Dense(SparseBand(ZERO)), (4, 5))
+    text = kernel(around).lower(Tensor(Dense(SparseBand(ZERO)), (4, 5)), A, A).as_text("source")
+    assert "#pragma omp simd" in text
+    few = kernel(added).lower(Tensor(Dense(SparseBand(ZERO)), (4, 5)), A, A).as_text("source")
+    assert "#pragma omp simd" not in few
