@@ -189,8 +189,6 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
     def over(ctx: Context, start: Expr, stop: Expr) -> Iterator[Part]:
         begin = ctx.bind(f"{name}_begin", start)
         gap = ctx.let(f"{name}_gap", ctx.ifelse(stored.eq(first), 0, begin - following))
-        if not child.format.holds_fill:
-            _require_adjacent(ctx, fiber, gap, begin)
         pos = ctx.let(f"{name}_pos", stored + gap)
         beyond = ctx.let(f"{name}_beyond", pos + (stop - begin))
         ensure_position(ctx, lvl, beyond - 1, room)
@@ -199,10 +197,11 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         ctx.assign(following, stop)
         fiber.mark(ctx)
 
-    alone = last is None  # else what is written may be behind the band, or its last element again
+    # not where an index may come again, nor over a leaf that may store nothing
+    whole = last is None and child.format.holds_fill
     yield Lookup(
         lambda ctx, i: Thunk(lambda ctx: at(ctx, i)),
-        (lambda ctx, i, j: Thunk(lambda ctx: over(ctx, i, j))) if alone else None,
+        (lambda ctx, i, j: Thunk(lambda ctx: over(ctx, i, j))) if whole else None,
     )
     ctx.store(lvl.buffer("ofs"), fiber.pos + 1, begun + (stored - first))
     with ctx.if_(first < stored):

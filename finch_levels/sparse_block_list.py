@@ -226,10 +226,12 @@ def _append(ctx: Context, fiber: Fiber) -> Iterator[Part]:
         _end_block(ctx, lvl, blocks, stop - 1, stored)
         fiber.mark(ctx)
 
-    alone = last is None  # else what is written may be the last element again
+    # not where an index may come again, nor over a leaf that may store nothing
+    assert lvl.child is not None
+    whole = last is None and lvl.child.format.holds_fill
     yield Lookup(
         lambda ctx, i: Thunk(lambda ctx: at(ctx, i)),
-        (lambda ctx, i, j: Thunk(lambda ctx: over(ctx, i, j))) if alone else None,
+        (lambda ctx, i, j: Thunk(lambda ctx: over(ctx, i, j))) if whole else None,
     )
     ctx.store(lvl.buffer("ptr"), fiber.pos + 1, begun + (blocks - first))
     mark_last(ctx, fiber, first < blocks)
