@@ -84,7 +84,7 @@ def _run(t: Transform, looplet: Run) -> Looplet:
 
 
 def _lookup(t: Transform, looplet: Lookup) -> Looplet:
-    return evolve(looplet, body=lambda ctx, i: t.part(looplet.body(ctx, t.inner(i)), looplet.body))
+    return Lookup(lambda ctx, i: t.part(looplet.body(ctx, t.inner(i)), looplet.body))
 
 
 def _accept_run(t: Transform, looplet: AcceptRun) -> Looplet:

@@ -71,6 +71,13 @@ def apart(C, A, B):
     return C
 
 
+def shifted(C, A, B):
+    C[...] = 0
+    for i, j in _:
+        C[i, j + 1] = A[i, j + 1] + B[i, j + 1]
+    return C
+
+
 def around(C, A, B):
     C[...] = 0
     for i, j in _:
@@ -84,7 +91,7 @@ def around(C, A, B):
     return C
 
 
-PROGRAMS = (added, accumulated, multiplied, chosen, within, apart, around)
+PROGRAMS = (added, accumulated, multiplied, chosen, within, apart, shifted, around)
 
 
 def bands(rng, n, m):
