@@ -264,8 +264,11 @@ class _Typing:
 
 @kept("_defined")
 def _has_definition(expr: Expr) -> bool:
-    """Whether an operator in ``expr`` is an expression of others."""
-    own = isinstance(expr, Call) and expr.op.definition is not None
+    """Whether an operator in ``expr`` is an expression of others, for which variables may be made:
+    one that has a definition, or a comparison of mixed signs."""
+    own = isinstance(expr, Call) and (
+        expr.op.definition is not None or (expr.op in prim.COMPARISONS and _mixes_signs(expr))
+    )
     return own or any(map(_has_definition, expr.children))
 
 

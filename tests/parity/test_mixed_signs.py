@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from finch_core import Tensor, _, kernel
-from finch_levels import Element, SparseList
+from finch_levels import Dense, Element, SparseDiagonals, SparseList
 
 BACKENDS = ["c", "interpreter"]
 UNSIGNED = np.array([0, 1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)
@@ -67,3 +67,23 @@ def test_scalars_literals_and_indices(backend, c, sparse):
     ]  # fmt: skip
     assert y.tolist() == expected
     np.testing.assert_array_equal(run.reference(np.zeros_like(y), c, u)["y"], y)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_comparison_that_stands_in_two_branches(backend):
+    """Each statement has the variables of its own, also where they compare the same."""
+
+    @kernel(backend=backend)
+    def program(y, a, c, d):
+        y[...] = 0
+        for i in range(0, 6):
+            for j in range(0, 3):
+                y[()] += d[i + j, i] if a[j] == c else a[j]
+        return y
+
+    taken = np.arange(54).reshape(9, 6) % 3 == 0
+    d = Tensor(Dense(SparseDiagonals(Element(True))), taken)
+    y = Tensor(Element(0, np.int64))
+    for number in (0, 1):
+        given = np.array([1, -1, 3], np.int32), np.uint64(number)
+        assert program(y, *given, d)[()] == program.reference(y, *given, taken)
