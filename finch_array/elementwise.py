@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import leaves
-from finch_array.operands import NUMBERS, has_memory, is_lazy, operand, stored, told
+from finch_array.operands import NUMBERS, has_memory, is_lazy, kind_of, operand, stored, told
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
 from finch_array.structures import constant, equal, fill_of, leaf_for, plain, simplified
@@ -30,8 +30,8 @@ from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.runtime.tensor import Tensor
 
-MOST = 4096
-"""The most fills that a function remembers."""
+MOST = 256
+"""The most fills that a function remembers: more would not stay in the processor's cache."""
 
 
 @define(eq=False)
@@ -41,6 +41,10 @@ class Filled:
 
     fill: Any
     maker: Callable[[], Any] | None = None
+
+
+Rule = tuple[Operator, tuple[np.dtype[Any], ...], np.dtype[Any]]
+"""An operator, and the dtypes of its operands and its value."""
 
 
 class Elementwise:
@@ -61,6 +65,7 @@ class Elementwise:
         self._maps: dict[Any, Kernel[..., Any]] = {}
         self._fills: dict[Any, Filled] = {}
         self._varying: dict[Any, bool] = {}
+        self._rules: dict[Any, Rule | tuple[()]] = {}
         self._padding: set[Any] = set()
 
     @property
@@ -239,8 +244,47 @@ class Elementwise:
             for x in operands:
                 if not isinstance(x, NUMBERS):
                     check_range(x.dtype, numbers)
-            found = self._fills[key] = Filled(self._folded([_on_fill(x) for x in operands]))
+            fill = self._evaluated(operands)
+            if fill is None:
+                fill = self._folded([_on_fill(x) for x in operands])
+            found = self._fills[key] = Filled(fill)
         return found
+
+    def _evaluated(self, operands: Sequence[Any]) -> Any:
+        """The value of a primitive operator on fills and numbers, by its meaning on NumPy's
+        scalars, without an expression; None for other functions, and where the types of the values
+        do not say what is computed."""
+        kinds = tuple([kind_of(x) if isinstance(x, NUMBERS) else x.dtype for x in operands])
+        known = self._rules.get(kinds)
+        if known is None:
+            types = [type_of(x) if isinstance(x, NUMBERS) else x.dtype for x in operands]
+            known = self._rules[kinds] = self._rule(types)
+        if not known:
+            return None
+        op, wanted, dtype = known
+        values = [x if isinstance(x, NUMBERS) else x.fill_value for x in operands]
+        return cast_value(op.evaluate(*map(cast_value, values, wanted)), dtype)
+
+    def _rule(self, types: Sequence[Any]) -> Rule | tuple[()]:
+        """The operator, and the dtypes of its operands and value, on numbers of these types."""
+        found = self.value(*[Var(f"x{k}", type) for k, type in enumerate(types)])
+        if not isinstance(found, Call):
+            return ()
+        op = found.op
+        if op.definition is not None or op.refuses is not None:
+            return ()
+        if [getattr(arg, "name", None) for arg in found.args] != [
+            f"x{k}" for k in range(len(types))
+        ]:
+            return ()
+        wanted, result = op.typing(tuple(types))
+        kinds = [concrete(type).kind for type in types]
+        if isinstance(result, type) or (op in prim.COMPARISONS and set(kinds) <= set("iu")):
+            return ()  # plain numbers, and integers that are compared, are exact
+        dtypes = tuple(map(concrete, wanted))
+        if any(dtype.kind not in "biufc" for dtype in (*dtypes, result)):
+            return ()
+        return op, dtypes, result
 
     def _request(self, value: Value, ranks: Sequence[int], ndim: int) -> Request:
         inputs = tuple(letters(rank, ndim) for rank in ranks)

@@ -42,15 +42,27 @@ def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
     key = (id(format), fill.tobytes(), dtype)
     found = _makers.get(key)
     if found is None:
-        if len(_makers) >= MOST:
+        if len(_makers) >= MOST_FILLS:
             _makers.clear()
-            _kept.clear()
-        _kept.append(format)  # so that its id stays its own
-        found = _makers[key] = Tensor.maker(with_leaf(format, fill, dtype))
+        if len(_likes) >= MOST:
+            for table in (_makers, _likes, _kept):
+                table.clear()
+        like = _likes.get((id(format), dtype))
+        if like is None:
+            like = _likes[id(format), dtype] = with_leaf(format, fill, dtype)
+            _kept.append(format)  # so that its id stays its own
+            found = Tensor.maker(like)
+        else:
+            found = Tensor.maker(_with_leaf(format, structures.leaf_for(fill, dtype)), like)
+        _makers[key] = found
     return found
 
 
+_likes: dict[Any, Format] = {}
+"""A format, of those with some fill, for each format and dtype of a result."""
 _kept: list[Format] = []
+MOST_FILLS = 256
+"""The most formats and fills of such results."""
 MOST = 4096
 """The most formats of results of functions of one array that are remembered."""
 

@@ -12,7 +12,7 @@ from finch_array.ready import Ready
 from finch_core.interface.plugins import hub
 from finch_core.runtime.arrays import from_array
 from finch_core.runtime.tensor import Tensor
-from finch_core.runtime.tensor_records import address_of
+from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer
 
 Call = Callable[[Any, Any], Any]
 MOST = 4096
@@ -50,21 +50,22 @@ def remember(key: Any, ready: Ready, a: Any, b: Any) -> None:
 def _call_of(ready: Ready, array: np.ndarray[Any, Any], place: int) -> Call:
     """Calls of a plan whose argument ``place`` is an array like this one, the other a tensor."""
     template = from_array(array, Tensor).record.copy()
-    word, blank, run, other = array.ndim, ready.blank, ready.specialized.call, 3 - place
+    word, blank, run = array.ndim, ready.blank, ready.specialized.call
     free: list[tuple[Any, int]] = []  # a record is of one call at a time
 
     def call(a: Any, b: Any) -> Any:
         out = blank()
-        given: tuple[Any, ...] = (out, a, b)
         try:
             record, address = free.pop()
         except IndexError:
             record = template.copy()
             address = address_of(record)
-        record[word] = address_of(given[place])
-        words = [out.address, address, address]
-        words[other] = given[other].address
-        run(words, given)
+        if place == 2:
+            record[word] = int(cast(ADDRESS, from_buffer(b)))
+            run((out.address, a.address, address), (out, a, b))
+        else:
+            record[word] = int(cast(ADDRESS, from_buffer(a)))
+            run((out.address, address, b.address), (out, a, b))
         free.append((record, address))
         return out
 

@@ -16,6 +16,13 @@ UNSUPPORTED = (str, bytes, dict, set, frozenset, type, type(None))
 """Operands that no operator takes (unless they have a shape, as SciPy's ``dok_array``, a dict):
 Python then asks the other operand, and raises ``TypeError``."""
 
+SUPPORTED = frozenset((np.ndarray, np.float64, bool, int, float, complex))
+"""Operands that all operators take: most are of these, and found sooner than among the others."""
+
+
+def _is_unsupported(other: Any) -> bool:
+    return isinstance(other, UNSUPPORTED) and not hasattr(other, "shape")
+
 
 class Giving(Protocol):
     """A method whose result has the methods of what it is called on, as a checker sees it: an
@@ -58,7 +65,7 @@ def _unary(name: str) -> Callable[[Array], Array]:
 
 def _operator(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
+        if other.__class__ not in SUPPORTED and _is_unsupported(other):
             return NotImplemented
         return array_method(name)(self, other)
 
@@ -68,7 +75,7 @@ def _operator(name: str) -> Callable[[Array, Any], Array]:
 
 def _reflected(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
+        if other.__class__ not in SUPPORTED and _is_unsupported(other):
             return NotImplemented
         return array_method(name)(other, self)
 
@@ -78,7 +85,7 @@ def _reflected(name: str) -> Callable[[Array, Any], Array]:
 
 def _in_place(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, UNSUPPORTED) and not hasattr(other, "shape"):
+        if other.__class__ not in SUPPORTED and _is_unsupported(other):
             return NotImplemented
         return array_method("in_place")(self, array_method(name)(self, other))
 

@@ -53,8 +53,10 @@ class Format(Storage, Abilities):
 
     def levels(self) -> tuple[Format, ...]:
         """This level and all levels below, outermost first."""
-        below = () if self.child is None else self.child.levels()
-        return (self, *below)
+        found: list[Format] = [self]
+        while (child := found[-1].child) is not None:
+            found.append(child)
+        return tuple(found)
 
     # -- the five functions -------------------------------------------------------------
 

@@ -349,8 +349,14 @@ def ones(dtype: np.dtype[Any]) -> Any:
     return np.True_ if dtype.kind == "b" else np.bitwise_not(dtype.type(0))
 
 
+_EXACT = {float: np.dtype(float), bool: np.dtype(bool), complex: np.dtype(complex)}
+"""The dtypes that have every value of a type of Python's."""
+
+
 def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """``value`` as a scalar of ``dtype``; integers wrap and floats truncate, as in C."""
+    if _EXACT.get(value.__class__) is dtype:
+        return dtype.type(value)
     if dtype.names is not None:
         return np.array(value, dtype=dtype)[()]
     if isinstance(value, np.generic) and value.dtype == dtype:
@@ -365,10 +371,6 @@ def cast_value(value: Any, dtype: np.dtype[Any]) -> Any:
         return np.array(value).astype(dtype)[()]
 
 
-_EXACT = {float: np.dtype(float), bool: np.dtype(bool), complex: np.dtype(complex)}
-"""The dtypes that have every value of a type of Python's."""
-
-
 def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """``value`` as a scalar of ``dtype``, rounded if that is a float dtype.
 
@@ -376,6 +378,8 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """
     if _EXACT.get(value.__class__) is dtype:
         return dtype.type(value)
+    if value.__class__ is dtype.type and dtype.kind in "biufc":
+        return value
     if dtype.names is not None:
         parts = [dtype[name] for name in dtype.names]
         found = value.item() if isinstance(value, np.void) else value

@@ -14,7 +14,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import TensorSignature, tensor_signature
 from finch_core.runtime.storage import TensorStorage
-from finch_core.runtime.tensor_records import address_of, unset
+from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer, unset
 
 Stored = TypeVar("Stored", bound=TensorStorage)
 
@@ -56,15 +56,17 @@ def dense_maker(format: Format, shape: tuple[int, ...], kind: type[Stored]) -> C
     record = made.record.copy()
     record[: len(shape)] = shape
     record[place + 1] = cells
+    signature, parts, new = made.signature, made.layout, kind.__new__
+    has_buffer = dtype.kind in "biufc"  # as cffi sees it (see ``address_of``)
 
     def make() -> Stored:
-        tensor = kind.__new__(kind)
-        tensor.format, tensor.signature, tensor.layout = format, made.signature, made.layout
+        tensor = new(kind)
+        tensor.format, tensor.signature, tensor.layout = format, signature, parts
         values = np.empty(cells, dtype)
-        start = address_of(values)
+        start = int(cast(ADDRESS, from_buffer(values))) if has_buffer else address_of(values)
         tensor.record = own = record.copy()
         own[place] = start
-        tensor.address = address = address_of(own)
+        tensor.address = address = int(cast(ADDRESS, from_buffer(own)))
         tensor.arrays = [values]
         tensor.memory = ((start, start + size),) if size else ((address, address + own.nbytes),)
         tensor.state = object()

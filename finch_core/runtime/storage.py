@@ -103,9 +103,10 @@ class TensorStorage:
         return self
 
     @classmethod
-    def maker(cls, format: Format) -> Callable[[], Any]:
-        """A function that makes tensors as ``bare`` does, without looking the format up."""
-        made = unset(format)
+    def maker(cls, format: Format, like: Format | None = None) -> Callable[[], Any]:
+        """A function that makes tensors as ``bare`` does, without looking the format up; ``like``
+        is a known format that differs in nothing but the fill."""
+        made = unset(format) if like is None else unset(like).alike(format)
 
         def make() -> Any:
             self = cls.__new__(cls)

@@ -10,6 +10,7 @@ from _cffi_backend import FFI
 from finch_core.interface.layout import Part, layout
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import tensor_signature
+from finch_core.records import evolve
 
 _ffi = FFI()
 cast, from_buffer = _ffi.cast, _ffi.from_buffer
@@ -49,6 +50,17 @@ class Unset:
             self.record[part.offset] = address_of(self.arrays[part.number])
         for part in self.layout.scalars:
             set_scalar(self.record, part, part.field.init)
+
+    def alike(self, format: Format) -> Unset:
+        """The same for a format that differs in nothing but the fill: its layout is not made again,
+        which takes longer than a small kernel."""
+        other = Unset.__new__(Unset)
+        other.signature = tensor_signature(format)
+        other.layout = evolve(self.layout, levels=format.levels())
+        other.scratch, other.sizeless, other.sized = self.scratch, None, []
+        other.arrays, other.record, other.nbytes = self.arrays, self.record, self.nbytes
+        other.blank = Blank()
+        return other
 
 
 _UNSET: dict[Format, Unset] = {}

@@ -1,0 +1,75 @@
+"""Fills that no call had before: computed by the operators' meaning on NumPy's scalars, and put
+into formats that share all else with those that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from array_support import MATRICES, data, tensor
+
+from finch_array.elementwise import Elementwise, _on_fill
+from finch_array.functions import FUNCTIONS
+from finch_core import Tensor
+from finch_core.errors import FinchError
+from finch_core.interface.layout import layout
+from finch_core.interface.signatures import tensor_signature
+from finch_levels import Element, SparseList
+
+FILLS = (True, np.int8(-3), np.uint8(0), np.int64(7), np.float32(0.1), 0.0, -0.0, np.nan, 2 - 1j)
+NUMBERS = (False, 3, -1, 2**40, 0.1, -np.inf, 1j, np.float16(3), np.uint64(2**63), np.int32(0))
+FUNCTIONS_OF_OPERATORS = {k: f for k, f in FUNCTIONS.items() if f.__class__ is Elementwise}
+EXPRESSIONS = ("square", "expit", "signbit", "pow")
+"""Functions that are no primitive operator by itself, or one that refuses some operands."""
+
+
+def filled(fill):
+    return Tensor(SparseList(Element(np.asarray(fill)[()])), (0,))
+
+
+def outcome(function, operands):
+    try:
+        return function(operands)
+    except (TypeError, OverflowError, ValueError, FinchError) as error:
+        return type(error)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", FUNCTIONS_OF_OPERATORS)
+def test_fills_are_those_of_the_expression(name):
+    function, known = FUNCTIONS_OF_OPERATORS[name], 0
+    for array in map(filled, FILLS):
+        pairs = [pair for x in NUMBERS for pair in ([array, x], [x, array])]
+        for operands in ([array], *pairs):
+            found = outcome(function._evaluated, operands)
+            if found is None:
+                continue
+            wanted = outcome(lambda xs: function._folded([_on_fill(x) for x in xs]), operands)
+            if isinstance(found, type):
+                assert found is wanted
+                continue
+            known += 1
+            assert found.dtype == wanted.dtype
+            assert found.tobytes() == wanted.tobytes() or (found != found and wanted != wanted)
+    assert known or name in EXPRESSIONS
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_formats_of_new_fills_are_as_those_that_are_made(name):
+    array = tensor(data((4, 5)), MATRICES[name])
+    for number in (1.5, 2.5, -0.0, np.nan, np.float32(3)):
+        found = array + number
+        assert found.layout == layout(found.format)
+        assert found.signature is tensor_signature(found.format)
+        made = Tensor(found.format, found.to_numpy())
+        assert made.signature is found.signature
+        np.testing.assert_array_equal(found.to_numpy(), array.to_numpy() + number)
+        np.testing.assert_array_equal((found * 2).to_numpy(), (array.to_numpy() + number) * 2)
+
+
+def test_operands_that_no_operator_takes_are_left_to_python():
+    array = tensor(data((4, 5)), MATRICES["rows"])
+    for other in ("text", None, {}, set(), b""):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            array + other
+        with pytest.raises(TypeError, match="unsupported operand"):
+            other - array
