@@ -20,9 +20,9 @@ from finch_array.plan.statistics import Statistics
 from finch_array.structures import as_number
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, alike
+from finch_core.ir.expressions import Access, Call, Cast, Expr, Index, Literal, alike
 from finch_core.ir.operators import Operator, cast_value
-from finch_core.records import define
+from finch_core.records import define, field
 
 Support = tuple[str, tuple[Any, ...]]
 """An array by name, and the indices at which it is read."""
@@ -45,6 +45,19 @@ class Pattern:
     full: bool
     fill: Any = None
     within: frozenset[Support] = frozenset()
+    _steps: list[tuple[str, list[tuple[str, float]]]] | None = field(
+        default=None, init=False, repr=False
+    )
+
+    def steps(self) -> list[tuple[str, list[tuple[str, float]]]]:
+        """By index, the others with the most entries at one index of each."""
+        found = self._steps
+        if found is None:
+            degrees = self.degrees.items()
+            several = self.names if len(self.names) > 1 else ()
+            found = [(i, [step for step in degrees if step[0] != i]) for i in several]
+            self._steps = found
+        return found
 
     def projected(self, names: Sequence[str]) -> float:
         """The number of distinct tuples of some of the indices."""
@@ -201,7 +214,7 @@ def _joined(
 
 def _degrees(names: Sequence[str], distinct: Mapping[str, float]) -> dict[str, float]:
     """Greatest degrees of which nothing is known: all combinations of the others."""
-    total = math.prod(distinct[i] for i in names)
+    total = math.prod([distinct[i] for i in names])
     return {i: total / max(distinct[i], 1.0) for i in names}
 
 
@@ -247,7 +260,7 @@ class Join:
 
     def _count(self, names: tuple[str, ...]) -> float:
         if len(self.parts) == 1:
-            return _count_of_one(self.parts[0], names, self.sizes)
+            return count_of_one(self.parts[0], names, self.sizes)
         if len(names) == 1:
             return self._width(names[0])
         found, shared, domains = 1.0, [], self.domains
@@ -255,13 +268,14 @@ class Join:
             found *= domains[i] if i in domains else self.sizes[i]
         for part in self.several:
             own = [i for i in part.names if i in names]
+            if not own:
+                continue
+            shared.append((part, own))
             if len(own) > 1:
-                room = 1.0
+                room, distinct = 1.0, part.distinct
                 for i in own:
-                    room *= part.distinct[i]
+                    room *= distinct[i]
                 found *= part.projected(own) / room if room else 0.0
-            if own:
-                shared.append((part, own))
         if not shared:
             return found
         if len(shared) == 1 and len(shared[0][1]) == len(names):
@@ -284,6 +298,8 @@ class Join:
         spread evenly, each with the indices of both."""
         if self._skews is None:
             self._skews = []
+            if not any(p.counts for p in self.several):  # of results nothing is counted
+                return self._skews
             wide = [p for p in self.several if len(p.names) > 1]
             for k, a in enumerate(wide):
                 for b in wide[k + 1 :]:
@@ -298,11 +314,12 @@ class Join:
     ) -> float:
         """An upper bound of the number of tuples, or ``best`` if that is less: a chain that begins
         with one pattern, and extends index by index by the least degree that is known."""
-        degrees, domains, sizes = self.degrees(), self.domains, self.sizes
+        domains, sizes = self.domains, self.sizes
         for first, own in shared:
             total, known = first.projected(own), set(own)
             if total >= best:
                 continue
+            degrees = self.degrees()
             # by index, the least degree given what is known: it falls as more is
             widths = {
                 i: domains[i] if i in domains else float(sizes[i]) for i in names if i not in known
@@ -325,14 +342,12 @@ class Join:
         if self._degrees is None:
             self._degrees = defaultdict(list)
             for part in self.several:
-                for i in part.names if len(part.names) > 1 else ():
-                    for j, degree in part.degrees.items():
-                        if j != i:
-                            self._degrees[i].append((j, degree))
+                for i, others in part.steps():
+                    self._degrees[i] += others
         return self._degrees
 
 
-def _count_of_one(part: Pattern, names: Sequence[str], sizes: Mapping[str, int]) -> float:
+def count_of_one(part: Pattern, names: Sequence[str], sizes: Mapping[str, int]) -> float:
     """``count`` of one pattern: its own tuples, with all of the other indices."""
     distinct, own, found = part.distinct, [], 1.0
     for i in names:
@@ -381,17 +396,26 @@ def reduced(
     domains = join.domains
     room = join.count(out)
     entries = -room * math.expm1(-visited / room) if room else 0.0
-    total = math.prod([float(sizes[i]) for i in out])
-    distinct = {i: max(min(domains.get(i, sizes[i]), entries), 1.0) for i in out}
-    within = frozenset(
-        s for p in join.parts for s in p.within
-        if all(affine(i)[0] in (*out, None) for i in s[1])
-    )  # fmt: skip
+    total, distinct = 1.0, {}
+    for i in out:
+        size = sizes[i]
+        total *= size
+        width = domains.get(i, size)
+        width = width if width < entries else entries
+        distinct[i] = width if width > 1.0 else 1.0
+    wanted = {*out, None}
+    within = frozenset([
+        s for p in join.parts for s in p.within if wanted.issuperset(map(_name_of, s[1]))
+    ])  # fmt: skip
     full = entries >= total
     return Pattern(out, entries, distinct, _degrees(out, distinct), {}, full, fill, within)
 
 
+def _name_of(index: Expr) -> str | None:
+    return index.name if isinstance(index, Index) else affine(index)[0]
+
+
 __all__ = [
-    "Join", "Pattern", "count", "decides", "expression_pattern", "full_pattern",
+    "Join", "Pattern", "count", "count_of_one", "decides", "expression_pattern", "full_pattern",
     "pattern_of", "reduced",
 ]  # fmt: skip

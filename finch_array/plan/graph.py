@@ -229,9 +229,11 @@ def substituted(expr: Expr, rule: Any) -> Expr:
     children = expr.children
     if not children:
         return expr
-    new = tuple(substituted(child, rule) for child in children)
-    same = all(a is b for a, b in zip(new, children, strict=True))
-    return expr if same else expr.rebuild(new)
+    new = tuple([substituted(child, rule) for child in children])
+    for a, b in zip(new, children, strict=True):
+        if a is not b:
+            return expr.rebuild(new)
+    return expr
 
 
 __all__ = [

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from finch_array.plan import loops
-from finch_array.plan.estimates import Join, Pattern, expression_pattern, reduced
-from finch_array.plan.normal import Ref, affine, in_turn, indices_of
+from finch_array.plan.estimates import Join, Pattern, expression_pattern, full_pattern, reduced
+from finch_array.plan.normal import Reduced, Ref, affine, in_turn, indices_of
 from finch_array.plan.products import annihilates, identity
 from finch_array.plan.statistics import Statistics
 from finch_core.ir import primitives as prim
@@ -57,6 +57,7 @@ class Book:
     factors: dict[Expr, Factor] = field(factory=dict)
     read: dict[Access, Read] = field(factory=dict)
     free: dict[Expr, frozenset[str]] = field(factory=dict)
+    masks: dict[Expr, bool] = field(factory=dict)
     fresh: int = 0
     truths: dict[Any, float] = field(factory=dict)
     identities: dict[str, Any] = field(factory=dict)
@@ -87,6 +88,22 @@ class Book:
         found = self.free.get(expr)
         if found is None:
             found = self.free[expr] = indices_of(expr)
+        return found
+
+    def result(self, kernel: Kernel) -> Expr:
+        """The result of a kernel that has been priced, in an expression whose factor is known."""
+        found = access(kernel)
+        if isinstance(found, Access) and found not in self.factors:
+            factor = result_factor(kernel, found, self)
+            self.factors[found] = factor
+            self.patterns[found] = factor.pattern
+        return found
+
+    def is_mask(self, expr: Expr) -> bool:
+        """Whether an expression is a function of one array that stores few elements."""
+        found = self.masks.get(expr)
+        if found is None:
+            found = self.masks[expr] = _is_mask(expr, self)
         return found
 
     def name(self) -> str:
@@ -133,8 +150,13 @@ class Kernel:
 
     def named(self, indices: Callable[[Expr], frozenset[str]]) -> tuple[str, ...]:
         """``names``, with what finds the indices of an expression."""
-        own = frozenset[str]().union(*map(indices, (*self.factors, *self.masks)))
-        return (*self.out, *in_turn(own.difference(self.out)))
+        own: set[str] = set()
+        for part in self.factors:
+            own |= indices(part)
+        for part in self.masks:
+            own |= indices(part)
+        own.difference_update(self.out)
+        return (*self.out, *(in_turn(own) if len(own) > 1 else own))
 
     @property
     def value(self) -> Expr:
@@ -264,7 +286,9 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
         true = book.truths.get(identity_of(kernel, book))
         if true is not None and not estimated.full:
             estimated = evolve(estimated, entries=max(true, 1.0))
-    room = math.prod([float(book.sizes[i]) for i in kernel.out])
+    room = 1.0
+    for i in kernel.out:
+        room *= book.sizes[i]
     keeps = not restricted and kernel.op is None and _sparse_alone(kernel, book)
     dense = not keeps and (room <= SMALL or estimated.entries > FULL_ENOUGH * room)
     result = loops.Result(kernel.out, kernel.fixed, dense, room if dense else estimated.entries)
@@ -278,10 +302,10 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     if found is None:
         return False
     kernel.loops, kernel.copied, kernel.price = found.loops, found.copied, found.price
-    kernel.marked = tuple(operands.read[k] for k in found.marked)
+    kernel.marked = tuple([operands.read[k] for k in found.marked])
     kernel.visits, kernel.dense, kernel.pattern = found.visits, dense, estimated
     if kernel.out:
-        order = tuple(i for i in found.loops if i in kernel.out)
+        order = tuple([i for i in found.loops if i in kernel.out])
         kernel.rows = not any(order[0] in term.lists for term in terms)
         if not kernel.fixed:
             kernel.out = order
@@ -292,8 +316,9 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
 
 def _contracts(kernel: Kernel, terms: Sequence[loops.Term]) -> bool:
     """Whether a kernel is a product of two dense arrays, which NumPy can compute."""
-    two = len(terms) == len(kernel.factors) == 2 and not kernel.masks
-    dense = two and not any(t.sparse for t in terms)
+    if not len(terms) == len(kernel.factors) == 2 or kernel.masks:
+        return False
+    dense = not terms[0].sparse and not terms[1].sparse
     return dense and kernel.op is prim.add and kernel.dtype.kind in "fc"
 
 
@@ -354,6 +379,38 @@ def known_result(kernel: Kernel, book: Book) -> Known:
         if not kernel.dense and all(affine(i)[0] in kernel.out for i in indices)
     )
     return Known(statistics, result_fill(kernel, book), axes, not kernel.dense, gaps, within)
+
+
+def result_factor(kernel: Kernel, read: Access, book: Book) -> Factor:
+    """The result of a kernel, which has dimensions, as a factor of others: what ``known_result``
+    and ``pattern_of`` tell of ``read``."""
+    found, out = kernel.pattern, kernel.out
+    assert found is not None
+    fill = result_fill(kernel, book)
+    if kernel.dense:
+        pattern = full_pattern(out, book.sizes, fill)
+        return Factor(pattern, ((Read(read, out, pattern, False, frozenset()), True),))
+    order = tuple([i for i in kernel.loops if i in out])
+    lists = frozenset(order[1:] if kernel.rows else order)
+    within = {(kernel.name, read.indices)}
+    for array, indices in found.within:
+        names = [affine(i)[0] for i in indices]
+        if None not in names and all(i in out for i in names):
+            within.add((array, tuple([Index(i) for i in names if i is not None])))
+    pattern = Pattern(
+        out, found.entries, found.distinct, found.degrees, {}, False, fill, frozenset(within)
+    )
+    return Factor(pattern, ((Read(read, order, pattern, True, lists), True),))
+
+
+def _is_mask(expr: Expr, book: Book) -> bool:
+    reads = [part for part in expr.walk() if isinstance(part, (Access, Name, Reduced))]
+    if len(reads) != 1 or not isinstance(reads[0], Access):
+        return False
+    if not all(isinstance(i, Index) for i in reads[0].indices):
+        return False
+    pattern = book.pattern(expr)
+    return not pattern.full and pattern.fill is not None and bool(pattern.names)
 
 
 def access(kernel: Kernel) -> Expr:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from finch_array.plan.estimates import Join, Pattern
+from finch_array.plan.estimates import Join, Pattern, count_of_one
 from finch_core.records import define, field, frozen
 
 STEP = 1.0
@@ -159,6 +159,7 @@ class Space:
         if join is not None:
             self.joins[tuple(range(len(restricted)))] = join
         self.bits = {name: bit_of(name) for name in names}
+        self.indices = tuple(self.bits.items())
         self.whole = sum(self.bits.values())
         self.own = [t.own for t in terms]
         self.widths: dict[tuple[int, int, str], float] = {}
@@ -166,26 +167,26 @@ class Space:
         once = min(0.25 * len(terms) or 1.0, 1.0)
         self.floor = once * STEP * self.visits(self.whole) + result.price
 
+    lists: dict[str, list[int]]
+    before: dict[str, list[tuple[int, int, float]]]
+
     def stored_as(self, terms: Sequence[Term], copied: tuple[int, ...]) -> None:
         """Set what depends on the order in which operands are stored. ``before``: by index, the
         operands that must be read in order, the indices that come before it in them, and the price
         of a copy in another order."""
         self.terms, self.copied = terms, copied
-        self.lists: dict[str, list[int]] = {i: [] for i in self.names}
-        self.before: dict[str, list[tuple[int, int, float]]] = {i: [] for i in self.names}
+        lists = self.lists = {i: [] for i in self.names}
+        ordered = self.before = {i: [] for i in self.names}
+        deciding = dict.fromkeys(self.names, 0)
         for k, term in enumerate(terms):
             for i in term.lists:
-                self.lists[i].append(k)
+                lists[i].append(k)
+                deciding[i] += term.decides
             for i, before in term.before:
-                self.before[i].append((k, before, term.copying))
-        self.narrow = set[str]()
-        self.merges = set[str]()
-        for i, own in self.lists.items():
-            deciding = sum([terms[k].decides for k in own])
-            if deciding:
-                self.narrow.add(i)
-                if deciding == len(own) > 1:
-                    self.merges.add(i)
+                if before:
+                    ordered[i].append((k, before, term.copying))
+        self.narrow = {i for i, n in deciding.items() if n}
+        self.merges = {i for i in self.narrow if deciding[i] == len(lists[i]) > 1}
         self.restricted = []
         for places, _ in self.given:
             along = 0
@@ -200,12 +201,20 @@ class Space:
         """The number of turns of loops over these indices."""
         found = self.counts.get(known)
         if found is None:
-            own = tuple([i for i, bit in self.bits.items() if bit & known])
+            own = tuple([i for i, bit in self.indices if bit & known])
             parts = tuple([k for k, lists in enumerate(self.restricted) if lists & known])
-            join = self.joins.get(parts)
-            if join is None:
-                join = self.joins[parts] = Join([self.given[k][1] for k in parts], self.sizes)
-            found = self.counts[known] = join.count(own)
+            if not parts:
+                found = 1.0
+                for i in own:
+                    found *= self.sizes[i]
+            elif len(parts) == 1:
+                found = count_of_one(self.given[parts[0]][1], own, self.sizes)
+            else:
+                join = self.joins.get(parts)
+                if join is None:
+                    join = self.joins[parts] = Join([self.given[k][1] for k in parts], self.sizes)
+                found = join.count(own)
+            self.counts[known] = found
         return found
 
     def level(self, loops: tuple[str, ...], known: int, name: str) -> tuple[float, tuple[int, ...]]:
@@ -301,16 +310,18 @@ class Space:
         """The loops that may come next at a price below ``limit``, the cheapest first: at least how
         much it costs, the index, and the operands that must be copied for it."""
         found: list[tuple[float, str, list[int]]] = []
-        for name, bit in self.bits.items():
+        levels, ordered = self.levels, self.before
+        for name, bit in self.indices:
             if known & bit:
                 continue
             cost, copied = 0.0, []
-            for k, before, price in self.before[name]:
+            for k, before, price in ordered[name]:
                 if before & ~known:
                     cost += price
                     copied.append(k)
             if not copied:
-                cost = self.level(loops, known, name)[0]
+                here = levels.get((known, name))
+                cost = self.level(loops, known, name)[0] if here is None else here
             if cost < limit:
                 found.append((cost, name, copied))
         if len(found) > 1:
@@ -356,7 +367,8 @@ def _extended(
 ) -> tuple[float, Choice | None]:
     """The cheapest of the orders that begin with ``loops``, and the price that others must go
     below."""
-    room = limit - price - space.floor
+    floor = price + space.floor
+    room = limit - floor
     if room <= 0 or (next(space.left) > 0 and limit < math.inf):
         return limit, None
     if known == space.whole:
@@ -364,10 +376,12 @@ def _extended(
         return (NEAR * total, _finished(space, loops, total)) if total < limit else (limit, None)
     best: Choice | None = None
     for option in space.options(loops, known, room):
-        if option[0] >= limit - price - space.floor:
+        cost, name, copied = option
+        if cost >= limit - floor:
             break
-        cost, inner = space.taken(option, loops, known)
-        name = option[1]
+        inner = space
+        if copied:
+            cost, inner = space.taken(option, loops, known)
         limit, other = _extended(
             inner, (*loops, name), known | space.bits[name], price + cost, limit
         )

@@ -151,19 +151,22 @@ def _child(part: Expr, node: Step) -> Node | None:
     return node.children[int(part.name[1:])] if isinstance(part, Name) else None
 
 
-def kept_nodes(roots: Sequence[Node], inlined: frozenset[Node]) -> set[Node]:
+def kept_nodes(
+    roots: Sequence[Node], inlined: frozenset[Node], counts: Mapping[Node, int]
+) -> set[Node]:
     """The steps that are stored: the roots, and those that are read more than once unless they are
-    cheap to compute again or among ``inlined``; and where expressions would become long."""
+    cheap to compute again or among ``inlined``; and where expressions would become long.
+    ``counts``: ``uses(roots)``."""
     found: set[Node] = set()
     lengths: dict[Node, int] = {}
-    for node, count in uses(roots).items():
+    for node, count in counts.items():
         if not isinstance(node, Step):
             lengths[node] = 1
             continue
-        length = sum(
-            lengths[child] if (child := _child(part, node)) is not None else 1
-            for part in node.body.walk()
-        )
+        length = 0
+        for part in node.body.walk():
+            child = _child(part, node)
+            length += 1 if child is None else lengths[child]
         again = node in inlined or (node.op is None and _cheap(node, lengths))
         if node in roots or (count > 1 and not again) or length > LONGEST:
             found.add(node)
@@ -184,8 +187,9 @@ def normal_forms(
     """The normal forms of all nodes that are stored, each after those that it reads. ``exact``: no
     rewriting of reductions."""
     made = Forms()
-    stored = kept_nodes(roots, inlined)
-    for node in ordered(roots):
+    counts = uses(roots)
+    stored = kept_nodes(roots, inlined, counts)
+    for node in counts:
         if node in stored:
             assert isinstance(node, Step)
             out = tuple(made.index(n) for n in node.shape)

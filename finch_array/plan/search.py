@@ -26,7 +26,7 @@ from finch_array.plan.loops import LAUNCH, NEAR
 from finch_array.plan.merging import merged
 from finch_array.plan.normal import Reduced, in_turn, indices_of
 from finch_array.plan.products import annihilates, product_of, times_for
-from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
+from finch_core.ir.expressions import Access, Call, Expr, Literal
 from finch_core.ir.operators import Operator, cast_value
 from finch_core.records import define, field, frozen
 
@@ -100,16 +100,11 @@ class Lowering:
         if not isinstance(expr, Call):
             return
         for n, other in enumerate(expr.args):
-            if n != k and self.is_mask(other):
+            if n != k and self.book.is_mask(other):
                 fills = [None] * len(expr.args)
                 fills[n] = self.book.pattern(other).fill
                 if decides(expr.op, n, expr.args, fills):
                     yield other
-
-    def is_mask(self, expr: Expr) -> bool:
-        """Whether an expression can restrict others: a function of one array that stores few
-        elements."""
-        return is_mask(expr, self.book)
 
     # -- reductions ---------------------------------------------------------------------
 
@@ -121,7 +116,7 @@ class Lowering:
         if times is None:
             times = times_for(expr.op, expr.type)
         masks = tuple(dict.fromkeys(m for m in masks if indices_of(m) <= set(out)))
-        plain = [f for f in factors if self.is_mask(f)]
+        plain = [f for f in factors if self.book.is_mask(f)]
         beside = [
             f
             for f in plain
@@ -135,17 +130,6 @@ class Lowering:
         kernels = merged(search.kernels(name, out, fixed), self.book)
         self.add(kernels)
         return access(kernels[-1])
-
-
-def is_mask(expr: Expr, book: Book) -> bool:
-    """Whether an expression is a function of one array that stores few elements."""
-    reads = [part for part in expr.walk() if isinstance(part, (Access, Name, Reduced))]
-    if len(reads) != 1 or not isinstance(reads[0], Access):
-        return False
-    if not all(isinstance(i, Index) for i in reads[0].indices):
-        return False
-    pattern = book.pattern(expr)
-    return not pattern.full and pattern.fill is not None and bool(pattern.names)
 
 
 # -- the order of elimination -----------------------------------------------------------------
@@ -188,7 +172,7 @@ class Elimination:
 
     def restricts(self, factor: Expr) -> bool:
         """Whether a factor is a mask: where it is its fill, the others are not needed."""
-        if not is_mask(factor, self.book):
+        if not self.book.is_mask(factor):
             return False
         return annihilates(self.times, self.book.pattern(factor).fill, self.expr.type)
 
@@ -246,13 +230,15 @@ class Elimination:
         found = self.best.get(names)
         if found is None:
             count = names.bit_count()
-            if count <= 2:
+            endings = self.endings(names) if count > 1 else []
+            first = count <= 2 or (bool(endings) and count <= TOGETHER and _little(endings[0]))
+            if first:
                 found = self.together(names, math.inf)
-            for ending in self.endings(names) if count > 1 else ():
+            for ending in endings:
                 limit = NEAR * found[0] if found else math.inf
                 if ending.price + LAUNCH < limit:
                     found = self.ended(names, ending, limit) or found
-            if found is None or (count > 2 and self.may_be_one(names, found)):
+            if found is None or (not first and self.may_be_one(names, found)):
                 found = self.together(names, NEAR * found[0] if found else math.inf) or found
             assert found is not None
             self.best[names] = found
@@ -289,12 +275,12 @@ class Elimination:
 
     def ended(self, names: int, ending: Ending, limit: float) -> Solution | None:
         """Kernels that sum ``names``; None if their price is not below ``limit``."""
-        for made in ending.results:
-            if made.name not in self.book.arrays:
-                self.book.arrays[made.name] = known_result(made, self.book)
-                if self.book.truths:
-                    self.book.identities[made.name] = identity_of(made, self.book)
-        kernel = self.kernel(names, [*map(access, ending.results), *ending.factors])
+        book = self.book
+        if book.truths:
+            for made in ending.results:
+                if made.name not in book.identities:
+                    book.identities[made.name] = identity_of(made, book)
+        kernel = self.kernel(names, [*map(book.result, ending.results), *ending.factors])
         if not priced(kernel, self.book, limit - ending.price):
             return None
         return ending.price + kernel.price, (*ending.kernels, kernel)
@@ -328,30 +314,28 @@ class Elimination:
                 return True
             edges = kept
 
-    def boundary(self, names: int) -> tuple[str, ...]:
-        """The indices of the factors of a set of indices that are not in it."""
-        return self.named(_union(self.near, names) & ~names)
-
     def together(self, names: int, limit: float) -> Solution | None:
         """One kernel for all of the indices; None if its price is not below ``limit``."""
         kernel = self.kernel(names, self.chosen(self.touching(names)))
         return (kernel.price, (kernel,)) if priced(kernel, self.book, limit) else None
 
     def kernel(self, names: int, factors: Sequence[Expr]) -> Kernel:
-        out = self.boundary(names)
-        outside = [
-            self.factors[k] for k in self.masking
-            if not self.own[k] & names and self.indices[k].issubset(out)
-        ]  # fmt: skip
-        masks = [m for m in self.masks if self.book.indices(m).issubset(out)]
-        whole, wanted = self.fixed or (None, out)
-        fixed = names == whole
-        if fixed:
-            out = wanted
+        edge = _union(self.near, names) & ~names
+        outside = [self.factors[k] for k in self.masking if not self.own[k] & ~edge]
+        if self.masks:
+            out = set(self.named(edge))
+            outside += [m for m in self.masks if self.book.indices(m).issubset(out)]
+        fixed = self.fixed is not None and names == self.fixed[0]
         return Kernel(
-            self.book.name(), out, self.op, self.times, tuple(factors),
-            tuple(dict.fromkeys([*outside, *masks])), self.expr.type, fixed,
+            self.book.name(), self.fixed[1] if self.fixed and fixed else self.named(edge), self.op,
+            self.times, tuple(factors), tuple(dict.fromkeys(outside)), self.expr.type, fixed,
         )  # fmt: skip
+
+
+def _little(ending: Ending) -> bool:
+    """Whether the work of the kernels before the last one is little beside launching them."""
+    launches = LAUNCH * len(ending.kernels)
+    return ending.price - launches < launches
 
 
 def _union(sets: Mapping[int, int], names: int) -> int:

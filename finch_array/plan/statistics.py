@@ -16,6 +16,7 @@ from finch_array.operands import NUMBERS, is_dense, stored
 from finch_array.run import coordinates
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor
+from finch_levels import Dense, SparseList
 
 COUNTED = 1 << 24
 """Entries of dimensions of more indices are not counted index by index."""
@@ -87,9 +88,13 @@ def _of_source(source: Any) -> Statistics:
 
 
 def _counted(source: Any) -> Statistics:
-    shape, coords, values = coordinates(source)
-    entries = float(len(values))
-    counts = [_counts(c, n) for c, n in zip(coords, shape, strict=True)]
+    found = _counts_of_lists(source)
+    if found is not None:
+        shape, (entries, counts) = source.shape, found
+    else:
+        shape, coords, values = coordinates(source)
+        entries = float(len(values))
+        counts = [_counts(c, n) for c, n in zip(coords, shape, strict=True)]
     distinct = tuple(
         float(np.count_nonzero(c)) if c is not None else min(entries, float(n))
         for c, n in zip(counts, shape, strict=True)
@@ -100,8 +105,36 @@ def _counted(source: Any) -> Statistics:
     return Statistics(tuple(shape), entries, distinct, degrees, tuple(counts), False)
 
 
-def _counts(coords: Any, n: int) -> Any:
-    return np.bincount(coords, minlength=n).astype(np.float64) if n <= COUNTED else None
+def _counts(coords: Any, n: int, weights: Any = None) -> Any:
+    """How many entries each index has; ``weights``: how many each of ``coords`` stands for."""
+    if n > COUNTED:
+        return None
+    return np.bincount(coords, weights, minlength=n).astype(np.float64, copy=False)
+
+
+def _counts_of_lists(source: Any) -> tuple[float, list[Any]] | None:
+    """The number of entries, and the entries at each index by dimension, of a tensor of dense
+    levels around sorted lists, from its pointers and indices; None for other formats."""
+    if not isinstance(source, Tensor):
+        return None
+    levels = source.layout.levels[:-1]
+    dense = next((k for k, level in enumerate(levels) if type(level) is not Dense), len(levels))
+    if dense == len(levels) or any(type(level) is not SparseList for level in levels[dense:]):
+        return None
+    buffers = source.buffers
+    lists = [(buffers[f"{k}_ptr"], buffers[f"{k}_idx"]) for k in range(dense, len(levels))]
+    shape: tuple[int, ...] = source.shape
+    counts: list[Any] = []
+    leaves: Any = None  # where the leaves below each position begin
+    for (ends, idx), n in zip(lists[::-1], shape[dense:][::-1], strict=True):
+        weights = None if leaves is None else leaves[1:] - leaves[:-1]
+        counts.append(_counts(idx, n, weights))
+        leaves = ends if leaves is None else leaves[ends]
+    under = (leaves[1:] - leaves[:-1]).astype(np.float64).reshape(shape[:dense])
+    for k in reversed(range(dense)):
+        others = tuple(j for j in range(dense) if j != k)
+        counts.append((under.sum(others) if others else under) if shape[k] <= COUNTED else None)
+    return float(leaves[-1] - leaves[0]), counts[::-1]
 
 
 __all__ = ["Statistics", "full", "statistics"]

@@ -162,16 +162,18 @@ class _Reader:
         shape = self.book.arrays[part.tensor.name].statistics.shape
         ranges: list[range] = []
         indices: list[str] = []
-        for index in part.indices:
+        whole = True
+        for index, n in zip(part.indices, shape, strict=True):
             name, scale, shift = affine(index)
             if name is None:
                 ranges.append(range(shift, shift + 1))
                 indices.append("")
+                whole = whole and not shift and n == 1
                 continue
             size = self.sizes[self.names[name]]
             ranges.append(range(shift, shift + scale * size, scale))
             indices.append(self.names[name])
-        whole = all(r == range(n) for r, n in zip(ranges, shape, strict=True))
+            whole = whole and scale == 1 and not shift and size == n
         place = self.place(part.tensor.name, tuple(indices), None if whole else tuple(ranges))
         return Name(f"c{place}")
 

@@ -3,16 +3,19 @@
     python tests/arrays/random_plans.py --count 20000 --seconds 3600 --seed 1
 
 The expressions are those of ``random_arrays``, over lazy leaves (``--graphs``: graphs of products,
-sums and masks with shared parts). A mismatch prints the expression and the leaves.
+sums and masks with shared parts; ``--forced``: by four other plans, too). A mismatch prints the
+expression and the leaves.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import time
 import traceback
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,8 @@ import random_leaves
 from array_support import LEVELS, fa, without_passes
 from random_shapes import assigned
 
+from finch_array.plan import fusing, programs, search
+from finch_array.plan.lazies import Lazy
 from finch_core import Tensor
 from finch_core.testing.formats import admit
 from finch_levels import Element
@@ -102,8 +107,47 @@ def products(rng: np.random.Generator, pool: list[Pair]) -> Pair:
     return a
 
 
-def graph(seed: int) -> str:
-    """What is wrong with the graph of this seed, by the plans of ``compute``; empty if nothing."""
+PLANS = ("first", "last", "one kernel", "stored")
+"""Plans that are not the cheapest: the first or the last index of a product is summed last, one
+kernel sums them all, every reduction is stored where it stands."""
+
+
+@contextlib.contextmanager
+def forcing(kind: str) -> Iterator[None]:
+    """Lazy arrays are computed by other plans (``PLANS``)."""
+    with pytest.MonkeyPatch.context() as patch:
+        if kind == "stored":
+            plain = programs.Problem.plan
+            patch.setattr(programs.Problem, "plan", lambda self: plain(self, exact=True))
+        elif kind == "one kernel":
+            patch.setattr(search.Elimination, "endings", lambda *_: [])
+            patch.setattr(search, "TOGETHER", 100)
+        else:
+            patch.setattr(
+                search.Elimination, "candidates",
+                lambda _, names: [names & -names if kind == "first" else _last(names)],
+            )  # fmt: skip
+            patch.setattr(search.Elimination, "together", _single)
+        patch.setattr(fusing, "_plans", {})
+        yield
+
+
+def _last(names: int) -> int:
+    return 1 << names.bit_length() - 1
+
+
+def _single(self: Any, names: int, limit: float) -> Any:
+    """One kernel for one index."""
+    if names.bit_count() > 1:
+        return None
+    kernel = self.kernel(names, self.chosen(self.touching(names)))
+    search.priced(kernel, self.book)
+    return kernel.price, (kernel,)
+
+
+def graph(seed: int, plans: Sequence[str] = ()) -> str:
+    """What is wrong with the graph of this seed, by the plan of ``compute`` and by others
+    (``PLANS``); empty if nothing."""
     rng = np.random.default_rng(seed)
     sizes = [int(x) for x in rng.choice([1, 2, 3, 5, 8, 30], 3)]
     dtype = DTYPES[rng.integers(len(DTYPES))]
@@ -114,16 +158,24 @@ def graph(seed: int) -> str:
             for _ in range(int(rng.integers(2, 9))):
                 pool.append(products(rng, pool))
             chosen = [pool[-1], pool[rng.integers(first, len(pool))]]
-            found = fa.compute([x for x, _ in chosen])
+            nodes = [x.lazy_node for x, _ in chosen]
+            by_plan = {"": fa.compute([x for x, _ in chosen])}
+            for kind in plans:
+                with forcing(kind):  # a lazy array that has been computed keeps its result
+                    by_plan[kind] = fa.compute(list(map(Lazy, nodes)))
     except Exception:
         return f"seed {seed}\n" + traceback.format_exc(limit=-6)
-    told = [random_arrays.differs(x, w, True) for x, (_, w) in zip(found, chosen, strict=True)]
-    return f"seed {seed}: {told}" if any(told) else ""
+    wrong = {}
+    for kind, found in by_plan.items():
+        told = [random_arrays.differs(x, w, True) for x, (_, w) in zip(found, chosen, strict=True)]
+        if any(told):
+            wrong[kind] = told
+    return f"seed {seed}: {wrong}" if wrong else ""
 
 
-def check(seed: int, graphs: bool = False) -> str:
+def check(seed: int, graphs: bool = False, plans: Sequence[str] = ()) -> str:
     """What is wrong with the expression or graph of this seed; empty if nothing is."""
-    return graph(seed) if graphs else expression(seed)
+    return graph(seed, plans) if graphs else expression(seed)
 
 
 def main() -> int:
@@ -132,6 +184,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--graphs", action="store_true")
+    parser.add_argument("--forced", action="store_true")
     parser.add_argument("--backend", default="interpreter")
     options = parser.parse_args()
     os.environ["FINCH_BACKEND"] = options.backend
@@ -140,7 +193,7 @@ def main() -> int:
     for seed in range(options.seed, options.seed + options.count):
         if time.monotonic() - started > options.seconds:
             break
-        wrong = check(seed, options.graphs)
+        wrong = check(seed, options.graphs, PLANS if options.forced else ())
         done += 1
         if wrong:
             bad += 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from array_support import fa
 
-from finch_array.plan import search
+from finch_array.plan import loops, search
 from finch_array.plan.programs import Problem
 from finch_core import Tensor
 from finch_levels import Dense, Element, SparseList
@@ -35,7 +35,7 @@ def evaluated(x, monkeypatch):
     from finch_array.plan.estimates import Join
 
     priced, counted = [], []
-    price, count = search.priced, Join.count
+    price, count, count_of_one = search.priced, Join.count, loops.count_of_one
 
     def pricing(*args):
         priced.append(1)
@@ -45,14 +45,19 @@ def evaluated(x, monkeypatch):
         counted.append(1)
         return count(*args)
 
+    def counting_one(*args):
+        counted.append(1)
+        return count_of_one(*args)
+
     monkeypatch.setattr(search, "priced", pricing)
+    monkeypatch.setattr(loops, "count_of_one", counting_one)
     monkeypatch.setattr(Join, "count", counting)
     Problem.of([x.lazy_node]).plan()
     return len(priced), len(counted)
 
 
 @pytest.mark.parametrize(("operators", "kernels", "sizes"), [
-    (3, 10, 65), (7, 52, 350), (10, 46, 300), (50, 225, 1400),
+    (3, 10, 65), (7, 54, 320), (10, 44, 280), (50, 225, 1350),
 ])  # fmt: skip
 def test_the_search_evaluates_few_candidates(operators, kernels, sizes, monkeypatch):
     found = evaluated(chain(operators), monkeypatch)
@@ -84,6 +89,45 @@ def test_a_remembered_plan_gives_numbers_as_the_first_call_does(reduction):
     first, later = made(A), made(A)
     for x, y in zip(first, later, strict=True):
         assert (x.signature, x.fill_value, x.value) == (y.signature, y.fill_value, y.value)
+
+
+def test_a_chain_of_little_work_is_one_kernel():
+    (kernel,) = [step.kernel for step in Problem.of([chain(3).lazy_node]).plan().steps]
+    assert len(kernel.factors) == 4
+
+
+def test_a_result_is_known_as_its_statistics_tell(monkeypatch):
+    """What the search takes from the estimate of a kernel is what an array of these statistics
+    would have."""
+    from finch_array.plan import kernels
+    from finch_array.plan.estimates import expression_pattern
+
+    seen = []
+    plain = kernels.result_factor
+
+    def checked(kernel, read, book):
+        factor = plain(kernel, read, book)
+        arrays = {kernel.name: kernels.known_result(kernel, book)}
+        told = kernels.Book(arrays, book.sizes)
+        pattern = expression_pattern(read, arrays, book.sizes)
+        other = kernels.reads_of(read, told)
+        for a, b in ((factor.pattern, pattern), (factor.reads[0][0].pattern, pattern)):
+            assert (a.names, a.entries, a.full, a.fill) == (b.names, b.entries, b.full, b.fill)
+            assert (a.distinct, a.degrees, a.within) == (b.distinct, b.degrees, b.within)
+        ((mine, alone),), ((theirs, other_alone),) = factor.reads, other
+        assert (mine.indices, mine.sparse, mine.lists) == (
+            theirs.indices, theirs.sparse, theirs.lists,
+        )  # fmt: skip
+        assert alone == other_alone
+        seen.append(kernel.dense)
+        return factor
+
+    monkeypatch.setattr(kernels, "result_factor", checked)
+    S = Tensor(CSR, np.where(np.random.default_rng(0).random((1000, 1000)) < 0.005, 1.0, 0.0))
+    x = fa.lazy(S)
+    masked = S * fa.exp(x @ S)
+    Problem.of([(x @ S @ S @ S).lazy_node, (masked @ S).lazy_node, chain(10).lazy_node]).plan()
+    assert set(seen) == {False, True}
 
 
 # -- loop orders ------------------------------------------------------------------------------

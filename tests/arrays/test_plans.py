@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import random_plans
-from array_support import data, fa, same, tensor
+from array_support import LEVELS, data, fa, same, tensor
 
 from finch_array.plan.fusing import plan_of
 from finch_array.plan.lazies import Lazy
@@ -211,6 +211,31 @@ def test_a_right_estimate_is_not_planned_again():
 # -- statistics -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("names", [
+    ("Dense", "SparseList"), ("SparseList", "SparseList"), ("Dense", "Dense", "SparseList"),
+    ("Dense", "SparseList", "SparseList"), ("SparseList",), ("Dense", "SparseHash"),
+    ("SparseList", "Dense"),
+])  # fmt: skip
+@pytest.mark.parametrize("empty", [False, True])
+def test_statistics_are_those_of_the_coordinates(names, empty):
+    rng = np.random.default_rng(0)
+    shape = (4, 5, 6)[: len(names)]
+    shape = (*shape[:-1], 0) if empty else shape
+    array = np.where(rng.random(shape) < 0.3, 1.0, 0.0)
+    format = Element(0.0)
+    for name in reversed(names):
+        format = LEVELS[name](format)
+    found = statistics(Tensor(format, array))
+    places = np.nonzero(array)
+    assert found.entries == len(places[0])
+    for axis, n in enumerate(shape):
+        counts = np.bincount(places[axis], minlength=n)
+        np.testing.assert_array_equal(found.counts[axis], counts)
+        assert found.counts[axis].dtype == np.float64
+        assert found.distinct[axis] == np.count_nonzero(counts)
+        assert found.degrees[axis] == counts.max(initial=0)
+
+
 def test_statistics_follow_the_tensor():
     a = np.zeros((5, 6))
     a[1, [0, 2, 4]] = 1
@@ -315,37 +340,11 @@ def test_lazy_arrays_are_pickled_as_values():
 # -- all alternatives -------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["first", "last", "one kernel", "stored"])
-def forced(request, monkeypatch):
-    """Plans that are not the cheapest: another order of elimination, one kernel for everything, or
-    every reduction stored where it stands."""
-    from finch_array.plan import programs, search
-
-    kind = request.param
-    if kind == "stored":
-        plain = programs.Problem.plan
-        monkeypatch.setattr(programs.Problem, "plan", lambda self: plain(self, exact=True))
-    elif kind == "one kernel":
-        monkeypatch.setattr(search.Elimination, "endings", lambda *_: [])
-        monkeypatch.setattr(search, "TOGETHER", 100)
-    else:
-        monkeypatch.setattr(
-            search.Elimination, "candidates",
-            lambda _, names: [names & -names if kind == "first" else 1 << names.bit_length() - 1],
-        )  # fmt: skip
-        monkeypatch.setattr(
-            search.Elimination, "together",
-            lambda self, names, limit: _single(self, names) if names.bit_count() == 1 else None,
-        )  # fmt: skip
-    monkeypatch.setattr("finch_array.plan.fusing._plans", {})
-
-
-def _single(search, names):
-    from finch_array.plan.kernels import priced
-
-    kernel = search.kernel(names, search.chosen(search.touching(names)))
-    priced(kernel, search.book)
-    return kernel.price, (kernel,)
+@pytest.fixture(params=random_plans.PLANS)
+def forced(request):
+    """Plans that are not the cheapest (``random_plans.PLANS``)."""
+    with random_plans.forcing(request.param):
+        yield
 
 
 @pytest.mark.usefixtures("forced")
