@@ -194,7 +194,9 @@ EVERY = 1e9
 def entries(array: Any) -> int:
     """An upper bound of the number of values that an array stores, from the size of its memory."""
     if array.__class__ is Tensor:
-        room = sum(stop - start for start, stop in array.memory)
+        room = 0
+        for start, stop in array.memory:
+            room += stop - start
         return int(room // array.dtype.itemsize) + 1
     if hasattr(array, "tensor"):
         return entries(array.tensor)

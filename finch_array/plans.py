@@ -30,7 +30,7 @@ from finch_core.ir.operators import cast_value
 from finch_core.ir.program import Program
 from finch_core.ir.program import Stored as IsStored
 from finch_core.ir.rewrite import rewrite_expr
-from finch_core.records import define, evolve, frozen
+from finch_core.records import define, evolve, field, frozen
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 
@@ -49,7 +49,8 @@ class Plan:
     """How a request is run: what is copied first, or the kernel and the format of its result.
 
     ``shared`` is the kernel for shapes of ``SHARED`` turns or more, or where the request says so,
-    with parallel loops; None where the compiler refuses these."""
+    with parallel loops; None where the compiler refuses these. ``compiled`` has what has run of
+    both: neither depends on the shapes."""
 
     request: Request
     order: orders.Order
@@ -66,20 +67,25 @@ class Plan:
     plain: bool = False
     collects: bool = False
     blank: Any = None
+    compiled: dict[Any, Any] = field(factory=dict)
+    rooms: dict[Any, Room | None] = field(factory=dict)
 
-    def ready(self, sizes: Mapping[str, int]) -> Ready:
-        """This plan for operands of known sizes."""
+    def ready(self, sizes: Mapping[str, int], size: Any) -> Ready:
+        """This plan for operands of known sizes; those of one magnitude, ``size``, have results in
+        about as much memory."""
         shape = tuple([sizes[name] for name in self.stored])
         cells = math.prod(shape)
         several = self.request.shared
         if several is None:
             several = math.prod(sizes.values()) >= SHARED
-        several = several and self.shared is not None
+        kernel = self.shared if several and self.shared is not None else self.kernel
+        if size not in self.rooms:
+            self.rooms[size] = Room.of(self.format)
         return Ready(
-            self, sizes, self.shared if several else self.kernel, shape, cells, self.blank(shape),
+            self, sizes, kernel, shape, cells, self.blank(shape),
             None if self.plain else tuple([sizes[name] for name in self.extended]),
             None if self.refill is None else self.refill(sizes), self.back,
-            self.watched and cells > LARGE, Room.of(self.format),
+            self.watched and cells > LARGE, self.rooms[size], self.compiled.get(kernel),
         )  # fmt: skip
 
 
@@ -88,12 +94,15 @@ def sizes_of(
 ) -> dict[str, int]:
     """The size of each index. Raises ``DimensionMismatch`` where operands disagree."""
     sizes = {**request.sizes, **given} if given else {**request.sizes}
+    fixed = request.fixed
     for names, array in zip(request.inputs, operands, strict=True):
         if names:
             for name, n in zip(names, array.shape, strict=True):
-                if name in request.fixed or n is None:
-                    continue
                 known = sizes.get(name, 1)
+                if n == known and name in sizes:  # as most are
+                    continue
+                if name in fixed or n is None:
+                    continue
                 exact = name in request.exact and known != n and name in sizes
                 if known == 1 and not exact:
                     sizes[name] = n
@@ -102,7 +111,7 @@ def sizes_of(
                     raise DimensionMismatch(f"{request.name} of arrays of shapes {shapes}")
     for names in request.inputs:
         for name in names:
-            if name not in sizes and name not in request.fixed:
+            if name not in sizes and name not in fixed:
                 raise DimensionMismatch(
                     f"nothing gives the shape of the result of {request.name}: a mask has none",
                     hint="combine it with an array, or make one of it: mask.to_numpy(shape)",

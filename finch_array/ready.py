@@ -119,7 +119,7 @@ class Ready:
         except RaceError:  # while it is compiled
             self.plan.shared, self.kernel = None, self.plan.kernel
             self.kernel(*given)
-        self.specialized = self.kernel.specialized(values)
+        self.specialized = self.plan.compiled[self.kernel] = self.kernel.specialized(values)
 
 
 def _passed(operand: Any) -> Any:

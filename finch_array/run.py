@@ -125,7 +125,7 @@ def _prepared(
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
         plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
-    return plan.ready(sizes), operands
+    return plan.ready(sizes, size), operands
 
 
 _quick: dict[Any, tuple[Ready, bool | None]] = {}
@@ -178,8 +178,7 @@ def stretched(
     """The dimensions of size 1 of operands that stand for longer ones."""
     found = []
     for k, (names, array) in enumerate(zip(request.inputs, operands, strict=True)):
-        if names:
-            shape = array.shape
+        if names and 1 in (shape := array.shape):
             found += [
                 (k, i) for i, n in zip(names, shape, strict=True) if n == 1 != sizes.get(i, 1)
             ]

@@ -80,3 +80,34 @@ def test_results_in_given_memory_know_it():
         assert len(found.memory) == 3
         with pytest.raises(LifecycleError, match="shares memory"):
             copied(found, found)
+
+
+def test_arrays_of_new_shapes_run_what_is_compiled(monkeypatch):
+    """Neither the compiled kernel nor the memory of results is looked up again for each shape."""
+    first = 0
+    run_first = finch_array.ready.Ready._run_first
+
+    def counted(self, *args):
+        nonlocal first
+        first += 1
+        run_first(self, *args)
+
+    monkeypatch.setattr(finch_array.ready.Ready, "_run_first", counted)
+    for n in range(33, 60):
+        a = data((n, n + 1), seed=n)
+        A = tensor(a, ("Dense", "SparseList"))
+        found = A - A * 3
+        same(found, a - a * 3)
+        same(fa.sum(A, axis=1), a.sum(axis=1))
+        same(A @ np.ones(n + 1), a @ np.ones(n + 1))
+    assert first <= 2 * 3  # for two magnitudes of what is stored
+
+
+def test_results_of_new_shapes_take_no_memory_of_much_longer_ones():
+    rows, entries = ("Dense", "SparseList"), np.zeros((5000, 2))
+    entries[:3] = 1
+    for array in (entries, entries[:40]):
+        A = tensor(array, rows)
+        for _ in range(3):
+            found = A + A
+    assert found.arrays[0].size < 100
