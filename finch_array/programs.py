@@ -28,7 +28,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.records import evolve, frozen
-from finch_levels import Scalar, SparseByteMap, SparseHash
+from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash
 
 WORKSPACE, TOTAL = "w", "t"
 ROOM = 1 << 24
@@ -190,6 +190,16 @@ def _collected(
     return body, (Local(WORKSPACE, writing.workspace),)
 
 
+def dense_workspace(ndim: int, dtype: np.dtype[Any]) -> Format:
+    """A format for writes of every element; a variable where there are no dimensions."""
+    if not ndim:
+        return total_format(dtype.type(0), dtype)
+    format: Format = Element(dtype.type(0), dtype)
+    for _ in range(ndim):
+        format = Dense(format)
+    return format
+
+
 def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
     """A format for writes in any order: a byte map, or hash tables where there is no memory for
     each index."""
@@ -202,6 +212,6 @@ def workspace_format(sizes: Sequence[int], leaf: Format) -> Format:
 
 
 __all__ = [
-    "ROOM", "Writing", "access", "differs", "on_several_cores", "program_of", "total_format",
-    "workspace_format",
+    "ROOM", "Writing", "access", "dense_workspace", "differs", "on_several_cores", "program_of",
+    "total_format", "workspace_format",
 ]  # fmt: skip

@@ -14,9 +14,10 @@ from finch_array.elementwise import scalar_tensor
 from finch_array.operands import NUMBERS, has_memory, is_dense, operand
 from finch_array.requests import Request, Value, letters
 from finch_array.run import materialised, run
+from finch_array.spreads import spread
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr, Literal
-from finch_core.ir.operators import Operator
+from finch_core.ir.operators import Operator, operator_for
 from finch_core.ir.program import Stored
 from finch_core.runtime.tensor import Tensor
 
@@ -207,7 +208,12 @@ def _spread(
     axes = axes_of(axis, array.ndim)
     count = _count(array, axes)
     divisor = (count - correction) if count > correction else 0.0
-    if array.ndim == 0:
+    dtype = _mean_dtype(array.dtype)
+    op = None if of_dense is np.positive else operator_for(of_dense)
+    found = spread(array, axes, count, divisor, dtype, op) if count else None
+    if found is not None:
+        pass  # as of most arrays
+    elif array.ndim == 0:
         wide = fn.cast(array, np.float64) if array.dtype.kind in "biu" else array
         found = of(divided(fn.multiply(_squared(wide), 0), divisor))
     else:

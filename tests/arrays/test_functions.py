@@ -132,6 +132,7 @@ def test_the_variance_of_more_half_floats_than_they_count():
 def test_deviations_of_columns_walk_what_is_stored(monkeypatch):
     asked = []
     monkeypatch.setattr(reductions, "run", lambda *call: asked.append(call) or run(*call))
+    monkeypatch.setattr(reductions, "spread", lambda *call: None)  # as it is of complex numbers
     A = tensor(np.eye(4), MATRICES["rows"])
     same(fa.std(A, axis=0), np.std(np.eye(4), axis=0))
     for key, request, operands in asked:
