@@ -96,12 +96,13 @@ def full(
     """An array of one value; with ``format``, by its levels and with the value as its fill.
     ``dtype`` is that of the value by default; errors are those of ``zeros``."""
     check_device(device)
+    sizes = shape_of(shape)
     value = fill_value.value if hasattr(fill_value, "signature") else fill_value
     if format is None:
-        with _memory_for(*shape_of(shape)):
-            return _given(np.full(shape_of(shape), value, dtype), None, device)
+        with _memory_for(*sizes):
+            return _given(np.full(sizes, value, dtype), None, device)
     wanted = np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
-    return Tensor(with_leaf(format, np.asarray(value).astype(wanted)[()], wanted), shape_of(shape))
+    return Tensor(with_leaf(format, np.asarray(value).astype(wanted)[()], wanted), sizes)
 
 
 def zeros(
@@ -176,11 +177,12 @@ def arange(
 ) -> Tensor:  # fmt: skip
     """The numbers from ``start`` up to ``stop`` (from 0 up to ``start`` where ``stop`` is None), a
     vector; ``dtype`` is int64 by default, and float64 where one of them is a float. Raises
-    ``ZeroDivisionError`` for the step 0."""
+    ``ZeroDivisionError`` for the step 0, and ``ValueError`` where one of them is infinite or NaN."""
     first, last = (0, start) if stop is None else (start, stop)
-    if (last - first) / step < 0:
-        last = first
-    with _memory_for(int((last - first) / step)):
+    count = (last - first) / step
+    if count < 0:
+        last, count = first, 0
+    with _memory_for(int(count) if math.isfinite(count) else 0):
         return _given(np.arange(first, last, step, dtype=dtype), format, device)
 
 

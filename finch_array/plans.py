@@ -134,7 +134,7 @@ class _Operands:
 
 
 @frozen(eq=False)
-class Draft:
+class Schedule:
     """A request on operands: its value and the order of its loops, without a kernel."""
 
     request: Request
@@ -150,7 +150,7 @@ class Draft:
         return self.order.loops, self.order.copied
 
 
-def draft(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Draft:
+def schedule(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Schedule:
     """The value of a request, and the order of loops for operands of about these sizes."""
     seen = _seen(request, operands, sizes)
     value = request.value(*seen.exprs)
@@ -159,16 +159,16 @@ def draft(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -
     )
     value, dtype = known.expr, concrete(known.dtype)
     order = _ordered(request, operands, sizes, seen, value, known, dtype)
-    return Draft(request, seen, value, known, dtype, order)
+    return Schedule(request, seen, value, known, dtype, order)
 
 
-def make(draft: Draft, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool) -> Plan:
+def make(schedule: Schedule, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool) -> Plan:
     """A plan for operands like these; ``dense``: the result may be dense (see ``DENSE_RATIO``)."""
-    order = draft.order
-    copies = {k: _permutation(draft.seen.indices[k], order.loops) for k in order.copied}
-    plan = Plan(draft.request, order, copies)
+    order = schedule.order
+    copies = {k: _permutation(schedule.seen.indices[k], order.loops) for k in order.copied}
+    plan = Plan(schedule.request, order, copies)
     if not copies:
-        _complete(plan, operands, sizes, draft.seen, draft.value, draft.known, draft.dtype, dense)
+        _complete(plan, operands, sizes, schedule.seen, schedule.value, schedule.known, schedule.dtype, dense)
     return plan
 
 

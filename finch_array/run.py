@@ -159,10 +159,10 @@ def _planned(
     """The plan for operands of these magnitudes: that of others, if their loops have one order."""
     if len(_plans) >= MOST:
         _plans.clear()
-    draft = plans.draft(request, operands, sizes)
-    plan = _plans.get((whole, draft.key))
+    schedule = plans.schedule(request, operands, sizes)
+    plan = _plans.get((whole, schedule.key))
     if plan is None:
-        plan = _plans[whole, draft.key] = plans.make(draft, operands, sizes, dense)
+        plan = _plans[whole, schedule.key] = plans.make(schedule, operands, sizes, dense)
     _plans[whole, size] = plan
     return plan
 

@@ -39,14 +39,14 @@ class LoopStride:
         if not ctx.prover.equal(first, self.first):
             aligned = first + (self.first - first) % self.step
             first = ctx.bind(f"{region.index.name}_start", aligned)
-        return first, count_of(region.stop - first, self.step)
+        return first, turns_of(region.stop - first, self.step)
 
 
 SHORT = 1 << 31
 """Steps below it do not make a loop that could end longer than the largest integer."""
 
 
-def count_of(length: Expr, step: Expr) -> Expr:
+def turns_of(length: Expr, step: Expr) -> Expr:
     """How many multiples of ``step``, which is positive, are from 0 up to ``length``, which is more
     than ``-step``. Where the step may be large, what is added to the length could wrap."""
     if isinstance(step, Literal) and step.value < SHORT:
@@ -68,4 +68,4 @@ def strided(ctx: Context, index: Index, steps: LoopStride | None) -> Iterator[No
     ctx.strides = before
 
 
-__all__ = ["LoopStride", "count_of", "stride_of", "strided"]
+__all__ = ["LoopStride", "stride_of", "strided", "turns_of"]

@@ -46,7 +46,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite
 from finch_core.looplets.evaluation import lower_region
-from finch_core.looplets.loop_strides import LoopStride, count_of, strided
+from finch_core.looplets.loop_strides import LoopStride, strided, turns_of
 from finch_core.looplets.region import Region
 from finch_core.looplets.whole_runs import WholeRuns
 from finch_core.lower.bounds import check_bounds, within_range
@@ -282,7 +282,7 @@ def _loop_down(ctx: Context, stmt: Loop, extent: Extent, distance: Expr) -> None
         ctx.require(step.ne(0), DimensionMismatch, message, span=stmt.span, hint=hint)
         first, size = ctx.ifelse(step > 0, start, first), ctx.ifelse(step > 0, step, size)
     alone = step == lift(-1)
-    count = stop - start if alone else count_of(stop - start, size)
+    count = stop - start if alone else turns_of(stop - start, size)
 
     def turns(ctx: Context, part: Loop) -> None:
         """The turns of these numbers."""
