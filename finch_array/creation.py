@@ -177,7 +177,7 @@ def arange(
 ) -> Tensor:  # fmt: skip
     """The numbers from ``start`` up to ``stop`` (from 0 up to ``start`` where ``stop`` is None), a
     vector; ``dtype`` is int64 by default, and float64 where one of them is a float. Raises
-    ``ZeroDivisionError`` for the step 0, and ``ValueError`` where one of them is infinite or NaN."""
+    ``ZeroDivisionError`` for the step 0, and ``ValueError`` for ends that are infinite or NaN."""
     first, last = (0, start) if stop is None else (start, stop)
     count = (last - first) / step
     if count < 0:

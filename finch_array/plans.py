@@ -162,13 +162,24 @@ def schedule(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]
     return Schedule(request, seen, value, known, dtype, order)
 
 
-def make(schedule: Schedule, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool) -> Plan:
+def make(
+    schedule: Schedule, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool
+) -> Plan:
     """A plan for operands like these; ``dense``: the result may be dense (see ``DENSE_RATIO``)."""
     order = schedule.order
     copies = {k: _permutation(schedule.seen.indices[k], order.loops) for k in order.copied}
     plan = Plan(schedule.request, order, copies)
     if not copies:
-        _complete(plan, operands, sizes, schedule.seen, schedule.value, schedule.known, schedule.dtype, dense)
+        _complete(
+            plan,
+            operands,
+            sizes,
+            schedule.seen,
+            schedule.value,
+            schedule.known,
+            schedule.dtype,
+            dense,
+        )
     return plan
 
 

@@ -15,7 +15,7 @@ from finch_core.records import define, evolve, field
 if TYPE_CHECKING:
     from finch_core.ir.assembly import Kernel
 
-LARGE = 60_000
+LARGE = 100_000
 """A kernel with more characters of C is compiled with fewer optimisations: compile time grows
 faster than the text, and the run time of a large merge is dominated by branches anyway."""
 

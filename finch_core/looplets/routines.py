@@ -115,11 +115,20 @@ def append_position(
         ctx.assign(room, more)
 
 
+AHEAD = 512
+"""The most positions that are assembled before they are needed: 4 KiB of 8-byte elements."""
+
+
 def ensure_position(ctx: Context, lvl: BoundLevel, pos: Expr, room: Var, *buffers: Buffer) -> None:
-    """``append_position`` for a position that may be any distance beyond the assembled ones."""
+    """``append_position`` for a position that may be any distance beyond the assembled ones.
+
+    Twice as many are assembled, at most ``AHEAD`` more than are needed: what is filled is still in
+    the cache when it is written. Buffers double by themselves (``Grow``).
+    """
     assert lvl.child is not None
     with ctx.if_(pos >= room):
-        more = ctx.let(f"{lvl.name}_more", (room * 2).max((pos + 1).max(ctx.lift(4))))
+        ahead = (room * 2).max(ctx.lift(4)).min(room + AHEAD)
+        more = ctx.let(f"{lvl.name}_more", ahead.max(pos + 1))
         for buffer in buffers:
             ctx.grow(buffer, more)
         lvl.child.assemble(ctx, room, more)

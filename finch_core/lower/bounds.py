@@ -25,6 +25,7 @@ from finch_core.ir.program import Extent, Loop
 from finch_core.lower.strides import is_unit
 from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
+from finch_core.symbolic.affine import is_given
 from finch_core.symbolic.guards import accesses, as_condition, conjuncts
 from finch_core.symbolic.out_of_range import OutOfRange, parted
 
@@ -46,6 +47,7 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     from finch_core.lower.leading_indices import leading
 
     done = set()
+    single = is_unit(Extent(start, stop))
     for guard, access, written in accesses(loop.body):
         lead = leading(access)
         if access.indices[lead : lead + 1] != (loop.index,):
@@ -53,6 +55,8 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
         extent = access.tensor.dims[lead]
         if extent is None or (loop.index, extent) in ctx.fitting or (guard, extent) in done:
             continue
+        if single and guard != TRUE and not written and has_fields(access.tensor):
+            continue  # it fails where it is read (``Unfurling``)
         done.add((guard, extent))
         hint = _WRITING if written else _READING
         _under(ctx, guard, partial(_check, ctx, access, extent, start, stop, hint))
@@ -61,6 +65,13 @@ def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
 def check_index(ctx: Context, access: Access, extent: Extent, at: Expr) -> None:
     """Emit the check that ``at``, at which ``access`` writes, is an index of its dimension."""
     _check(ctx, access, extent, at, at + 1, _WRITING)
+
+
+def has_fields(tensor: TensorLike) -> bool:
+    """Whether a level above the leaf has fields, so that a position may have to be loaded."""
+    root = tensor.root
+    levels = () if root is None else root.level.levels()
+    return any(level.format.fields for level in levels if not level.format.is_leaf)
 
 
 def _under(ctx: Context, guard: Expr, check: Callable[[], None]) -> None:
@@ -92,13 +103,21 @@ def _check(
         else:
             ctx.require(inside, OutOfBounds, message, first, size, span=access.span, hint=hint)
         return
-    with ctx.prover.assuming(start < stop):
-        inside = _both(ctx, lower <= start, stop <= upper)
     message = f"range({{0}}, {{1}}) is not within {what} of size {{2}}"
     ctx.require(
-        (stop <= start).or_(inside),
+        contained(ctx, start, stop, extent),
         OutOfBounds, message, first, last, size, span=access.span, hint=hint,
     )  # fmt: skip
+
+
+def contained(ctx: Context, start: Expr, stop: Expr, extent: Extent) -> Expr:
+    """The condition that the range from ``start`` to ``stop`` is empty or lies within an extent,
+    without the parts that are known to hold."""
+    if is_unit(Extent(start, stop)):
+        return within(ctx, start, extent)
+    with ctx.prover.assuming(start < stop):
+        inside = _both(ctx, extent.start <= start, stop <= extent.stop)
+    return inside if inside == TRUE else (stop <= start).or_(inside)
 
 
 def _is_one_test(ctx: Context, at: Expr, extent: Extent) -> bool:
@@ -131,7 +150,7 @@ def within(ctx: Context, at: Expr, extent: Extent) -> Expr:
     if found is None:
         return _both(ctx, lower <= at, at < upper)
     above = lift(True) if ctx.prover.le(lower, lift(found[0])) else lower <= at
-    if found[1] > FEW:
+    if found[1] > FEW or found[0] == found[1]:
         return _both(ctx, above, at < upper)
     return _both(ctx, above, (lift(found[1]) < upper).or_(at < upper))
 
@@ -140,7 +159,8 @@ def _dimension(access: Access) -> str:
     root = access.tensor.root
     if root is None:
         return f"a dimension of {access.tensor}"
-    found: str = root.dimension(root.fiber.ndim - len(access.indices))
+    lead = next((k for k, index in enumerate(access.indices) if not is_given(index)), 0)
+    found: str = root.dimension(root.fiber.ndim - len(access.indices) + lead)
     return found
 
 

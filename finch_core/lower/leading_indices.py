@@ -170,4 +170,4 @@ def _unguarded(stmt: Stmt) -> frozenset[Access]:
     return frozenset(node for guard, node, written in accesses(stmt) if guard is TRUE)
 
 
-__all__ = ["At", "leading", "read_for_sure", "selected"]
+__all__ = ["At", "Missed", "leading", "read_for_sure", "selected"]

@@ -259,7 +259,7 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         return
     if ctx.pairs and lower_pairs(ctx, stmt, partial(_loop, ctx, is_part=True)):
         return
-    unfurling = Unfurling(ctx, stmt, read_for_sure(stmt.body), single)
+    unfurling = Unfurling(ctx, stmt, Extent(start, stop), read_for_sure(stmt.body), single)
     body = rewrite(stmt.body, unfurling.rule(Mode.READ), unfurling.rule(Mode.UPDATE))
     looplets = unfurling.looplets
     for slot, access in unfurling.whole.items():

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
-from finch_core.errors import placed
+from finch_core.errors import Span, placed
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.views import InPlace, View
-from finch_core.ir.expressions import Access, Expr
-from finch_core.ir.program import Loop
+from finch_core.ir.expressions import TRUE, Access, Expr
+from finch_core.ir.program import Extent, Loop
+from finch_core.looplets import Switch
 from finch_core.looplets.slots import AccessSlot
-from finch_core.lower.leading_indices import leading, selected
+from finch_core.lower.bounds import Beyond, contained, has_fields
+from finch_core.lower.leading_indices import Missed, leading, selected
 from finch_core.records import define, evolve, field
 
 if TYPE_CHECKING:
@@ -28,11 +30,13 @@ if TYPE_CHECKING:
 class Unfurling:
     """The accesses of a loop's index, as they become slots.
 
-    ``certain`` are the reads that every turn does; ``single``: the loop has one turn.
+    ``region`` is where the loop runs; ``certain`` are the reads that every turn does; ``single``:
+    the loop has one turn.
     """
 
     ctx: Context
     stmt: Loop
+    region: Extent
     certain: Container[Access]
     single: bool
     looplets: dict[int, Looplet] = field(factory=dict)
@@ -71,8 +75,28 @@ class Unfurling:
             self.slots[key] = slot = AccessSlot(self.ctx.fresh_slot(), tensor)
             protocol = RANDOM_ACCESS if self._at_random(root, mode) else ""
             with placed(node.span):
-                self.looplets[slot.number] = tensor.unfurl(self.ctx, mode, protocol)
+                looplet = tensor.unfurl(self.ctx, mode, protocol)
+            if mode is Mode.READ and not sure:
+                looplet = self._where_it_exists(looplet, tensor, node.span)
+            self.looplets[slot.number] = looplet
         return self.slots[key]
+
+    def _where_it_exists(self, looplet: Looplet, tensor: TensorLike, span: Span | None) -> Looplet:
+        """``looplet``, if the loop is within the dimension; else what fails where it is read. The
+        bounds of a read under a condition are checked under that condition, and levels may load
+        their fields before."""
+        extent = tensor.dims[0]
+        if extent is None or (self.stmt.index, extent) in self.ctx.fitting:
+            return looplet
+        if not has_fields(tensor):
+            return looplet
+        start, stop = self.region.start, self.region.stop
+        fits = contained(self.ctx, start, stop, extent)
+        if fits == TRUE:
+            return looplet
+        index = start if self.single else None
+        beyond = Beyond(tensor, tensor.ndim - 1, extent.stop, index, span)
+        return Switch(fits, looplet, Missed(beyond))
 
     def _at_random(self, root: BoundTensor | None, mode: Mode) -> bool:
         """Whether an access is a read that uses random access."""
