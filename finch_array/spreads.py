@@ -81,7 +81,7 @@ def _ready(
     if found is None:
         if len(_plans) >= MOST:
             _plans.clear()
-        seen = plans.draft(request, operands, known.sizes).seen
+        seen = plans.schedule(request, operands, known.sizes).seen
         read = value(seen.exprs[0])
         stored = Stored(seen.exprs[0])
         program = _program(read, stored, plan.order.loops, plan.stored, dtype, of)

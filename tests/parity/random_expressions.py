@@ -160,13 +160,19 @@ class Expressions(Operands):
             self.draw.shuffle(chosen)
         pairs = [self.index(scope, name, dim) for name, dim in chosen]
         children, dims = [c for c, _ in pairs], [d for _, d in pairs]
+        wild = [pair for pair in pairs if isinstance(pair[0], Read) and pair[0].tensor in self.wild]
         maybe = any(isinstance(child, Op) and child.op == "~" for child in children)
         if chosen and self.chance(0.15):
             found, missing = self.wrapped(children, dims)
             maybe = maybe or missing
         else:
             found = Read(self.input(tuple(dims)), tuple(children))
-        return self.present(found, scope) if maybe else found
+        if maybe:
+            found = self.present(found, scope)
+        for index, target in wild:
+            inside = Op("<= <", (Lit(0), index, Lit(self.sizes[target])))
+            found = Op("ifelse", (inside, found, Lit(self.draw.randint(0, 2))))
+        return found
 
     def present(self, read: Read, scope: Scope) -> Any:
         """A value in place of what may be missing."""
@@ -183,7 +189,11 @@ class Expressions(Operands):
         if choice < 0.08:
             target = self.draw.choice("nmp")
             if self.sizes[target]:
-                return Read(self.indirection(dim, target), (at,)), target
+                wild = self.chance(0.3)
+                name = self.indirection(dim, target, wild)
+                if wild:
+                    self.wild.add(name)
+                return Read(name, (at,)), target
         elif choice < 0.11:
             target = self.draw.choice("nmp")
             if self.sizes[target]:

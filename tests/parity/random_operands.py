@@ -47,6 +47,8 @@ class Operands:
         self.shifts: dict[str, int] = {}
         """Indices that do not start at 0, with what is added to them in every access."""
         self.exact = True
+        self.wild: set[str] = set()
+        """Vectors with indices that are outside: what they index is read under a condition."""
         """Whether no index reaches outside (see ``Random``)."""
         self.counter = 0
 
@@ -186,12 +188,20 @@ class Operands:
             ]
         return self.draw.choice(names or ["tensor"])
 
-    def indirection(self, dim: str, target: str) -> str:
-        """A dense vector over ``dim`` of indices into ``target``."""
+    def indirection(self, dim: str, target: str, wild: bool = False) -> str:
+        """A dense vector over ``dim`` of indices into ``target``; ``wild``: of some beside it."""
         name, dtype = self.fresh("I"), self.draw.choice((np.int64, np.int64, np.int32, np.uint8))
         rng = np.random.default_rng(self.draw.randrange(999))
         data = rng.integers(0, self.sizes[target], self.sizes[dim]).astype(dtype)
-        if data.size and self.chance(0.03):  # it must be found out
+        if wild and data.size:
+            far = (
+                (self.sizes[target], 127, 255)
+                if dtype is np.uint8
+                else (-1, self.sizes[target], 10**8)
+            )
+            for _ in range(self.draw.randint(1, 2)):
+                data[self.draw.randrange(data.size)] = self.draw.choice(far)
+        elif data.size and self.chance(0.03):  # it must be found out
             data[self.draw.randrange(data.size)] = self.draw.choice((self.sizes[target], 127))
             self.exact = False
         found = self.add(name, (dim,), nest([hub().layout("dense")], leaf(0, dtype)), data, "in")
