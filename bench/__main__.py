@@ -41,7 +41,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="time for each row (2, quick: 0.5)")
     parser.add_argument("--updates", type=int, default=10_000_000, help="hash: random updates")
     parser.add_argument("--repeats", type=int, default=5, help="compile: processes of each kind")
-    parser.add_argument("--only", help="passes: the name of one")
+    parser.add_argument("--only", help="passes: the name of one; cluster: a part of it")
     parser.add_argument(
         "--json", type=Path, nargs="+", help="write the numbers here (report: read)"
     )
@@ -172,7 +172,7 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
     if options.command == "cluster":
         from bench import cluster
 
-        return cluster.run(2_000_000 if options.quick else 64_000_000)
+        return cluster.run(2_000_000 if options.quick else 64_000_000, options.only)
     if options.command == "parallel":
         from bench import parallel, spans
 

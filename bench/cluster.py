@@ -34,13 +34,16 @@ ASKED = 1.5
 """How many times faster two workers should be on work of more than a second."""
 VECTORS = 20
 ROUNDS = 10
+LINKS = 20
+"""Links of a page, about, in the second graph, whose vectors are longer beside its matrix."""
 Programs = dict[str, Callable[[], Any]]
 AS_HERE = {"distributed.scheduler.active-memory-manager.start": False}
 """Operands that both workers need stay with both; dask's manager would drop one copy every 2 s."""
 
 
-def run(entries: int, repeats: int = 3) -> list[list[dict[str, Any]]]:
-    """The gain of a second worker for each program, and the cost of a task."""
+def run(entries: int, only: str | None = None, repeats: int = 3) -> list[list[dict[str, Any]]]:
+    """The gain of a second worker for each program, and the cost of a task; of those alone with
+    ``only`` in their names."""
     keep_memory()
     with (
         dask.config.set(AS_HERE),
@@ -48,7 +51,8 @@ def run(entries: int, repeats: int = 3) -> list[list[dict[str, Any]]]:
         beyond.start(2, "12GB", beyond.KEPT) as double,
         Client(single, set_as_default=False) as one, Client(double, set_as_default=False) as two,
     ):  # fmt: skip
-        return [gains(one, two, entries, repeats), costs(one, repeats)]
+        found = [gains(one, two, entries, repeats, only or "")]
+        return [*found, costs(one, repeats)] if only is None else found
 
 
 def keep_memory() -> None:
@@ -58,15 +62,18 @@ def keep_memory() -> None:
         ctypes.CDLL(None).mallopt(option, most)
 
 
-def gains(one: Client, two: Client, entries: int, repeats: int) -> list[dict[str, Any]]:
+def gains(
+    one: Client, two: Client, entries: int, repeats: int, only: str = ""
+) -> list[dict[str, Any]]:
     """A row for each program: the least seconds of the plain process, one worker and two."""
-    programs = {None: plain(entries)}
-    for client in (one, two):
-        with client.as_current():
-            programs[client] = made(entries)
     rows = []
-    for name in programs[None]:
-        found = alternating({place: programs[place][name] for place in programs}, repeats)
+    for name in (name for name in PROGRAMS if only in name):
+        on_workers, here = PROGRAMS[name]
+        programs: dict[Client | None, Callable[[], Any]] = {None: here(entries)}
+        for client in (one, two):
+            with client.as_current():
+                programs[client] = on_workers(entries)
+        found = alternating(programs, repeats)
         (alone, work), (single, _), (double, both) = found.values()
         rows.append(
             {"program": name, "plain (s)": alone, "one (s)": single, "two (s)": double,
@@ -76,30 +83,44 @@ def gains(one: Client, two: Client, entries: int, repeats: int) -> list[dict[str
     return rows
 
 
-def sizes(entries: int, blocks: int) -> tuple[int, int, int, int]:
-    """The rows of the matrix, of its blocks, of that which is squared, and of its blocks."""
-    n = entries // beyond.ROW
-    return n, -(-n // blocks), n // 2, -(-(n // 2) // blocks)
+# -- programs over data that the workers of the present client hold -----------------------------
+#
+# The matrices are spread over the workers by blocks of rows, one to each of two; what all blocks
+# are multiplied by lies with every worker.
 
 
-def made(entries: int, blocks: int = 2) -> Programs:
-    """The programs, over data that the workers of the present client hold.
+def products(entries: int) -> Callable[[], Any]:
+    """Products of one matrix and several vectors."""
+    A = spread(entries // beyond.ROW, beyond.ROW)
+    vectors = [da.from_array(x, chunks=-1).persist() for x in drawn(A.shape[1])]
+    Client.current().replicate(futures_of(vectors))
+    return lambda: held(*(beyond.product(A, x) for x in vectors))
 
-    The matrices are spread over the workers by blocks of rows, one to each of two; what all blocks
-    are multiplied by lies with every worker.
-    """
-    n, rows, m, part = sizes(entries, blocks)
-    A = beyond.random_matrix(n, n, (rows, n)).persist()
-    B = beyond.random_matrix(m, m, (part, m), row=16).persist()
-    vectors = [da.from_array(x, chunks=-1).persist() for x in drawn(n)]
-    whole = B.rechunk(m).persist()
-    wait([A, B, whole, *vectors])
-    Client.current().replicate(futures_of([whole, *vectors]))
-    return {
-        f"SpMV, {VECTORS} times": lambda: held(*(beyond.product(A, x) for x in vectors)),
-        "SpGEMM": lambda: held(beyond.product(B, whole).sum(axis=1)),
-        f"PageRank, {ROUNDS} rounds": lambda: held(beyond.pagerank(A, rounds=ROUNDS)),
-    }
+
+def square(entries: int) -> Callable[[], Any]:
+    """The sums of rows of a matrix times itself."""
+    B = spread(entries // beyond.ROW // 2, 16)
+    whole = B.rechunk(B.shape[0]).persist()
+    wait(whole)
+    Client.current().replicate(futures_of(whole))
+    return lambda: held(beyond.product(B, whole).sum(axis=1))
+
+
+def ranked(row: int) -> Callable[[int], Callable[[], Any]]:
+    """PageRank of a graph of ``row`` links for each page."""
+
+    def program(entries: int) -> Callable[[], Any]:
+        A = spread(entries // row, row)
+        return lambda: held(beyond.pagerank(A, rounds=ROUNDS))
+
+    return program
+
+
+def spread(n: int, row: int, blocks: int = 2) -> Any:
+    """A matrix of ``n`` rows, held by the workers."""
+    A = beyond.random_matrix(n, n, (-(-n // blocks), n), row).persist()
+    wait(A)
+    return A
 
 
 def held(*results: Any) -> None:
@@ -112,41 +133,60 @@ def drawn(n: int) -> list[np.ndarray]:
     return [np.linspace(0, 1 + k, n) for k in range(VECTORS)]
 
 
-def plain(entries: int, blocks: int = 2) -> Programs:
-    """The programs over the same blocks in this process, without dask."""
-    n, rows, m, part = sizes(entries, blocks)
-    A = blocks_of(n, rows, beyond.ROW)
-    B = blocks_of(m, part, 16)
-    vectors = drawn(n)
+# -- the same over the same blocks in this process, without dask --------------------------------
+
+
+def plain_products(entries: int) -> Callable[[], Any]:
+    A = blocks_of(entries // beyond.ROW, beyond.ROW)
+    vectors = drawn(A[0].shape[1])
+    return lambda: [[block @ x for block in A] for x in vectors]
+
+
+def plain_square(entries: int) -> Callable[[], Any]:
+    B = blocks_of(entries // beyond.ROW // 2, 16)
     whole = np.concatenate(B)
-    return {
-        f"SpMV, {VECTORS} times": lambda: [[block @ x for block in A] for x in vectors],
-        "SpGEMM": lambda: [(block @ whole).sum(axis=1) for block in B],
-        f"PageRank, {ROUNDS} rounds": lambda: pagerank(A),
-    }
+    return lambda: [(block @ whole).sum(axis=1) for block in B]
 
 
-def blocks_of(n: int, rows: int, row: int) -> list[Tensor]:
+def plain_ranked(row: int) -> Callable[[int], Callable[[], Any]]:
+    def program(entries: int) -> Callable[[], Any]:
+        A = blocks_of(entries // row, row)
+        return lambda: pagerank(A)
+
+    return program
+
+
+def blocks_of(n: int, row: int, blocks: int = 2) -> list[Tensor]:
     """The blocks of ``beyond.random_matrix`` of ``n`` rows and columns."""
-    chunks = da.core.normalize_chunks((rows, n), (n, n))
+    chunks = da.core.normalize_chunks((-(-n // blocks), n), (n, n))
     places = range(len(chunks[0]))
     return [beyond.random_rows(n, n, row, block_id=(b, 0), sizes=chunks) for b in places]
 
 
-def pagerank(blocks: list[Tensor], damping: float = 0.85) -> np.ndarray:
+def pagerank(blocks: list[Tensor], damping: float = 0.85, rounds: int = ROUNDS) -> np.ndarray:
     """``beyond.pagerank`` over blocks of rows in this process."""
     n = blocks[0].shape[1]
     share = beyond.shares(sum(np.asarray(block.sum(axis=0)) for block in blocks))
-    places = np.cumsum([0, *(block.shape[0] for block in blocks)])
-    x = [share / n]
-    for last in range(ROUNDS):
-        scale = share if last < ROUNDS - 1 else np.ones(n)
-        whole = [np.concatenate(x)]
+    firsts = np.cumsum([0, *(block.shape[0] for block in blocks[:-1])]).tolist()
+    x, factor = [share], damping / n
+    for last in range(rounds):
+        whole = x if len(x) == 1 else [np.concatenate(x)]
+        places = firsts if last < rounds - 1 else [None] * len(firsts)
         x = [
-            beyond.pagerank_round(block, whole, scale[start:stop], damping, (1 - damping) / n)
-            for block, start, stop in zip(blocks, places[:-1], places[1:], strict=True)
+            beyond.pagerank_round(block, whole, share, first, factor, (1 - damping) / n)
+            for block, first in zip(blocks, places, strict=True)
         ]
+        factor = damping
     return np.concatenate(x)
+
+
+PROGRAMS = {
+    f"SpMV, {VECTORS} times": (products, plain_products),
+    "SpGEMM": (square, plain_square),
+    f"PageRank, {beyond.ROW} links": (ranked(beyond.ROW), plain_ranked(beyond.ROW)),
+    f"PageRank, {LINKS} links": (ranked(LINKS), plain_ranked(LINKS)),
+}
+"""What is compared: over workers and in this process, each from the number of entries."""
 
 
 def alternating(

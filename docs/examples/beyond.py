@@ -123,18 +123,24 @@ def ranks(y, A, x, damping, rest):
     return y
 
 
-def pagerank_round(block: Any, x: list[Any], share: Any, damping: float, rest: float) -> Any:
-    """The part of the next vector of a block of rows, from all parts ``x`` of this one."""
-    y = np.empty(block.shape[0])
-    ranks(y, block, x[0] if len(x) == 1 else np.concatenate(x), damping, rest)
-    y *= share
-    return y
-
-
 def shares(outgoing: Any) -> Any:
     """1 over each number; 0 for 0."""
     given = np.asarray(outgoing)
     return np.divide(1.0, given, out=np.zeros_like(given), where=given > 0)
+
+
+def pagerank_round(
+    block: Any, x: list[Any], share: Any, first: int | None, damping: float, rest: float
+) -> Any:
+    """The part of the next vector of a block of rows, from all parts ``x`` of this one.
+
+    It is multiplied by the shares from row ``first`` of the matrix on, where there is one.
+    """
+    y = np.empty(block.shape[0])
+    ranks(y, block, x[0] if len(x) == 1 else np.concatenate(x), damping, rest)
+    if first is not None:
+        y *= share[first : first + len(y)]
+    return y
 
 
 FEW = 8
@@ -146,17 +152,22 @@ def pagerank(A: Any, damping: float = 0.85, rounds: int = 10) -> Any:
 
     Each round is one task for each block, which takes the parts of the vector as the blocks of the
     round before left them, so that a worker is sent those that it has not. Where blocks are many,
-    and to join the parts costs as much as to multiply, one more task joins them for all.
+    and to join the parts costs as much as to multiply, one more task joins them for all. The shares
+    of the columns are sent whole to each worker, once.
     """
     n, lengths = A.shape[0], A.chunks[0]
-    share = A.sum(axis=0).rechunk((lengths,)).map_blocks(shares, dtype=float).to_delayed()
+    blocks, firsts = A.to_delayed().ravel(), np.cumsum((0, *lengths[:-1])).tolist()
+    (share,) = A.sum(axis=0).rechunk(-1).map_blocks(shares, dtype=float).to_delayed()
     step, join = dask.delayed(pagerank_round), dask.delayed(np.concatenate)
-    x = [part / n for part in share]
+    x, factor = [share], damping / n  # the first ranks are all 1 / n
     for last in range(rounds):
-        scale = share if last < rounds - 1 else [1.0] * len(share)
-        joined = x if len(x) <= FEW else [join(x)]
-        given = zip(A.to_delayed().ravel(), scale, strict=True)
-        x = [step(block, joined, s, damping, (1 - damping) / n) for block, s in given]
+        given = x if len(x) <= FEW else [join(x)]
+        places = firsts if last < rounds - 1 else [None] * len(firsts)
+        x = [
+            step(block, given, share, first, factor, (1 - damping) / n)
+            for block, first in zip(blocks, places, strict=True)
+        ]
+        factor = damping
     found = [da.from_delayed(part, (m,), float) for part, m in zip(x, lengths, strict=True)]
     return da.concatenate(found)
 
@@ -223,6 +234,7 @@ fetch it from the system again for each large result. Dask's are the opposite: w
 back at once. Then results of 100 MB and more cost as much for their memory as for the work."""
 
 NANNY = "distributed.nanny.pre-spawn-environ"
+"""Where dask keeps the variables of the environment that its workers start with."""
 
 
 def start(workers: int, memory: str, environment: dict[str, int] | None = None) -> Any:
@@ -241,10 +253,7 @@ def start(workers: int, memory: str, environment: dict[str, int] | None = None) 
             "distributed.worker.memory.terminate": 0.98,
             "distributed.deploy.lost-worker-timeout": "5 minutes",
             "distributed.admin.large-graph-warning-threshold": "1GB",
-            **{
-                f"distributed.nanny.pre-spawn-environ.{k}": v
-                for k, v in (environment or {}).items()
-            },
+            **{f"{NANNY}.{name}": value for name, value in (environment or {}).items()},
         }
     )
     return LocalCluster(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -81,4 +82,31 @@ def test_pagerank_is_that_of_numpy_over_few_blocks_and_many(
         expected = 0.85 * (dense @ (expected * share)) + 0.15 / n
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     joins = rounds if blocks > beyond.FEW else 0
-    assert len(dask.optimize(ranks)[0].__dask_graph__()) <= rounds * blocks + joins + 9 * blocks
+    assert len(dask.optimize(ranks)[0].__dask_graph__()) <= rounds * blocks + joins + 5 * blocks
+
+
+def test_the_process_without_dask_that_workers_are_measured_by_computes_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLE.parents[2]))
+    cluster = importlib.import_module("bench.cluster")
+    with dask.config.set(scheduler="synchronous"):
+        A = cluster.beyond.random_matrix(400, 400, (200, 400), row=8)
+        expected = cluster.beyond.pagerank(A, rounds=3).compute()
+    found = cluster.pagerank(cluster.blocks_of(400, 8), rounds=3)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_array_equal(
+        np.concatenate([block.to_numpy() for block in cluster.blocks_of(400, 8)]),
+        np.asarray(A.compute(scheduler="synchronous")),
+    )
+
+
+def test_one_program_of_the_benchmark_runs_by_its_name(tmp_path: Path) -> None:
+    found = tmp_path / "found.json"
+    command = [sys.executable, "-m", "bench", "cluster", "--quick", "--only", "64 links"]
+    subprocess.run(
+        [*command, "--json", str(found)], check=True, timeout=300, cwd=EXAMPLE.parents[2]
+    )
+    ((row,),) = json.loads(found.read_text())
+    assert row["program"] == "PageRank, 64 links"
+    assert row["over one"] > 0
