@@ -159,7 +159,7 @@ def tables(options: argparse.Namespace) -> list[list[dict[str, Any]]]:
     if options.command == "plans":
         from bench import plans
 
-        return plans.run(options.seconds, options.quick)
+        return plans.run(options.seconds, options.quick, options.data)
     if options.command == "arrays":
         from bench import arrays
 

@@ -298,9 +298,8 @@ class Join:
         spread evenly, each with the indices of both."""
         if self._skews is None:
             self._skews = []
-            if not any(p.counts for p in self.several):  # of results nothing is counted
-                return self._skews
-            wide = [p for p in self.several if len(p.names) > 1]
+            # of results nothing is counted: their joins are taken to be even
+            wide = [p for p in self.several if p.counts and len(p.names) > 1]
             for k, a in enumerate(wide):
                 for b in wide[k + 1 :]:
                     common = set(a.names).intersection(b.names)
@@ -363,8 +362,12 @@ def count_of_one(part: Pattern, names: Sequence[str], sizes: Mapping[str, int]) 
 
 def independent(parts: Sequence[Pattern]) -> list[Pattern]:
     """The patterns without those that follow from others."""
-    if len(parts) < 2:
-        return list(parts)
+    if not any(p.within for p in parts) or len(parts) < 2:
+        return sorted(parts, key=_entries)
+    if len(parts) == 2:  # as below
+        a, b = parts if parts[0].entries <= parts[1].entries else parts[::-1]
+        follows = b.within and b.within <= a.within and set(b.names).issubset(a.names)
+        return [a] if follows else [a, b]
     kept: list[Pattern] = []
     for part in sorted(parts, key=_entries):
         for other in kept if part.within else ():
