@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import leaves
+from finch_array.maps import Map
 from finch_array.operands import NUMBERS, has_memory, is_lazy, kind_of, operand, stored, told
 from finch_array.requests import Request, Value, letters
 from finch_array.run import as_seen, run
@@ -62,7 +63,7 @@ class Elementwise:
         self.__name__ = self.__qualname__ = name
         self._function = function
         self._value: Value | None = None
-        self._maps: dict[Any, Kernel[..., Any]] = {}
+        self._maps: dict[Any, Map] = {}
         self._fills: dict[Any, Filled] = {}
         self._varying: dict[Any, bool] = {}
         self._rules: dict[Any, Rule | tuple[()]] = {}
@@ -134,7 +135,7 @@ class Elementwise:
         values = source.arrays[number]
         out = np.empty(values.size, known.fill.dtype)
         if values.size:
-            self._map(place, len(numbers))(out, values, *numbers)
+            self._map(place, len(numbers))(out, values, numbers)
         arrays = [out if k == number else a.copy() for k, a in enumerate(source.arrays)]
         if known.maker is None:
             known.maker = leaves.maker(source.format, known.fill, known.fill.dtype)
@@ -158,7 +159,7 @@ class Elementwise:
         key = (self, "stored", place, bool(fill), source.ndim)
         return run(key, request, [source, *numbers])
 
-    def _map(self, place: int, count: int) -> Kernel[..., Any]:
+    def _map(self, place: int, count: int) -> Map:
         """The kernel ``out[i] = f(a[i], s0, ...)`` over values."""
         found = self._maps.get((place, count))
         if found is None:
@@ -169,7 +170,7 @@ class Elementwise:
             program = Program(
                 _identifier(self.__name__), ("out", "a", *names), Loop(Index("i"), None, write)
             )
-            found = self._maps[place, count] = Kernel.of_program(program, Options())
+            found = self._maps[place, count] = Map(Kernel.of_program(program, Options()))
         return found
 
     def _lazily(self, operands: list[Any]) -> Any:

@@ -1,0 +1,71 @@
+"""Kernels over the values of one array, ``out[i] = f(a[i], s0, ...)``, called on new memory."""
+
+from __future__ import annotations
+
+from array import array as words_of
+from collections.abc import Sequence
+from typing import Any
+
+from finch_core.interface.signatures import TensorSignature
+from finch_core.runtime.arguments import Number, array_argument
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.tensor_records import ADDRESS, cast, from_buffer
+
+PLAIN = "biufc"
+"""The kinds of dtypes whose arrays have buffers, and whose numbers are machine words."""
+
+
+class Map:
+    """A kernel over values. A call that any caller could make compiles it; later ones pass the
+    records of both arrays, which have no more than a length and an address, without tensors."""
+
+    def __init__(self, kernel: Kernel[..., Any]) -> None:
+        self._kernel = kernel
+        self._known: dict[Any, Any] = {}
+
+    def __call__(self, out: Any, values: Any, numbers: Sequence[Any]) -> None:
+        """Set ``out``, a new array as long as ``values``. Raises what the kernel does."""
+        passed = [Number(x) for x in numbers]
+        key = (out.dtype, values.dtype, *[x.signature for x in passed])
+        known = self._known.get(key)
+        if known is None or not values.flags.carray:
+            self._kernel(out, values, *numbers)
+            if known is None:
+                self._remember(key, out, values, passed)
+            return
+        specialized, free = known
+        try:
+            records, first, second = free.pop()
+        except IndexError:
+            records = words_of("Q", [0] * 8)
+            first = records.buffer_info()[0]
+            second = first + 4 * records.itemsize
+        records[0] = records[2] = records[4] = records[6] = out.size
+        records[1] = int(cast(ADDRESS, from_buffer(out)))
+        records[5] = int(cast(ADDRESS, from_buffer(values)))
+        words = [first, second]
+        for x in passed:
+            words += x.words()
+        try:
+            specialized.call(words, (out, values, *numbers))
+        except OverflowError:  # an integer beyond 64 bits
+            self._kernel(out, values, *numbers)
+        free.append((records, first, second))
+
+    def _remember(self, key: Any, out: Any, values: Any, passed: Sequence[Number]) -> None:
+        """Remember what has been compiled, if it is for good."""
+        if any(x.kind not in PLAIN for x in passed) or out.dtype.kind not in PLAIN:
+            return
+        if values.dtype.kind not in PLAIN or not values.flags.carray:
+            return
+        program = self._kernel.program
+        arrays = [
+            array_argument(x, name, False, program) for x, name in ((out, "out"), (values, "a"))
+        ]
+        assert all(isinstance(x.signature, TensorSignature) for x in arrays)
+        specialized = self._kernel.specialized([*arrays, *passed])
+        if specialized is not None and not specialized.is_draft:
+            self._known[key] = specialized, []
+
+
+__all__ = ["Map"]
