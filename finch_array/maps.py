@@ -20,7 +20,7 @@ class Map:
     records of both arrays, which have no more than a length and an address, without tensors."""
 
     def __init__(self, kernel: Kernel[..., Any]) -> None:
-        self._kernel = kernel
+        self.kernel = kernel
         self._known: dict[Any, Any] = {}
 
     def __call__(self, out: Any, values: Any, numbers: Sequence[Any]) -> None:
@@ -29,7 +29,7 @@ class Map:
         key = (out.dtype, values.dtype, *[x.signature for x in passed])
         known = self._known.get(key)
         if known is None or not values.flags.carray:
-            self._kernel(out, values, *numbers)
+            self.kernel(out, values, *numbers)
             if known is None:
                 self._remember(key, out, values, passed)
             return
@@ -49,7 +49,7 @@ class Map:
         try:
             specialized.call(words, (out, values, *numbers))
         except OverflowError:  # an integer beyond 64 bits
-            self._kernel(out, values, *numbers)
+            self.kernel(out, values, *numbers)
         free.append((records, first, second))
 
     def _remember(self, key: Any, out: Any, values: Any, passed: Sequence[Number]) -> None:
@@ -58,12 +58,12 @@ class Map:
             return
         if values.dtype.kind not in PLAIN or not values.flags.carray:
             return
-        program = self._kernel.program
+        program = self.kernel.program
         arrays = [
             array_argument(x, name, False, program) for x, name in ((out, "out"), (values, "a"))
         ]
         assert all(isinstance(x.signature, TensorSignature) for x in arrays)
-        specialized = self._kernel.specialized([*arrays, *passed])
+        specialized = self.kernel.specialized([*arrays, *passed])
         if specialized is not None and not specialized.is_draft:
             self._known[key] = specialized, []
 
