@@ -18,6 +18,7 @@ from finch_core.records import define
 from finch_core.runtime.arguments import Number
 from finch_core.runtime.arrays import dense_maker
 from finch_core.runtime.tensor import Tensor
+from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer
 from finch_wrappers import swizzle
 
 if TYPE_CHECKING:
@@ -146,12 +147,13 @@ class Room:
     """Memory for the results of a plan: as much as the last one took, which is not reallocated as
     it grows. Operands that store less get less, in proportion.
 
-    ``parts`` are the buffers of the result, of ``dtypes``, ``sizes`` those of the last one,
-    ``values`` how many values its operands stored.
+    ``parts`` are the buffers of the result, ``places`` their numbers, offsets and dtypes, and
+    whether these have buffers as cffi sees them; ``sizes`` those of the last one, ``values`` how
+    many values its operands stored.
     """
 
     parts: Sequence[Part]
-    dtypes: Sequence[np.dtype[Any]]
+    places: Sequence[tuple[int, int, np.dtype[Any], bool]]
     sizes: list[int]
     values: int = 0
 
@@ -161,7 +163,8 @@ class Room:
         if format is None or all(level.layout == "dense" for level in format.levels()[:-1]):
             return None
         parts = [p for p in Tensor.bare(format).layout.buffers if not p.field.scratch]
-        return cls(parts, [part.field.dtype for part in parts], [])
+        places = [(p.number, p.offset, p.field.dtype, p.field.dtype.kind in "biufc") for p in parts]
+        return cls(parts, places, [])
 
     def give(self, values: Sequence[Any]) -> None:
         """Give the result, the first of ``values``, memory for its buffers."""
@@ -170,9 +173,16 @@ class Room:
         sizes, there = self.sizes, _values(values)
         if there < self.values:
             sizes = [min(n, n * there // self.values + SPARE_ROOM) for n in sizes]
-        values[0].set_arrays(
-            self.parts, [_empty(n, t) for n, t in zip(sizes, self.dtypes, strict=True)]
-        )
+        out = values[0]  # ``set_arrays``, of new memory
+        arrays, record, spans = out.arrays, out.record, []
+        for (number, offset, dtype, plain), size in zip(self.places, sizes, strict=True):
+            array = arrays[number] = _empty(size, dtype)
+            start = int(cast(ADDRESS, from_buffer(array))) if plain else address_of(array)
+            record[offset], record[offset + 1] = start, size
+            if size:
+                spans.append((start, start + array.nbytes))
+        out.memory = tuple(spans) or ((out.address, out.address + record.nbytes),)
+        out.state = object()
 
     def note(self, values: Sequence[Any]) -> None:
         """Remember the memory that the result has, where it took more than it was given."""
