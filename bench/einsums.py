@@ -51,14 +51,16 @@ def operands(shapes: list[tuple[int, ...]], density: float, seed: int) -> list[A
 
 
 def tensor(array: Any) -> Any:
-    """A tensor of lists below the first dimension; of one dimension, dense."""
+    """A tensor of lists below the first dimension; of one dimension, a list."""
     import finch_array as fa
     from finch_levels import Dense, Element, SparseList
 
-    format: Any = Element(0.0)
-    for _ in range(array.ndim - 1):
-        format = SparseList(format)
-    return fa.asarray(array, format=Dense(format)) if array.ndim else float(array)
+    if not array.ndim:
+        return float(array)
+    format: Any = SparseList(Element(0.0))
+    for below in range(array.ndim - 1):
+        format = Dense(format) if below == array.ndim - 2 else SparseList(format)
+    return fa.asarray(array, format=format)
 
 
 def fullness(subscripts: str, arrays: list[Any], path: Any) -> float:

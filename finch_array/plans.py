@@ -428,6 +428,10 @@ def repeated(request: Request, value: Any, count: int, dtype: np.dtype[Any]) -> 
         return value
     with np.errstate(all="ignore"):
         if op.repeated is not None:
+            if dtype.kind in "iu":  # of 64 bits, which wrap to those of fewer
+                wide = np.dtype(f"{dtype.kind}8")
+                found = op.repeated.evaluate(cast_value(value, wide), cast_value(count, wide))
+                return cast_value(found, dtype)
             number = np.dtype(np.int64 if dtype.kind == "m" else dtype).type(count)
             return cast_value(op.repeated.evaluate(value, number), dtype)
     return start

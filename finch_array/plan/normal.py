@@ -354,11 +354,21 @@ def _over(expr: Reduced, part: Expr, own: set[str], sizes: Mapping[str, int]) ->
     made = pulled(Reduced(expr.op, names, part, expr.type)) if names else part
     if count == 1 or expr.op.idempotent:
         return made
-    assert expr.op.repeated is not None
-    return Call(expr.op.repeated, (made, Literal(cast_value(count, expr.type), expr.type)))
+    return repetition(expr.op, made, count, expr.type)
+
+
+def repetition(op: Operator, value: Expr, count: int, dtype: np.dtype[Any]) -> Expr:
+    """``value``, of ``dtype``, reduced ``count`` times by ``op``, which has ``repeated``."""
+    assert op.repeated is not None
+    number = cast_value(count, dtype)
+    if dtype.kind in "iu" and int(number) != count and not op.repeated.modular:
+        wide = np.dtype(f"{dtype.kind}8")  # its low bits are those of fewer bits
+        found = Call(op.repeated, (cast(value, wide), Literal(cast_value(count, wide), wide)))
+        return Cast(found, dtype)
+    return Call(op.repeated, (value, Literal(number, dtype)))
 
 
 __all__ = [
     "Forms", "Reduced", "Ref", "affine", "distributes", "in_turn", "index_of", "indices_of",
-    "normal_forms",
+    "normal_forms", "repetition",
 ]  # fmt: skip

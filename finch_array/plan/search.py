@@ -24,10 +24,10 @@ from finch_array.plan.kernels import (
 )
 from finch_array.plan.loops import LAUNCH, NEAR
 from finch_array.plan.merging import merged
-from finch_array.plan.normal import Reduced, in_turn, indices_of
+from finch_array.plan.normal import Reduced, in_turn, indices_of, repetition
 from finch_array.plan.products import annihilates, product_of, times_for
-from finch_core.ir.expressions import Access, Call, Expr, Literal
-from finch_core.ir.operators import Operator, cast_value
+from finch_core.ir.expressions import Access, Call, Expr
+from finch_core.ir.operators import Operator
 from finch_core.records import define, field, frozen
 
 EXACT = 8
@@ -200,8 +200,7 @@ class Elimination:
         """A value reduced with itself ``count`` times."""
         if self.op.idempotent or self.op.repeated is None:
             return value
-        number = Literal(cast_value(count, self.expr.type), self.expr.type)
-        return Call(self.op.repeated, (value, number))
+        return repetition(self.op, value, count, self.expr.type)
 
     def components(self, names: int) -> list[int]:
         """The sets of indices that are connected by factors."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from array_support import fa
+from array_support import fa, same
 
 from finch_core import Tensor
 from finch_levels import Dense, Element, SparseList
@@ -51,3 +51,22 @@ def test_the_fill_is_the_function_of_the_fill(name, dtype, fill):
         assert found.dtype == wanted.dtype
     for found in (eager, lazy, computed, fused):
         np.testing.assert_allclose(found.fill_value, filled, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64])
+@pytest.mark.parametrize("n", [100, 200, 257])
+@pytest.mark.parametrize("reduction", ["sum", "prod"])
+def test_more_elements_than_the_dtype_counts_are_reduced(dtype, n, reduction):
+    array = np.full((2, n), 3, dtype)
+    array[0, 0] = 2
+    A = Tensor(Dense(SparseList(Element(dtype(3)))), array)
+    column = fa.asarray(array[:, :1])
+    ours, theirs = getattr(fa, reduction), getattr(np, reduction)
+    for axis in (None, 1):
+        wanted = theirs(array, axis=axis, dtype=dtype)
+        same(ours(A, axis=axis, dtype=dtype), wanted)
+        same(fa.compute(ours(fa.lazy(A), axis=axis, dtype=dtype)), wanted)
+        spread = fa.broadcast_to(fa.lazy(column), (2, n))
+        wanted = theirs(np.broadcast_to(array[:, :1], (2, n)), axis=axis, dtype=dtype)
+        same(fa.compute(ours(spread, axis=axis, dtype=dtype)), wanted)
+    same(A @ fa.permute_dims(A, (1, 0)), array @ array.T)
