@@ -420,6 +420,27 @@ def test_a_plan_that_has_turned_bad_is_left(monkeypatch):
     assert both._known
 
 
+def test_memory_that_other_results_needed_is_no_sign_of_a_bad_plan(monkeypatch):
+    from finch_array.plan import programs
+
+    monkeypatch.setattr(programs, "SOME", 50.0)
+    a, alike, other = apart()
+    A, B, C = (Tensor(CSR, x) for x in (a, alike, other))
+
+    @fa.fused
+    def both(A, B):
+        x = A * B
+        return x, fa.sum(x @ A, axis=0)
+
+    both(A, C)
+    ((plan, *_),) = both._known.values()
+    monkeypatch.setattr(programs, "entries", lambda array: 10**6)
+    both(A, C)
+    assert not plan.bad
+    both(A, B)
+    assert plan.bad
+
+
 def test_rows_that_are_merged_again_and_again_are_looked_up():
     rng = np.random.default_rng(0)
     a = np.tril(rng.random((300, 300)) < 0.1, -1).astype(float)
