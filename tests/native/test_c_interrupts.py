@@ -21,6 +21,14 @@ SOON = 1.0
 """Seconds within which a kernel ends; the machine may be busy."""
 
 
+@pytest.fixture(autouse=True)
+def _raises_interrupts():
+    """A process that a shell starts in the background ignores Ctrl-C: kernels would run on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @contextlib.contextmanager
 def signal_in(seconds, number=signal.SIGINT):
     """Send this process a signal after a while; yields a list that gets the time it was sent."""
