@@ -180,8 +180,6 @@ def arange(
     ``ZeroDivisionError`` for the step 0, and ``ValueError`` for ends that are infinite or NaN."""
     first, last = (0, start) if stop is None else (start, stop)
     count = (last - first) / step
-    if count < 0:
-        last, count = first, 0
     with _memory_for(int(count) if math.isfinite(count) else 0):
         return _given(np.arange(first, last, step, dtype=dtype), format, device)
 

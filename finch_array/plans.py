@@ -170,16 +170,7 @@ def make(
     copies = {k: _permutation(schedule.seen.indices[k], order.loops) for k in order.copied}
     plan = Plan(schedule.request, order, copies)
     if not copies:
-        _complete(
-            plan,
-            operands,
-            sizes,
-            schedule.seen,
-            schedule.value,
-            schedule.known,
-            schedule.dtype,
-            dense,
-        )
+        _complete(plan, schedule, operands, sizes, dense)
     return plan
 
 
@@ -294,11 +285,11 @@ def _permutation(indices: Sequence[str | None], loops: Sequence[str]) -> tuple[i
 
 
 def _complete(
-    plan: Plan, operands: Sequence[Any], sizes: Mapping[str, int], seen: _Operands, value: Expr,
-    known: structures.Analysis, dtype: np.dtype[Any], dense: bool,
-) -> None:  # fmt: skip
+    plan: Plan, schedule: Schedule, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool
+) -> None:
     """Choose the format of the result, and make the kernel."""
     request, loops = plan.request, plan.order.loops
+    seen, value, known, dtype = schedule.seen, schedule.value, schedule.known, schedule.dtype
     own = request.out if request.dense else tuple(name for name in loops if name in request.out)
     in_turn = orders.appends(loops, own)
     at_fill = request.op is None or _at_fill(request, seen, known.fill, dtype)

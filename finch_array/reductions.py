@@ -211,22 +211,26 @@ def _spread(
     dtype = _mean_dtype(array.dtype)
     op = None if of_dense is np.positive else operator_for(of_dense)
     found = spread(array, axes, count, divisor, dtype, op) if count else None
-    if found is not None:
-        pass  # as of most arrays
-    elif array.ndim == 0:
-        wide = fn.cast(array, np.float64) if array.dtype.kind in "biu" else array
-        found = of(divided(fn.multiply(_squared(wide), 0), divisor))
-    else:
-        middle = mean(array, axis=axes)
-        total = _stored_squares(array, middle, axes)
-        stored = _stored_counts(array, axes)
-        parts = (middle, total, stored)
-        if builtins.all(part.__class__ is Tensor and is_dense(part) for part in parts):
-            found = _combined(array, middle, total, stored, count, divisor, of_dense)
-        else:
-            found = of(_of_sparse(array, middle, total, count, stored, divisor))
+    if found is None:
+        found = _spread_of_parts(array, axes, count, divisor, of_dense, of)
     found = fn.cast(found, np.float16) if half else found
     return expanded(found, axes) if keepdims else found
+
+
+def _spread_of_parts(
+    array: Any, axes: tuple[int, ...], count: int, divisor: float, of_dense: np.ufunc, of: Any
+) -> Any:
+    """``_spread`` from the mean, the squares of what is stored, and how much is stored."""
+    if array.ndim == 0:
+        wide = fn.cast(array, np.float64) if array.dtype.kind in "biu" else array
+        return of(divided(fn.multiply(_squared(wide), 0), divisor))
+    middle = mean(array, axis=axes)
+    total = _stored_squares(array, middle, axes)
+    stored = _stored_counts(array, axes)
+    parts = (middle, total, stored)
+    if builtins.all(part.__class__ is Tensor and is_dense(part) for part in parts):
+        return _combined(array, middle, total, stored, count, divisor, of_dense)
+    return of(_of_sparse(array, middle, total, count, stored, divisor))
 
 
 def _of_sparse(array: Any, middle: Any, total: Any, count: int, stored: Any, divisor: float) -> Any:

@@ -25,7 +25,7 @@ from finch_core.ir.program import Extent, Loop
 from finch_core.lower.strides import is_unit
 from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
-from finch_core.symbolic.affine import is_given
+from finch_core.symbolic.affine import leading
 from finch_core.symbolic.guards import accesses, as_condition, conjuncts
 from finch_core.symbolic.out_of_range import OutOfRange, parted
 
@@ -44,8 +44,6 @@ _WRITING = "write under a condition, as in: if 0 <= i and i < n"
 
 def check_bounds(ctx: Context, loop: Loop, start: Expr, stop: Expr) -> None:
     """Emit the checks that ``start`` up to ``stop`` lies within what the loop's index accesses."""
-    from finch_core.lower.leading_indices import leading
-
     done = set()
     single = is_unit(Extent(start, stop))
     for guard, access, written in accesses(loop.body):
@@ -159,8 +157,7 @@ def _dimension(access: Access) -> str:
     root = access.tensor.root
     if root is None:
         return f"a dimension of {access.tensor}"
-    lead = next((k for k, index in enumerate(access.indices) if not is_given(index)), 0)
-    found: str = root.dimension(root.fiber.ndim - len(access.indices) + lead)
+    found: str = root.dimension(root.fiber.ndim - len(access.indices) + leading(access))
     return found
 
 

@@ -27,7 +27,7 @@ from finch_core.lower.bounds import Beyond, fail_out_of_range, within
 from finch_core.lower.contents import know_content
 from finch_core.lower.values import evaluate
 from finch_core.records import evolve, field, frozen
-from finch_core.symbolic.affine import is_given
+from finch_core.symbolic.affine import leading
 from finch_core.symbolic.guards import accesses
 from finch_core.symbolic.out_of_range import OutOfRange, parted
 
@@ -140,11 +140,6 @@ class Missed(Looplet):
         Run(self.body).lower(ctx, region, slot)
 
 
-def leading(access: Access) -> int:
-    """The number of leading indices that are given without a loop."""
-    return next((k for k, i in enumerate(access.indices) if not is_given(i)), len(access.indices))
-
-
 def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:
     """The tensor of an access at its leading indices; ``sure``: every iteration reads it."""
     tensor: TensorLike = access.tensor
@@ -170,4 +165,4 @@ def _unguarded(stmt: Stmt) -> frozenset[Access]:
     return frozenset(node for guard, node, written in accesses(stmt) if guard is TRUE)
 
 
-__all__ = ["At", "Missed", "leading", "read_for_sure", "selected"]
+__all__ = ["At", "Missed", "read_for_sure", "selected"]

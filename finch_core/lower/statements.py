@@ -53,7 +53,7 @@ from finch_core.lower.bounds import check_bounds, within_range
 from finch_core.lower.contents import check_values, know_content, stay_within
 from finch_core.lower.definitions import defined, defining, is_plain, named, with_names
 from finch_core.lower.equal_patterns import lower_pairs
-from finch_core.lower.leading_indices import leading, read_for_sure
+from finch_core.lower.leading_indices import read_for_sure
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive, is_unit
@@ -61,6 +61,7 @@ from finch_core.lower.unfurling import Unfurling
 from finch_core.lower.values import evaluate, scalar_of
 from finch_core.lower.walks_behind import walks_behind
 from finch_core.records import evolve
+from finch_core.symbolic.affine import leading
 from finch_core.symbolic.guards import as_condition
 from finch_core.symbolic.missing_values import require_present
 

@@ -19,8 +19,9 @@ from finch_core.ir.program import Extent, Loop
 from finch_core.looplets import Switch
 from finch_core.looplets.slots import AccessSlot
 from finch_core.lower.bounds import Beyond, contained, has_fields
-from finch_core.lower.leading_indices import Missed, leading, selected
+from finch_core.lower.leading_indices import Missed, selected
 from finch_core.records import define, evolve, field
+from finch_core.symbolic.affine import leading
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context

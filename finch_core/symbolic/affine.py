@@ -92,6 +92,11 @@ def is_given(index: Expr) -> bool:
     return isinstance(index, Modified) and index.modifier == "given"
 
 
+def leading(access: Access) -> int:
+    """The number of leading indices that are given without a loop."""
+    return next((k for k, i in enumerate(access.indices) if not is_given(i)), len(access.indices))
+
+
 @frozen
 class Affine:
     """``index + rest``, or ``rest - index`` where ``sign`` is -1; ``rest`` does not depend on
@@ -261,5 +266,5 @@ def total(terms: Any) -> Expr:
 
 __all__ = [
     "Affine", "Scaled", "Scope", "affine", "collected", "combination", "comparison", "given",
-    "is_given", "linear", "scaled", "total",
+    "is_given", "leading", "linear", "scaled", "total",
 ]  # fmt: skip

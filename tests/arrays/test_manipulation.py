@@ -226,6 +226,6 @@ def test_what_no_memory_can_hold_is_refused():
         fa.unique_counts(empty)
     with pytest.raises(ValueError, match="negative"):
         fa.zeros((-1,))
-    for ends in ((np.inf,), (np.nan,), (0, np.nan)):
+    for ends in ((np.inf,), (np.nan,), (0, np.nan), (0, -np.inf)):
         with pytest.raises(ValueError, match="arange: cannot compute length|Maximum allowed size"):
             fa.arange(*ends)

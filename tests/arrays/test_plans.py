@@ -389,6 +389,17 @@ def test_numbers_in_a_function_do_not_trace_it_again():
     assert traced == [1]
 
 
+def products_and_sums():
+    """A function whose plan depends on how many places two arrays share."""
+
+    @fa.fused
+    def both(A, B):
+        x = A * B
+        return x, fa.sum(x @ A, axis=0)
+
+    return both
+
+
 def test_a_plan_that_has_turned_bad_is_left(monkeypatch):
     from finch_array.plan import programs
 
@@ -396,10 +407,7 @@ def test_a_plan_that_has_turned_bad_is_left(monkeypatch):
     a, alike, other = apart()
     A, B, C = (Tensor(CSR, x) for x in (a, alike, other))
 
-    @fa.fused
-    def both(A, B):
-        x = A * B
-        return x, fa.sum(x @ A, axis=0)
+    both = products_and_sums()
 
     def check(B, b):
         for found, wanted in zip(both(A, B), (a * b, (a * b @ a).sum(axis=0)), strict=True):
@@ -427,10 +435,7 @@ def test_memory_that_other_results_needed_is_no_sign_of_a_bad_plan(monkeypatch):
     a, alike, other = apart()
     A, B, C = (Tensor(CSR, x) for x in (a, alike, other))
 
-    @fa.fused
-    def both(A, B):
-        x = A * B
-        return x, fa.sum(x @ A, axis=0)
+    both = products_and_sums()
 
     both(A, C)
     ((plan, *_),) = both._known.values()
