@@ -80,9 +80,9 @@ def directory() -> str | None:
 
 def _spare() -> str:
     """The directory for users without a home directory."""
-    import tempfile  # not needed by those who have one
+    from finch_backend_c.toolchain import places  # not needed by those who have one
 
-    return os.path.join(tempfile.gettempdir(), f"finch-python-{os.getuid()}")
+    return os.path.join(places()[0], f"finch-python-{os.getuid()}")
 
 
 def _private(path: str) -> bool:
@@ -206,9 +206,8 @@ def _write_text(path: str, text: str) -> None:
 
 def _write(path: str, data: bytes) -> None:
     """Write a temporary file and rename it: readers see the old file or the new one."""
-    import tempfile  # not needed to read
-
-    handle, aside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".writing-")
+    aside = os.path.join(os.path.dirname(path), f".writing-{os.urandom(8).hex()}")
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -271,6 +270,7 @@ static inline uint8_t both(uint8_t a, uint8_t b)
 
 _OTHERS = {"both": BOTH, "overlap": OVERLAP, "likely": LIKELY, "packed": PACKED}
 
+_FIELD = re.compile(r"\$([A-Za-z]+)")
 _FUNCTION = re.compile(r"\b([a-z][a-z0-9_]*)\(")
 _FLOATS = {size: ctype(np.dtype(f"f{size}")) for size in (2, 4, 8)}
 """The float type of each size."""
@@ -288,15 +288,20 @@ def helper(name: str) -> str | None:
     dtype = SUFFIXES[match[2]]
     if match[1] in ("sort", "heapsort"):
         sort = SORT if match[1] == "sort" else HEAPSORT
-        return Template(sort).substitute(_fields(dtype))
+        return _filled(sort, _fields(dtype))
     text = _FAMILIES[dtype.kind].get(match[1])
     if text is None:
         return None
     result, bar, rest = text.partition("|($T")
     head, body = (result, "($T" + rest) if bar else ("$T", text)
-    return Template(f"static inline {head} {name}{body}\n").substitute(
-        _fields(dtype), target=Template(head).substitute(_fields(dtype))
-    )
+    fields = _fields(dtype)
+    fields["target"] = _filled(head, fields)
+    return _filled(f"static inline {head} {name}{body}\n", fields)
+
+
+def _filled(text: str, fields: dict[str, str]) -> str:
+    """A text with the fields in the place of their names, ``$T``."""
+    return _FIELD.sub(lambda found: fields[found[1]], text)
 
 
 def _fields(dtype: np.dtype[Any]) -> dict[str, str]:

@@ -143,7 +143,7 @@ def _asked() -> int:
     return 0
 
 
-GUARDED = support.Shared("interrupts", _TEXT, Guard)
+GUARDED = support.Shared("interrupts", _TEXT, Guard, support.QUICK)
 
 
 def guard() -> int:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import _cffi_backend as cffi
 
-from finch_backend_c.toolchain import scratch
+from finch_backend_c.toolchain import places, scratch
 from finch_core.records import define
 
 SYMBOL = "finch_kernel"
@@ -149,7 +149,5 @@ def aside(library: bytes, use: Callable[[str], T]) -> T:
 
 
 def _places() -> Iterator[str]:
-    import tempfile
-
-    yield tempfile.gettempdir()
+    yield places()[0]
     yield from (place for place in ("/dev/shm", "/var/tmp") if os.path.isdir(place))

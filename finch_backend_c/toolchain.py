@@ -158,14 +158,40 @@ def scratch(place: str | None = None) -> Iterator[str]:
 
     ``tempfile.TemporaryDirectory`` would also remove it when a forked child process ends.
     """
-    import shutil
-    import tempfile
-
-    folder = tempfile.mkdtemp(prefix="finch-", dir=place)
+    folder = os.path.join(place or places()[0], f"finch-{os.urandom(8).hex()}")
+    os.mkdir(folder, 0o700)
     try:
         yield folder
     finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder with what is in it."""
+    try:
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+    except OSError:  # a compiler with flags of the user's has left more than files
+        import shutil
+
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def places() -> list[str]:
+    """Folders for temporary files, the first choice first: those that ``tempfile`` would look at.
+    Raises ``FileNotFoundError`` if none can be written.
+
+    ``tempfile`` is not imported, nor ``shutil`` elsewhere: with the libraries for compressed files
+    and random numbers that they load they take longer than all else around the compiler.
+    """
+    named = (os.environ.get(variable) for variable in ("TMPDIR", "TEMP", "TMP"))
+    known = (*filter(None, named), "/tmp", "/var/tmp", "/usr/tmp")
+    found = [p for p in map(os.path.abspath, known) if os.path.isdir(p)]
+    found = [place for place in found if os.access(place, os.W_OK | os.X_OK)]
+    if not found:
+        raise FileNotFoundError("no folder for temporary files can be written; set TMPDIR")
+    return found
 
 
 @frozen
@@ -184,7 +210,8 @@ def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
         with open(os.path.join(folder, "kernel.c"), "w", encoding="utf-8") as file:
             file.write(source)
         command = [*compiler.command, *flags, "kernel.c", "-o", "kernel.so"]
-        command += ["-lm", "-lgcc"] if OWN_LIBRARIES in flags else ["-lm"]
+        command += ["-lm"] * (OWN_LIBRARIES not in flags or _calls_math(source))
+        command += ["-lgcc"] * (OWN_LIBRARIES in flags)
         try:
             done = subprocess.run(
                 command,
@@ -204,6 +231,13 @@ def run(compiler: Compiler, flags: tuple[str, ...], source: str) -> Outcome:
             return Outcome(None, done.stdout.strip() or f"exit status {done.returncode}")
         with open(library, "rb") as made:
             return Outcome(made.read(), done.stdout)
+
+
+def _calls_math(source: str) -> bool:
+    """Whether a function of the math library is called: to look into it takes 2 ms."""
+    from finch_backend_c import helpers, spelling
+
+    return any(map(spelling.is_math, helpers.called(source)))
 
 
 def accepted(compiler: Compiler) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ def _(expr: Var | Index | Name) -> _Piece:
     return expr.name, _ATOM
 
 
-@_piece.register
+@_piece.register(Literal)
 def _(expr: Literal) -> _Piece:
     value = expr.value
     text = repr(value.item() if isinstance(value, np.generic) else value)
@@ -115,33 +115,33 @@ def _(expr: Literal) -> _Piece:
     return f"{type_text(expr.type)}({text})", _ATOM
 
 
-@_piece.register
+@_piece.register(Cast)
 def _(expr: Cast) -> _Piece:
     return f"{type_text(expr.type)}({expr_text(expr.value)})", _ATOM
 
 
-@_piece.register
+@_piece.register(Load)
 def _(expr: Load) -> _Piece:
     return f"{expr.buffer.name}[{expr_text(expr.index)}]", _ATOM
 
 
-@_piece.register
+@_piece.register(Length)
 def _(expr: Length) -> _Piece:
     return f"length({expr.buffer.name})", _ATOM
 
 
-@_piece.register
+@_piece.register(Overlaps)
 def _(expr: Overlaps) -> _Piece:
     return f"overlaps({expr.first.name}, {expr.second.name})", _ATOM
 
 
-@_piece.register
+@_piece.register(Invoke)
 def _(expr: Invoke) -> _Piece:
     args = (a.name if isinstance(a, Buffer) else expr_text(a) for a in expr.args)
     return f"{expr.function.name}({', '.join(args)})", _ATOM
 
 
-@_piece.register
+@_piece.register(Call)
 def _(expr: Call) -> _Piece:
     op, args = expr.op, expr.args
     if op in _PREFIX:
@@ -212,25 +212,25 @@ def _lines(statement: Statement) -> Iterator[str]:
     raise TypeError(f"no statement of assembly: {statement!r}")
 
 
-@_lines.register
+@_lines.register(Let)
 def _(statement: Let) -> Iterator[str]:
     var = statement.var
     mut = "mut " if statement.mutable else ""
     yield f"{mut}{var.name}: {type_text(var.type)} = {expr_text(statement.value)}"
 
 
-@_lines.register
+@_lines.register(Assign)
 def _(statement: Assign) -> Iterator[str]:
     yield _update(statement.var.name, statement.var, statement.value)
 
 
-@_lines.register
+@_lines.register(Store)
 def _(statement: Store) -> Iterator[str]:
     place = Load(statement.buffer, statement.index)
     yield _update(expr_text(place), place, statement.value)
 
 
-@_lines.register
+@_lines.register(For)
 def _(statement: For) -> Iterator[str]:
     bounds = f"{expr_text(statement.start)}, {expr_text(statement.stop)}"
     lanes = ", ".join(f"{op!r} {var.name}" for var, op in statement.lanes)
@@ -240,7 +240,7 @@ def _(statement: For) -> Iterator[str]:
     yield from _nested(f"for {statement.var.name} in range({bounds}):{note}", statement.body)
 
 
-@_lines.register
+@_lines.register(Parallel)
 def _(statement: Parallel) -> Iterator[str]:
     private = ", ".join(map(_private_text, statement.private))
     shared = ", ".join(buffer.name for buffer in statement.shared)
@@ -255,17 +255,17 @@ def _private_text(private: Private) -> str:
     return f"{_typed_name(private.target)}{init}"
 
 
-@_lines.register
+@_lines.register(Merge)
 def _(statement: Merge) -> Iterator[str]:
     yield from _nested("in order:", statement.body)
 
 
-@_lines.register
+@_lines.register(While)
 def _(statement: While) -> Iterator[str]:
     yield from _nested(f"while {expr_text(statement.cond)}:", statement.body)
 
 
-@_lines.register
+@_lines.register(If)
 def _(statement: If) -> Iterator[str]:
     yield from _branches(statement, "if")
 
@@ -280,53 +280,53 @@ def _branches(statement: If, word: str) -> Iterator[str]:
         yield from _nested("else:", statement.orelse)
 
 
-@_lines.register
+@_lines.register(Break)
 def _(statement: Break) -> Iterator[str]:
     yield "break"
 
 
-@_lines.register
+@_lines.register(Grow)
 def _(statement: Grow) -> Iterator[str]:
     return _head("grow", statement.buffer, statement.size)
 
 
-@_lines.register
+@_lines.register(Fill)
 def _(statement: Fill) -> Iterator[str]:
     return _head("fill", statement.buffer, *statement.expressions)
 
 
-@_lines.register
+@_lines.register(Move)
 def _(statement: Move) -> Iterator[str]:
     target, source = statement.target, statement.source
     return _head("move", target, statement.to, source, statement.begin, statement.count)
 
 
-@_lines.register
+@_lines.register(Swap)
 def _(statement: Swap) -> Iterator[str]:
     return _head("swap", statement.first, statement.second)
 
 
-@_lines.register
+@_lines.register(Sort)
 def _(statement: Sort) -> Iterator[str]:
     return _head("sort", statement.buffer, *statement.expressions)
 
 
-@_lines.register
+@_lines.register(Prefetch)
 def _(statement: Prefetch) -> Iterator[str]:
     return _head("prefetch", statement.buffer, statement.index)
 
 
-@_lines.register
+@_lines.register(Fail)
 def _(statement: Fail) -> Iterator[str]:
     yield f"fail({', '.join([str(statement.site), *map(expr_text, statement.values)])})"
 
 
-@_lines.register
+@_lines.register(Return)
 def _(statement: Return) -> Iterator[str]:
     yield f"return {expr_text(statement.value)}"
 
 
-@_lines.register
+@_lines.register(Comment)
 def _(statement: Comment) -> Iterator[str]:
     yield f"# {statement.text}"
 

@@ -193,14 +193,14 @@ class _Rewriting:
     def _rewritten(self, expr: Expr) -> Expr:
         return with_children(expr, tuple(map(self.expr, expr.children)))
 
-    @_rewritten.register
+    @_rewritten.register(Var)
     def _(self, expr: Var) -> Expr:
         row, var = stored_dtype(concrete(expr.type)), self.var(expr)
         if row is None or row.decode is None or expr.name not in self._in_records:
             return var
         return Call(row.decode, (var,))
 
-    @_rewritten.register
+    @_rewritten.register(Literal)
     def _(self, expr: Literal) -> Expr:
         dtype = concrete(expr.type)
         row = stored_dtype(dtype)
@@ -209,7 +209,7 @@ class _Rewriting:
         self.found = True
         return Literal(row.value_of(np.asarray(expr.value).astype(dtype)), row.computed)
 
-    @_rewritten.register
+    @_rewritten.register(Load)
     def _(self, expr: Load) -> Expr:
         index, row = self.expr(expr.index), stored_dtype(expr.buffer.dtype)
         if row is None:
@@ -217,22 +217,22 @@ class _Rewriting:
         loaded = Load(self.buffer(expr.buffer), index)
         return loaded if row.decode is None else Call(row.decode, (loaded,))
 
-    @_rewritten.register
+    @_rewritten.register(Length)
     def _(self, expr: Length) -> Expr:
         buffer = self.buffer(expr.buffer)
         return expr if buffer is expr.buffer else Length(buffer)
 
-    @_rewritten.register
+    @_rewritten.register(Overlaps)
     def _(self, expr: Overlaps) -> Expr:
         pair = self.buffer(expr.first), self.buffer(expr.second)
         return expr if pair == (expr.first, expr.second) else Overlaps(*pair)
 
-    @_rewritten.register
+    @_rewritten.register(Invoke)
     def _(self, expr: Invoke) -> Expr:
         args = tuple(self.buffer(a) if isinstance(a, Buffer) else self.expr(a) for a in expr.args)
         return Invoke(self._functions[expr.function.name], args)
 
-    @_rewritten.register
+    @_rewritten.register(Cast)
     def _(self, expr: Cast) -> Expr:
         source, target = concrete(expr.value.dtype), expr.type
         value = self.expr(expr.value)
@@ -249,7 +249,7 @@ class _Rewriting:
                 return given
         return _rounded(cast(value, computed_in(target)), stored_dtype(target))
 
-    @_rewritten.register
+    @_rewritten.register(Call)
     def _(self, expr: Call) -> Expr:
         args = tuple(map(self.expr, expr.args))
         types = tuple(concrete(arg.dtype) for arg in expr.args)

@@ -308,12 +308,12 @@ def _(statement: Let | Assign, returns: DType | None) -> tuple[DType, ...]:
     return (concrete(statement.var.type),)
 
 
-@_wanted.register
+@_wanted.register(Store)
 def _(statement: Store, returns: DType | None) -> tuple[DType, ...]:
     return (INTP, statement.buffer.dtype)
 
 
-@_wanted.register
+@_wanted.register(Fill)
 def _(statement: Fill, returns: DType | None) -> tuple[DType, ...]:
     return (INTP, INTP, statement.buffer.dtype)
 
@@ -324,7 +324,7 @@ def _(statement: While | If, returns: DType | None) -> tuple[DType, ...]:
     return (BOOL,)
 
 
-@_wanted.register
+@_wanted.register(Return)
 def _(statement: Return, returns: DType | None) -> tuple[DType, ...]:
     assert returns is not None, "a return outside of a function"
     return (returns,)

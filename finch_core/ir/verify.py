@@ -190,7 +190,7 @@ def _(expr: Literal | Cast, context: _Context) -> None:
     pass
 
 
-@_rule.register
+@_rule.register(Var)
 def _(expr: Var, context: _Context) -> None:
     _declared(expr, context)
 
@@ -205,7 +205,7 @@ def _declared(target: Var | Buffer, context: _Context) -> bool:
     return known[1]
 
 
-@_rule.register
+@_rule.register(Call)
 def _(expr: Call, context: _Context) -> None:
     op = expr.op
     assert op.definition is None, f"the defined operator {op.name} is not expanded"
@@ -216,24 +216,24 @@ def _(expr: Call, context: _Context) -> None:
         _require_type(arg, concrete(wanted), f"the argument of {op.name}")
 
 
-@_rule.register
+@_rule.register(Load)
 def _(expr: Load, context: _Context) -> None:
     _declared(expr.buffer, context)
     _integers(expr.index)
 
 
-@_rule.register
+@_rule.register(Length)
 def _(expr: Length, context: _Context) -> None:
     _declared(expr.buffer, context)
 
 
-@_rule.register
+@_rule.register(Overlaps)
 def _(expr: Overlaps, context: _Context) -> None:
     _declared(expr.first, context)
     _declared(expr.second, context)
 
 
-@_rule.register
+@_rule.register(Invoke)
 def _(expr: Invoke, context: _Context) -> None:
     function = context.functions.get(expr.function.name)
     if function is None:
@@ -260,25 +260,25 @@ def _check_statement(statement: Statement, context: _Context) -> None:
     _refuse(f"no statement of assembly: {statement!r}")
 
 
-@_check_statement.register
+@_check_statement.register(Comment)
 def _(statement: Comment, context: _Context) -> None:
     pass
 
 
-@_check_statement.register
+@_check_statement.register(Let)
 def _(statement: Let, context: _Context) -> None:
     _require_type(statement.value, statement.var.dtype, "the value")
     context.declare(statement.var, statement.mutable)
 
 
-@_check_statement.register
+@_check_statement.register(Assign)
 def _(statement: Assign, context: _Context) -> None:
     assert _declared(statement.var, context), f"{statement.var.name} is immutable"
     context.changes(statement.var)
     _require_type(statement.value, statement.var.dtype, "the value")
 
 
-@_check_statement.register
+@_check_statement.register(Store)
 def _(statement: Store, context: _Context) -> None:
     _declared(statement.buffer, context)
     context.stores(statement.buffer)
@@ -286,7 +286,7 @@ def _(statement: Store, context: _Context) -> None:
     _require_type(statement.value, statement.buffer.dtype, "the value")
 
 
-@_check_statement.register
+@_check_statement.register(Fill)
 def _(statement: Fill, context: _Context) -> None:
     _declared(statement.buffer, context)
     context.stores(statement.buffer)
@@ -294,7 +294,7 @@ def _(statement: Fill, context: _Context) -> None:
     _require_type(statement.value, statement.buffer.dtype, "the value")
 
 
-@_check_statement.register
+@_check_statement.register(Sort)
 def _(statement: Sort, context: _Context) -> None:
     _declared(statement.buffer, context)
     context.stores(statement.buffer)
@@ -302,13 +302,13 @@ def _(statement: Sort, context: _Context) -> None:
     assert statement.buffer.dtype.kind in "iu", "only integers are sorted"
 
 
-@_check_statement.register
+@_check_statement.register(Prefetch)
 def _(statement: Prefetch, context: _Context) -> None:
     _declared(statement.buffer, context)
     _integers(statement.index)
 
 
-@_check_statement.register
+@_check_statement.register(Move)
 def _(statement: Move, context: _Context) -> None:
     _declared(statement.target, context)
     _declared(statement.source, context)
@@ -317,7 +317,7 @@ def _(statement: Move, context: _Context) -> None:
     assert statement.target.dtype == statement.source.dtype, "a move between dtypes"
 
 
-@_check_statement.register
+@_check_statement.register(Swap)
 def _(statement: Swap, context: _Context) -> None:
     for buffer in (statement.first, statement.second):
         assert _declared(buffer, context), f"the slot of {buffer.name} is not written back"
@@ -326,7 +326,7 @@ def _(statement: Swap, context: _Context) -> None:
     assert context.returns is None, "a function swaps no buffers"
 
 
-@_check_statement.register
+@_check_statement.register(Grow)
 def _(statement: Grow, context: _Context) -> None:
     buffer = statement.buffer
     assert _declared(buffer, context), f"the slot of {buffer.name} is not written back"
@@ -336,7 +336,7 @@ def _(statement: Grow, context: _Context) -> None:
     _integers(statement.size)
 
 
-@_check_statement.register
+@_check_statement.register(For)
 def _(statement: For, context: _Context) -> None:
     _integers(statement.var, statement.start, statement.stop)
     inner = context.inside(loop=True)
@@ -348,7 +348,7 @@ def _(statement: For, context: _Context) -> None:
     _check_block(statement.body, inner)
 
 
-@_check_statement.register
+@_check_statement.register(Parallel)
 def _(statement: Parallel, context: _Context) -> None:
     assert context.returns is None, "a function has no parallel loop"
     assert not context.frozen, "a parallel loop in another"
@@ -365,39 +365,39 @@ def _(statement: Parallel, context: _Context) -> None:
     assert merges in ([], [statement.body.statements[-1]]), "a merge is the end of a part"
 
 
-@_check_statement.register
+@_check_statement.register(Merge)
 def _(statement: Merge, context: _Context) -> None:
     assert context.frozen, "a merge outside of a parallel loop"
     free = evolve(context.inside(), frozen=frozenset(), unshared=frozenset())
     _check_block(statement.body, free)
 
 
-@_check_statement.register
+@_check_statement.register(While)
 def _(statement: While, context: _Context) -> None:
     _require_type(statement.cond, BOOL, "the condition")
     _check_block(statement.body, context.inside(loop=True))
 
 
-@_check_statement.register
+@_check_statement.register(If)
 def _(statement: If, context: _Context) -> None:
     _require_type(statement.cond, BOOL, "the condition")
     _check_block(statement.body, context.inside())
     _check_block(statement.orelse, context.inside())
 
 
-@_check_statement.register
+@_check_statement.register(Break)
 def _(statement: Break, context: _Context) -> None:
     assert context.loop, "a break outside of a loop"
 
 
-@_check_statement.register
+@_check_statement.register(Return)
 def _(statement: Return, context: _Context) -> None:
     if context.returns is None:
         _refuse("a return outside of a function")
     _require_type(statement.value, context.returns, "the value")
 
 
-@_check_statement.register
+@_check_statement.register(Fail)
 def _(statement: Fail, context: _Context) -> None:
     assert context.returns is None, "a function fails nothing"
     assert 0 <= statement.site < context.sites, f"there is no site {statement.site}"

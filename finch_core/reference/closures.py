@@ -196,18 +196,18 @@ def _evaluate(expr: Expr, frames: FrameLayout) -> Code:
     raise AssemblyFault(f"no expression of assembly: {expr!r}")
 
 
-@_evaluate.register
+@_evaluate.register(Literal)
 def _(expr: Literal, frames: FrameLayout) -> Code:
     value = plain(literal_value(expr.value, expr.type), concrete(expr.type))
     return lambda frame: value
 
 
-@_evaluate.register
+@_evaluate.register(Var)
 def _(expr: Var, frames: FrameLayout) -> Code:
     return py.itemgetter(frames.place(expr))
 
 
-@_evaluate.register
+@_evaluate.register(Call)
 def _(expr: Call, frames: FrameLayout) -> Code:
     codes = tuple(map(frames.code, expr.args))
     lazy = _LAZY.get(expr.op)
@@ -233,7 +233,7 @@ _LAZY: dict[Operator, Callable[..., Code]] = {
 }
 
 
-@_evaluate.register
+@_evaluate.register(Cast)
 def _(expr: Cast, frames: FrameLayout) -> Code:
     code, source, target = frames.code(expr.value), concrete(expr.value.dtype), expr.type
     if target == INT64 and source.kind in "biu":
@@ -241,7 +241,7 @@ def _(expr: Cast, frames: FrameLayout) -> Code:
     return lambda frame: plain(cast_value(scalar(code(frame), source), target), target)
 
 
-@_evaluate.register
+@_evaluate.register(Load)
 def _(expr: Load, frames: FrameLayout) -> Code:
     place, index, read = frames.place(expr.buffer), frames.code(expr.index), reader(expr.dtype)
 
@@ -263,19 +263,19 @@ def reader(dtype: Type) -> Callable[[Any, int], Any]:
     return py.getitem
 
 
-@_evaluate.register
+@_evaluate.register(Length)
 def _(expr: Length, frames: FrameLayout) -> Code:
     place = frames.place(expr.buffer)
     return lambda frame: len(frame[place])
 
 
-@_evaluate.register
+@_evaluate.register(Overlaps)
 def _(expr: Overlaps, frames: FrameLayout) -> Code:
     first, second = frames.place(expr.first), frames.place(expr.second)
     return lambda frame: bool(np.may_share_memory(frame[first], frame[second]))
 
 
-@_evaluate.register
+@_evaluate.register(Invoke)
 def _(expr: Invoke, frames: FrameLayout) -> Code:
     function = frames.functions[expr.function.name]
     codes = tuple(

@@ -86,7 +86,7 @@ def _(statement: Let | Assign, frames: FrameLayout) -> Code:
     return assign
 
 
-@_run.register
+@_run.register(Store)
 def _(statement: Store, frames: FrameLayout) -> Code:
     place, index = frames.place(statement.buffer), frames.code(statement.index)
     value = frames.code(statement.value)
@@ -101,7 +101,7 @@ def _(statement: Store, frames: FrameLayout) -> Code:
     return store
 
 
-@_run.register
+@_run.register(For)
 def _(statement: For, frames: FrameLayout) -> Code:
     place, body = frames.place(statement.var), block_code(statement.body, frames)
     start, stop = frames.code(statement.start), frames.code(statement.stop)
@@ -117,17 +117,17 @@ def _(statement: For, frames: FrameLayout) -> Code:
     return loop
 
 
-@_run.register
+@_run.register(Parallel)
 def _(statement: Parallel, frames: FrameLayout) -> Code:
     return parallel_code(statement, frames, block_code)
 
 
-@_run.register
+@_run.register(Merge)
 def _(statement: Merge, frames: FrameLayout) -> Code:
     return block_code(statement.body, frames)
 
 
-@_run.register
+@_run.register(While)
 def _(statement: While, frames: FrameLayout) -> Code:
     cond, body = frames.code(statement.cond), block_code(statement.body, frames)
 
@@ -141,19 +141,19 @@ def _(statement: While, frames: FrameLayout) -> Code:
     return loop
 
 
-@_run.register
+@_run.register(If)
 def _(statement: If, frames: FrameLayout) -> Code:
     cond, body = frames.code(statement.cond), block_code(statement.body, frames)
     orelse = block_code(statement.orelse, frames)
     return lambda frame: body(frame) if cond(frame) else orelse(frame)
 
 
-@_run.register
+@_run.register(Break)
 def _(statement: Break, frames: FrameLayout) -> Code:
     return lambda frame: BREAKING
 
 
-@_run.register
+@_run.register(Return)
 def _(statement: Return, frames: FrameLayout) -> Code:
     value = frames.code(statement.value)
 
@@ -164,7 +164,7 @@ def _(statement: Return, frames: FrameLayout) -> Code:
     return leave
 
 
-@_run.register
+@_run.register(Fail)
 def _(statement: Fail, frames: FrameLayout) -> Code:
     values = tuple(map(frames.code, statement.values))
 
@@ -174,7 +174,7 @@ def _(statement: Fail, frames: FrameLayout) -> Code:
     return fail
 
 
-@_run.register
+@_run.register(Grow)
 def _(statement: Grow, frames: FrameLayout) -> Code:
     place, size = frames.place(statement.buffer), frames.code(statement.size)
 
@@ -188,7 +188,7 @@ def _(statement: Grow, frames: FrameLayout) -> Code:
     return grow
 
 
-@_run.register
+@_run.register(Fill)
 def _(statement: Fill, frames: FrameLayout) -> Code:
     part = _part(statement, statement.start, statement.stop, frames)
     value = frames.code(statement.value)
@@ -200,13 +200,13 @@ def _(statement: Fill, frames: FrameLayout) -> Code:
     return fill
 
 
-@_run.register
+@_run.register(Sort)
 def _(statement: Sort, frames: FrameLayout) -> Code:
     part = _part(statement, statement.start, statement.stop, frames)
     return lambda frame: part(frame).sort()
 
 
-@_run.register
+@_run.register(Prefetch)
 def _(statement: Prefetch, frames: FrameLayout) -> Code:
     index = frames.code(statement.index)
 
@@ -230,7 +230,7 @@ def _checked(statement: Statement, array: Any, start: int, stop: int) -> Any:
     return array[start:stop]
 
 
-@_run.register
+@_run.register(Move)
 def _(statement: Move, frames: FrameLayout) -> Code:
     target, source = frames.place(statement.target), frames.place(statement.source)
     to, begin, count = map(frames.code, statement.expressions)
@@ -243,7 +243,7 @@ def _(statement: Move, frames: FrameLayout) -> Code:
     return move
 
 
-@_run.register
+@_run.register(Swap)
 def _(statement: Swap, frames: FrameLayout) -> Code:
     first, second = frames.place(statement.first), frames.place(statement.second)
 

@@ -4,7 +4,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -231,7 +230,7 @@ def test_a_cache_that_takes_no_files_is_done_without(monkeypatch, folder):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "mkstemp", full)
+    monkeypatch.setattr(cache, "_write", full)
     kernel, record, found = storing()
     assert works(CBackend().compile(kernel, key="k1"), record, found)
     assert list(folder.iterdir()) == []

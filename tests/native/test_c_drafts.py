@@ -177,7 +177,7 @@ def test_fewer_optimisations_are_asked_for(monkeypatch):
     spmv, args = made(), arguments()
     for _call in range(6):
         spmv(*args)
-    assert asked == [["-O3", "-O1"], ["-O3"]]
+    assert asked == [["-O3", "-Og"], ["-O3"]]
 
 
 def test_failures_are_those_of_the_kernel():

@@ -4,15 +4,16 @@ import os
 import platform
 import shutil
 import stat
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 from c_support import Record, call, kernel_of
 
-from finch_backend_c import backend, toolchain
+from finch_backend_c import backend, support, toolchain
 from finch_backend_c.cbackend import CBackend
-from finch_core import Tensor, kernel
+from finch_core import Tensor, _, kernel
 from finch_core.errors import BackendError
 from finch_core.ir import assembly as asm
 from finch_core.ir.expressions import lift
@@ -205,3 +206,70 @@ def test_results_are_those_of_ieee(monkeypatch):
     assert "-ffp-contract=off" in flags
     assert "fast" not in flags
     assert "associative" not in flags
+
+
+def logging_compiler(monkeypatch, tmp_path, refused="nothing"):
+    """A compiler that logs what it is called with, and refuses an argument."""
+    log = tmp_path / "log"
+    known = f'case "$*" in *{refused}*) exit 4;; esac\nexec {shutil.which("cc")} "$@"'
+    monkeypatch.setenv("CC", str(script(tmp_path / "cc", f'echo "$@" >> "{log}"\n{known}')))
+    return log
+
+
+def test_the_math_library_is_linked_where_it_is_called(monkeypatch, tmp_path):
+    log = logging_compiler(monkeypatch, tmp_path)
+
+    @kernel(backend="c")
+    def sines(y, x):
+        for i in _:
+            y[i] = np.sin(x[i])
+
+    sines.lower(Tensor(Dense(Element(0.0))), np.ones(3)).compile()
+    assert works(CBackend())
+    words = [line.split() for line in log.read_text().splitlines()]
+    assert ["-lm" in line for line in words] == [True, False]
+    assert all("-lgcc" in line for line in words)
+
+
+def test_temporary_folders_are_those_that_can_be_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    monkeypatch.setenv("TEMP", str(tmp_path))
+    assert toolchain.places()[0] == str(tmp_path)
+    with toolchain.scratch() as folder:
+        assert os.path.dirname(folder) == str(tmp_path)
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        os.makedirs(os.path.join(folder, "deep", "er"))
+    assert os.listdir(tmp_path) == []
+    for variable in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(variable, raising=False)
+    assert toolchain.places()[0] == "/tmp"
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(FileNotFoundError, match="set TMPDIR"):
+        toolchain.places()
+
+
+def test_compiling_imports_no_archives():
+    """``tempfile`` and ``shutil`` load what reads compressed files."""
+    program = """
+import sys
+import numpy as np
+from finch_core import Tensor
+from finch_levels import Dense, Element, SparseList
+before = set(sys.modules)
+Tensor(Dense(SparseList(Element(0.0))), np.eye(3))
+assert "subprocess" in sys.modules
+print({"tempfile", "shutil", "lzma", "random"} & (set(sys.modules) - before))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_what_interrupts_is_linked_as_compilers_can(monkeypatch, tmp_path):
+    """It is compiled in less time where a compiler takes the flags for that, and otherwise, too."""
+    for refused, calls in (("nothing", 1), ("-nostdlib", 2)):
+        monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path / refused))
+        log = logging_compiler(monkeypatch, tmp_path, refused)
+        found = support.library("trial", "int finch_trial;\n", os.path.exists, support.QUICK)
+        assert found
+        assert len(log.read_text().splitlines()) == calls
+        log.unlink()
