@@ -33,6 +33,7 @@ from finch_core.ir.rewrite import rewrite_expr
 from finch_core.records import define, evolve, field, frozen
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
+from finch_core.runtime.tensor import Tensor
 
 SHARED = 1 << 20
 """So many turns of all loops, by the shapes alone, that loops run on several cores: results then do
@@ -75,41 +76,55 @@ class Plan:
         about as much memory."""
         shape = tuple([sizes[name] for name in self.stored])
         cells = math.prod(shape)
-        several = self.request.shared
-        if several is None:
-            several = math.prod(sizes.values()) >= SHARED
-        kernel = self.shared if several and self.shared is not None else self.kernel
-        if size not in self.rooms:
-            self.rooms[size] = Room.of(self.format)
+        kernel = self.kernel
+        if self.shared is not None:
+            several = self.request.shared
+            if several is None:
+                several = math.prod(sizes.values()) >= SHARED
+            kernel = self.shared if several else kernel
+        try:
+            room = self.rooms[size]
+        except KeyError:
+            room = self.rooms[size] = Room.of(self.format)
         return Ready(
             self, sizes, kernel, shape, cells, self.blank(shape),
             None if self.plain else tuple([sizes[name] for name in self.extended]),
             None if self.refill is None else self.refill(sizes), self.back,
-            self.watched and cells > LARGE, self.rooms[size], self.compiled.get(kernel),
+            self.watched and cells > LARGE, room, self.compiled.get(kernel),
         )  # fmt: skip
 
 
 def sizes_of(
-    request: Request, operands: Sequence[Any], given: dict[str, int] | None = None
+    request: Request,
+    operands: Sequence[Any],
+    given: dict[str, int] | None = None,
+    shapes: Sequence[tuple[int, ...]] | None = None,
 ) -> dict[str, int]:
-    """The size of each index. Raises ``DimensionMismatch`` where operands disagree."""
+    """The size of each index; ``shapes`` are those of the operands, if they are known. Raises
+    ``DimensionMismatch`` where operands disagree."""
     sizes = {**request.sizes, **given} if given else {**request.sizes}
-    fixed = request.fixed
-    for names, array in zip(request.inputs, operands, strict=True):
+    fixed, settled = request.fixed, True
+    if shapes is None:
+        shapes = shapes_of(operands)
+    for names, shape in zip(request.inputs, shapes, strict=True):
         if names:
-            for name, n in zip(names, array.shape, strict=True):
-                known = sizes.get(name, 1)
-                if n == known and name in sizes:  # as most are
+            for name, n in zip(names, shape, strict=True):
+                known = sizes.get(name)
+                if n is None or (n != known and name in fixed):
+                    settled = False
                     continue
-                if name in fixed or n is None:
+                if n == known:  # as most are
                     continue
-                exact = name in request.exact and known != n and name in sizes
+                if known is None:
+                    sizes[name] = n
+                    continue
+                exact = name in request.exact
                 if known == 1 and not exact:
                     sizes[name] = n
                 elif exact or n not in (1, known):
-                    shapes = ", ".join(str(a.shape) for a in operands if not isinstance(a, NUMBERS))
-                    raise DimensionMismatch(f"{request.name} of arrays of shapes {shapes}")
-    for names in request.inputs:
+                    told = ", ".join(str(a.shape) for a in operands if not isinstance(a, NUMBERS))
+                    raise DimensionMismatch(f"{request.name} of arrays of shapes {told}")
+    for names in () if settled else request.inputs:
         for name in names:
             if name not in sizes and name not in fixed:
                 raise DimensionMismatch(
@@ -117,6 +132,13 @@ def sizes_of(
                     hint="combine it with an array, or make one of it: mask.to_numpy(shape)",
                 )
     return sizes
+
+
+def shapes_of(operands: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The shapes of operands; that of a number is ()."""
+    return [
+        x.shape if x.__class__ is Tensor or not isinstance(x, NUMBERS) else () for x in operands
+    ]
 
 
 # -- making a plan ----------------------------------------------------------------------------

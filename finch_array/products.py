@@ -11,7 +11,7 @@ from finch_array import functions as fn
 from finch_array.axes import axis_of
 from finch_array.operands import NUMBERS, array_of, is_dense, is_lazy, operand, stored
 from finch_array.reductions import array_operand
-from finch_array.remembered import key_of, recall, remember
+from finch_array.remembered import comes_again, key_of, recall, remember
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, run, settled_plan
 from finch_core.errors import DimensionMismatch
@@ -64,8 +64,10 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     if made is None:
         return _dense_matmul(a, b)
     found = run(*made, [a, b])
-    if like is not None and (ready := settled_plan(made[0], [a, b])) is not None:
-        remember(like, ready, x1, x2)
+    if like is not None and comes_again(like):
+        ready = settled_plan(made[0], [a, b])
+        if ready is not None:
+            remember(like, ready, x1, x2)
     return found
 
 

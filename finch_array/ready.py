@@ -16,7 +16,7 @@ from finch_core.interface.layout import Part
 from finch_core.interface.level import Format
 from finch_core.records import define
 from finch_core.runtime.arguments import Number
-from finch_core.runtime.arrays import dense_maker
+from finch_core.runtime.arrays import dense_makers
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer
 from finch_wrappers import swizzle
@@ -210,7 +210,7 @@ def blank_of(format: Format) -> Callable[[tuple[int, ...]], Callable[[], Tensor]
     if not all(level.layout == "dense" for level in format.levels()[:-1]):
         make = Tensor.maker(format)
         return lambda shape: make
-    return lambda shape: dense_maker(format, shape, Tensor)
+    return dense_makers(format, Tensor)
 
 
 __all__ = ["Ready", "Room", "blank_of", "inner", "warn_dense", "warn_if_dense"]

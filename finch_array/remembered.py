@@ -3,22 +3,27 @@ record that is kept, so that no tensor is made of it."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from finch_array.ready import Ready
-from finch_core.interface.plugins import hub
+from finch_core.interface.plugins import when_plugins_change
+from finch_core.runtime.arguments import as_tensor
 from finch_core.runtime.arrays import from_array
+from finch_core.runtime.frames import Frame
 from finch_core.runtime.tensor import Tensor
-from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer
+from finch_core.runtime.tensor_records import address_of, as_words, from_buffer
 
 Call = Callable[[Any, Any], Any]
 MOST = 4096
 """The most calls that are remembered; beyond it all are forgotten."""
 
 _calls: dict[Any, Call] = {}
+_once: set[Any] = set()
+when_plugins_change(_calls.clear)
 
 
 def key_of(a: Any, b: Any) -> Any:
@@ -26,10 +31,9 @@ def key_of(a: Any, b: Any) -> Any:
     NumPy in row-major order, aligned and writeable; None for others."""
     if a.__class__ is Tensor:
         if b.__class__ is np.ndarray and b.flags.carray:
-            dims = a.record[: a.layout.ndim].tobytes()
-            return hub().generation, a.signature, dims, b.dtype, b.shape
+            return a.signature, a.record[: a.layout.ndim].tobytes(), b.dtype, b.shape
     elif a.__class__ is np.ndarray and b.__class__ is Tensor and a.flags.carray:
-        return hub().generation, a.dtype, a.shape, b.signature, b.record[: b.layout.ndim].tobytes()
+        return a.dtype, a.shape, b.signature, b.record[: b.layout.ndim].tobytes()
     return None
 
 
@@ -37,39 +41,68 @@ recall = _calls.get
 """The call that is remembered for a key; None if there is none."""
 
 
+def comes_again(key: Any) -> bool:
+    """Whether a call with this key came before, so that it is worth to be remembered."""
+    if key in _once:
+        return True
+    if len(_once) >= MOST:
+        _once.clear()
+    _once.add(key)
+    return False
+
+
 def remember(key: Any, ready: Ready, a: Any, b: Any) -> None:
     """Remember the plan of a call, if its kernel is compiled for good and all that it makes is a
     dense result."""
-    if ready.is_plain:
+    if not ready.is_plain:
+        return
+    array, place = (a, 1) if a.__class__ is np.ndarray else (b, 2)
+    if array.dtype.kind in "biufc":  # whose memory cffi sees (see ``address_of``)
         if len(_calls) >= MOST:
             _calls.clear()
-        array, place = (a, 1) if a.__class__ is np.ndarray else (b, 2)
         _calls[key] = _call_of(ready, array, place)
+
+
+class _Frames(threading.local):
+    """Frames of a thread that are not in use, each with the words of its array's record."""
+
+    def __init__(self) -> None:
+        self.free: list[tuple[Frame, Any, Any, Any]] = []
 
 
 def _call_of(ready: Ready, array: np.ndarray[Any, Any], place: int) -> Call:
     """Calls of a plan whose argument ``place`` is an array like this one, the other a tensor."""
     template = from_array(array, Tensor).record.copy()
-    word, blank, run = array.ndim, ready.blank, ready.specialized.call
-    free: list[tuple[Any, int]] = []  # a record is of one call at a time
+    word, blank, frames = array.ndim, ready.blank, _Frames()
+
+    def made() -> tuple[Frame, Any, Any, Any]:
+        frame, record = Frame(ready.specialized, 3), template.copy()
+        frame.words[place + 1] = address_of(record)
+        return frame, frame.words, as_words(record), record
 
     def call(a: Any, b: Any) -> Any:
         out = blank()
-        try:
-            record, address = free.pop()
-        except IndexError:
-            record = template.copy()
-            address = address_of(record)
+        free = frames.free
+        kept = free.pop() if free else made()
+        frame, words, record, _ = kept
+        words[1] = out.address
         if place == 2:
-            record[word] = int(cast(ADDRESS, from_buffer(b)))
-            run((out.address, a.address, address), (out, a, b))
+            record[word] = from_buffer(b)
+            words[2] = a.address
         else:
-            record[word] = int(cast(ADDRESS, from_buffer(a)))
-            run((out.address, address, b.address), (out, a, b))
-        free.append((record, address))
+            record[word] = from_buffer(a)
+            words[3] = b.address
+        try:
+            code = frame.run()
+            if code:
+                frame.after(code, (out, as_tensor(a), as_tensor(b)))
+        except BaseException as error:  # signal handlers run, and raise, as the kernel returns
+            frame.leave(error, (out, as_tensor(a), as_tensor(b)))
+            raise
+        free.append(kept)
         return out
 
     return call
 
 
-__all__ = ["key_of", "recall", "remember"]
+__all__ = ["comes_again", "key_of", "recall", "remember"]

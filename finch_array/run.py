@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
-from finch_array.operands import NUMBERS, entries, is_dense, kind_of, stored
+from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, stored
 from finch_array.ready import Ready
 from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
-from finch_core.interface.plugins import hub
+from finch_core.interface.plugins import when_plugins_change
 from finch_core.runtime.compressed import compressed_fields
 from finch_core.runtime.convert import compressed_tensor, from_sorted, stored_coordinates
 from finch_core.runtime.tensor import Tensor
@@ -41,8 +41,6 @@ def run(
     where shapes disagree, ``TypeError`` where the value is not defined on the dtypes, and
     ``OutOfMemory``.
     """
-    if _generation[0] != hub().generation:
-        _forget()
     whole = _told(key, operands, given)
     found = _quick.get(whole)
     if found is not None:
@@ -54,17 +52,17 @@ def run(
 
 def _told(key: Any, operands: Sequence[Any], given: dict[str, int] | None) -> Any:
     """What calls that share a plan and sizes have in common."""
-    quick: list[Any] = [key]
+    quick: list[Any] = [key, None if given is None else tuple(given.values())]
     for x in operands:
-        if x.__class__ is Tensor:
+        if x.__class__ is Tensor or not isinstance(x, NUMBERS):
             quick += (x.signature, x.shape)
-        elif isinstance(x, NUMBERS):
-            quick.append(kind_of(x))
         else:
-            quick += (x.signature, x.shape)
-    if given is not None:
-        quick += given.values()
+            quick += (kind_of(x), ())
     return tuple(quick)
+
+
+SIGNATURES, SHAPES = slice(2, None, 2), slice(3, None, 2)
+"""Where the operands' signatures and shapes are in what ``_told`` gives."""
 
 
 def settled_plan(key: Any, operands: Sequence[Any]) -> Ready | None:
@@ -78,9 +76,10 @@ def _found(
     key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, quick: Any
 ) -> Any:
     """The result of a call whose shapes are new, by a plan for its signatures."""
-    if any(hasattr(x, "lazy_node") for x in operands):
-        return _recorded(make(), operands, given)
-    ready, used = _prepared(key, make, operands, given)
+    for x in operands:
+        if x.__class__ is not Tensor and is_lazy(x):
+            return _recorded(make(), operands, given)
+    ready, used = _prepared(key, make, operands, given, quick)
     if used is operands:
         if len(_quick) >= MOST:
             _quick.clear()
@@ -103,25 +102,24 @@ def prepared(
     key: Any, request: Request, operands: Sequence[Any], given: dict[str, int] | None = None
 ) -> tuple[Ready, Sequence[Any]]:
     """The plan for a request on operands, and the operands, some of them copied."""
-    if _generation[0] != hub().generation:
-        _forget()
-    return _prepared(key, lambda: request, operands, given)
+    return _prepared(key, lambda: request, operands, given, _told(key, operands, given))
 
 
 def _prepared(
-    key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any
+    key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any, told: Any
 ) -> tuple[Ready, Sequence[Any]]:
     known = _requests.get(key)
     if known is None:
         known = _requests[key] = make()
-    sizes = plans.sizes_of(known, operands, given)
-    dense = is_dense_allowed(known, operands, sizes)
-    whole = (key, *map(signature_of, operands), stretched(known, operands, sizes), dense)
+    shapes = told[SHAPES]
+    sizes = plans.sizes_of(known, operands, given, shapes)
+    dense = known.op is not None and is_dense_allowed(known, operands, sizes)
+    whole: Any = (key, told[SIGNATURES], stretched(known, shapes, sizes), dense)
     size = magnitudes(operands, sizes)
     plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
     if plan.copies:
         copies = [_copied(plan, k, x) for k, x in enumerate(operands)]
-        return _prepared(key, make, copies, given)
+        return _prepared(key, make, copies, given, _told(key, copies, given))
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
         plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
@@ -129,17 +127,16 @@ def _prepared(
 
 
 _quick: dict[Any, tuple[Ready, bool | None]] = {}
-_generation = [-1]
 
 
 def _forget() -> None:
     """Forget all plans: plugins were added or removed."""
     for table in (_quick, _plans, _requests):
         table.clear()
-    _generation[0] = hub().generation
 
 
 _requests: dict[Any, Request] = {}
+when_plugins_change(_forget)
 
 
 def magnitudes(operands: Sequence[Any], sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -147,7 +144,7 @@ def magnitudes(operands: Sequence[Any], sizes: Mapping[str, int]) -> tuple[int, 
     one tuple share an order of loops."""
     found = [n.bit_length() for n in sizes.values()]
     for x in operands:
-        if not isinstance(x, NUMBERS) and not is_dense(x):
+        if (x.__class__ is Tensor or not isinstance(x, NUMBERS)) and not is_dense(x):
             found.append(entries(x).bit_length())
     return tuple(found)
 
@@ -167,22 +164,18 @@ def _planned(
     return plan
 
 
-def signature_of(operand: Any) -> Any:
-    """What a plan depends on of an operand, besides its shape."""
-    return kind_of(operand) if isinstance(operand, NUMBERS) else operand.signature
-
-
 def stretched(
-    request: Request, operands: Sequence[Any], sizes: dict[str, int]
+    request: Request, shapes: Sequence[tuple[int, ...]], sizes: dict[str, int]
 ) -> tuple[tuple[int, str], ...]:
-    """The dimensions of size 1 of operands that stand for longer ones."""
-    found = []
-    for k, (names, array) in enumerate(zip(request.inputs, operands, strict=True)):
-        if names and 1 in (shape := array.shape):
-            found += [
-                (k, i) for i, n in zip(names, shape, strict=True) if n == 1 != sizes.get(i, 1)
-            ]
-    return tuple(found)
+    """The dimensions of size 1 of operands of these shapes that stand for longer ones."""
+    found: tuple[tuple[int, str], ...] = ()
+    for k, shape in enumerate(shapes):
+        if 1 in shape:
+            names = request.inputs[k]
+            found += tuple(
+                [(k, i) for i, n in zip(names, shape, strict=True) if n == 1 != sizes.get(i, 1)]
+            )
+    return found
 
 
 def is_dense_allowed(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> bool:

@@ -109,6 +109,7 @@ def bound(
     block[_HEAD + len(words) :] = [*places, *(ffi.cast("uint64_t *", p)[0] for p in places)]
     call: Any = partial(run, ffi.cast("uint64_t *", block.ctypes.data))
     call.owner = function, block, library  # what must live as long
+    call.words = block[_HEAD : _HEAD + len(words)]
     return call  # type: ignore[no-any-return]
 
 

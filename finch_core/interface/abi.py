@@ -85,7 +85,8 @@ class CompleteKernel:
     and gives the status. Nothing runs, and the status is ``CHANGED - k``, where the word of memory
     at the address ``places[k]``, the first such, is not what it was after the last run (before the
     first: when the kernel was bound); and ``ELSEWHERE`` in a thread other than the one that bound
-    it.
+    it. If the callable has ``words``, its arguments in a mutable sequence, the addresses among them
+    may be replaced between runs.
     """
 
     __slots__ = (
@@ -165,7 +166,7 @@ def bound_here(
 ) -> Callable[[], int]:
     """``CompleteKernel.bound`` of backends that do not have it."""
     words = [_ffi.cast("uint64_t *", place) for place in places]
-    values, thread = [word[0] for word in words], get_ident()
+    values, thread, args = [word[0] for word in words], get_ident(), list(args)
 
     def run() -> int:
         if get_ident() != thread:
@@ -177,6 +178,7 @@ def bound_here(
         values[:] = [word[0] for word in words]
         return status
 
+    run.words = args  # type: ignore[attr-defined]
     return run
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from finch_core.interface.array_namespace import array_method, array_namespace
+from finch_core.interface.array_namespace import METHODS, array_method, array_namespace
 
 Array = TypeVar("Array")
 Method = Callable[..., Any]
@@ -67,7 +67,7 @@ def _operator(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in SUPPORTED and _is_unsupported(other):
             return NotImplemented
-        return array_method(name)(self, other)
+        return (METHODS.get(name) or array_method(name))(self, other)  # without one more call
 
     method.__name__ = name
     return method
@@ -77,7 +77,7 @@ def _reflected(name: str) -> Callable[[Array, Any], Array]:
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in SUPPORTED and _is_unsupported(other):
             return NotImplemented
-        return array_method(name)(other, self)
+        return (METHODS.get(name) or array_method(name))(other, self)
 
     method.__name__ = name
     return method

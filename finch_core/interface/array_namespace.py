@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from finch_core.interface.plugins import hub
+from finch_core.interface.plugins import hub, when_plugins_change
 from finch_core.records import frozen
 
 KIND = "array namespace"
@@ -27,7 +27,10 @@ class ArrayNamespace:
     load: Callable[[], Any]
 
 
-_found: tuple[int, Any, dict[str, Any]] = (-1, None, {})
+_found: tuple[int, Any] = (-1, None)
+METHODS: dict[str, Callable[..., Any]] = {}
+"""The functions of operators and array methods that were called, by name."""
+when_plugins_change(METHODS.clear)
 
 
 def array_namespace() -> Any:
@@ -39,12 +42,14 @@ def array_namespace() -> Any:
 def array_method(name: str) -> Callable[..., Any]:
     """The function of an operator or array method, such as ``"add"``. Raises ``TypeError`` without
     a namespace of array functions."""
-    if _found[0] != hub().generation:
-        _refresh()
-    method = _found[2].get(name)
+    method = METHODS.get(name)
     if method is None:
-        method = _found[2][name] = _found[1].array_method(name)
-    return method  # type: ignore[no-any-return]
+        _refresh()
+        generation, namespace = _found
+        method = namespace.array_method(name)
+        if generation == hub().generation:
+            METHODS[name] = method
+    return method
 
 
 def _refresh() -> None:
@@ -59,7 +64,7 @@ def _refresh() -> None:
             "tensors have no operators or array functions: no plugin provides an array namespace. "
             "finch_array does; it may be missing, or blocked (python -m finch_core plugins)"
         )
-    _found = plugins.generation, next(iter(offered.values())).load(), {}
+    _found = plugins.generation, next(iter(offered.values())).load()
 
 
-__all__ = ["ArrayNamespace", "array_method", "array_namespace"]
+__all__ = ["METHODS", "ArrayNamespace", "array_method", "array_namespace"]

@@ -38,8 +38,12 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
     start = address_of(array)
     tensor = kind.__new__(kind)
     tensor.format, tensor.signature, tensor.layout = signature.format, signature, place
-    tensor.record = np.array((*array.shape, start, array.size, 0), np.uint64)
-    tensor.address = record = address_of(tensor.record)
+    tensor.record = own = np.zeros(place.words, np.uint64)
+    ndim = array.ndim
+    for k, n in enumerate(array.shape):
+        own[k] = n
+    own[ndim], own[ndim + 1] = start, array.size
+    tensor.address = record = int(cast(ADDRESS, from_buffer(own)))
     tensor.arrays = [array.reshape(-1)]
     stop = start + array.nbytes
     tensor.memory = ((start, stop),) if stop > start else ((record, record + 8),)
@@ -47,32 +51,81 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
     return tensor
 
 
-def dense_maker(format: Format, shape: tuple[int, ...], kind: type[Stored]) -> Callable[[], Stored]:
-    """A function that makes tensors of class ``kind`` in a format of dense levels, of this shape,
-    over new memory whose contents are not set."""
-    made, cells, dtype = unset(format), math.prod(shape), format.dtype
+SMALL = 512
+"""Bytes of an array up to which several are allocated at once."""
+MOST_AT_ONCE = 32
+"""The most arrays that are allocated at once: at most 16 KiB are kept by one that is in use."""
+
+
+def dense_makers(
+    format: Format, kind: type[Stored]
+) -> Callable[[tuple[int, ...]], Callable[[], Stored]]:
+    """A function that, given a shape, gives one that makes tensors of class ``kind`` in a format of
+    dense levels, of this shape, over new memory whose contents are not set.
+
+    Small ones are parts of larger arrays, twice as many each time: to allocate and to find an
+    address takes longer than a small kernel."""
+    made, dtype, new = unset(format), format.dtype, kind.__new__
     (part,) = made.layout.buffers
-    place, size = part.offset, cells * dtype.itemsize
-    record = made.record.copy()
-    record[: len(shape)] = shape
-    record[place + 1] = cells
-    signature, parts, new = made.signature, made.layout, kind.__new__
+    place, signature, parts, words = part.offset, made.signature, made.layout, made.record.size
     has_buffer = dtype.kind in "biufc"  # as cffi sees it (see ``address_of``)
 
-    def make() -> Stored:
-        tensor = new(kind)
-        tensor.format, tensor.signature, tensor.layout = format, signature, parts
-        values = np.empty(cells, dtype)
-        start = int(cast(ADDRESS, from_buffer(values))) if has_buffer else address_of(values)
-        tensor.record = own = record.copy()
-        own[place] = start
-        tensor.address = address = int(cast(ADDRESS, from_buffer(own)))
-        tensor.arrays = [values]
-        tensor.memory = ((start, start + size),) if size else ((address, address + own.nbytes),)
-        tensor.state = object()
-        return tensor
+    def maker(shape: tuple[int, ...]) -> Callable[[], Stored]:
+        cells = math.prod(shape)
+        size = cells * dtype.itemsize
+        template = made.record.copy()
+        for k, n in enumerate(shape):
+            template[k] = n
+        template[place + 1] = cells
+        free: list[tuple[Any, Any, int, int]] = []
+        pop, count = free.pop, 0
 
-    return make
+        def more() -> tuple[Any, Any, int, int]:
+            """New records and arrays with their addresses, of which one is given."""
+            nonlocal count
+            count = min(2 * count, MOST_AT_ONCE) or 1
+            if count == 1:
+                record, values = template.copy(), np.empty(cells, dtype)
+                record[place] = start = address_of(values)
+                return record, values, start, int(cast(ADDRESS, from_buffer(record)))
+            values, records = np.empty((count, cells), dtype), np.empty((count, words), np.uint64)
+            start, address = address_of(values), address_of(records)
+            starts = range(start, start + count * size, size)
+            records[:] = template
+            records[:, place] = starts
+            addresses = range(address, address + 8 * count * words, 8 * words)
+            first, *others = zip(records, values, starts, addresses, strict=True)
+            free.extend(others)
+            return first
+
+        def make_small() -> Stored:
+            tensor = new(kind)
+            tensor.format, tensor.signature, tensor.layout = format, signature, parts
+            try:
+                tensor.record, values, start, tensor.address = pop()
+            except IndexError:
+                tensor.record, values, start, tensor.address = more()
+            tensor.arrays = [values]
+            tensor.memory = ((start, start + size),)
+            tensor.state = object()
+            return tensor
+
+        def make() -> Stored:
+            tensor = new(kind)
+            tensor.format, tensor.signature, tensor.layout = format, signature, parts
+            values = np.empty(cells, dtype)
+            start = int(cast(ADDRESS, from_buffer(values))) if has_buffer else address_of(values)
+            tensor.record = own = template.copy()
+            own[place] = start
+            tensor.address = address = int(cast(ADDRESS, from_buffer(own)))
+            tensor.arrays = [values]
+            tensor.memory = ((start, start + size),) if size else ((address, address + own.nbytes),)
+            tensor.state = object()
+            return tensor
+
+        return make_small if 0 < size <= SMALL else make
+
+    return maker
 
 
 @lru_cache(maxsize=256)

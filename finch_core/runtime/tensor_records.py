@@ -19,6 +19,13 @@ ADDRESS = _ffi.typeof("uintptr_t")
 a call of a function counts."""
 
 
+def as_words(record: np.ndarray[Any, Any]) -> Any:
+    """A record as cffi writes its words: ``as_words(record)[k] = from_buffer(array)`` sets one to
+    the address of a contiguous array of numbers, in less time than by its value. The record has to
+    be kept."""
+    return _ffi.cast("void **", address_of(record))
+
+
 class Blank:
     """The state of the tensors of a format that were made without a shape, while they have no
     memory that others could share."""
