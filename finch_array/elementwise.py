@@ -38,10 +38,12 @@ MOST = 256
 @define(eq=False)
 class Filled:
     """The value of a function on fills and numbers; ``maker`` makes tensors with this fill in the
-    format of the one array among the operands, once it is known."""
+    format of the one array among the operands, from the second on: numbers are drawn without
+    end."""
 
     fill: Any
     maker: Callable[[], Any] | None = None
+    seen: bool = False
 
 
 Rule = tuple[Operator, tuple[np.dtype[Any], ...], np.dtype[Any]]
@@ -137,9 +139,11 @@ class Elementwise:
         if values.size:
             self._map(place, len(numbers))(out, values, numbers)
         arrays = [out if k == number else a.copy() for k, a in enumerate(source.arrays)]
-        if known.maker is None:
-            known.maker = leaves.maker(source.format, known.fill, known.fill.dtype)
-        other: Tensor = known.maker()
+        maker, fill = known.maker, known.fill
+        if maker is None and known.seen:
+            maker = known.maker = leaves.maker(source.format, fill, fill.dtype)
+        known.seen = True
+        other: Tensor = leaves.bare(source.format, fill, fill.dtype) if maker is None else maker()
         other.adopt(source.record, arrays)
         return other
 

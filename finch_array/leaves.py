@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from finch_array import structures
 from finch_core.interface.level import Format
 from finch_core.ir.expressions import alike
-from finch_core.records import evolve
+from finch_core.records import evolve, replacing
 from finch_core.runtime.tensor import Tensor
+from finch_levels import Element
 
 _leaves: dict[Any, Format] = {}
 
@@ -35,6 +37,8 @@ def _with_leaf(format: Any, leaf: Format) -> Format:
 
 
 _makers: dict[Any, Callable[[], Any]] = {}
+_once: set[Any] = set()
+"""The formats and fills of which one tensor was made."""
 
 
 def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
@@ -44,21 +48,59 @@ def maker(format: Format, fill: Any, dtype: np.dtype[Any]) -> Callable[[], Any]:
     if found is None:
         if len(_makers) >= MOST_FILLS:
             _makers.clear()
-        if len(_likes) >= MOST:
-            for table in (_makers, _likes, _kept):
-                table.clear()
-        like = _likes.get((id(format), dtype))
-        if like is None:
-            like = _likes[id(format), dtype] = with_leaf(format, fill, dtype)
-            _kept.append(format)  # so that its id stays its own
-            found = Tensor.maker(like)
-        else:
-            found = Tensor.maker(_with_leaf(format, structures.leaf_for(fill, dtype)), like)
-        _makers[key] = found
+        like, above = _like(format, fill, dtype)
+        found = _makers[key] = Tensor.maker(_levels(above, fill)[0], like)
     return found
 
 
-_likes: dict[Any, Format] = {}
+def bare(format: Format, fill: Any, dtype: np.dtype[Any]) -> Any:
+    """One tensor of ``format`` with a leaf of this fill and dtype, most likely the only one: it is
+    not remembered how it was made."""
+    like, above = _like(format, fill, dtype)
+    return Tensor.alike(_levels(above, fill), like)
+
+
+def _like(format: Format, fill: Any, dtype: np.dtype[Any]) -> tuple[Format, Sequence[Above]]:
+    """``format`` with a leaf of some fill, and this dtype; and its levels, innermost first."""
+    found = _likes.get((id(format), dtype))
+    if found is None:
+        if len(_likes) >= MOST:
+            for table in (_makers, _once, _likes, _kept):
+                table.clear()
+        like = with_leaf(format, fill, dtype)
+        *above, leaf = like.levels()
+        plain = isinstance(leaf, Element) and dtype.kind in "biufc"
+        filled = replacing(Element, "fill") if plain else partial(_checked_leaf, dtype)
+        first: Above = filled, leaf
+        others = [(_replacing_child(level), level) for level in reversed(above)]
+        found = _likes[id(format), dtype] = like, (first, *others)
+        _kept.append(format)  # so that its id stays its own
+    return found
+
+
+def _replacing_child(level: Any) -> Callable[..., Format]:
+    return replacing(level.__class__, "lvl")
+
+
+def _checked_leaf(dtype: np.dtype[Any], _: Format, fill: Any) -> Format:
+    return structures.leaf_for(fill, dtype)
+
+
+def _levels(like: Sequence[Above], fill: Any) -> tuple[Format, ...]:
+    """The levels, outermost first, of a format that differs from ``like`` in nothing but the fill,
+    on which no level depends."""
+    levels = []
+    found = fill
+    for replace, level in like:
+        found = replace(level, found)
+        levels.append(found)
+    levels.reverse()
+    return tuple(levels)
+
+
+Above = tuple[Callable[..., Format], Format]
+"""A level, and what gives it over another: a leaf with another fill."""
+_likes: dict[Any, tuple[Format, Sequence[Above]]] = {}
 """A format, of those with some fill, for each format and dtype of a result."""
 _kept: list[Format] = []
 MOST_FILLS = 256
@@ -71,9 +113,16 @@ def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     """The stored values of a tensor with another fill, over the same memory."""
     if alike(tensor.fill_value, fill):
         return tensor
-    return Tensor.of_parts(
-        with_leaf(tensor.format, fill, tensor.dtype), tensor.record, tensor.arrays
-    )
+    format, dtype = tensor.format, tensor.dtype
+    key = (id(format), fill.tobytes(), dtype)
+    again = key in _makers or key in _once
+    made: Tensor = maker(format, fill, dtype)() if again else bare(format, fill, dtype)
+    if not again:
+        if len(_once) >= MOST_FILLS:
+            _once.clear()
+        _once.add(key)
+    made.adopt(tensor.record, tensor.arrays)
+    return made
 
 
-__all__ = ["maker", "relabelled", "with_leaf"]
+__all__ = ["bare", "maker", "relabelled", "with_leaf"]

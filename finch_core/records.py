@@ -13,7 +13,7 @@ whose classes these may be bases; ``attrs.fields`` and ``attrs.evolve`` take bot
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from operator import attrgetter
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
@@ -61,6 +61,38 @@ else:
             if alias not in changes:
                 changes[alias] = getattr(record, name)
         return cls(**changes)
+
+
+@cache
+def replacing(cls: Any, *names: str) -> Callable[..., Any]:
+    """A function that, given an object of ``cls`` and values of the fields ``names``, gives a copy
+    with these: ``evolve`` where they are known to be valid. They are neither converted nor checked,
+    which takes most of its time."""
+    every = fields(cls)
+
+    def evolved(record: Any, *values: Any) -> Any:
+        return evolve(record, **_by_alias(cls, names, values))
+
+    plain = "__record_fields__" in vars(cls) and not hasattr(cls, "_hash_kept")
+    if not plain or not all(f.init for f in every):
+        return evolved
+    given = {f"put_{f.name}": getattr(cls, f.name).__set__ for f in every}
+    given |= {"new": object.__new__, "cls": cls, "evolved": evolved}
+    values = {f.name: f.name if f.name in names else f"record.{f.name}" for f in every}
+    puts = "".join(f"    put_{name}(made, {value})\n" for name, value in values.items())
+    given_names = ", ".join(names)
+    lines = [f"def replace(record, {given_names}):"]
+    if cls.__dictoffset__:  # what it holds besides may depend on the fields
+        lines += ["    if record.__dict__:", f"        return evolved(record, {given_names})"]
+    exec("\n".join((*lines, "    made = new(cls)", f"{puts}    return made\n")), given)
+    made: Callable[..., Any] = given["replace"]
+    return made
+
+
+def _by_alias(cls: Any, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """The values of fields by what ``__init__`` calls these."""
+    aliases = {f.name: f.alias for f in fields(cls)}
+    return {aliases[name]: value for name, value in zip(names, values, strict=True)}
 
 
 # -- classes ------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ import types
 from collections.abc import Callable, Container
 from enum import Enum
 from operator import is_
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,11 +34,7 @@ ATOMS = frozenset((
 """Types of values that do not change."""
 
 OWN = ("finch_array", "finch_core", "finch_levels", "finch_wrappers")
-BY_CLASS_STATEMENT = 1 << 9
-"""The flag of types that ``class`` makes; C extensions may set it, too."""
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
-
-SITES = ("site-packages", "dist-packages")
 
 
 class NotFollowed(Exception):
@@ -124,8 +119,7 @@ def contents_of(value: Any) -> Callable[[Any], list[Any]] | None:
         return lambda x: [x.__wrapped__]
     if is_library(kind.__module__, OWN) and not hasattr(value, "shape"):
         return None
-    own = kind.__flags__ & BY_CLASS_STATEMENT  # else Python does not see what its objects hold
-    if (is_library(kind.__module__) or not own) and kind is not types.SimpleNamespace:
+    if is_library(kind.__module__) and kind is not types.SimpleNamespace:
         raise NotFollowed
     return _of_object
 
@@ -203,10 +197,8 @@ def is_library(module: str, names: tuple[str, ...] = (*OWN, builtins.__name__)) 
         return bool(module)
     if names is OWN or module == "__main__":
         return False
-    path = getattr(sys.modules.get(module), "__file__", None) or ""
-    if module in sys.builtin_module_names or path.startswith(LIBRARIES):
-        return True
-    return any(part in SITES for part in Path(path).parts)  # of other environments, or of a user
+    path = getattr(sys.modules.get(module), "__file__", None)
+    return module in sys.builtin_module_names or (path or "").startswith(LIBRARIES)
 
 
 __all__ = ["NotFollowed", "Outside", "constant", "outside"]

@@ -27,6 +27,7 @@ class PluginTables:
         self._failures: tuple[Failure, ...] = ()
         self._by_kind: Mapping[str, Mapping[str, Any]] = {}
         self._conversions: tuple[Conversion, ...] = ()
+        self._layouts: dict[str, Any] = {}
 
     def _publish(self) -> None:
         """Make the tables anew: readers hold no lock, so tables are replaced, never changed."""
@@ -39,6 +40,7 @@ class PluginTables:
             for name, found in tables["conversion"].items()
         }
         self._by_kind = {kind: MappingProxyType(table) for kind, table in tables.items()}
+        self._layouts = {}
         conversions = tables["conversion"].values()
         self._conversions = tuple(sorted(conversions, key=lambda c: c.fallback))
 
@@ -143,6 +145,10 @@ class PluginTables:
         The core makes formats by it without naming one. Raises ``PluginError`` unless there is
         exactly one.
         """
+        layouts = self._layouts
+        known = layouts.get(layout)
+        if known is not None:
+            return known
         found = [(n, f) for n, f in self.levels.items() if getattr(f, "layout", "") == layout]
         if len(found) != 1:
             claims = f"it is claimed by {quote(n for n, _ in found)}" if found else "there is none"
@@ -150,6 +156,7 @@ class PluginTables:
                 f"one level format with layout {layout!r} is expected; {claims}",
                 hint=self._installed("level format", layout),
             )
+        layouts[layout] = found[0][1]
         return found[0][1]
 
     def _kind(self, kind: str) -> Mapping[str, Any]:

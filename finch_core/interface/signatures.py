@@ -73,18 +73,42 @@ atexit.register(_interned.clear)  # keys are compared by code that modules lose 
 _lock = Lock()
 
 
+class _Key:
+    """A key with a format, whose hash is computed once: to look a key up, to enter it and to remove
+    it ask for it, and each level of the format takes part."""
+
+    __slots__ = ("hash", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self.hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.parts == other.parts
+
+
 def tensor_signature(
     format: Format, fixed: bool = False, readonly: bool = False
 ) -> TensorSignature:
     """The interned signature of a tensor of ``format``."""
-    key = (format, fixed, readonly)
-    return _intern(key, lambda: TensorSignature(*key))  # type: ignore[no-any-return]
+    key = _Key((format, fixed, readonly))
+    return _intern(key, lambda: TensorSignature(*key.parts))  # type: ignore[no-any-return]
 
 
 def scalar_signature(type_: Type) -> ScalarSignature:
     """The interned signature of numbers of this type (weak or not)."""
     key = (isinstance(type_, type), type_)
     return _intern(key, lambda: ScalarSignature(type_))  # type: ignore[no-any-return]
+
+
+def unseen_signature(format: Format) -> TensorSignature:
+    """``tensor_signature`` of a format that no tensor is likely to have, in less time."""
+    key = _Key((format, False, False))
+    with _lock:
+        return _interned.setdefault(key, TensorSignature(format))  # type: ignore[return-value]
 
 
 class Outline:

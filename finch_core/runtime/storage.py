@@ -9,7 +9,11 @@ import numpy as np
 
 from finch_core.interface.layout import Layout, Part, sizes_of
 from finch_core.interface.level import Format
-from finch_core.interface.signatures import TensorSignature, tensor_signature
+from finch_core.interface.signatures import (
+    TensorSignature,
+    tensor_signature,
+    unseen_signature,
+)
 from finch_core.runtime.tensor_records import (
     ADDRESS,
     Unset,
@@ -18,6 +22,7 @@ from finch_core.runtime.tensor_records import (
     from_buffer,
     set_scalar,
     unset,
+    with_levels,
 )
 
 _SMALL = 1 << 16  # bytes of the buffers of a tensor that is small
@@ -115,6 +120,22 @@ class TensorStorage:
 
         return make
 
+    @classmethod
+    def alike(cls, levels: tuple[Format, ...], like: Format) -> Self:
+        """A tensor as ``bare`` makes it, in a format of these levels, outermost first, that no
+        other tensor is likely to have. It differs from ``like``, which tensors have, in nothing but
+        the fill."""
+        format = levels[0]
+        made = unset(like)
+        self = cls.__new__(cls)
+        self.format, self.signature = format, unseen_signature(format)
+        self.layout = with_levels(made.layout, levels)
+        self.record = record = made.record.copy()
+        self.address = int(cast(ADDRESS, from_buffer(record)))
+        self.arrays = list(made.arrays)
+        self.memory, self.state = (), object()
+        return self
+
     # -- what it is ---------------------------------------------------------------------
 
     @property
@@ -135,7 +156,7 @@ class TensorStorage:
     @property
     def fill_value(self) -> Any:
         """The value of all elements that are not stored."""
-        return self.format.fill_value
+        return self.layout.levels[-1].fill_value
 
     @property
     def nstored(self) -> int:
@@ -172,10 +193,10 @@ class TensorStorage:
 
     def levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
         """Each level with its number of positions, its buffers' sizes and its child's positions."""
-        layout, positions, dims = self.layout, 1, iter(self.shape)
-        for k, level in enumerate(layout.levels):
+        positions, dims = 1, iter(self.shape)
+        for k, level in enumerate(self.layout.levels):
             shape = 0 if level.is_leaf else next(dims)
-            sizes, below = sizes_of(level, positions, shape, self.fields(k), layout.sized[k])
+            sizes, below = sizes_of(level, positions, shape, self.fields(k))
             yield level, positions, sizes, below
             positions = below
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from _cffi_backend import FFI
 
-from finch_core.interface.layout import Part, layout
+from finch_core.interface.layout import Layout, Part, layout
 from finch_core.interface.level import Format
-from finch_core.interface.signatures import tensor_signature
-from finch_core.records import evolve
+from finch_core.interface.signatures import tensor_signature, unseen_signature
+from finch_core.records import replacing
 
 _ffi = FFI()
 cast, from_buffer = _ffi.cast, _ffi.from_buffer
@@ -24,6 +24,10 @@ def as_words(record: np.ndarray[Any, Any]) -> Any:
     the address of a contiguous array of numbers, in less time than by its value. The record has to
     be kept."""
     return _ffi.cast("void **", address_of(record))
+
+
+with_levels = replacing(Layout, "levels")
+"""``with_levels(layout, levels)``: the layout of a format that differs in nothing but the fill."""
 
 
 class Blank:
@@ -62,8 +66,8 @@ class Unset:
         """The same for a format that differs in nothing but the fill: its layout is not made again,
         which takes longer than a small kernel."""
         other = Unset.__new__(Unset)
-        other.signature = tensor_signature(format)
-        other.layout = evolve(self.layout, levels=format.levels())
+        other.signature = unseen_signature(format)
+        other.layout = with_levels(self.layout, format.levels())
         other.scratch, other.sizeless, other.sized = self.scratch, None, []
         other.arrays, other.record, other.nbytes = self.arrays, self.record, self.nbytes
         other.blank = Blank()

@@ -9,6 +9,7 @@ from array_support import MATRICES, data, tensor
 
 from finch_array.elementwise import Elementwise, _on_fill
 from finch_array.functions import FUNCTIONS
+from finch_array.leaves import relabelled
 from finch_core import Tensor
 from finch_core.errors import FinchError
 from finch_core.interface.layout import layout
@@ -73,3 +74,19 @@ def test_operands_that_no_operator_takes_are_left_to_python():
             array + other
         with pytest.raises(TypeError, match="unsupported operand"):
             other - array
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_fills_that_come_again_are_put_into_the_same_formats(name):
+    array = tensor(data((4, 5)), MATRICES[name])
+    for number in (4.25, 4.25, 4.25, 5.25, 4.25):
+        found, both = array + number, array + number * array
+        assert found.signature is tensor_signature(found.format)
+        assert found.layout == layout(found.format)
+        np.testing.assert_array_equal(found.to_numpy(), array.to_numpy() + number)
+        np.testing.assert_array_equal(both.to_numpy(), array.to_numpy() * (1 + number))
+        other = relabelled(found, np.float64(number + 1))
+        assert other.fill_value == number + 1
+        assert other.signature is tensor_signature(other.format)
+        for mine, own in zip(other.arrays, found.arrays, strict=True):
+            assert mine is own

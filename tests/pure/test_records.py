@@ -264,3 +264,49 @@ def test_what_another_thread_has_written_meanwhile_is_taken() -> None:
     assert described.__get__(None, Own) is vars(Base)["__attrs_attrs__"]
     assert "__attrs_attrs__" not in vars(Own)
     assert (Own(5).first, Own(5).second) == (5, 6)
+
+
+@pytest.mark.parametrize("kind", ["frozen", "define"])
+@pytest.mark.parametrize("module", [records, attrs], ids=["records", "attrs"])
+def test_a_field_is_replaced_without_checks(module, kind):
+    checks = []
+    decorate, field = getattr(module, kind), module.field
+
+    @decorate
+    class Checked:
+        left: Any = field(converter=float)
+        right: Any = 0
+        _own: Any = 0
+
+        def __attrs_post_init__(self):
+            checks.append(self.left)
+
+    first = Checked(1, [2], own=3)
+    checks.clear()
+    replace = records.replacing(Checked, "left", "_own")
+    second = replace(first, 2.0, 4)
+    assert second == Checked(2, [2], own=4)
+    assert second.right is first.right
+    assert (first.left, first._own) == (1.0, 3)
+    assert checks[:-1] == ([] if module is records else [2.0])
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_an_object_has_kept_of_its_fields_is_not_copied(cached):
+    class Base:  # without slots, so that objects have a dict
+        pass
+
+    @records.frozen
+    class Kept(Base):
+        value: Any
+        other: Any = 1
+
+        @cached_property
+        def doubled(self):
+            return 2 * self.value
+
+    first = Kept(3)
+    if cached:
+        assert first.doubled == 6
+    second = records.replacing(Kept, "value")(first, 4)
+    assert (second.value, second.other, second.doubled) == (4, 1, 8)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import weakref
 
-from finch_core.interface.signatures import tensor_signature
+from finch_core.interface.signatures import tensor_signature, unseen_signature
 from finch_levels import Dense, Element
 
 
@@ -15,6 +15,15 @@ def test_a_signature_that_nothing_has_is_forgotten() -> None:
     gc.collect()
     assert gone() is None
     assert tensor_signature(Dense(Element(0.1234))) is kept
+
+
+def test_an_unseen_format_has_the_signature_of_all_equal_ones() -> None:
+    first = unseen_signature(Dense(Element(0.5678)))
+    assert unseen_signature(Dense(Element(0.5678))) is first
+    assert tensor_signature(Dense(Element(0.5678))) is first
+    assert tensor_signature(Dense(Element(-0.0))) is not unseen_signature(Dense(Element(0.0)))
+    known = tensor_signature(Dense(Element(0.8765)))
+    assert unseen_signature(Dense(Element(0.8765))) is known
 
 
 def test_no_signature_is_compared_as_python_ends() -> None:
