@@ -156,7 +156,7 @@ def levels_of(source: Any) -> tuple[Format, ...] | None:
         if getattr(source, "permutes", False):
             return None
         source = source.tensor
-    return source.format.levels()[:-1]
+    return source.layout.levels[:-1]
 
 
 def kinds_of(array: Any) -> tuple[Structure, ...]:

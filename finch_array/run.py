@@ -78,7 +78,7 @@ def _found(
     """The result of a call whose shapes are new, by a plan for its signatures."""
     for x in operands:
         if x.__class__ is not Tensor and is_lazy(x):
-            return _recorded(make(), operands, given)
+            return _recorded(key, make, operands, given)
     ready, used = _prepared(key, make, operands, given, quick)
     if used is operands:
         if len(_quick) >= MOST:
@@ -90,11 +90,14 @@ def _found(
     return ready(used)
 
 
-def _recorded(request: Request, operands: Sequence[Any], given: Any) -> Any:
+def _recorded(key: Any, make: Callable[[], Request], operands: Sequence[Any], given: Any) -> Any:
     """A request on lazy arrays: a lazy array."""
     from finch_array.plan.graph import recorded
     from finch_array.plan.lazies import Lazy
 
+    request = _requests.get(key)
+    if request is None:
+        request = _requests[key] = make()
     return Lazy(recorded(request, operands, plans.sizes_of(request, operands, given)))
 
 

@@ -48,6 +48,9 @@ class Pattern:
     _steps: list[tuple[str, list[tuple[str, float]]]] | None = field(
         default=None, init=False, repr=False
     )
+    _skews: dict[Pattern, tuple[frozenset[str], float] | None] = field(
+        factory=dict, init=False, repr=False
+    )
 
     def steps(self) -> list[tuple[str, list[tuple[str, float]]]]:
         """By index, the others with the most entries at one index of each."""
@@ -57,6 +60,20 @@ class Pattern:
             several = self.names if len(self.names) > 1 else ()
             found = [(i, [step for step in degrees if step[0] != i]) for i in several]
             self._steps = found
+        return found
+
+    def skew(self, other: Pattern) -> tuple[frozenset[str], float] | None:
+        """How much larger the join with another by the one index that both have is than if the
+        entries were spread evenly, with the indices of both; None where they share none, or
+        several. Many kernels have the same two operands."""
+        if other in self._skews:
+            return self._skews[other]
+        own = frozenset(self.names)
+        common = own.intersection(other.names)
+        found = None
+        if len(common) == 1:
+            found = own.union(other.names), _join_ratio(self, other, *common)
+        self._skews[other] = found
         return found
 
     def projected(self, names: Sequence[str]) -> float:
@@ -233,22 +250,14 @@ class Join:
         self.parts, self.sizes = independent(parts), sizes
         self.several = [p for p in self.parts if not p.full]
         self._counts: dict[tuple[str, ...], float] = {}
-        self._domains: dict[str, float] | None = None
-        self._skews: list[tuple[set[str], float]] | None = None
-        self._degrees: defaultdict[str, list[tuple[str, float]]] | None = None
-
-    @property
-    def domains(self) -> dict[str, float]:
+        domains = self.domains = dict[str, float]()
         """By index, the number of indices that all patterns with this index allow."""
-        if self._domains is None:
-            found = self._domains = {}
-            for part in self.parts:
-                for i, width in part.distinct.items():
-                    known = found.get(i)
-                    if known is None:
-                        known = float(self.sizes[i])
-                    found[i] = width if width < known else known
-        return self._domains
+        for part in self.parts:
+            for i, width in part.distinct.items():
+                known = domains[i] if i in domains else float(sizes[i])
+                domains[i] = width if width < known else known
+        self._skews: list[tuple[frozenset[str], float]] | None = None
+        self._degrees: defaultdict[str, list[tuple[str, float]]] | None = None
 
     def count(self, names: Sequence[str]) -> float:
         """The estimated number of tuples of ``names``."""
@@ -270,19 +279,23 @@ class Join:
             own = [i for i in part.names if i in names]
             if not own:
                 continue
-            shared.append((part, own))
+            room, entries, distinct = 1.0, part.entries, part.distinct
+            for i in own:
+                room *= distinct[i]
+            if room < entries and len(own) < len(part.names):  # as ``projected``
+                entries = room
+            shared.append((own, entries))
             if len(own) > 1:
-                room, distinct = 1.0, part.distinct
-                for i in own:
-                    room *= distinct[i]
-                found *= part.projected(own) / room if room else 0.0
+                found *= entries / room if room else 0.0
         if not shared:
             return found
-        if len(shared) == 1 and len(shared[0][1]) == len(names):
-            return min(found, shared[0][0].projected(names))
-        for both, ratio in self.skews() if len(shared) > 1 else ():
-            if both.issubset(names):
-                found *= ratio
+        if len(shared) == 1 and len(shared[0][0]) == len(names):
+            return min(found, shared[0][1])
+        if len(shared) > 1 and (skews := self.skews()):
+            all_names = {*names}
+            for both, ratio in skews:
+                if both <= all_names:
+                    found *= ratio
         return self.bound(shared, names, found)
 
     def _width(self, name: str) -> float:
@@ -293,7 +306,7 @@ class Join:
                 found = part.entries
         return found
 
-    def skews(self) -> list[tuple[set[str], float]]:
+    def skews(self) -> list[tuple[frozenset[str], float]]:
         """How much larger the joins of two whole tensors by one index are than if the entries were
         spread evenly, each with the indices of both."""
         if self._skews is None:
@@ -302,26 +315,24 @@ class Join:
             wide = [p for p in self.several if p.counts and len(p.names) > 1]
             for k, a in enumerate(wide):
                 for b in wide[k + 1 :]:
-                    common = set(a.names).intersection(b.names)
-                    if len(common) == 1:
-                        ratio = _join_ratio(a, b, *common)
-                        self._skews.append(({*a.names, *b.names}, ratio))
+                    if (skew := a.skew(b)) is not None:
+                        self._skews.append(skew)
         return self._skews
 
     def bound(
-        self, shared: Sequence[tuple[Pattern, list[str]]], names: Sequence[str], best: float
+        self, shared: Sequence[tuple[list[str], float]], names: Sequence[str], best: float
     ) -> float:
         """An upper bound of the number of tuples, or ``best`` if that is less: a chain that begins
-        with one pattern, and extends index by index by the least degree that is known."""
+        with one pattern, and extends index by index by the least degree that is known. ``shared``:
+        of each pattern its indices among ``names``, and how many tuples of these it allows."""
         domains, sizes = self.domains, self.sizes
-        for first, own in shared:
-            total, known = first.projected(own), set(own)
+        for own, total in shared:
             if total >= best:
                 continue
             degrees = self.degrees()
             # by index, the least degree given what is known: it falls as more is
             widths = {
-                i: domains[i] if i in domains else float(sizes[i]) for i in names if i not in known
+                i: domains[i] if i in domains else float(sizes[i]) for i in names if i not in own
             }
             new: Iterable[str] = own
             while widths and total < best:
@@ -329,10 +340,11 @@ class Join:
                     for j, degree in degrees[i]:
                         if degree < width and j in new:
                             widths[i] = width = degree
-                least = min(widths, key=widths.__getitem__)
+                least = min(widths, key=widths.__getitem__) if len(widths) > 1 else i
                 total *= widths.pop(least)
                 new = (least,)
-            best = min(best, total)
+            if total < best:
+                best = total
         return best
 
     def degrees(self) -> dict[str, list[tuple[str, float]]]:

@@ -7,6 +7,7 @@ new dimensions and slices are steps too, whose accesses have other indices.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -172,20 +173,31 @@ def _fill(
 
 def recorded(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Node:
     """The node of a request on operands, some of them lazy."""
-    exprs: list[Expr] = []
-    for k, (names, array) in enumerate(zip(request.inputs, operands, strict=True)):
-        if isinstance(array, NUMBERS) or not array.shape:
-            exprs.append(Name(f"c{k}"))
-            continue
-        indices = [
-            Literal(0, int) if i in request.fixed or n == 1 != sizes[i] else Index(i)
-            for i, n in zip(names, array.shape, strict=True)
-        ]
-        exprs.append(Access(f"c{k}", tuple(indices)))
-    body = request.value(*exprs)
+    fixed = request.fixed
+    at = tuple([
+        tuple([
+            i in fixed or n == 1 != sizes[i] for i, n in zip(names, array.shape, strict=True)
+        ]) if not isinstance(array, NUMBERS) and array.shape else None
+        for names, array in zip(request.inputs, operands, strict=True)
+    ])  # fmt: skip
+    body = _body(request, at)
     children = tuple(map(node_of, operands))
     kept = _used(body, request, sizes)
     return step(request.name, body, children, request.out, request.op, kept, request.dtype)
+
+
+@functools.lru_cache(MOST)
+def _body(request: Request, at: tuple[tuple[bool, ...] | None, ...]) -> Expr:
+    """The value of a request. ``at``: of each operand, the dimensions that are read at 0; None for
+    a number."""
+    exprs: list[Expr] = []
+    for k, (names, zero) in enumerate(zip(request.inputs, at, strict=True)):
+        if zero is None:
+            exprs.append(Name(f"c{k}"))
+            continue
+        indices = [Literal(0, int) if z else Index(i) for i, z in zip(names, zero, strict=True)]
+        exprs.append(Access(f"c{k}", tuple(indices)))
+    return request.value(*exprs)
 
 
 def _used(body: Expr, request: Request, sizes: Mapping[str, int]) -> dict[str, int]:

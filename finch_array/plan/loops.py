@@ -77,7 +77,8 @@ class Term:
     fill where it stores nothing.
 
     ``own`` and ``along``: the indices and those of lists as bits; ``before``: by index, those that
-    come before it where it must be read in order; ``copying``: the price of a copy in another."""
+    come before it where it must be read in order; ``copying``: the price of a copy in another;
+    ``widths``: see ``width``."""
 
     indices: tuple[str, ...]
     pattern: Pattern
@@ -88,6 +89,7 @@ class Term:
     along: int = field(init=False)
     before: tuple[tuple[str, int], ...] = field(init=False)
     copying: float = field(init=False)
+    widths: dict[tuple[int, str], float] = field(factory=dict, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         self.own, self.along = mask_of(self.indices), mask_of(self.lists)
@@ -98,6 +100,18 @@ class Term:
             known |= bit_of(i)
         self.before = tuple(before.items())
         self.copying = REORDER + COPY * self.pattern.entries
+
+    def width(self, known: int, name: str) -> float:
+        """The entries in one turn of a loop over ``name`` inside of loops over others, on average:
+        remembered, since many kernels read one operand."""
+        outer = known & self.own
+        found = self.widths.get((outer, name))
+        if found is None:
+            pattern, own = self.pattern, outer | bit_of(name)
+            rows = pattern.projected([i for i in pattern.names if bit_of(i) & outer])
+            whole = pattern.projected([i for i in pattern.names if bit_of(i) & own])
+            found = self.widths[outer, name] = whole / max(rows, 1.0)
+        return found
 
     def reordered(self, loops: Sequence[str]) -> Term:
         """A copy in the order of loops, in the same format: its first dimensions have no lists."""
@@ -161,8 +175,6 @@ class Space:
         self.bits = {name: bit_of(name) for name in names}
         self.indices = tuple(self.bits.items())
         self.whole = sum(self.bits.values())
-        self.own = [t.own for t in terms]
-        self.widths: dict[tuple[int, int, str], float] = {}
         self.stored_as(terms, ())
         once = min(0.25 * len(terms) or 1.0, 1.0)
         self.floor = once * STEP * self.visits(self.whole) + result.price
@@ -226,30 +238,18 @@ class Space:
         if found is None:
             lists, width = self.lists[name], 0.0
             if name in self.narrow:
-                width = sum([self.width(k, known, name) for k in lists])
+                width = sum([self.terms[k].width(known, name) for k in lists])
             step = MERGE if len(lists) > 1 else STEP
             width = width or self.sizes[name]
             found = self.levels[known, name] = step * self.visits(known) * width
         return found, ()
-
-    def width(self, k: int, known: int, name: str) -> float:
-        """The entries of an operand in one turn of a loop over ``name``, on average."""
-        outer = known & self.own[k]
-        found = self.widths.get((k, outer, name))
-        if found is None:
-            pattern, bits = self.terms[k].pattern, self.bits
-            own = outer | bits[name]
-            rows = pattern.projected([i for i in pattern.names if bits[i] & outer])
-            whole = pattern.projected([i for i in pattern.names if bits[i] & own])
-            found = self.widths[k, outer, name] = whole / max(rows, 1.0)
-        return found
 
     def merged(
         self, loops: tuple[str, ...], known: int, name: str, lists: Sequence[int]
     ) -> tuple[float, tuple[int, ...]]:
         """The price of walking several lists together, or one of them with look-ups."""
         before = self.visits(known)
-        widths = {k: self.width(k, known, name) for k in lists}
+        widths = {k: self.terms[k].width(known, name) for k in lists}
         price = MERGE * before * sum(widths.values())
         places = {k: self.row_of(k, loops, name) for k in lists}
         least = min(lists, key=lambda k: (places[k] is not None, widths[k]))

@@ -138,11 +138,21 @@ def uses(roots: Sequence[Node]) -> dict[Node, int]:
         found[root] += 1
     for node in found:
         if isinstance(node, Step):
-            for part in node.body.walk():
-                child = _child(part, node)
-                if child is not None:
-                    found[child] += 1
+            for k in reads(node.body)[0]:
+                found[node.children[k]] += 1
     return found
+
+
+@functools.lru_cache(8192)
+def reads(body: Expr) -> tuple[tuple[int, ...], int]:
+    """The numbers of the children that the body of a step accesses, as often as it does, and how
+    many other parts it has. Steps of one function have equal bodies."""
+    parts = list(body.walk())
+    found = tuple([
+        int(part.tensor[1:] if isinstance(part, Access) else part.name[1:])
+        for part in parts if isinstance(part, (Access, Name))
+    ])  # fmt: skip
+    return found, len(parts) - len(found)
 
 
 def _child(part: Expr, node: Step) -> Node | None:
@@ -163,10 +173,9 @@ def kept_nodes(
         if not isinstance(node, Step):
             lengths[node] = 1
             continue
-        length = 0
-        for part in node.body.walk():
-            child = _child(part, node)
-            length += 1 if child is None else lengths[child]
+        read, length = reads(node.body)
+        for k in read:
+            length += lengths[node.children[k]]
         again = node in inlined or (node.op is None and _cheap(node, lengths))
         if node in roots or (count > 1 and not again) or length > LONGEST:
             found.add(node)

@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Container
 from enum import Enum
 from operator import is_
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,11 @@ ATOMS = frozenset((
 """Types of values that do not change."""
 
 OWN = ("finch_array", "finch_core", "finch_levels", "finch_wrappers")
+BY_CLASS_STATEMENT = 1 << 9
+"""The flag of types that ``class`` makes; C extensions may set it, too."""
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+
+SITES = ("site-packages", "dist-packages")
 
 
 class NotFollowed(Exception):
@@ -119,7 +124,8 @@ def contents_of(value: Any) -> Callable[[Any], list[Any]] | None:
         return lambda x: [x.__wrapped__]
     if is_library(kind.__module__, OWN) and not hasattr(value, "shape"):
         return None
-    if is_library(kind.__module__) and kind is not types.SimpleNamespace:
+    own = kind.__flags__ & BY_CLASS_STATEMENT  # else Python does not see what its objects hold
+    if (is_library(kind.__module__) or not own) and kind is not types.SimpleNamespace:
         raise NotFollowed
     return _of_object
 
@@ -197,8 +203,10 @@ def is_library(module: str, names: tuple[str, ...] = (*OWN, builtins.__name__)) 
         return bool(module)
     if names is OWN or module == "__main__":
         return False
-    path = getattr(sys.modules.get(module), "__file__", None)
-    return module in sys.builtin_module_names or (path or "").startswith(LIBRARIES)
+    path = getattr(sys.modules.get(module), "__file__", None) or ""
+    if module in sys.builtin_module_names or path.startswith(LIBRARIES):
+        return True
+    return any(part in SITES for part in Path(path).parts)  # of other environments, or of a user
 
 
 __all__ = ["NotFollowed", "Outside", "constant", "outside"]

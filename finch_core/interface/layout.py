@@ -33,6 +33,11 @@ class Part:
         return 2 if self.field.is_buffer else words(self.field.dtype)
 
 
+Sized = tuple[frozenset[str], frozenset[str]]
+"""The buffers of a level whose sizes ``Format.sizes`` must tell, and those whose sizes it may
+tell: scratch ones, too."""
+
+
 @frozen
 class Layout:
     """The record of a format: dimensions first, then scalars, then buffers.
@@ -50,6 +55,7 @@ class Layout:
     """The fields of each level, by name."""
     dtype: np.dtype[Any]
     """The dtype of the values; to ask the levels takes as long as a small kernel."""
+    sized: tuple[Sized, ...]
     sizeless: int | None = None
 
     def part(self, level: int, name: str) -> Part:
@@ -79,20 +85,28 @@ def layout(format: Format) -> Layout:
     sizeless = offset if ndim else None
     words_ = max(offset + (ndim > 0), 1)
     return Layout(
-        levels, ndim, tuple(scalars), tuple(buffers), words_, parts, format.dtype, sizeless
-    )
+        levels, ndim, tuple(scalars), tuple(buffers), words_, parts, format.dtype,
+        tuple(map(_sized, levels)), sizeless,
+    )  # fmt: skip
 
 
-def sizes_of(format: Format, positions: int, shape: int, fields: Mapping[str, Any]) -> Any:
+def _sized(level: Format) -> Sized:
+    buffers = [field for field in level.fields if field.is_buffer]
+    wanted = frozenset([field.name for field in buffers if not field.scratch])
+    return wanted, frozenset([field.name for field in buffers])
+
+
+def sizes_of(
+    format: Format, positions: int, shape: int, fields: Mapping[str, Any], sized: Sized
+) -> Any:
     """The result of ``format.sizes``: the size of each buffer, and the number of child positions.
+    ``sized`` is the level's of the layout.
 
     Raises ``PluginError`` if it is not of that form.
     """
     found = format.sizes(positions, shape, fields)
     sizes, below = found if isinstance(found, tuple) and len(found) == 2 else (None, None)
-    buffers = [field for field in format.fields if field.is_buffer]
-    wanted = {field.name for field in buffers if not field.scratch}
-    known = {field.name for field in buffers}
+    wanted, known = sized
     if isinstance(sizes, dict) and wanted <= sizes.keys() <= known and below is not None:
         return sizes, below
     shown = f"({{{', '.join(f'{name!r}: ...' for name in sorted(wanted))}}}, ...)"

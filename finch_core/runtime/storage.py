@@ -193,10 +193,10 @@ class TensorStorage:
 
     def levels(self) -> Iterator[tuple[Format, int, dict[str, int], int]]:
         """Each level with its number of positions, its buffers' sizes and its child's positions."""
-        positions, dims = 1, iter(self.shape)
-        for k, level in enumerate(self.layout.levels):
+        layout, positions, dims = self.layout, 1, iter(self.shape)
+        for k, level in enumerate(layout.levels):
             shape = 0 if level.is_leaf else next(dims)
-            sizes, below = sizes_of(level, positions, shape, self.fields(k))
+            sizes, below = sizes_of(level, positions, shape, self.fields(k), layout.sized[k])
             yield level, positions, sizes, below
             positions = below
 

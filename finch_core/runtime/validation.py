@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finch_core.errors import FormatError, quote
-from finch_core.interface.layout import Layout, Part, sizes_of
+from finch_core.interface.layout import Layout, Part, Sized, sizes_of
 from finch_core.ir.operators import exact_value
 from finch_core.runtime.arguments import UNMASK, is_masked
 
@@ -94,12 +94,13 @@ def _scalar(key: str, part: Part, value: Any) -> Any:
 
 def validate(tensor: TensorStorage) -> None:
     """Check all buffers of a tensor, level by level from the outermost. Raises ``FormatError``."""
-    levels, counts, dims = tensor.format.levels(), [1], iter(tensor.shape)
+    levels, counts, dims = tensor.layout.levels, [1], iter(tensor.shape)
     fields = [tensor.fields(k) for k in range(len(levels))]
     for k, level in enumerate(levels):
         shape = 0 if level.is_leaf else next(dims)
         with _placed(k, level):
-            counts.append(_validate_alone(level, counts[k], shape, fields[k]))
+            sized = tensor.layout.sized[k]
+            counts.append(_validate_alone(level, counts[k], shape, fields[k], sized))
     for k, level in enumerate(levels):
         with _placed(k, level):
             level.validate_below(counts[k], fields[k:])
@@ -116,11 +117,13 @@ def _placed(k: int, level: Format) -> Iterator[None]:
         raise
 
 
-def _validate_alone(level: Format, positions: int, shape: int, fields: Mapping[str, Any]) -> int:
+def _validate_alone(
+    level: Format, positions: int, shape: int, fields: Mapping[str, Any], sized: Sized
+) -> int:
     """Check the buffers of one level; gives the number of positions of its child."""
     level.validate(positions, shape, fields)
     try:
-        sizes, below = sizes_of(level, positions, shape, fields)
+        sizes, below = sizes_of(level, positions, shape, fields, sized)
     except IndexError:
         names = quote(f.name for f in level.fields if f.is_buffer and not f.scratch)
         raise FormatError(f"{names}: too short for {positions} fibers") from None

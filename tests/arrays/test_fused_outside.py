@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from array_support import fa, same
 
+from finch_array.plan import outside as module
 from finch_array.plan.outside import NotFollowed, outside
 from finch_core import Tensor
 from finch_levels import Dense, Element, SparseList
@@ -98,6 +99,21 @@ def test_constants_of_equal_value_and_other_type_are_others():
     ints = np.arange(4, dtype=np.int8)
     assert summed(ints, (True,)).dtype == np.int8
     assert summed(ints, (1.0,)).dtype == np.float64
+
+
+def test_packages_of_other_folders_are_libraries(monkeypatch):
+    """As where NumPy is of the system, or of a user: its arrays do not show what they hold."""
+    array = np.array([2.0])
+    for sites in (module.SITES, ()):
+        monkeypatch.setattr(module, "LIBRARIES", ("nowhere",))
+        monkeypatch.setattr(module, "SITES", sites)
+        module.is_library.cache_clear()
+        try:
+            assert module.is_library(np.linalg.__name__) == bool(sites)
+            with pytest.raises(NotFollowed):
+                outside(lambda x: x * array[0])
+        finally:
+            module.is_library.cache_clear()
 
 
 def test_random_numbers_are_drawn_in_each_call():

@@ -163,3 +163,19 @@ def test_a_copy_restricts_loops_where_its_lists_are():
     copied = space.with_copies([0], ("b",))
     assert (copied.visits(a), copied.visits(b), copied.visits(a | b)) == (1, 100, 5)
     assert copied.copied == (0,)
+
+
+def test_what_many_kernels_need_is_found_once(monkeypatch):
+    """The fields of formats, the values of equal steps, and how skewed each pair of operands is."""
+    from finch_array.plan import estimates, graph
+
+    chain(3)  # layouts are made
+    asked, skewed = [], []
+    plain, fields = estimates._join_ratio, SparseList.fields
+    monkeypatch.setattr(SparseList, "fields", property(lambda x: asked.append(x) or fields.fget(x)))
+    monkeypatch.setattr(estimates, "_join_ratio", lambda *x: skewed.append(x) or plain(*x))
+    graph._body.cache_clear()
+    Problem.of([chain(10, seed=5).lazy_node]).plan()
+    assert not asked
+    assert len(skewed) <= 10
+    assert graph._body.cache_info().misses == 1
