@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from bench import data as real
-from bench import generators
+from bench import generators, stencils
 from bench.harness import compare
 from bench.hash import accumulate
 from bench.whole import fibers_of_five, ttv_into, upper_inverse
@@ -124,6 +124,13 @@ def stored_by_columns() -> tuple[Any, ...]:
     generator = np.random.default_rng(0)
     A = swizzle(asarray(generator.random((1024, 1024))), (1, 0))
     return Tensor(VECTOR), A, asarray(generator.random(1024))
+
+
+def banded_images() -> tuple[Any, ...]:
+    """A disc, and what its windows are summed into."""
+    image = next(image for name, _, image in stencils.images(1000) if name == "disc")
+    format = Dense(SparseBand(Element(0.0)))
+    return Tensor(format, image.shape), Tensor(format, image)
 
 
 def byte_images() -> tuple[Any, ...]:
@@ -394,6 +401,12 @@ CASES = (
         byte_images,
     ),
     Case(("steady", "points", "appending"), "erosion, runs", source(images.erode_runs), run_images),
+    Case(
+        ("available_expressions",),
+        "windows of 5 by 5, bands",
+        source(stencils.window(5)),
+        banded_images,
+    ),
     Case(("predicate_compaction",), "BFS, a pull", pull, pull_arguments),
     Case(("privatization",), "histogram, photograph", source(images.histogram_bytes), photographed),
     Case(("index_set_splitting",), "Floyd-Warshall, 400", shortest, distances),

@@ -15,7 +15,19 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.assembly import OUT_OF_MEMORY, Assign, Block, Fill, Let, Site, Statement
 from finch_core.ir.assembly_rewrite import names_in
 from finch_core.ir.builder import Builder, Names, conditional, negation
-from finch_core.ir.expressions import Buffer, Call, Expr, Index, Literal, Load, Var, call, lift
+from finch_core.ir.expressions import (
+    Buffer,
+    Call,
+    Cast,
+    Expr,
+    Index,
+    Literal,
+    Load,
+    Var,
+    call,
+    cast,
+    lift,
+)
 from finch_core.ir.program import Extent, Stmt
 from finch_core.symbolic.prover import Prover, balanced, split
 from finch_core.symbolic.simplifier import Simplifier
@@ -46,8 +58,8 @@ assert OUT_OF_MEMORY == 0
 
 
 LOWERING_RULES = frozenset(
-    "appending carried_values content_ranges equal_patterns given locals points predicated_merge "
-    "random_access ranges run_outs scratch steady until".split()
+    "appending available_expressions carried_values content_ranges equal_patterns given locals "
+    "points predicated_merge random_access ranges run_outs scratch steady until".split()
 )
 """The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 
@@ -88,6 +100,13 @@ class Context(Builder):
         self.arrivals: dict[Hashable, tuple[tuple[Expr, Expr], ...]] = {}
         """For each fiber that steppers walk (``walk``), the indices to which they have come, each
         with the position there; those of this block and the blocks around it."""
+        self.unwritten: frozenset[Buffer] = frozenset()
+        """The buffers that nothing in the kernel changes."""
+        self._available: dict[Expr, Expr] = {}
+        """By their values, the immutable variables of this block and those around it that hold what
+        no statement changes."""
+        self._available_under: dict[Expr, dict[Expr, Expr]] = {}
+        """By conditions, those that hold such a value where the condition held (``under``)."""
         self.next_walks: frozenset[int] = frozenset()
         """The levels, by their ids, that loops behind the present statement read in this turn."""
         self.walks_behind: dict[Index, frozenset[int]] = {}
@@ -134,6 +153,35 @@ class Context(Builder):
         return rule not in self._disabled
 
     # -- expressions --------------------------------------------------------------------
+
+    def let(self, name: str, value: Any, dtype: np.dtype[Any] | None = None) -> Expr:
+        """An immutable variable; ``value`` itself if it is a constant or an immutable variable.
+
+        If one that can be seen from here has the same value, and nothing in the kernel changes what
+        it was computed from, it is that one.
+        """
+        result = lift(value) if dtype is None else cast(lift(value), dtype)
+        if not self._is_fixed(result):
+            return super().let(name, result)
+        known = self._available.get(result)
+        if known is None:
+            known = self._available[result] = super().let(name, result)
+        return known
+
+    def _is_fixed(self, value: Expr) -> bool:
+        """Whether ``value`` is a short expression of what nothing in the kernel changes."""
+        if not isinstance(value, (Call, Cast, Load)) or not self.allows("available_expressions"):
+            return False
+        for count, part in enumerate(value.walk()):
+            if isinstance(part, Load):
+                fixed = part.buffer in self.unwritten
+            elif isinstance(part, Call):
+                fixed = part.op in _SHARED
+            else:
+                fixed = isinstance(part, (Cast, Literal)) or self.is_constant(part)
+            if not fixed or count == _SHORT:
+                return False
+        return True
 
     def lift(self, value: Any) -> Expr:
         return lift(value)
@@ -246,10 +294,13 @@ class Context(Builder):
     @contextmanager
     def block(self) -> Iterator[list[Statement]]:
         before, self.arrivals = self.arrivals, dict(self.arrivals)
+        available, under = self._available, self._available_under
+        self._available, self._available_under = dict(available), dict(under)
         try:
             with super().block() as statements:
                 yield statements
         finally:
+            self._available, self._available_under = available, under
             after, self.arrivals = self.arrivals, before
             self.arrivals = {key: v for key, v in before.items() if key in after}
 
@@ -263,8 +314,13 @@ class Context(Builder):
         """
         if isinstance(cond, Literal) and cond.value:
             return emit()
+        found = self._available_under.get(cond, {})
         with self.block() as statements, self.prover.assuming(cond):
+            self._available |= found
             result = emit()
+            found = self._available
+        if self.is_constant(cond) or self._is_fixed(cond):
+            self._available_under[cond] = found
         body: list[Statement] = []
         for statement in statements:
             if isinstance(statement, Let):
@@ -436,6 +492,16 @@ class Context(Builder):
         self.regions += 1
         with self.unless_left():
             self._lowering.region(self, region)
+
+
+_SHARED = frozenset(
+    {prim.add, prim.sub, prim.mul, prim.minimum_, prim.maximum_, prim.ifelse, prim.and_, prim.or_}
+    | {prim.not_, prim.eq, prim.ne, prim.lt, prim.le, prim.gt, prim.ge}
+)
+"""The operators of values that are computed once: what bounds, positions and tests consist of."""
+
+_SHORT = 32
+"""Longer expressions are not compared with others."""
 
 
 def _flatten(expr: Expr) -> list[Expr]:

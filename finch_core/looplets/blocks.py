@@ -21,17 +21,20 @@ from typing import TYPE_CHECKING
 
 from finch_core.interface.looplet import Looplet
 from finch_core.interface.run import Part, Run, as_looplet
-from finch_core.ir.expressions import Expr
+from finch_core.ir.expressions import TRUE, Expr, Literal
+from finch_core.ir.program import Update
 from finch_core.looplets.lookup import Lookup, filled
 from finch_core.looplets.loop_strides import stride_of
 from finch_core.looplets.merge_cost import FEW
 from finch_core.looplets.predicated_merge import fill_of
 from finch_core.looplets.region import Region, is_empty
+from finch_core.looplets.select import select
 from finch_core.looplets.sequence import Sequence
 from finch_core.looplets.short_circuit import may_end_early
 from finch_core.looplets.slots import fill_slot, slots_of
 from finch_core.looplets.switch import Switch
 from finch_core.records import evolve, frozen
+from finch_core.symbolic.prover import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,19 +56,28 @@ class _Block:
 
         def at(ctx: Context, index: Expr) -> Part:
             inside = (self.start <= index).and_(index < self.stop)
-            return Switch(inside, self.body.at(ctx, index), self.fill)
+            found = as_looplet(self.body.at(ctx, index))
+            if isinstance(found, Run) and not found.fails and not found.body.ndim:
+                return Run(select(inside, found.body, self.fill.body))
+            return Switch(inside, found, self.fill)
 
         return Lookup(at)
 
 
-def lower_blocks(ctx: Context, region: Region, slots: Iterable[int]) -> bool:
+def lower_blocks(
+    ctx: Context, region: Region, slots: Iterable[int], *, stored: bool = False
+) -> bool:
     """Emit a region in which the operands in ``slots`` are blocks beside nothing that moves.
 
     Gives whether it was emitted: not where there are few, or where the body does something where
-    none of them is there.
+    none of them is there. ``stored``: only an update of which each block begins where data says.
     """
+    if stored and not isinstance(region.body, Update):
+        return False
     blocks = {k: block for k in slots if (block := _block_of(ctx, region, k)) is not None}
     rest = [looplet for k, looplet in region.looplets.items() if k not in blocks]
+    if stored and any(isinstance(split(b.start)[0], Literal) for b in blocks.values()):
+        return False
     if len(blocks) <= FEW or not all(isinstance(looplet, Lookup) for looplet in rest):
         return False
     if stride_of(ctx, region) is not None or may_end_early(ctx, region):
@@ -93,15 +105,46 @@ def _block_of(ctx: Context, region: Region, slot: int) -> _Block | None:
     return _Block(start, stop, main, Run(fill))
 
 
+@frozen(eq=False)
+class _Cover:
+    """A range of indices at each of which a block is there, if ``some`` holds."""
+
+    start: Expr
+    stop: Expr
+    some: Expr
+
+
+def _covers(ctx: Context, blocks: Iterable[_Block]) -> list[_Cover]:
+    """The ranges that the blocks cover: one for those that are shifted from one to the next by an
+    index, like one block read at several shifts."""
+    alike: dict[tuple[Expr, Expr, int], dict[int, _Block]] = {}
+    for block in blocks:
+        (start, begun), (stop, ended) = split(block.start), split(block.stop)
+        alike.setdefault((start, stop, ended - begun), {})[begun] = block
+    found = []
+    for (start, stop, longer), shifted in alike.items():
+        some, begin = ctx.prover.decide(start < stop + longer), None
+        for shift in sorted(shifted):
+            if shift - 1 not in shifted:
+                begin = shifted[shift]
+            if shift + 1 not in shifted:
+                end = shifted[shift]
+                assert begin is not None
+                found.append(_Cover(begin.start, end.stop, TRUE if begin is end else some))
+    return found
+
+
 def _emit(ctx: Context, region: Region, blocks: dict[int, _Block]) -> None:
     name = region.index.name
     starts = dict.fromkeys(block.start for block in blocks.values())
     stops = dict.fromkeys(block.stop for block in blocks.values())
+    covers = _covers(ctx, blocks.values())
     inner = ctx.let(f"{name}_inner", ctx.prover.maximum(*starts))
     outer = ctx.let(f"{name}_outer", ctx.prover.minimum(*stops))
     last = ctx.let(f"{name}_last", ctx.prover.minimum(region.stop, ctx.prover.maximum(*stops)))
     ctx.prover.know_le(last, region.stop)
-    reached = ctx.var(f"{name}_reached", region.start)
+    first = ctx.prover.maximum(region.start, ctx.prover.minimum(*starts))
+    reached = ctx.var(f"{name}_reached", first)
 
     def part(stop: Expr, looplets: dict[int, Looplet]) -> None:
         end = ctx.let(f"{name}_stop", stop)
@@ -111,18 +154,20 @@ def _emit(ctx: Context, region: Region, blocks: dict[int, _Block]) -> None:
         ctx.assign(reached, end)
 
     def beside() -> None:
-        begun = (ctx.ifelse(block.start <= reached, block.stop, reached) for block in distinct)
+        begun = (
+            ctx.ifelse(cover.some.and_(cover.start <= reached), cover.stop, reached)
+            for cover in covers
+        )
         covered = ctx.let(f"{name}_covered", reduce(lambda a, b: a.max(b), begun).min(last))
         before = (reached < inner).and_(inner < outer)
         tested: dict[int, Looplet] = {k: block.anywhere() for k, block in blocks.items()}
-        ahead = (ctx.ifelse(reached < start, start, last) for start in starts)
+        ahead = (ctx.ifelse(reached < cover.start, cover.start, last) for cover in covers)
         ctx.fork(
             reached < covered,
             lambda: part(ctx.ifelse(before, inner.min(covered), covered), tested),
             lambda: ctx.assign(reached, reduce(lambda a, b: a.min(b), ahead, last)),
         )
 
-    distinct = {(block.start, block.stop): block for block in blocks.values()}.values()
     plain: dict[int, Looplet] = {k: block.body for k, block in blocks.items()}
     facts = (region.start <= reached, reached < last)
     with ctx.while_(reached < last), ctx.prover.assuming(*facts):

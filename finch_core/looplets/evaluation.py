@@ -78,7 +78,8 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
     many = disordered(ctx, region)
     if slot in many:
         if region.looplets[slot].precedence is Precedence.SEQUENCE and not region.is_point(ctx):
-            lower_stretches(ctx, region, many)
+            if not lower_blocks(ctx, region, many, stored=True):
+                lower_stretches(ctx, region, many)
             return
         if lower_predicated(ctx, region, many):
             return

@@ -21,6 +21,19 @@ way, in the order of its terms:
         least = min(A_end, B_end, ...)
 
 Runs keep their values in variables, which change where a run ends.
+
+Steppers through one list that are shifted from one to the next by an index, as reads of a window
+are, have the entries of the list in the window. Where their terms are alike, one position, that of
+the first of these entries, stands for all.
+
+    if A_first == least:
+        q = A_p
+        while q < A_stop and A_idx[q] - 1 <= least:
+            total = total + A_val[q]
+            q += 1
+        if A_idx[A_p] + 1 == least:                  # the first entry leaves the window
+            A_p += 1
+        A_first = max(A_idx[A_p] - 1, least + 1) if A_p < A_stop else n + 1
 """
 
 from __future__ import annotations
@@ -37,7 +50,7 @@ from finch_core.interface.run import Run, as_looplet
 from finch_core.interface.tensorlike import Constant, TensorLike
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import TRUE, Access, Call, Expr, Literal, Name, Var, call, cast
-from finch_core.ir.program import Update
+from finch_core.ir.program import Stmt, Update
 from finch_core.ir.rewrite import rewrite_expr, substitute_index
 from finch_core.looplets.accept_run import AcceptRun
 from finch_core.looplets.lookup import Lookup
@@ -60,6 +73,9 @@ if TYPE_CHECKING:
 
 MANY = 8
 """The least number of steppers that are merged in groups."""
+
+WIDE = 3
+"""The least number of steppers through one list that have one position."""
 
 
 def lower_grouped(ctx: Context, region: Region) -> bool:
@@ -217,17 +233,27 @@ class _Merge:
     steppers: dict[int, Stepper]
     ends: dict[int, Var]
     firsts: dict[tuple[int, ...], Var]
+    windows: frozenset[tuple[int, ...]]
+    """The groups whose steppers have one position, that of the first of them."""
 
     @classmethod
-    def of(cls, ctx: Context, region: Region, steppers: dict[int, Stepper]) -> Self:
+    def of(
+        cls,
+        ctx: Context,
+        region: Region,
+        steppers: dict[int, Stepper],
+        windows: frozenset[tuple[int, ...]] = frozenset(),
+    ) -> Self:
         """The merge, after the code that sets each stepper to the begin of the region."""
         name = region.index.name
-        merge = cls(ctx, region, steppers, {}, {})
-        for k, stepper in steppers.items():
-            stepper.synchronize(ctx, region)
-            merge.ends[k] = ctx.var(f"{stepper.label(name)}_stop", merge.end_of(k))
-        for group in _groups(tuple(steppers)):
-            merge.firsts[group] = ctx.var(f"{name}_first", merge.first_of(group))
+        merge = cls(ctx, region, steppers, {}, {}, windows)
+        for group in _groups(tuple(steppers), windows):
+            for k in group[:1] if group in windows else group:
+                steppers[k].synchronize(ctx, region)
+                if group not in windows:
+                    label = f"{steppers[k].label(name)}_stop"
+                    merge.ends[k] = ctx.var(label, merge.end_of(k))
+            merge.firsts[group] = ctx.var(f"{name}_first", merge.first_of(group, region.start))
         ctx.loop_cursors(steppers.values())
         return merge
 
@@ -241,48 +267,121 @@ class _Merge:
         stepper, beyond = self.steppers[k], self.region.stop + 1
         return self.ctx.ifelse(self.left(k), stepper.stop(stepper.position), beyond)
 
-    def first_of(self, group: tuple[int, ...]) -> Expr:
-        return _least(self.ends[k] for k in group)
+    def first_of(self, group: tuple[int, ...], reached: Expr) -> Expr:
+        """The first end of a step in a group, after ``reached``."""
+        if group not in self.windows:
+            return _least(self.ends[k] for k in group)
+        lead, last = self.steppers[group[0]], self.steppers[group[-1]]
+        first = last.stop(lead.position).max(reached + 1)
+        return self.ctx.ifelse(self.left(group[0]), first, self.region.stop + 1)
 
     def first(self) -> Expr:
         """The first end of any step."""
         return _least(self.firsts.values())
 
     def pass_ends(
-        self, stop: Expr, leave: Callable[[int], None], enter: Callable[[int], None]
+        self,
+        stop: Expr,
+        leave: Callable[[int, Expr], None],
+        enter: Callable[[int], None],
     ) -> None:
-        """Advance the steppers whose steps end at ``stop``; ``leave(k)`` is emitted before, and
-        ``enter(k)`` behind."""
+        """Advance the steppers whose steps end at ``stop``; ``leave(k, q)`` is emitted before,
+        where step ``q`` ends, and ``enter(k)`` behind."""
         ctx = self.ctx
         for group, first in self.firsts.items():
             with ctx.if_(first.eq(stop)):
-                for k in group:
+                if group in self.windows:
+                    self._pass_window(group, stop, leave)
+                for k in () if group in self.windows else group:
                     with ctx.if_(self.ends[k].eq(stop)):
-                        leave(k)
+                        leave(k, self.steppers[k].position)
                         self.steppers[k].advance(ctx, stop)
                         ctx.assign(self.ends[k], self.end_of(k))
                         enter(k)
-                ctx.assign(first, self.first_of(group))
+                ctx.assign(first, self.first_of(group, stop))
         ctx.loop_cursors(self.steppers.values())
 
+    def _pass_window(
+        self, group: tuple[int, ...], stop: Expr, leave: Callable[[int, Expr], None]
+    ) -> None:
+        """The steps of a window that end at ``stop``: those from its position on."""
+        ctx, lead, last = self.ctx, self.steppers[group[0]], self.steppers[group[-1]]
+        assert lead.end is not None
+        q = ctx.var("q", lead.position)
+        with ctx.while_((q < lead.end).and_(last.stop(q) <= stop)):
+            leave(group[0], q)
+            ctx.assign(q, q + 1)
+        with ctx.if_(lead.stop(lead.position).eq(stop)):
+            lead.advance(ctx, stop)
+
     def finish(self) -> None:
-        for stepper in self.steppers.values():
-            stepper.arrive(self.ctx, self.region)
+        behind = {k for group in self.windows for k in group[1:]}
+        for k, stepper in self.steppers.items():
+            if k in behind:
+                self.ctx.cursors[stepper.position] = None
+            else:
+                stepper.arrive(self.ctx, self.region)
 
-    def element(self, k: int) -> TensorLike:
-        """What the step of stepper ``k`` has: at its end, or all along it."""
-        stepper = self.steppers[k]
-        body = stepper.step(self.ctx, stepper.position)
-        found = as_looplet(body.tail) if isinstance(body, Spike) else body
-        assert isinstance(found, Run)
-        return found.body
+    def element(self, k: int, position: Expr) -> TensorLike:
+        """What step ``position`` of stepper ``k`` has: at its end, or all along it."""
+        return _element(self.ctx, self.steppers[k], position)
 
 
-def _groups(slots: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """About as many groups as there are members in each, in their order."""
-    size = isqrt(len(slots) - 1) + 1
-    for k in range(0, len(slots), size):
-        yield slots[k : k + size]
+def _element(ctx: Context, stepper: Stepper, position: Expr) -> TensorLike:
+    body = stepper.step(ctx, position)
+    found = as_looplet(body.tail) if isinstance(body, Spike) else body
+    assert isinstance(found, Run)
+    return found.body
+
+
+def _windows(
+    ctx: Context, body: Update, steppers: dict[int, Stepper], total: _Total
+) -> frozenset[tuple[int, ...]]:
+    """The steppers through one list whose terms are alike, in their order, of which each is an
+    index ahead of the one before it."""
+
+    def at(k: int, position: Expr, behind: int = 0) -> tuple[Expr, Stmt]:
+        """Where step ``position`` would end if stepper ``k`` were ``behind`` by that many indices,
+        and its term there."""
+        steps, term = steppers[k], evolve(body, value=total.terms[k])
+        step = ctx.look(lambda: fill_slot(ctx, term, k, _element(ctx, steps, position)))
+        return steps.stop(position) + behind, step
+
+    runs: list[tuple[int, ...]] = []
+    for k, stepper in steppers.items():
+        lead = steppers[runs[-1][0]] if runs else stepper
+        alike = bool(runs) and _one_list(lead, stepper)
+        if alike and at(k, lead.position, len(runs[-1])) == at(runs[-1][0], lead.position):
+            runs[-1] += (k,)
+        else:
+            runs.append((k,))
+    return frozenset(run for run in runs if len(run) >= WIDE)
+
+
+def _one_list(a: Stepper, b: Stepper) -> bool:
+    """Whether two steppers go through the steps of one list, one by one."""
+    plain = all(s.following is None and s.present is None and s.end is not None for s in (a, b))
+    return plain and a.fiber is not None and a.fiber == b.fiber and a.end == b.end
+
+
+def _groups(
+    slots: tuple[int, ...], windows: frozenset[tuple[int, ...]]
+) -> Iterator[tuple[int, ...]]:
+    """The windows, and about as many groups of others as there are members in each, in their
+    order."""
+    size, begun = isqrt(len(slots) - 1) + 1, {window[0]: window for window in windows}
+    inside = {k for window in windows for k in window}
+    group: tuple[int, ...] = ()
+    for k in slots:
+        if group and (k in inside or len(group) == size):
+            yield group
+            group = ()
+        if k in begun:
+            yield begun[k]
+        elif k not in inside:
+            group += (k,)
+    if group:
+        yield group
 
 
 def _least(ends: Iterable[Expr]) -> Expr:
@@ -291,9 +390,10 @@ def _least(ends: Iterable[Expr]) -> Expr:
 
 def _sum_up(ctx: Context, region: Region, steppers: dict[int, Stepper], total: _Total) -> None:
     """Emit the merge of lists: one index at a time, at which there is an entry of any."""
-    merge = _Merge.of(ctx, region, {k: steppers[k] for k in total.terms})
+    ordered = {k: steppers[k] for k in total.terms}
     name, body = region.index.name, region.body
     assert isinstance(body, Update)
+    merge = _Merge.of(ctx, region, ordered, _windows(ctx, body, ordered, total))
     least = ctx.var(f"{name}_least", merge.first())
     with ctx.while_(least <= region.stop), ctx.prover.assuming():
         stop = ctx.let(f"{name}_stop", least)
@@ -301,8 +401,8 @@ def _sum_up(ctx: Context, region: Region, steppers: dict[int, Stepper], total: _
         ctx.prover.know_le(stop, region.stop)
         found = ctx.var("total", total.identity())
 
-        def add(k: int) -> None:
-            term = fill_slot(ctx, evolve(body, value=total.terms[k]), k, merge.element(k))
+        def add(k: int, position: Expr) -> None:
+            term = fill_slot(ctx, evolve(body, value=total.terms[k]), k, merge.element(k, position))
             term = ctx.simplify(substitute_index(term, region.index, stop - 1))
             assert isinstance(term, Update)
             ctx.assign(found, call(total.op, found, term.value))
@@ -323,11 +423,11 @@ def _go_along(ctx: Context, region: Region, steppers: dict[int, Stepper]) -> Non
 
     def enter(k: int) -> None:
         with ctx.if_(merge.left(k)):
-            value = merge.element(k).read(ctx)
+            value = merge.element(k, steppers[k].position).read(ctx)
             ctx.assign(values[k], cast(value, concrete(values[k].dtype)))
 
-    for k in steppers:
-        dtype = concrete(ctx.look(lambda k=k: merge.element(k)).dtype)  # type: ignore[misc]
+    for k, stepper in steppers.items():
+        dtype = concrete(ctx.look(lambda s=stepper: _element(ctx, s, s.position)).dtype)  # type: ignore[misc]
         values[k] = ctx.var(
             f"{steppers[k].label(name)}_value", Literal(np.zeros((), dtype)[()], dtype)
         )
@@ -343,7 +443,7 @@ def _go_along(ctx: Context, region: Region, steppers: dict[int, Stepper]) -> Non
         rest = {k: looplet for k, looplet in region.looplets.items() if k not in steppers}
         part = evolve(region, body=ctx.simplify(body), looplets=rest)
         part.between(reached, stop).lower(ctx)
-        merge.pass_ends(stop, lambda k: None, enter)
+        merge.pass_ends(stop, lambda k, q: None, enter)
         ctx.assign(reached, stop)
     merge.finish()
 

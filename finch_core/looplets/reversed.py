@@ -182,6 +182,7 @@ def _listed(t: Reversal, back: _Backwards) -> Stepper:
         start=mirrored(steps.bound),
         last=None,
         walked=None,
+        fiber=None,
     )
 
 
@@ -214,6 +215,7 @@ def _stepped(t: Reversal, ctx: Context, back: _Backwards) -> Looplet:
         bound=mirrored(low),
         start=begin,
         walked=None,
+        fiber=None,
         tail=None,
         whole=True,
     )

@@ -50,8 +50,8 @@ class Stepper(Looplet):
     begins before ``start``, where the loop begins. ``anchored``: bodies compute their own end
     again; body and stop then use one immutable ``q``, so that the prover sees that they agree.
     ``walked`` tells what is stepped through: steppers with the same one, if it is not None, have
-    the same steps, so that one may begin where another has been. ``ends``: the loop does nothing
-    behind the last step.
+    the same steps, so that one may begin where another has been; ``fiber`` is the same wherever the
+    steps are shifted to. ``ends``: the loop does nothing behind the last step.
     """
 
     position: Var
@@ -69,6 +69,7 @@ class Stepper(Looplet):
     whole: bool = False
     early: bool = False
     walked: Hashable = None
+    fiber: Hashable = None
     ends: bool = False
     precedence: ClassVar[Precedence] = Precedence.STEPPER
 

@@ -193,7 +193,8 @@ def _listed(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
             ctx.assign(k, k - 1)
         return stop_of(k - 1)
 
-    return evolve(strided, stop=stop_of, body=body, present=present, last=last, walked=None)
+    strided = evolve(strided, walked=None, fiber=None)
+    return evolve(strided, stop=stop_of, body=body, present=present, last=last)
 
 
 def _stepped(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
@@ -213,6 +214,7 @@ def _stepped(t: Stride, steps: Stepper, strided: Stepper) -> Stepper:
         present=lambda q, i: i < stop_of(q),
         last=None if last is None else lambda ctx: t.outer(last(ctx)),
         walked=None,
+        fiber=None,
     )
 
 

@@ -3,15 +3,18 @@ checks of arguments, then the program itself, typed and optimised."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from finch_core.errors import BackendError, DimensionMismatch, quote
 from finch_core.interface.abi import CompleteBackend
 from finch_core.interface.context import LOWERING_RULES, Context
 from finch_core.interface.plugins import hub
+from finch_core.interface.tensorlike import BoundTensor
 from finch_core.interface.watch import Watch
 from finch_core.ir import assembly as asm
 from finch_core.ir.common_subexpressions import bind_common_subexpressions
-from finch_core.ir.expressions import Literal, Var
-from finch_core.ir.program import Stmt, Swap, Update
+from finch_core.ir.expressions import Buffer, Literal, Var
+from finch_core.ir.program import Declare, Freeze, Stmt, Swap, Thaw, Update
 from finch_core.ir.storage_types import typed_and_stored
 from finch_core.lower.constant_dimensions import constant_dimensions, set_dimensions_of_locals
 from finch_core.lower.content_ranges import content_ranges
@@ -96,9 +99,20 @@ def _facts(ctx: Context, unit: Unit, stmt: Stmt) -> None:
     swaps = [part for part in stmt.walk() if isinstance(part, Swap)]
     updated |= {tensor for part in swaps for tensor in (part.first, part.second)}
     ctx.prover.ignore(part for tensor in updated for part in tensor.parts)
+    _find_unwritten(ctx, unit, stmt, updated)
     for before in unit.snapshots.values():
         ctx.prover.know_le(Literal(0, int), before)
         ctx.constant(before)
+
+
+def _find_unwritten(ctx: Context, unit: Unit, stmt: Stmt, updated: Iterable[BoundTensor]) -> None:
+    """Note the buffers of the tensors that no statement of the program changes."""
+    stages = (part.tensor for part in stmt.walk() if isinstance(part, (Declare, Freeze, Thaw)))
+    changed = {part for tensor in (*updated, *stages) for part in tensor.parts}
+    parts = (part for tensor in unit.tensors.values() for part in tensor.parts)
+    ctx.unwritten = frozenset(
+        part for part in parts if isinstance(part, Buffer) and part not in changed
+    )
 
 
 def _prologue(ctx: Context, unit: Unit, arguments: tuple[BoundParameter, ...]) -> None:

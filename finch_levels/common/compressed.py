@@ -46,6 +46,7 @@ def steps(
     not those of ``bounds_of``. Without a ``tail`` the last ends with the fiber, of which the
     format makes sure. The rest is as for ``Stepper``, which ``kind`` is one of."""
     start, stop = bounds or bounds_of(ctx, fiber)
+    walk = ctx.walk(fiber.lvl, fiber.pos)
     listed = _Listed(ctx.var(f"{fiber.lvl.name}_p", start), stop, order, base, past)
     return kind(
         position=listed.q,
@@ -58,7 +59,8 @@ def steps(
         start=ctx.lift(0),
         anchored=anchored,
         whole=tail is None,
-        walked=ctx.walk(fiber.lvl, fiber.pos),
+        walked=walk,
+        fiber=walk,
     )
 
 

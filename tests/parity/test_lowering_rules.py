@@ -11,7 +11,16 @@ from finch_core.ir.expressions import Buffer, Literal, Load, Var, call, cast
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_core.symbolic.ranges import range_of
-from finch_levels import Dense, Element, Pattern, RunList, Scalar, SparseList, SparseRunList
+from finch_levels import (
+    Dense,
+    Element,
+    Pattern,
+    RunList,
+    Scalar,
+    SparseBand,
+    SparseList,
+    SparseRunList,
+)
 
 RUNS = SparseRunList(Pattern())
 COVER = RunList(Element(0.0))
@@ -240,3 +249,60 @@ def test_a_failure_leaves_what_was_added_before(backend):
             run(c, a, b)
         found.append(c.tolist())
     assert found[0] == found[1]
+
+
+def neighbours(c, a, n):
+    c[...] = 0
+    for i in range(n):
+        for j in _:
+            c[i] += a[i, j] * coalesce(a[i, ~(j - 1)], 0.0) + coalesce(a[~(i + 1), j], 0.0)
+    return c
+
+
+def shifted(c, a, n):
+    c[...] = 0
+    for i in range(n):
+        for k in range(2):
+            for j in _:
+                c[i] += coalesce(a[~(i + k), j], 0.0) * coalesce(a[~(i + k), ~(j + 1)], 0.0)
+    return c
+
+
+def refilled(b, t, a, c):
+    """The same tensor is read twice, with other contents."""
+    t[...] = 0
+    for j in _:
+        t[j] = a[j]
+    for j in _:
+        b[()] += t[j] * t[j]
+    t[...] = 0
+    for j in _:
+        t[j] = c[j]
+    for j in _:
+        b[()] += t[j] * t[j]
+    return b, t
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize("function", [neighbours, shifted])
+@pytest.mark.parametrize("level", [SparseList, SparseBand])
+def test_what_two_reads_of_a_row_load_is_loaded_once(backend, function, level):
+    data = np.array([[0.0, 2.0, 3.0, 0.0], [4.0, 5.0, 0.0, 0.0], [0.0, 6.0, 7.0, 8.0]])
+    a, texts = Tensor(Dense(level(Element(0.0))), data), []
+    for disabled in (frozenset(), frozenset({"available_expressions"})):
+        run = Kernel(function, Options(backend=backend, disabled=disabled))
+        expected = run.reference(np.zeros(3), a, 3)
+        np.testing.assert_array_equal(run(np.zeros(3), a, 3), expected)
+        texts.append(run.lower(np.zeros(3), a, 3).as_text("assembly"))
+    pointer = "A1_ptr[" if level is SparseList else "A1_ofs["
+    fewer, more = (text.replace("a1_", "A1_").count(pointer) for text in texts)
+    assert fewer < more
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+@pytest.mark.parametrize("level", [SparseList, SparseBand])
+def test_what_a_kernel_changes_is_loaded_again(backend, level):
+    run, format = Kernel(refilled, Options(backend=backend)), level(Element(0.0))
+    first, second = np.array([0.0, 3.0, 0.0, 0.0, 0.0]), np.array([0.0, 1.0, 2.0, 0.0, 0.0])
+    given = Scalar(0.0), Tensor(format, (5,)), Tensor(format, first), Tensor(format, second)
+    assert run(*given)[0].value == 1 + 4 + 9

@@ -3,6 +3,7 @@ the code grows with the number of reads."""
 
 import itertools
 import linecache
+import re
 
 import numpy as np
 import pytest
@@ -167,3 +168,77 @@ def test_bands_are_read_by_tests_only_where_they_are(bands):
     np.testing.assert_array_equal(run(out, *given, 9).to_numpy(), expected)
     assert out.nstored == np.count_nonzero(expected)
     assert "covered" in run.lower(out, *given, 9).as_text("assembly")
+
+
+def windowed(terms):
+    """The kernel that adds up these terms of the places of ``A``."""
+    lines = ["def program(C, A):", "    C[...] = 0", "    for i, j in _:"]
+    return compiled("\n".join([*lines, f"        C[i, j] = {' + '.join(terms)}", "    return C"]))
+
+
+COLUMNS = {
+    "one position": ("", (-1, 0, 1), 3),
+    "in squares": ("{0} * {0}", (-2, -1, 0, 1, 2), 3),
+    "weights": ("{1} * {0}", (-1, 0, 1), 9),
+    "backwards": ("", (1, 0, -1), 9),
+    "every other": ("", (-2, 0, 2), 9),
+    "twice": ("", (0, 1, 0, 1, 2), 9),
+}
+"""Terms, shifts, and how many positions three rows take."""
+
+
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("name", COLUMNS)
+def test_reads_of_one_list_next_to_each_other_have_one_position(backend, name):
+    """Their terms are alike, and each is an index ahead of the one before it."""
+    term, columns, positions = COLUMNS[name]
+    reads = [f"coalesce(A[~(i + {p}), ~(j + {q})], 0)" for p in (-1, 0, 1) for q in columns]
+    terms = [(term or "{0}").format(read, k + 1) for k, read in enumerate(reads)]
+    run, format = kernel(backend=backend)(windowed(terms)), Dense(SparseList(Element(0.0)))
+    for kind, n in itertools.product(("sparse", "full", "last"), (1, 2, 9)):
+        data = np.abs(array((n, n), kind=kind, seed=n))
+        out, tensor = Tensor(format, (n, n)), Tensor(format, data)
+        expected = run.reference(Tensor(format, (n, n)), tensor)
+        np.testing.assert_array_equal(run(out, tensor).to_numpy(), expected)
+        assert out.nstored == np.count_nonzero(expected)
+    text = run.lower(out, tensor).as_text("assembly")
+    inner = text[: text.index("else:")]
+    moved = set(re.findall(r"(A1_p\w*) \+= 1", inner))
+    assert len(moved) == positions
+
+
+@pytest.mark.parametrize("shifts", [(-1, 0, 1), (0, 2), (-3, 0, 1, 2), (1, 4, 8)])
+@pytest.mark.parametrize("result", [Dense, SparseList, SparseBand])
+def test_blocks_that_are_shifted_cover_a_range(shifts, result):
+    """One test for all whose shifts follow each other; nothing is stored between others, nor for
+    rows without a block."""
+    reads = [f"coalesce(A[~(i + {p}), ~(j + {q})], 0)" for p in (-1, 0, 1) for q in shifts]
+    run, format = kernel(backend="interpreter")(windowed(reads)), Dense(SparseBand(Element(0.0)))
+    bands = [
+        (0, 0),
+        (0, 0),
+        (0, 0),
+        (2, 3),
+        (7, 11),
+        (0, 11),
+        (0, 0),
+        (4, 6),
+        (0, 0),
+        (0, 0),
+        (0, 0),
+    ]
+    data = np.zeros((11, 11))
+    for row, (start, stop) in zip(data, bands, strict=True):
+        row[start:stop] = range(1, stop - start + 1)
+    out, tensor = Tensor(Dense(result(Element(0.0))), data.shape), Tensor(format, data)
+    expected = run.reference(Tensor(out.format, data.shape), tensor)
+    np.testing.assert_array_equal(run(out, tensor).to_numpy(), expected)
+    if result is SparseList:
+        assert out.nstored == np.count_nonzero(expected)
+    if result is SparseBand:
+        stored = [np.flatnonzero(row) for row in expected]
+        assert out.nstored == sum(found[-1] - found[0] + 1 for found in stored if len(found))
+    text = run.lower(out, tensor).as_text("assembly")
+    runs = sum(shift - 1 not in shifts for shift in shifts)
+    covered = next(line for line in text.splitlines() if "j_covered:" in line)
+    assert covered.count("ifelse(") == 3 * runs

@@ -222,6 +222,6 @@ def test_a_walk_that_ends_near_the_end_of_its_row_is_a_counted_loop():
 
 
 def test_a_merge_ends_when_a_list_runs_out():
-    assert "while A1_p < A1_q_stop and A1_p_2 < A1_q_stop_2:" in text_of(products)
+    assert "while A1_p < A1_q_stop and A1_p_2 < A1_q:" in text_of(products)
     assert "_reached" not in text_of(products)
     assert "while j_reached < j_stop:" in text_of(products, "run_outs")
