@@ -17,5 +17,7 @@ def test_disabled_unknown():
     assert what == (
         "disabled names 'dead_cod', which is no rule, no pass and no optimisation of the backend 'c'"
     )
-    assert hint.startswith("  hint: those are appending, boolean_constants, branchless_appends, ")
+    assert hint.startswith(
+        "  hint: those are appending, available_expressions, boolean_constants, "
+    )
     assert hint.endswith("steady, store_forwarding, unswitching, until, vector_reductions")
