@@ -6,7 +6,9 @@ Each row has the milliseconds of a warm call, and ours relative to the contender
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -352,6 +354,81 @@ def best_order(factors: list[Any]) -> float:
     return cost[0, n]
 
 
+# -- what planning and remembered plans cost --------------------------------------------------
+
+
+def warm(seconds: float, quick: bool = False) -> list[dict[str, Any]]:
+    """Microseconds of calls of fused functions of some kernels on small operands, and of the same
+    kernels by themselves, on the operands that they have in the plan."""
+    return [warm_row(layers, seconds) for layers in ((1,) if quick else (1, 3, 8))]
+
+
+def warm_row(layers: int, seconds: float) -> dict[str, Any]:
+    """One row: as many kernels as ``layers``, each a product with a function of the one before."""
+    import finch_array as fa
+    from finch_array.plan.fusing import plan_of
+
+    def network(A: Any, x: Any) -> Any:
+        x = A @ x
+        for _layer in range(layers - 1):
+            x = A @ fa.tanh(x)
+        return x
+
+    A, x = tensor(csr((30, 30), 0.1, 10)), fa.asarray(np.ones(30))
+    plan, sources = plan_of([network(fa.lazy(A), fa.lazy(x)).lazy_node])
+    arrays = {name: sources[k] for name, k in plan.slots}
+    calls = []
+    for step in plan.steps:
+        operands = [arrays[name] for name, _ in step.canonical.operands]
+        arrays[step.kernel.name] = step(arrays)
+        calls.append((step.plan, operands))
+
+    def kernels() -> None:
+        for call, operands in calls:
+            call(operands)
+
+    timings = compare({"fused": bound(network, A, x), "kernels": kernels}, seconds, 3)
+    fused, alone = (timings[name].seconds * 1e6 for name in ("fused", "kernels"))
+    return {
+        "kernels": len(calls), "fused us": fused, "the kernels us": alone,
+        "difference us": fused - alone, "aim": 10 + 5 * len(calls),
+    }  # fmt: skip
+
+
+def planning(quick: bool) -> list[dict[str, Any]]:
+    """Milliseconds to plan chains of 10 and of 50 products, of 15 each: with operands whose
+    statistics are known, and with new ones. Of each chain the least time counts."""
+    rows = []
+    for operators, aim in ((10, 5), (50, 100)):
+        known, new = [], []
+        for seed in range(2 if quick else 15):
+            rng = np.random.default_rng(seed)
+            shape = [int(n) for n in 2 ** rng.uniform(3, 10, operators + 2)]
+            factors = [
+                csr((a, b), 2.0 ** rng.uniform(-9, -3), 100 * seed + k)
+                for k, (a, b) in enumerate(itertools.pairwise(shape))
+            ]
+            tensors = list(map(tensor, factors))
+            known.append(min(planned(tensors) for _time in range(10)))
+            new.append(min(planned([tensor(f.copy()) for f in factors]) for _time in range(10)))
+        for kind, times in (("known", known), ("new", new)):
+            rows.append({
+                "products": operators, "operands": kind, "least ms": 1e3 * min(times),
+                "median ms": 1e3 * float(np.median(times)), "most ms": 1e3 * max(times), "aim": aim,
+            })  # fmt: skip
+    return rows
+
+
+def planned(tensors: list[Any]) -> float:
+    """The seconds that it takes to write a chain of products down and to plan it."""
+    import finch_array as fa
+    from finch_array.plan.programs import Problem
+
+    start = time.process_time()
+    Problem.of([chained(*map(fa.lazy, tensors)).lazy_node]).plan()
+    return time.process_time() - start
+
+
 # -- the tables -------------------------------------------------------------------------------
 
 
@@ -381,9 +458,9 @@ def check(work: Work) -> None:
 def run(
     seconds: float, quick: bool = False, data: Path | None = None
 ) -> list[list[dict[str, Any]]]:
-    """The tables: works by hand, subgraph counts where DuckDB is installed, chains, einsums where
-    the einsum benchmark is installed."""
-    tables = [[row(make(quick), seconds) for make in WORKS]]
+    """The tables: works by hand, what planning and remembered plans cost, subgraph counts where
+    DuckDB is installed, chains, einsums where the einsum benchmark is installed."""
+    tables = [[row(make(quick), seconds) for make in WORKS], warm(seconds, quick), planning(quick)]
     try:
         rows = [row(work, seconds) for work in subgraphs(quick, data)]
         ratios = [found["finch / other"] for found in rows]
