@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import numpy as np
 from random_operands import WHOLE, Operands
-from random_tree import CHAINS, Lit, Op, Read, Ref
+from random_tree import CHAINS, Lit, Op, Read, Ref, walk
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 TRUTHS = (*COMPARISONS, *CHAINS, "and", "or", "not", "within")
@@ -44,6 +45,7 @@ class Expressions(Operands):
     def __init__(self, seed: Any) -> None:
         super().__init__(seed)
         self.let_kinds: dict[str, str] = {}
+        self.unsigned_lets: set[str] = set()
         self.extremes = False
         """Whether literals at the ends of their types may be drawn: where their sums are exact."""
 
@@ -67,6 +69,21 @@ class Expressions(Operands):
         children = expr.children[1:] if expr.op == "ifelse" else expr.children
         least = "i" if expr.op in ("int", "np.int8", "scaled", "clipped") else "b"
         return max(least, *map(self.kind_of, children), key="bifc".index)
+
+    def may_be_float(self, *expressions: Any) -> bool:
+        """Whether uint64 takes part, which gives floats beside signed numbers: there a fill of 0
+        over 0 is 0 by the algebra of fills, and NaN in NumPy."""
+        return any(self._is_uint64(part) for given in expressions for part in walk(given))
+
+    def _is_uint64(self, expr: Any) -> bool:
+        if isinstance(expr, Lit):
+            return expr.value >= 2**63
+        if isinstance(expr, Ref) and expr.name in self.unsigned_lets:
+            return True
+        operand = self.operands.get(getattr(expr, "tensor", getattr(expr, "name", "")))
+        if operand is None or operand.format is None:
+            return operand is not None and isinstance(operand.data, np.uint64)
+        return operand.format.dtype == np.uint64
 
     # -- expressions ------------------------------------------------------------------------
 
@@ -98,7 +115,8 @@ class Expressions(Operands):
             op = self.draw.choice(("scaled", "larger", "within"))
         if op == "bits":
             op = self.draw.choice("&|^") if kinds <= {"b", "i"} else "*"
-        if (op == "-" and "b" in kinds) or (op in ("//", "%") and kinds != {"i"}):
+        whole = kinds == {"i"} and not self.may_be_float(first, second)
+        if (op == "-" and "b" in kinds) or (op in ("//", "%") and not whole):
             op = "*"
         return Op(op, (first, second))
 

@@ -130,6 +130,8 @@ class Maker(Outputs):
             name = self.fresh("t")
             value = self.expr(scope, 1)
             self.let_kinds[name] = self.kind_of(value)
+            if self.may_be_float(value):
+                self.unsigned_lets.add(name)
             body.append(Let(name, value))
             scope = attrs.evolve(scope, lets=(*scope.lets, name))
         if depth < 3 and self.chance(0.15):
