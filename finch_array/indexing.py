@@ -27,10 +27,12 @@ from finch_wrappers.window import WindowTensor, window_of
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]``, as of a NumPy array: an array of its own, or a NumPy scalar for one element."""
-    if is_lazy(x) and (found := _lazily(x, index)) is not None:
-        return found
-    array = array_of(x)
-    if is_mask(index, array):
+    array = x
+    if x.__class__ is not Tensor:
+        if is_lazy(x) and (found := _lazily(x, index)) is not None:
+            return found
+        array = array_of(x)
+    if index.__class__ is not slice and is_mask(index, array):
         return masked(array, index)
     if is_dense(array):
         found = _of_dense(array.to_numpy(), index)

@@ -209,6 +209,8 @@ def transposed_matrix(x: Any) -> Any:
         from finch_array.manipulation import permute_dims
 
         return permute_dims(x, tuple(reversed(range(x.ndim))))
+    if x.__class__ is Tensor:
+        return as_seen(x, range(x.layout.ndim - 1, -1, -1))
     inner = stored(x)
     last = len(inner.axes) - 1
     return as_seen(inner.source, tuple([last - axis for axis in inner.axes]))

@@ -14,9 +14,10 @@ from finch_array.operands import NUMBERS, entries
 from finch_core.errors import PerformanceWarning, RaceError
 from finch_core.interface.layout import Part
 from finch_core.interface.level import Format
-from finch_core.records import define
+from finch_core.records import define, field
 from finch_core.runtime.arguments import Number
-from finch_core.runtime.arrays import dense_makers
+from finch_core.runtime.arrays import SMALL, dense_makers
+from finch_core.runtime.storage import MOST_AT_ONCE
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer
 from finch_wrappers import swizzle
@@ -105,12 +106,12 @@ class Ready:
     @property
     def is_plain(self) -> bool:
         """Whether a call is to make a dense result and to run a kernel that will not be compiled
-        again, on the operands as they are."""
+        again, on the operands without wrappers that permute their dimensions."""
         kernel = self.specialized
         if kernel is None or kernel.is_draft or not kernel.has_records:
             return False
-        apart = (self.extended, self.room, self.refill, self.back)
-        return not self.watched and all(part is None for part in apart)
+        apart = (self.room, self.refill, self.back)
+        return not self.watched and not self.extended and all(part is None for part in apart)
 
     def _run_first(self, out: Any, operands: Sequence[Any], values: Sequence[Any]) -> None:
         """Run the kernel as any caller does, which compiles it."""
@@ -156,6 +157,10 @@ class Room:
     places: Sequence[tuple[int, int, np.dtype[Any], bool]]
     sizes: list[int]
     values: int = 0
+    small: bool = False
+    """Whether the buffers are so small that those of several results are allocated at once."""
+    free: list[Any] = field(factory=list)
+    count: int = 0
 
     @classmethod
     def of(cls, format: Any) -> Room | None:
@@ -175,6 +180,16 @@ class Room:
             sizes = [min(n, n * there // self.values + SPARE_ROOM) for n in sizes]
         out = values[0]  # ``set_arrays``, of new memory
         arrays, record, spans = out.arrays, out.record, []
+        if self.small and sizes is self.sizes:
+            try:
+                parts, out.memory = self.free.pop()
+            except IndexError:
+                parts, out.memory = self._more()
+            for number, offset, array, start, size in parts:
+                arrays[number] = array
+                record[offset], record[offset + 1] = start, size
+            out.state = object()
+            return
         for (number, offset, dtype, plain), size in zip(self.places, sizes, strict=True):
             array = arrays[number] = _empty(size, dtype)
             start = int(cast(ADDRESS, from_buffer(array))) if plain else address_of(array)
@@ -184,12 +199,33 @@ class Room:
         out.memory = tuple(spans) or ((out.address, out.address + record.nbytes),)
         out.state = object()
 
+    def _more(self) -> Any:
+        """Buffers for several results, of which those for one are given; twice as many each
+        time."""
+        self.count = count = min(2 * self.count, MOST_AT_ONCE) or 1
+        parts = []
+        spans: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        for (number, offset, dtype, _), size in zip(self.places, self.sizes, strict=True):
+            block = _empty((count, size), dtype)
+            start, step = address_of(block), size * dtype.itemsize
+            starts = [start + k * step for k in range(count)]
+            parts.append(
+                [(number, offset, row, at, size) for row, at in zip(block, starts, strict=True)]
+            )
+            for own, at in zip(spans, starts, strict=True):
+                own += [(at, at + step)] * (size > 0)
+        first, *others = zip(zip(*parts, strict=True), map(tuple, spans), strict=True)
+        self.free += others
+        return first
+
     def note(self, values: Sequence[Any]) -> None:
         """Remember the memory that the result has, where it took more than it was given."""
         arrays, sizes = values[0].arrays, self.sizes
         if not sizes or arrays[self.parts[-1].number].size > sizes[-1]:
             self.sizes = [arrays[part.number].size for part in self.parts]
             self.values = _values(values)
+            nbytes = sum(arrays[part.number].nbytes for part in self.parts)
+            self.small, self.free, self.count = 0 < nbytes <= SMALL, [], 0
 
 
 def _values(values: Sequence[Any]) -> int:

@@ -16,6 +16,7 @@ from finch_core.runtime.arrays import from_array
 from finch_core.runtime.frames import Frame
 from finch_core.runtime.tensor import Tensor
 from finch_core.runtime.tensor_records import address_of, as_words, from_buffer
+from finch_wrappers.swizzle import SwizzleTensor
 
 Call = Callable[[Any, Any], Any]
 MOST = 4096
@@ -27,13 +28,23 @@ when_plugins_change(_calls.clear)
 
 
 def key_of(a: Any, b: Any) -> Any:
-    """What calls on ``a`` and ``b`` depend on, one of them a tensor and the other an array of
-    NumPy in row-major order, aligned and writeable; None for others."""
-    if a.__class__ is Tensor:
-        if b.__class__ is np.ndarray and b.flags.carray:
-            return a.signature, a.record[: a.layout.ndim].tobytes(), b.dtype, b.shape
-    elif a.__class__ is np.ndarray and b.__class__ is Tensor and a.flags.carray:
-        return a.dtype, a.shape, b.signature, b.record[: b.layout.ndim].tobytes()
+    """What calls on ``a`` and ``b`` depend on, one of them a tensor, or a transposed view of one,
+    and the other an array of NumPy in row-major order, aligned and writeable; None for others."""
+    if b.__class__ is np.ndarray:
+        tensor = a if a.__class__ is Tensor else _transposed(a)
+        if tensor is not None and b.flags.carray:
+            return a.signature, tensor.record[: tensor.layout.ndim].tobytes(), b.dtype, b.shape
+    elif a.__class__ is np.ndarray:
+        tensor = b if b.__class__ is Tensor else _transposed(b)
+        if tensor is not None and a.flags.carray:
+            return a.dtype, a.shape, b.signature, tensor.record[: tensor.layout.ndim].tobytes()
+    return None
+
+
+def _transposed(array: Any) -> Any:
+    """The tensor of which an array is a view with other dimensions; None for others."""
+    if array.__class__ is SwizzleTensor and array.tensor.__class__ is Tensor:
+        return array.tensor
     return None
 
 
@@ -56,11 +67,11 @@ def remember(key: Any, ready: Ready, a: Any, b: Any) -> None:
     dense result."""
     if not ready.is_plain:
         return
-    array, place = (a, 1) if a.__class__ is np.ndarray else (b, 2)
+    array, other, place = (a, b, 1) if a.__class__ is np.ndarray else (b, a, 2)
     if array.dtype.kind in "biufc":  # whose memory cffi sees (see ``address_of``)
         if len(_calls) >= MOST:
             _calls.clear()
-        _calls[key] = _call_of(ready, array, place)
+        _calls[key] = _call_of(ready, array, other, place)
 
 
 class _Frames(threading.local):
@@ -70,10 +81,12 @@ class _Frames(threading.local):
         self.free: list[tuple[Frame, Any, Any, Any]] = []
 
 
-def _call_of(ready: Ready, array: np.ndarray[Any, Any], place: int) -> Call:
-    """Calls of a plan whose argument ``place`` is an array like this one, the other a tensor."""
+def _call_of(ready: Ready, array: np.ndarray[Any, Any], other: Any, place: int) -> Call:
+    """Calls of a plan whose argument ``place`` is an array like this one, and whose other one is
+    like ``other``."""
     template = from_array(array, Tensor).record.copy()
     word, blank, frames = array.ndim, ready.blank, _Frames()
+    seen = other.__class__ is not Tensor
 
     def made() -> tuple[Frame, Any, Any, Any]:
         frame, record = Frame(ready.specialized, 3), template.copy()
@@ -81,6 +94,8 @@ def _call_of(ready: Ready, array: np.ndarray[Any, Any], place: int) -> Call:
         return frame, frame.words, as_words(record), record
 
     def call(a: Any, b: Any) -> Any:
+        if seen:
+            a, b = (a.tensor, b) if place == 2 else (a, b.tensor)
         out = blank()
         free = frames.free
         kept = free.pop() if free else made()

@@ -13,7 +13,7 @@ from finch_core.interface.layout import Layout, layout
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import TensorSignature, tensor_signature
-from finch_core.runtime.storage import TensorStorage
+from finch_core.runtime.storage import MOST_AT_ONCE, TensorStorage
 from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer, unset
 
 Stored = TypeVar("Stored", bound=TensorStorage)
@@ -52,9 +52,8 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
 
 
 SMALL = 512
-"""Bytes of an array up to which several are allocated at once."""
-MOST_AT_ONCE = 32
-"""The most arrays that are allocated at once: at most 16 KiB are kept by one that is in use."""
+"""Bytes of an array up to which several are allocated at once: at most 16 KiB are kept by one that
+is in use."""
 
 
 def dense_makers(

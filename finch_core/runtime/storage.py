@@ -25,6 +25,8 @@ from finch_core.runtime.tensor_records import (
     with_levels,
 )
 
+MOST_AT_ONCE = 32
+"""The most records, or small arrays, that are allocated at once: they keep each other alive."""
 _SMALL = 1 << 16  # bytes of the buffers of a tensor that is small
 
 
@@ -112,10 +114,31 @@ class TensorStorage:
         """A function that makes tensors as ``bare`` does, without looking the format up; ``like``
         is a known format that differs in nothing but the fill."""
         made = unset(format) if like is None else unset(like).alike(format)
+        signature, parts, arrays, new = made.signature, made.layout, made.arrays, cls.__new__
+        free: list[tuple[Any, int]] = []
+        pop, count = free.pop, 0
+
+        def more() -> tuple[Any, int]:
+            """New records with their addresses, of which one is given."""
+            nonlocal count
+            count = min(2 * count, MOST_AT_ONCE) or 1
+            records = np.empty((count, made.record.size), np.uint64)
+            records[:] = made.record
+            start = address_of(records)
+            addresses = range(start, start + count * made.nbytes, made.nbytes)
+            first, *others = zip(records, addresses, strict=True)
+            free.extend(others)
+            return first
 
         def make() -> Any:
-            self = cls.__new__(cls)
-            self._setup_as(format, made)
+            self = new(cls)
+            self.format, self.signature, self.layout = format, signature, parts
+            try:
+                self.record, self.address = pop()
+            except IndexError:
+                self.record, self.address = more()
+            self.arrays = [*arrays]
+            self.memory, self.state = (), object()
             return self
 
         return make

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -111,3 +112,22 @@ def test_results_of_new_shapes_take_no_memory_of_much_longer_ones():
         for _ in range(3):
             found = A + A
     assert found.arrays[0].size < 100
+
+
+@pytest.mark.parametrize("levels", NESTS, ids="-".join)
+def test_small_results_share_no_memory(levels):
+    shape = (6, 7, 3)[: len(levels)]
+    a, b = (held(data(shape, np.float64, seed=s), levels) for s in (1, 2))
+    A, B = tensor(a, levels), tensor(b, levels)
+    found = [A + B for _ in range(70)]
+    spans = sorted(span for out in found for span in out.memory)
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    assert len({out.address for out in found}) == len(found)
+    for out in found:
+        assert out.address == out.record.ctypes.data
+        for part, array in zip(out.layout.buffers, out.arrays, strict=True):
+            if array.size and not part.field.scratch:
+                assert out.record[part.offset] == array.ctypes.data
+                assert (array.ctypes.data, array.ctypes.data + array.nbytes) in out.memory
+        same(out, a + b)
+        out.arrays[-1][:] = 99.0  # what is written into one is not read from another

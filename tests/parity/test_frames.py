@@ -44,6 +44,18 @@ def test_a_repeated_product_reads_the_operands_that_it_is_given():
     assert len(remembered._calls) == 2
 
 
+def test_products_of_transposed_views_are_repeated_calls():
+    first, second = matrix(5, 4), matrix(5, 4, seed=1)
+    rng = np.random.default_rng(2)
+    for _ in range(6):
+        for A in (first, second):
+            x, y = rng.random(4), rng.random(5)
+            np.testing.assert_allclose((A.T @ y).to_numpy(), A.to_numpy().T @ y)
+            np.testing.assert_allclose((x @ A.T).to_numpy(), x @ A.to_numpy().T)
+            np.testing.assert_allclose((A @ x).to_numpy(), A.to_numpy() @ x)
+    assert len(remembered._calls) == 3
+
+
 def test_results_of_repeated_calls_have_memory_of_their_own():
     A, rng = matrix(6, 4), np.random.default_rng(1)
     xs = [rng.random(4) for _ in range(3 * MOST_AT_ONCE)]
