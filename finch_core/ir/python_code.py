@@ -46,6 +46,9 @@ class Code:
     maybe: bool = False
     op: Operator | None = None
     """The operator at the root of the text, if it uses Python's syntax for it in parentheses."""
+    may_wrap: bool = False
+    """Whether an operation on it, if it is a plain integer, may not fit an int64: it is a
+    parameter or a variable, or the result of such an operation."""
 
 
 @define
@@ -65,7 +68,7 @@ class Emitter:
     constants: dict[str, Any] = field(
         factory=lambda: {
             "missing": missing, "_at": in_bounds, "_read": permissive_read, "_present": present,
-            "_true": is_true, "_and": both, "_or": either,
+            "_true": is_true, "_and": both, "_or": either, "_int64": wrap,
         }
     )  # fmt: skip
 
@@ -78,7 +81,8 @@ class Emitter:
     def emit(self, node: Expr) -> Code:
         """The code of an expression."""
         if isinstance(node, (Index, Name, Var)):
-            return self.types[node.name]
+            code = self.types[node.name]
+            return code if isinstance(node, Index) else evolve(code, may_wrap=True)
         if isinstance(node, Literal):
             value = node.value if is_weak(node.type) else literal_value(node.value, node.type)
             return Code(self.constant(value), node.type)
@@ -167,8 +171,10 @@ class Emitter:
             if maybe:
                 return Code(f"_{word}({first}, lambda: {second})", BOOL, True)
             return Code(f"(bool({first}) {word} bool({second}))", BOOL)
+        wraps = result is int and any(arg.may_wrap for arg in args)
         if op in _NATIVE and not maybe and native(args, wanted):
-            return Code(f"({self._open(args[0], op)} {_NATIVE[op]} {args[1].text})", result, op=op)
+            text = f"({self._open(args[0], op)} {_NATIVE[op]} {args[1].text})"
+            return Code(f"_int64{text}" if wraps else text, result, op=op, may_wrap=wraps)
         cast_args = [self.cast(arg, t) for arg, t in zip(args, wanted, strict=True)]
         function = evaluator(op, result)
         if op is coalesce:
@@ -176,20 +182,24 @@ class Emitter:
         elif maybe:
             function = passing(function)
         text = ", ".join(arg.text for arg in cast_args)
-        return Code(f"{self.constant(function)}({text})", result, maybe)
+        text = f"{self.constant(function)}({text})"
+        if wraps and not maybe:
+            text = f"_int64({text})"
+        return Code(text, result, maybe, may_wrap=wraps)
 
     @staticmethod
     def _open(first: Code, op: Operator) -> str:
         """The first operand of ``op``, without parentheses in sums and products: Python parses
         no more than 200 nested ones."""
         chained = first.op is op and op in (prim.add, prim.sub, prim.mul)
-        return first.text[1:-1] if chained else first.text
+        return first.text.removeprefix("_int64")[1:-1] if chained else first.text
 
     def chosen(self, args: list[Code], wanted: tuple[Type, ...]) -> Code:
         """``a if c else b``: only the selected one is evaluated."""
         cond, first, second = (self.cast(a, t) for a, t in zip(args, wanted, strict=True))
         text = f"({first.text} if {cond.text} else {second.text})"
-        return Code(text, wanted[1], first.maybe or second.maybe)
+        may_wrap = first.may_wrap or second.may_wrap
+        return Code(text, wanted[1], first.maybe or second.maybe, may_wrap=may_wrap)
 
 
 def native(args: list[Code], wanted: tuple[Type, ...]) -> bool:
@@ -280,6 +290,11 @@ def present(value: Any) -> Any:
     if value is missing:
         raise TypeError("an update with missing: resolve it with coalesce(x, default)")
     return value
+
+
+def wrap(value: int) -> int:
+    """An integer wrapped to the range of int64, as compiled code has plain ones."""
+    return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def is_true(value: Any) -> bool:

@@ -36,6 +36,7 @@ from finch_core.ir.expressions import (
     Var,
 )
 from finch_core.ir.operators import Operator, cast_value, literal_value
+from finch_core.ir.python_code import wrap
 from finch_core.records import define, frozen
 
 INT64 = np.dtype(np.int64)
@@ -123,11 +124,6 @@ class Routine:
 
 
 # -- values ---------------------------------------------------------------------------------
-
-
-def wrap(value: int) -> int:
-    """An integer wrapped to the range of int64."""
-    return (value + 2**63) % 2**64 - 2**63
 
 
 def plain(value: Any, dtype: Type) -> Any:
