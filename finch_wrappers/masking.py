@@ -12,12 +12,11 @@ from finch_core.interface.masks import BooleanTensor
 from finch_core.interface.signatures import ImplicitSignature, implicit_signature
 from finch_core.interface.structure import Pieces, Structure
 from finch_core.interface.tensorlike import Constant, TensorLike
-from finch_core.ir.dtypes import INTP, concrete
-from finch_core.ir.expressions import FALSE, TRUE, Access, Call, Expr, Index, Literal, Var
+from finch_core.ir.expressions import FALSE, TRUE, Access, Expr, Index, Literal, Var, lift
 from finch_core.looplets import Lookup, Looplet, Phase, Run, Sequence
 from finch_core.operators import Operator
 from finch_core.records import frozen
-from finch_core.symbolic.affine import Scope, given, is_given
+from finch_core.symbolic.affine import Scope, given, is_given, is_unlimited
 
 
 @frozen
@@ -117,10 +116,9 @@ def with_room(found: Comparison | None) -> Comparison | None:
     if found is None:
         return None
     op, bound, index = found
-    narrow = concrete(bound.dtype).itemsize < INTP.itemsize
-    if narrow or isinstance(bound, (Literal, Index, Call)):
-        return found
-    return op, bound.min(_LIMIT), index
+    if isinstance(bound, Literal):
+        return op, lift(min(bound.value, _LIMIT)), index
+    return (op, bound.min(_LIMIT), index) if is_unlimited(bound) else found
 
 
 _LIMIT = 2**62

@@ -15,11 +15,11 @@ from finch_core.interface.abi import MOST_INDICES
 from finch_core.ir import primitives as prim
 from finch_core.ir.builder import NEGATIONS, negation
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Call, Expr, Index, Literal, lift
+from finch_core.ir.expressions import Call, Expr, Index, Literal, call, lift
 from finch_core.ir.program import Extent
 from finch_core.lower.dimensions import greatest, least
 from finch_core.records import evolve, frozen
-from finch_core.symbolic.affine import linear
+from finch_core.symbolic.affine import is_unlimited, linear
 
 
 def comparisons(cond: Expr, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
@@ -65,11 +65,13 @@ def narrowed(
 
 @frozen
 class _Bound:
-    """``index <op> base + shift``."""
+    """``index <op> base + shift``. Where ``wraps``, the condition may hold at any index if ``base``
+    is beyond ``MOST_INDICES``, since the sum as it is written wraps around."""
 
     op: object
     base: Expr | None
     shift: int
+    wraps: bool = False
 
     def cut(self, extent: Extent) -> Extent:
         if self.op in (prim.lt, prim.le, prim.eq):
@@ -82,27 +84,43 @@ class _Bound:
 
     def at(self, kept: Callable[[Expr, Expr], Expr], most: int, beyond: bool) -> Expr:
         """The bound, or the index after it."""
-        shift = self.shift + beyond
-        if self.base is None:
+        shift, base = self.shift + beyond, self.base
+        if base is None:
             return lift(shift)
-        return self.base if shift == 0 else kept(self.base, lift(most)) + shift
+        if self.wraps:
+            wrapped = base < -MOST_INDICES if most > 0 else base > MOST_INDICES
+            base = call(prim.ifelse, wrapped, lift(most), base)
+        return base if shift == 0 else kept(base, lift(most)) + shift
 
 
 def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound | None:
-    first, second = cond.args
-    terms = [*linear(first), *((-factor, part) for factor, part in linear(second))]
-    sign = sum(factor for factor, part in terms if part == index)
-    rest = [(-sign * factor, part) for factor, part in terms if part != index]
-    shift = sum(factor * int(part.value) for factor, part in rest if isinstance(part, Literal))
-    bases = [(factor, part) for factor, part in rest if not isinstance(part, Literal)]
+    (own, _), (other, written) = sides = [(linear(arg), arg) for arg in cond.args]
+    op = cond.op
+    if not any(part == index for _, part in own):
+        (other, written), (own, _) = sides
+        op = _MIRRORED[op]
+    sign = sum(factor for factor, part in own if part == index)
+    moved = [(-factor, part) for factor, part in own if part != index]
+    terms = [(sign * factor, part) for factor, part in (*moved, *other)]
+    shift = _constant(terms)
+    bases = [(factor, part) for factor, part in terms if not isinstance(part, Literal)]
     if abs(sign) != 1 or abs(shift) >= MOST_INDICES // 2 or len(bases) > 1:
         return None
-    if any(factor != 1 or not is_known(base) for factor, base in bases):
+    op = op if sign == 1 else _MIRRORED[op]
+    if not bases:
+        return _Bound(op, None, shift)
+    factor, base = bases[0]
+    if factor != 1 or base == index or not is_known(base) or concrete(base.dtype).kind != "i":
         return None
-    if any(concrete(base.dtype).kind != "i" for _, base in bases):
-        return None
-    op = cond.op if sign == 1 else _MIRRORED[cond.op]
-    return _Bound(op, bases[0][1] if bases else None, shift)
+    if not is_unlimited(base):
+        return _Bound(op, base, shift)
+    if any(part == base for _, part in moved):
+        return _Bound(op, base, shift, wraps=True)
+    return _Bound(op, written, sign * _constant(moved)) if sign == 1 else None
+
+
+def _constant(terms: list[tuple[int, Expr]]) -> int:
+    return sum(factor * int(part.value) for factor, part in terms if isinstance(part, Literal))
 
 
 _MIRRORED = {

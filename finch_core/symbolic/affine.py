@@ -178,16 +178,74 @@ def comparison(call: Call, scope: Scope) -> tuple[Operator, Expr, Index] | None:
     """
     if call.op not in _MIRRORED or not all(concrete(a.dtype).kind in "iu" for a in call.args):
         return None
-    first, second = call.args
-    found = _split([*_terms(first, 1), *_terms(second, -1)], scope)
+    sides = [_terms(side, 1) for side in call.args]
+    found = _split([*sides[0], *((-sign, term) for sign, term in sides[1])], scope)
     if found is None or any(_wide(term.dtype) for _, term in found.rest):
         return None
-    bound = total([(-found.sign * sign, term) for sign, term in found.rest])
+    bound = _bound(sides, found)
     if not scope.ready(bound):
         return None
     op = _MIRRORED[call.op] if found.sign == 1 else call.op
     return op, bound, found.index
 
+
+def _bound(sides: list[list[tuple[int, Expr]]], found: Affine) -> Expr:
+    """The bound of a comparison that was solved for its index.
+
+    The side without the index may wrap around, as it is written. What is moved to it may not:
+    where the bound is beyond the integers of 64 bits, it is the nearest of them.
+    """
+    (own, other), sign = sides, found.sign
+    if not any(term is found.index for _, term in own):
+        own, other, sign = other, own, -sign
+    moved = [(-sign * by, term) for by, term in own if term is not found.index]
+    if (sign == 1 and not moved) or not any(is_unlimited(term) for _, term in found.rest):
+        bound = total([(-found.sign * by, term) for by, term in found.rest])
+        return lift(min(max(bound.value, _FIRST), _LAST)) if isinstance(bound, Literal) else bound
+    terms = [(sign, total(other)), *moved]
+    constant = sum(by * int(term.value) for by, term in terms if isinstance(term, Literal))
+    variable = [(by, term) for by, term in terms if not isinstance(term, Literal)]
+    result: Expr | None = None
+    for by, term in sorted(variable, key=lambda pair: -pair[0]):
+        if result is not None:
+            result = _saturated(result, by, term)
+        elif by == 1:
+            result = widened(term)
+        else:
+            result, constant = _saturated(lift(constant), by, term), 0
+    assert result is not None
+    return _saturated(result, 1, lift(constant)) if constant else result
+
+
+def is_unlimited(expr: Expr) -> bool:
+    """Whether an integer is any of 64 bits. Constants, indices, dimensions and integers of fewer
+    bits leave room for sums of them."""
+    if isinstance(expr, Call) and _exact(expr.dtype):
+        return any(map(is_unlimited, expr.args))
+    return (
+        not isinstance(expr, (Literal, Index, Dimension))
+        and concrete(expr.dtype).itemsize >= INTP.itemsize
+    )
+
+
+def _saturated(first: Expr, sign: int, second: Expr) -> Expr:
+    """``first + second``, or ``first - second`` where ``sign`` is -1: the nearest integer of 64
+    bits to it."""
+    if not is_unlimited(first) and not is_unlimited(second):
+        return first + widened(second) if sign == 1 else first - widened(second)
+    if isinstance(second, Literal):
+        by = sign * int(second.value)
+        return first.min(_LAST - by) + by if by > 0 else first.max(_FIRST - by) - (-by)
+    second = widened(second)
+    if sign == 1:
+        return first + second.max(_FIRST - first.min(0)).min(_LAST - first.max(0))
+    if isinstance(first, Literal):
+        by = int(first.value)
+        return first - (second.max(by - _LAST) if by >= 0 else second.min(by - _FIRST))
+    return first - second.max(first.max(0) - _LAST).min(first.min(-1) - _FIRST)
+
+
+_FIRST, _LAST = -(2**63), 2**63 - 1
 
 _MIRRORED = {
     prim.lt: prim.gt, prim.gt: prim.lt, prim.le: prim.ge, prim.ge: prim.le,
@@ -266,5 +324,5 @@ def total(terms: Any) -> Expr:
 
 __all__ = [
     "Affine", "Scaled", "Scope", "affine", "collected", "combination", "comparison", "given",
-    "is_given", "leading", "linear", "scaled", "total",
+    "is_given", "is_unlimited", "leading", "linear", "scaled", "total",
 ]  # fmt: skip

@@ -128,5 +128,7 @@ def test_what_conditions_leave_must_fit(m: int, backend: str) -> None:
     with pytest.raises(DimensionMismatch, match="the range ends at"):
         kernel(backend=backend)(beyond)(y, np.ones(4), 8, m)
     kernel(backend=backend)(beyond)(y, np.ones(4), 8, 4)
-    kernel(backend=backend)(beyond)(y, np.ones(4), 8, -(2**63))
+    kernel(backend=backend)(beyond)(y, np.ones(4), 8, 1 - 2**63)
+    with pytest.raises(DimensionMismatch, match="the range ends at"):  # m - 1 wraps around
+        kernel(backend=backend)(beyond)(y, np.ones(4), 8, -(2**63))
     assert y.tolist() == [4.0]
