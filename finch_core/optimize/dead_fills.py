@@ -8,8 +8,18 @@
     val[stored] += a * b                      stored += 1
     stored += 1
 
-A store to the element at the counter must dominate each increment of the counter, so that no
-element below the counter still holds the fill value; and nothing else may access the buffer.
+What is appended may also be a run of elements, which a loop stores, behind others that are skipped:
+
+    if beyond - 1 >= room: ...                if beyond - 1 >= room: ...
+        fill(val, room, more, 0.0)    ->
+    for j in range(begin, stop):              fill(val, stored, stored + gap, 0.0)
+        val[pos + (j - begin)] = x[j]         for j in range(begin, stop): ...
+    stored = beyond                           stored = beyond
+
+with ``pos = stored + gap`` and ``beyond = pos + (stop - begin)``. Stores to all elements from the
+counter on, but those that are skipped, must dominate each change of the counter, so that no element
+below the counter still holds the fill value otherwise; and nothing else may access the buffer. The
+counter is presumed not to fall: what is skipped was not stored to before.
 """
 
 from __future__ import annotations
@@ -17,9 +27,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import Assign, Block, Fill, Grow, If, Let, Move, Statement, Store
+from finch_core.ir.assembly import (
+    Assign,
+    Block,
+    Fill,
+    For,
+    Grow,
+    If,
+    Let,
+    Move,
+    Statement,
+    Store,
+)
 from finch_core.ir.assembly_rewrite import (
     changed_names,
+    in_terms_of,
     leaves,
     own_changes,
     read_names,
@@ -31,6 +53,7 @@ from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Call, Expr, Literal, Load, Var
 from finch_core.records import frozen
+from finch_core.symbolic.affine import collected, linear
 from finch_core.symbolic.simplifier import folded
 
 ONE = Literal(1, INTP)
@@ -44,34 +67,59 @@ def dead_fills(block: Block, names: Names) -> Block:
     return block
 
 
+Definitions = dict[Expr, Expr]
+"""Variables and what they stand for, in terms of variables that hold the same values there."""
+
+
+@frozen
+class _Run:
+    """The elements that a statement stores, each of them and each once: from ``start``, up to
+    ``stop``, which is not among them. ``known`` are the definitions that hold before it."""
+
+    whole: Statement
+    store: Store
+    start: Expr
+    stop: Expr
+    known: Definitions
+
+
 @frozen
 class _Append:
-    """The statements that append an element: the fill of new capacity, the store and the
+    """The statements that append elements: the fill of new capacity, the stores and the
     increment."""
 
     fill: Fill
-    store: Store
+    run: _Run
     count: Assign
+    gap: Fill | None
+    """Fills the elements that are skipped between the counter and the first that is stored."""
+
+    @property
+    def counter(self) -> Var:
+        return self.count.var
 
 
 def _without_fills(block: Block, buffer: Buffer) -> Block:
     """``block`` without fills of ``buffer``, if it only appends to ``buffer``."""
     found = list(_appends(block, buffer))
-    counters = {append.count.var for append in found}
+    counters = {append.counter for append in found}
     if len(counters) != 1 or not _is_all(block, buffer, found, counters.pop()):
         return block
     fills = {id(append.fill) for append in found}
-    stores = {id(append.store): append for append in found}
+    runs = {id(append.run.whole): append for append in found}
+    values: dict[int, Literal] = {id(a.run.store): a.fill.value for a in found}  # type: ignore[misc]
 
     def rewritten(block: Block) -> Block:
         done: list[Statement] = []
         for statement in block.statements:
             if id(statement) in fills:
                 continue
-            if id(statement) in stores:
-                append = stores[id(statement)]
-                value = append.fill.value
-                place: dict[Expr, Expr] = {Load(buffer, append.count.var): value}
+            append = runs.get(id(statement))
+            if append is not None and append.gap is not None:
+                done.append(append.gap)
+            if id(statement) in values:
+                assert isinstance(statement, Store)
+                place: Definitions = {Load(buffer, statement.index): values[id(statement)]}
                 statement = replacing(place, folded).statement(statement)
             done.append(with_blocks(statement, tuple(map(rewritten, statement.blocks))))
         return with_statements(block, done)
@@ -81,15 +129,30 @@ def _without_fills(block: Block, buffer: Buffer) -> Block:
 
 def _appends(block: Block, buffer: Buffer) -> Iterator[_Append]:
     """The appends to ``buffer`` in ``block`` and its nested blocks."""
+    fills = {k: _filled(s, buffer) for k, s in enumerate(block.statements)}
+    known: Definitions = {}
     for k, statement in enumerate(block.statements):
         for inner in statement.blocks:
             yield from _appends(inner, buffer)
-        fill = _filled(statement, buffer)
+        if any(fills.values()):
+            known = _defined(known, statement)
+        fill = fills[k]
         if fill is not None:
-            assert isinstance(statement, If)
-            append = _append(statement, fill, block.statements[k + 1 :])
+            append = _append(fill, block.statements[k + 1 :], known)
             if append is not None:
                 yield append
+
+
+def _defined(known: Definitions, statement: Statement) -> Definitions:
+    """The definitions that hold after ``statement``."""
+    changed = changed_names(statement)
+    after = {
+        var: value for var, value in known.items()
+        if not changed & (read_names(var) | read_names(value))
+    }  # fmt: skip
+    if isinstance(statement, Let) and statement.var.name not in read_names(statement.value):
+        after[statement.var] = in_terms_of(statement.value, after)
+    return after
 
 
 def _filled(statement: Statement, buffer: Buffer) -> Fill | None:
@@ -105,32 +168,83 @@ def _filled(statement: Statement, buffer: Buffer) -> Fill | None:
     return fills[0] if isinstance(fills[0].value, Literal) else None
 
 
-def _append(room: If, fill: Fill, rest: tuple[Statement, ...]) -> _Append | None:
-    """The append that starts with ``room``, if ``rest`` stores the element and then counts it."""
-    assert isinstance(room.cond, Call)
-    counter, store = room.cond.args[0], None
+def _append(fill: Fill, rest: tuple[Statement, ...], known: Definitions) -> _Append | None:
+    """The append that begins with ``fill``, if ``rest`` stores elements and then counts them."""
+    run: _Run | None = None
     for statement in rest:
-        if isinstance(statement, Assign) and statement.var == counter:
-            one_more = store is not None and statement.value == counter + ONE
-            return _Append(fill, store, statement) if one_more else None  # type: ignore[arg-type]
-        if isinstance(statement, If) and not statement.orelse and store is None:
-            append = _append(room, fill, statement.body.statements)
-            if append is not None:
-                return append
-        if leaves(statement) or read_names(counter) & changed_names(statement):
+        if run is None:
+            run = _run(statement, fill.buffer, known)
+            if run is None and isinstance(statement, If) and not statement.orelse:
+                append = _append(fill, statement.body.statements, known)
+                if append is not None:
+                    return append
+        elif isinstance(statement, Assign) and _same(in_terms_of(statement.value, known), run.stop):
+            return _counted(fill, run, statement)
+        elif changed_names(statement) & (read_names(run.start) | read_names(run.stop)):
             return None
-        if isinstance(statement, Store) and statement.buffer == fill.buffer:
-            if store is not None or statement.index != counter:
-                return None
-            store = statement
+        if leaves(statement):
+            return None
+        known = _defined(known, statement)
     return None
+
+
+def _run(statement: Statement, buffer: Buffer, known: Definitions) -> _Run | None:
+    """The elements of ``buffer`` that ``statement`` stores: one, or one in each turn of a loop."""
+    if isinstance(statement, Store) and statement.buffer == buffer:
+        index = in_terms_of(statement.index, known)
+        return _Run(statement, statement, index, index + ONE, known)
+    if not isinstance(statement, For) or statement.loose:
+        return None
+    inside = _defined(known, statement)
+    for part in statement.body.statements:
+        if leaves(part):
+            return None
+        if isinstance(part, Store) and part.buffer == buffer:
+            break
+        inside = _defined(inside, part)
+    else:
+        return None
+    if any(map(leaves, statement.body.statements)):
+        return None
+    index, var = in_terms_of(part.index, inside), statement.var
+    if changed_names(*statement.body.statements) & (read_names(index) - {var.name}):
+        return None
+    terms = linear(index)
+    if [by for by, term in terms if var.name in read_names(term)] != [1] or (1, var) not in terms:
+        return None
+    ends = (in_terms_of(end, known) for end in (statement.start, statement.stop))
+    start, stop = (collected(replacing({var: end})(index)) for end in ends)
+    return _Run(statement, part, start, stop, known)
+
+
+def _same(one: Expr, other: Expr) -> bool:
+    """Whether two expressions have one value, as far as their linear forms tell."""
+    return one == other or (one.dtype == other.dtype and not linear(one - other))
+
+
+def _counted(fill: Fill, run: _Run, count: Assign) -> _Append | None:
+    """The append of ``run`` that ends with ``count``.
+
+    What is skipped before the run is filled, unless the run begins at the counter.
+    """
+    counter = count.var
+    if _same(run.start, counter):
+        return _Append(fill, run, count, None)
+    if (1, counter) not in linear(run.start):
+        return None
+    start, stop = (_named(end, run.known) for end in (run.start, run.stop))
+    return _Append(fill, run, count, Fill(fill.buffer, counter, start.min(stop), fill.value))
+
+
+def _named(value: Expr, known: Definitions) -> Expr:
+    """The variable that holds ``value``, if there is one."""
+    return next((var for var, known_value in known.items() if _same(known_value, value)), value)
 
 
 def _is_all(block: Block, buffer: Buffer, appends: list[_Append], counter: Var) -> bool:
     """Whether ``appends`` are the only accesses to the buffer and the only changes of its
     counter."""
-    place = Load(buffer, counter)
-    known = {id(part) for a in appends for part in (a.fill, a.store, a.count)}
+    known = {id(part) for a in appends for part in (a.fill, a.run.store, a.count)}
     declared = {s.var for s in block.walk() if isinstance(s, Let)}
     if not declared.issuperset({counter, *(append.fill.start for append in appends)}):
         return False  # the caller keeps such a variable, and it tells the next call what is filled
@@ -139,8 +253,9 @@ def _is_all(block: Block, buffer: Buffer, appends: list[_Append], counter: Var) 
     for statement in block.walk():
         expressions = statement.expressions
         if id(statement) in known:
-            own = replacing({place: counter})
-            expressions = tuple(map(own, expressions))
+            if isinstance(statement, Store):
+                own = replacing({Load(buffer, statement.index): statement.index})
+                expressions = tuple(map(own, expressions))
         elif _touches(statement, buffer, counter):
             return False
         if any(buffer.name in read_names(expr) for expr in expressions):

@@ -96,3 +96,91 @@ LEFT = {
 def test_it_is_filled_where(why):
     block = appending(**LEFT[why])
     assert block_text(only(block)) == block_text(block)
+
+
+LENGTHS, GAPS = Buffer("lengths", INTP), Buffer("gaps", INTP)
+
+
+def appending_runs(
+    value=lambda old, x: x, gap=True, at=lambda pos, j: pos + j, inside=None, before=None,
+    within=None, beyond=lambda pos, length: pos + length, to=VAL,
+):  # fmt: skip
+    """Runs of ``x`` are appended to ``val``, each behind as many elements as ``gaps`` has it."""
+    b = Builder(Names(["n"]), constants=(N,))
+    stored, room = b.var("stored", 0), b.var("room", 0)
+    with b.for_("i", 0, N) as i:
+        length = b.let("length", Load(LENGTHS, i))
+        pos = b.let("pos", stored + Load(GAPS, i)) if gap else stored
+        end = b.let("end", beyond(pos, length))
+        with b.if_(end - 1 >= room):
+            more = b.let("more", (room * 2).max(end))
+            b.grow(to, more)
+            b.fill(to, room, more, 0.5)
+            b.assign(room, more)
+        if before is not None:
+            before(b, stored)
+        with b.for_("j", 0, length) as j:
+            if within is None:
+                b.store(to, at(pos, j), value(Load(to, at(pos, j)), Load(X, j)))
+            else:
+                with b.if_(within(Load(X, j))):
+                    b.store(to, at(pos, j), value(Load(to, at(pos, j)), Load(X, j)))
+            if inside is not None:
+                inside(b, at(pos, j), stored)
+        b.assign(stored, end)
+    b.assign(KEPT, stored)
+    return typed(b.finish())
+
+
+def test_a_run_that_a_loop_stores_needs_no_fill():
+    assert "fill" not in block_text(only(appending_runs(gap=False)))
+
+
+def test_only_what_is_skipped_before_a_run_is_filled():
+    text = block_text(only(appending_runs()))
+    assert text.count("fill(") == 1
+    assert text.index("end - 1 >= room") < text.index("fill(val, stored, ") < text.index("for j")
+
+
+@pytest.mark.parametrize("value", [lambda old, x: x, lambda old, x: old * 2 + x])
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_the_meaning_of_runs_stays(value, gap, n):
+    lengths = np.array([2, 0, 1, 0, 5, 3, 0, 0, 4])[:n]
+    gaps = np.array([1, 0, 3, 2, 0, 20, 0, 1, 0])[:n]
+    block = appending_runs(value, gap)
+    count = int(lengths.sum() + gap * gaps.sum())
+    buffers = {N: n, X: np.arange(1.0, 6.0), LENGTHS: lengths, GAPS: gaps, KEPT: 0}
+    found = []
+    for b in (block, only(block)):
+        assert ("fill(val, room" in block_text(b)) == (b is block)
+        after = run_block(b, {**buffers, VAL: np.full(1, 9.0)})[1]
+        found.append(after["val"][:count])
+        assert len(found[-1]) == count
+    np.testing.assert_array_equal(*found)
+
+
+RUNS_LEFT = {
+    "some turns store nothing": {"within": lambda x: x > 1.0},
+    "a turn stores to every other element": {"at": lambda pos, j: pos + 2 * j},
+    "all turns store to one element": {"at": lambda pos, j: pos},
+    "the run ends before what is counted": {"at": lambda pos, j: pos + j - 1},
+    "more is counted than stored": {"beyond": lambda pos, length: pos + length + 1},
+    "a turn stores twice": {"inside": lambda b, at, stored: b.store(VAL, at + 1, lift(1.0))},
+    "an element is read before": {"before": lambda b, at: b.store(OTHER, 0, Load(VAL, at))},
+    "an element is read in the loop": {
+        "inside": lambda b, at, stored: b.store(OTHER, 0, Load(VAL, at))
+    },
+    "an error may come between": {"before": lambda b, at: b.fail(1)},
+    "an error may come in the loop": {"inside": lambda b, at, stored: b.fail(1)},
+    "the counter changes in the loop": {
+        "inside": lambda b, at, stored: b.assign(stored, stored + 1),
+        "gap": False,
+    },
+}
+
+
+@pytest.mark.parametrize("why", RUNS_LEFT)
+def test_capacity_for_runs_is_filled_where(why):
+    block = appending_runs(**RUNS_LEFT[why])
+    assert block_text(only(block)) == block_text(block)
