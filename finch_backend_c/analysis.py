@@ -6,10 +6,20 @@ from collections.abc import Iterable, Iterator
 
 from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import read_names
-from finch_core.ir.expressions import Buffer, Expr, Invoke, Length, Load, Overlaps, Var
-from finch_core.ir.strides import stride_along
+from finch_core.ir.expressions import (
+    Buffer,
+    Expr,
+    Invoke,
+    Length,
+    Literal,
+    Load,
+    Overlaps,
+    Var,
+)
+from finch_core.ir.strides import stride_along, strides
 from finch_core.locks import cached_property
 from finch_core.records import frozen
+from finch_core.symbolic.affine import linear
 
 Params = tuple[Var | Buffer, ...]
 
@@ -147,3 +157,21 @@ def _mentioned(e: Expr) -> Iterable[Var | Buffer]:
         return (arg for arg in e.args if isinstance(arg, Buffer))
     buffer = getattr(e, "buffer", None)
     return () if buffer is None else (buffer,)
+
+
+def reads_windows(kernel: asm.Kernel) -> bool:
+    """Whether a loop reads elements of a buffer side by side in each turn, and none has lanes."""
+    loops = [s for s in kernel.body.walk() if isinstance(s, asm.For)]
+    return not any(loop.lanes for loop in loops) and any(map(_reads_window, loops))
+
+
+def _reads_window(loop: asm.For) -> bool:
+    """Whether a loop reads a buffer at places a constant apart, which move on by an element a
+    turn."""
+    moving = {load for load, stride in strides(loop) if stride == 1}
+    return len({(load.buffer, _variable(load.index)) for load in moving}) < len(moving)
+
+
+def _variable(index: Expr) -> frozenset[tuple[int, Expr]]:
+    """The terms of an index that are not constant."""
+    return frozenset((by, term) for by, term in linear(index) if not isinstance(term, Literal))

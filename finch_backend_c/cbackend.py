@@ -78,23 +78,25 @@ class CBackend:
         """Compile a kernel. Raises ``BackendError`` with the compiler's output if that fails."""
         with importing:  # a fork waits for it
             import_module("subprocess")
+            from finch_backend_c.analysis import reads_windows
             from finch_backend_c.entry import signature, translate
         source = translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
         letters = signature(kernel)
         compiler = toolchain.find()
         is_draft = self.drafts and len(source) <= LARGE
+        windows = reads_windows(kernel)
 
         def use(path: str) -> loader.CKernel:
             return loader.load(path, source, letters, is_draft, kernel.notes)
 
         if not key:
-            return self._used(compiler, "", self._build(compiler, source), None, use)
+            return self._used(compiler, "", self._build(compiler, source, windows), None, use)
         entry = self._entry(compiler, key, is_draft)
         with cache.compiling(entry):
             found = self._loaded(key, len(letters), is_draft)  # another process was first
             if found is not None:
                 return found
-            library = self._build(compiler, source)
+            library = self._build(compiler, source, windows)
             kept = cache.store(entry, library, source, letters, kernel.notes)
         return self._used(compiler, entry, library, kept, use)
 
@@ -173,21 +175,28 @@ class CBackend:
         own = str(self.fail_alloc), *sorted(self.disabled)
         return cache.name(key, compiler.identity, *flags, *own)
 
-    def _build(self, compiler: toolchain.Compiler, source: str) -> bytes:
-        """Compile the library with all optional flags that the compiler accepts."""
+    def _build(self, compiler: toolchain.Compiler, source: str, windows: bool) -> bytes:
+        """Compile the library with all optional flags that the compiler accepts, and that suit a
+        kernel that reads ``windows`` or does not."""
         known = self._taken(compiler)
         optional = cache.recall(known)
         first = self._fitting(toolchain.OPTIONAL_FLAGS if optional is None else optional)
         sparing = _SPARING if len(source) > LARGE else _DRAFTS if self.drafts else ()
         extra = (*sparing, *self._extra())
-        flags = (*toolchain.BASE_FLAGS, *first, *extra)
+        flags = (*toolchain.BASE_FLAGS, *_suitable(first, windows), *extra)
         outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None and optional is None:
             taken = toolchain.accepted(compiler)
             if taken != toolchain.OPTIONAL_FLAGS:
                 cache.remember(known, taken)
-                flags = (*toolchain.BASE_FLAGS, *self._fitting(taken), *extra)
+                suitable = _suitable(self._fitting(taken), windows)
+                flags = (*toolchain.BASE_FLAGS, *suitable, *extra)
                 outcome = toolchain.run(compiler, flags, source)
         if outcome.library is None:
             raise toolchain.refused(compiler, flags, outcome.said)
         return outcome.library
+
+
+def _suitable(optional: tuple[str, ...], windows: bool) -> tuple[str, ...]:
+    """The optional flags for a kernel that reads ``windows`` or does not."""
+    return tuple(flag for flag in optional if windows or flag != toolchain.HALF_REGISTERS)

@@ -29,6 +29,9 @@ BASE_FLAGS = (
 """Flags that correctness depends on: integers wrap, and ``a * b + c`` rounds twice."""
 NO_GATHERS = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather"
 """Disables gather instructions on x86, which are slower than scalar loads."""
+HALF_REGISTERS = "-mprefer-vector-width=256"
+"""On processors with AVX-512: vectors that fill half of a register, for kernels that read windows
+(``analysis.reads_windows``). A longer vector would almost always lie in two lines of the cache."""
 OWN_LIBRARIES = "-nostdlib"
 """Links no default libraries, which halves the time of linking. The C library is already in the
 process, and is a dependency of the math library."""
@@ -40,6 +43,7 @@ OPTIONAL_FLAGS = (
     "-Wl,-z,noseparate-code",
     "-Wl,-z,norelro",
     NO_GATHERS,
+    HALF_REGISTERS,
     OWN_LIBRARIES,
 )
 """Flags for speed; those that the compiler rejects are left out."""

@@ -231,6 +231,36 @@ def test_the_math_library_is_linked_where_it_is_called(monkeypatch, tmp_path):
     assert all("-lgcc" in line for line in words)
 
 
+def boxes(y, x):
+    for i in range(len(x) - 2):
+        y[i] = x[i] + x[i + 1] + x[i + 2]
+
+
+def rows_that_differ(y, A):
+    for i in _:
+        y[i] = A[0, i] + A[1, i]
+
+
+def sums(y, A):
+    y[...] = 0
+    for i, j in _:
+        y[i] += A[i, j] * A[i, j + 1]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "halves"),
+    [(boxes, (9,), True), (rows_that_differ, (2, 9), False), (sums, (3, 9), False)],
+)
+def test_kernels_that_read_windows_have_shorter_vectors(
+    monkeypatch, tmp_path, function, shape, halves
+):
+    log = logging_compiler(monkeypatch, tmp_path)
+    made = kernel(backend="c")(function)
+    made.lower(Tensor(Dense(Element(0.0))), np.ones(shape)).compile()
+    (line,) = log.read_text().splitlines()
+    assert (toolchain.HALF_REGISTERS in line) == halves
+
+
 def test_temporary_folders_are_those_that_can_be_written(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     monkeypatch.setenv("TEMP", str(tmp_path))
