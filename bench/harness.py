@@ -103,10 +103,11 @@ def _sample(function: Callable[[], Any], calls: int) -> float:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Rows as aligned columns; numbers to four digits."""
+    """Rows as aligned columns, empty where a row lacks one; numbers to four digits."""
     if not rows:
         return "(nothing)"
-    cells = [list(rows[0]), *([_cell(v) for v in row.values()] for row in rows)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [names, *([_cell(row.get(name, "")) for name in names] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in cells]
     return "\n".join(lines)
