@@ -120,8 +120,11 @@ class CBackend:
         flags; None if there is none or it does not take ``params`` parameters. Prefers an optimised
         kernel to a draft."""
         kinds = (False, True) if self.drafts else (False,)
-        found = (self._loaded(key, params, is_draft) for is_draft in kinds)
-        return next((kernel for kernel in found if kernel is not None), None)
+        loaded = (self._loaded(key, params, is_draft) for is_draft in kinds)
+        found = next((kernel for kernel in loaded if kernel is not None), None)
+        if found is None and self.drafts:
+            _begin_interrupts()
+        return found
 
     def _loaded(self, key: str, params: int, is_draft: bool) -> loader.CKernel | None:
         try:
@@ -195,6 +198,13 @@ class CBackend:
         if outcome.library is None:
             raise toolchain.refused(compiler, flags, outcome.said)
         return outcome.library
+
+
+def _begin_interrupts() -> None:
+    """Start to compile what a first call needs, too, while its kernel is lowered."""
+    with importing:
+        from finch_backend_c import interrupts
+    interrupts.begin()
 
 
 def _suitable(optional: tuple[str, ...], windows: bool) -> tuple[str, ...]:

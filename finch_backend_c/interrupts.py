@@ -146,6 +146,12 @@ def _asked() -> int:
 GUARDED = support.Shared("interrupts", _TEXT, Guard, support.QUICK)
 
 
+def begin() -> None:
+    """Start to compile what ``guard`` gives, beside what the main thread goes on with."""
+    if threading.current_thread() is threading.main_thread():
+        GUARDED.begin()
+
+
 def guard() -> int:
     """The address of the guard for kernels in this thread; 0 in threads other than the main one,
     and on systems without interrupts."""

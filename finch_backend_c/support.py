@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from typing import Generic, TypeVar
 
 from finch_backend_c import cache, loader, toolchain
 from finch_core.errors import BackendError
-from finch_core.locks import Lock
+from finch_core.locks import Lock, importing
 
 T = TypeVar("T")
 _FLAGS = ("-O1", "-std=gnu11", "-fPIC", "-shared")
 QUICK = (*_FLAGS, "-O0", toolchain.OWN_LIBRARIES)
 """Flags for code that hardly runs, and calls what every process has: compiled in half the time."""
+
+_FAILURES = (BackendError, OSError, AttributeError, NotImplementedError)
 
 
 def library(name: str, text: str, use: Callable[[str], T], flags: tuple[str, ...] = _FLAGS) -> T:
@@ -21,6 +26,18 @@ def library(name: str, text: str, use: Callable[[str], T], flags: tuple[str, ...
 
     Raises ``BackendError`` if the compiler fails, and ``OSError`` if the library cannot be opened.
     """
+    entry, made = _compiled(name, text, flags)
+    if made is not None:
+        return loader.aside(made, use)
+    kept = cache.load(entry)
+    if kept is None:  # it was removed in the meantime
+        raise OSError(f"the library for {name} has left the cache")
+    return loader.in_place(kept.library, use)
+
+
+def _compiled(name: str, text: str, flags: tuple[str, ...]) -> tuple[str, bytes | None]:
+    """The name in the cache of a library, which is compiled if the cache has it not; and the
+    library itself, if the cache does not keep it."""
     compiler = toolchain.find()
     entry = cache.name(name, compiler.identity, text, *flags)
     if cache.load(entry) is None:
@@ -32,11 +49,8 @@ def library(name: str, text: str, use: Callable[[str], T], flags: tuple[str, ...
                 if outcome.library is None:
                     raise toolchain.refused(compiler, _FLAGS, outcome.said)
                 if cache.store(entry, outcome.library, text, "") is None:
-                    return loader.aside(outcome.library, use)
-    kept = cache.load(entry)
-    if kept is None:  # it was removed in the meantime
-        raise OSError(f"the library for {name} has left the cache")
-    return loader.in_place(kept.library, use)
+                    return entry, outcome.library
+    return entry, None
 
 
 class Shared(Generic[T]):
@@ -45,16 +59,34 @@ class Shared(Generic[T]):
     def __init__(
         self, name: str, text: str, use: Callable[[str], T], flags: tuple[str, ...] = _FLAGS
     ) -> None:
-        self._parts = name, text, use, flags
+        self._name, self._text, self._use, self._flags = name, text, use, flags
         self._lock = Lock()
+        self._compiling: threading.Thread | None = None
         self.made: T | None = None
+
+    def begin(self) -> None:
+        """Start to compile the library if the cache has it not, in a thread beside what this one
+        goes on with. ``get`` waits for it."""
+        with self._lock:
+            if self.made is None and self._compiling is None and cache.directory() is not None:
+                with importing:  # all that the thread imports: a fork waits for it here
+                    for needed in ("subprocess", "finch_backend_c.helpers"):
+                        import_module(needed)
+                self._compiling = threading.Thread(target=self._compile)
+                self._compiling.start()
+
+    def _compile(self) -> None:
+        with suppress(*_FAILURES):  # `get` tries once more
+            _compiled(self._name, self._text, self._flags)
 
     def get(self) -> T | None:
         """What is shared; None on systems where the library cannot be made."""
         with self._lock:
             if self.made is None:
+                if self._compiling is not None:
+                    self._compiling.join()
                 try:
-                    self.made = library(*self._parts)
-                except (BackendError, OSError, AttributeError, NotImplementedError):
+                    self.made = library(self._name, self._text, self._use, self._flags)
+                except _FAILURES:
                     return None
             return self.made

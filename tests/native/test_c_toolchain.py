@@ -6,6 +6,8 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -303,3 +305,74 @@ def test_what_interrupts_is_linked_as_compilers_can(monkeypatch, tmp_path):
         assert found
         assert len(log.read_text().splitlines()) == calls
         log.unlink()
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_kernels_share_is_compiled_beside_them(monkeypatch, tmp_path, cached):
+    """``get`` waits for it, in a forked child, too, and it is compiled once: where nothing can be
+    kept it is not begun."""
+    monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path if cached else "/proc/none"))
+    log = logging_compiler(monkeypatch, tmp_path, "nothing")
+    running, go, run = threading.Event(), threading.Event(), toolchain.run
+
+    def waiting(*args):
+        running.set()
+        assert go.wait(60)
+        return run(*args)
+
+    monkeypatch.setattr(toolchain, "run", waiting)
+    shared = support.Shared("trial", "int finch_trial;\n", os.path.exists)
+    shared.begin()
+    shared.begin()
+    assert running.wait(60 if cached else 0) == cached
+    child = os.fork()
+    if child == 0:
+        go.set()
+        os._exit(shared.get() is not True)
+    go.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert shared.get() is True
+    assert len(log.read_text().splitlines()) == (1 if cached else 2)
+
+
+def test_what_cannot_be_compiled_beside_a_kernel_is_done_without(monkeypatch, tmp_path):
+    monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path))
+    shared = support.Shared("trial", "no C", os.path.exists)
+    shared.begin()
+    assert shared.get() is None
+
+
+def test_a_first_call_compiles_what_interrupts_beside_it(tmp_path):
+    """It is begun before the kernel is lowered."""
+    program = """
+import numpy as np
+from finch_backend_c import toolchain
+from finch_core import Tensor, _, kernel
+from finch_levels import Dense, Element
+
+@kernel
+def double(x):
+    for i in _:
+        x[i] *= 2
+
+sources, run = [], toolchain.run
+def logged(compiler, flags, source):
+    sources.append("timer_create" in source)
+    return run(compiler, flags, source)
+toolchain.run = logged
+double(np.ones(3))
+print(sources)
+"""
+    (tmp_path / "program.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")],
+        env={
+            **os.environ,
+            "FINCH_CACHE_DIR": str(tmp_path / "cache"),
+            "FINCH_DRAFTS": "1",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "[True, False]\n", done.stderr
