@@ -83,6 +83,10 @@ class CBackend:
         source = translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
         letters = signature(kernel)
         compiler = toolchain.find()
+        if loader.is_parallel(source):
+            from finch_backend_c import threads
+
+            threads.begin()
         is_draft = self.drafts and len(source) <= LARGE
         windows = reads_windows(kernel)
 
@@ -122,7 +126,7 @@ class CBackend:
         kinds = (False, True) if self.drafts else (False,)
         loaded = (self._loaded(key, params, is_draft) for is_draft in kinds)
         found = next((kernel for kernel in loaded if kernel is not None), None)
-        if found is None and self.drafts:
+        if found is None:
             _begin_interrupts()
         return found
 

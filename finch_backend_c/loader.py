@@ -78,7 +78,7 @@ class CKernel:
 
     def pool(self) -> int:
         """The threads for parallel loops (see ``interface.abi``); 0 if the kernel has none."""
-        if "parallel_run(" not in self.source:
+        if not is_parallel(self.source):
             return 0
         from finch_backend_c import threads
 
@@ -89,6 +89,11 @@ class CKernel:
         from finch_backend_c import interrupts
 
         return interrupts.interruption()
+
+
+def is_parallel(source: str) -> bool:
+    """Whether a kernel of this text has loops of several threads."""
+    return "parallel_run(" in source
 
 
 @cache

@@ -179,6 +179,11 @@ def _announce(threadpoolctl: Any, name: str) -> None:
 POOL = support.Shared("threads", _TEXT, _Pool)
 
 
+def begin() -> None:
+    """Start to compile what ``pool`` gives, in a thread."""
+    POOL.begin()
+
+
 def pool() -> int:
     """The address of the pool; 0 on systems without such threads, where loops run on one."""
     found = POOL.get()
