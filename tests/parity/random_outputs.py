@@ -147,6 +147,8 @@ class Outputs(Expressions):
             fill = format.fill_value.item()
             wrapped = any(wrap.name == "window" for wrap in self.operands[name].wraps)
             declare = [Declare(name, fill)] if self.chance(0.3) and not wrapped else []
+            if any(isinstance(at, Lit) for at in target.children):
+                self.exact = False  # it is outside where this nest's range fixes a smaller extent
             self.readable = [n for n in self.readable if n != name]
             return (Read(name, children), op, kind), declare
         return None
