@@ -20,9 +20,10 @@ from finch_array.plans import final_fill
 from finch_array.requests import Request
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import concrete, type_of
-from finch_core.ir.expressions import Access, Cast, Expr, Index, Literal, Name
+from finch_core.ir.expressions import Access, Cast, Expr, Index, Literal, Name, alike
 from finch_core.ir.operators import Operator
 from finch_core.ir.rewrite import rewrite_expr
+from finch_core.records import frozen
 
 
 class Node:
@@ -98,12 +99,57 @@ def step(
     key = (body, tuple(map(id, children)), out, op, tuple(sizes.items()), dtype)
     found = _nodes.get(key)
     if found is None:
-        known = structures.settled(_analysed(body, children, tuple(sizes)), dtype)
-        wanted = concrete(known.dtype)
-        fill = _fill(name, known.fill, wanted, out, op, sizes)
-        kinds = _kinds(known, tuple(sizes), out)
-        found = Step(name, known.expr, tuple(children), out, op, sizes, wanted, fill, kinds)
+        known = _known_of(body, children, tuple(sizes), out, op, dtype)
+        fill = known.fill
+        if fill is None:
+            fill = _reduced_fill(known.own_fill, known.dtype, out, op, sizes)
+        found = Step(
+            name, known.expr, tuple(children), out, op, sizes, known.dtype, fill, known.kinds
+        )
         _nodes[key] = found
+    return found
+
+
+@frozen(eq=False)
+class _StepKind:
+    """What steps have in common that differ in sizes: their value and its dtype, the structures of
+    the result, the fill of the value, and that of the result unless it depends on sizes."""
+
+    expr: Expr
+    dtype: np.dtype[Any]
+    kinds: tuple[Structure, ...]
+    own_fill: Expr
+    fill: Any
+
+
+_known: dict[Any, _StepKind] = {}
+MOST = 4096
+"""The most kinds of steps that are remembered."""
+
+
+def _known_of(
+    body: Expr, children: Sequence[Node], loops: tuple[str, ...], out: tuple[str, ...],
+    op: Operator | None, dtype: np.dtype[Any] | None,
+) -> _StepKind:  # fmt: skip
+    kinds = tuple([
+        (child.dtype, child.fill.tobytes(), child.kinds) if child.shape else type_in(child)
+        for child in children
+    ])  # fmt: skip
+    key = (body, kinds, loops, out, op, dtype)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= MOST:
+            _known.clear()
+        known = structures.settled(_analysed(body, children, loops), dtype)
+        wanted = concrete(known.dtype)
+        fill = structures.simplified(Cast(known.fill, wanted))
+        once = _reduced_fill(fill, wanted, out, op, {})
+        alone = op is None
+        if op is not None and op.identity is not None:  # of any number of fills, if of none
+            alone = alike(once, _reduced_fill(fill, wanted, out, op, {"": 0}))
+        found = _known[key] = _StepKind(
+            known.expr, wanted, _kinds(known, loops, out), fill, once if alone else None
+        )
     return found
 
 
@@ -117,38 +163,23 @@ def _kinds(
     return tuple(kept[name] for name in out)
 
 
-_known: dict[Any, structures.Analysis] = {}
-MOST = 4096
-"""The most expressions whose dtypes and fills are remembered."""
-
-
 def _analysed(body: Expr, children: Sequence[Node], loops: tuple[str, ...]) -> structures.Analysis:
     """The dtype, fill and structures of a body, by those of the children."""
-    kinds = tuple(
-        (child.dtype, child.fill.tobytes(), child.kinds) if child.shape else type_in(child)
-        for child in children
-    )
-    key = (body, kinds, loops)
-    found = _known.get(key)
-    if found is None:
-        if len(_known) >= MOST:
-            _known.clear()
-        places = {
-            part.tensor: tuple(map(_index_name, part.indices))
-            for part in body.walk()
-            if isinstance(part, Access)
-        }
-        leaves = {
-            f"c{k}": structures.Leaf(
-                child.fill, child.dtype,
-                {i: kind for i, kind in zip(places[f"c{k}"], child.kinds, strict=True) if i},
-            )
-            for k, child in enumerate(children)
-            if f"c{k}" in places
-        }  # fmt: skip
-        numbers = {f"c{k}": type_in(c) for k, c in enumerate(children) if not c.shape}
-        found = _known[key] = structures.analyse(body, leaves, numbers, loops)
-    return found
+    places = {
+        part.tensor: tuple(map(_index_name, part.indices))
+        for part in body.walk()
+        if isinstance(part, Access)
+    }
+    leaves = {
+        f"c{k}": structures.Leaf(
+            child.fill, child.dtype,
+            {i: kind for i, kind in zip(places[f"c{k}"], child.kinds, strict=True) if i},
+        )
+        for k, child in enumerate(children)
+        if f"c{k}" in places
+    }  # fmt: skip
+    numbers = {f"c{k}": type_in(c) for k, c in enumerate(children) if not c.shape}
+    return structures.analyse(body, leaves, numbers, loops)
 
 
 def _index_name(index: Expr) -> str:
@@ -161,14 +192,13 @@ def type_in(child: Node) -> Any:
     return child.type if isinstance(child, Source) else child.dtype
 
 
-def _fill(
-    name: str, fill: Expr, dtype: np.dtype[Any], out: tuple[str, ...], op: Operator | None,
+def _reduced_fill(
+    fill: Expr, dtype: np.dtype[Any], out: tuple[str, ...], op: Operator | None,
     sizes: Mapping[str, int],
 ) -> Any:  # fmt: skip
     """The fill of a step: 0 where it is not known, since all elements are then stored."""
-    request = Request(name, lambda x: x, (), out, op)
-    found = structures.simplified(Cast(fill, dtype))
-    return np.asarray(final_fill(request, found, sizes, dtype, out), dtype)[()]
+    request = Request("", lambda x: x, (), out, op)
+    return np.asarray(final_fill(request, fill, sizes, dtype, out), dtype)[()]
 
 
 def recorded(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Node:

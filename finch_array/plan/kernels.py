@@ -7,7 +7,7 @@ a kernel and whether its result is dense.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,9 @@ class Book:
         """What is known of an expression as a factor of kernels."""
         found = self.factors.get(expr)
         if found is None:
-            found = self.factors[expr] = Factor(self.pattern(expr), reads_of(expr, self))
+            found = self.factors[expr] = Factor(
+                self.pattern(expr), reads_of(expr, self), self.indices(expr)
+            )
         return found
 
     def reading(self, access: Access) -> Read:
@@ -146,15 +148,10 @@ class Kernel:
     @property
     def names(self) -> tuple[str, ...]:
         """All indices: those of the result first."""
-        return self.named(indices_of)
+        return self.named(set().union(*map(indices_of, (*self.factors, *self.masks))))
 
-    def named(self, indices: Callable[[Expr], frozenset[str]]) -> tuple[str, ...]:
-        """``names``, with what finds the indices of an expression."""
-        own: set[str] = set()
-        for part in self.factors:
-            own |= indices(part)
-        for part in self.masks:
-            own |= indices(part)
+    def named(self, own: set[str]) -> tuple[str, ...]:
+        """``names``, of all indices of factors and masks."""
         own.difference_update(self.out)
         return (*self.out, *(in_turn(own) if len(own) > 1 else own))
 
@@ -182,20 +179,22 @@ def accesses(expr: Expr) -> Iterator[Access | Name]:
 
 @define(eq=False)
 class Operands:
-    """The operands of a kernel for the choice of its loops, the accesses that they are of, and the
-    patterns that all must allow an index tuple at which the body is run."""
+    """The operands of a kernel for the choice of its loops, the accesses that they are of, the
+    patterns that all must allow an index tuple at which the body is run, and all indices."""
 
     terms: list[loops.Term] = field(factory=list)
     read: list[Access] = field(factory=list)
     restricted: list[loops.Restriction] = field(factory=list)
+    indices: set[str] = field(factory=set)
 
     @classmethod
     def of(cls, kernel: Kernel, book: Book) -> Operands:
-        made = cls()
+        made, known = cls(), book.factors
         places: dict[Read, int] = {}
         for n, part in enumerate((*kernel.masks, *kernel.factors)):
-            factor = book.factor(part)
+            factor = known.get(part) or book.factor(part)
             restricts = n < len(kernel.masks) or factor.restricts(kernel)
+            made.indices |= factor.indices
             own = []
             for read, within in factor.reads:
                 place = places.get(read)
@@ -211,12 +210,13 @@ class Operands:
 
 @define(eq=False)
 class Factor:
-    """What is known of a factor of kernels: its pattern, what it reads (``reads_of``), and of the
-    last product asked about, its operator and dtype, whether it is zero where the factor is its
-    fill."""
+    """What is known of a factor of kernels: its pattern, what it reads (``reads_of``), its indices,
+    and of the last product asked about, its operator and dtype, whether it is zero where the factor
+    is its fill."""
 
     pattern: Pattern
     reads: tuple[tuple[Read, bool], ...]
+    indices: frozenset[str]
     product: tuple[Any, Any] = (None, None)
     zero: bool = False
 
@@ -277,9 +277,11 @@ def _read(part: Access, book: Book) -> Read:
 def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     """Choose loops and the format of the result; False if the price is not below ``limit``."""
     operands = Operands.of(kernel, book)
-    terms, restricted, names = operands.terms, operands.restricted, kernel.named(book.indices)
+    terms, restricted, names = operands.terms, operands.restricted, kernel.named(operands.indices)
     join = Join([pattern for _, pattern in restricted], book.sizes)
     visited = join.count(names)
+    if loops.least(None, visited) >= limit and not _contracts(kernel, terms):
+        return False
     fill = result_fill(kernel, book)
     estimated = reduced(join, visited, kernel.out, book.sizes, fill)
     if book.truths:
@@ -389,7 +391,8 @@ def result_factor(kernel: Kernel, read: Access, book: Book) -> Factor:
     fill = result_fill(kernel, book)
     if kernel.dense:
         pattern = full_pattern(out, book.sizes, fill)
-        return Factor(pattern, ((Read(read, out, pattern, False, frozenset()), True),))
+        dense = Read(read, out, pattern, False, frozenset())
+        return Factor(pattern, ((dense, True),), frozenset(out))
     order = tuple([i for i in kernel.loops if i in out])
     lists = frozenset(order[1:] if kernel.rows else order)
     within = {(kernel.name, read.indices)}
@@ -400,7 +403,7 @@ def result_factor(kernel: Kernel, read: Access, book: Book) -> Factor:
     pattern = Pattern(
         out, found.entries, found.distinct, found.degrees, {}, False, fill, frozenset(within)
     )
-    return Factor(pattern, ((Read(read, order, pattern, True, lists), True),))
+    return Factor(pattern, ((Read(read, order, pattern, True, lists), True),), frozenset(out))
 
 
 def _is_mask(expr: Expr, book: Book) -> bool:

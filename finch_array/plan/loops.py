@@ -154,9 +154,11 @@ Restriction = tuple[tuple[int, ...], Pattern]
 """A pattern outside of which the value is the fill, and the operands whose lists find it out."""
 
 
-def least(result: Result, visits: float) -> float:
-    """Less than the price of any kernel with this result and number of visits."""
-    return LAUNCH + 0.25 * STEP * visits + result.price
+def least(result: Result | None, visits: float) -> float:
+    """Less than the price of any kernel with loops, this result and number of visits: that of its
+    innermost loop and of its body. ``result`` may be unknown."""
+    price = LAUNCH + 1.25 * STEP * visits
+    return price + result.price if result is not None else price
 
 
 class Space:
@@ -177,7 +179,8 @@ class Space:
         self.whole = sum(self.bits.values())
         self.stored_as(terms, ())
         once = min(0.25 * len(terms) or 1.0, 1.0)
-        self.floor = once * STEP * self.visits(self.whole) + result.price
+        self.inner = STEP * self.visits(self.whole)
+        self.floor = once * self.inner + result.price
 
     lists: dict[str, list[int]]
     before: dict[str, list[tuple[int, int, float]]]
@@ -189,16 +192,21 @@ class Space:
         self.terms, self.copied = terms, copied
         lists = self.lists = {i: [] for i in self.names}
         ordered = self.before = {i: [] for i in self.names}
-        deciding = dict.fromkeys(self.names, 0)
+        narrow = self.narrow = set[str]()
+        several = False
         for k, term in enumerate(terms):
             for i in term.lists:
+                several = several or bool(lists[i])
                 lists[i].append(k)
-                deciding[i] += term.decides
+            if term.decides:
+                narrow |= term.lists
             for i, before in term.before:
                 if before:
                     ordered[i].append((k, before, term.copying))
-        self.narrow = {i for i, n in deciding.items() if n}
-        self.merges = {i for i in self.narrow if deciding[i] == len(lists[i]) > 1}
+        self.merges = set[str]()
+        for i in narrow if several else ():
+            if len(lists[i]) > 1 and all(terms[k].decides for k in lists[i]):
+                self.merges.add(i)
         self.restricted = []
         for places, _ in self.given:
             along = 0
@@ -213,8 +221,11 @@ class Space:
         """The number of turns of loops over these indices."""
         found = self.counts.get(known)
         if found is None:
-            own = tuple([i for i, bit in self.indices if bit & known])
-            parts = tuple([k for k, lists in enumerate(self.restricted) if lists & known])
+            own = [i for i, bit in self.indices if bit & known]
+            parts: tuple[int, ...] = ()
+            for k, lists in enumerate(self.restricted):
+                if lists & known:
+                    parts = (*parts, k)
             if not parts:
                 found = 1.0
                 for i in own:
@@ -238,10 +249,13 @@ class Space:
         if found is None:
             lists, width = self.lists[name], 0.0
             if name in self.narrow:
-                width = sum([self.terms[k].width(known, name) for k in lists])
+                for k in lists:
+                    width += self.terms[k].width(known, name)
+            before = self.counts.get(known)
+            if before is None:
+                before = self.visits(known)
             step = MERGE if len(lists) > 1 else STEP
-            width = width or self.sizes[name]
-            found = self.levels[known, name] = step * self.visits(known) * width
+            found = self.levels[known, name] = step * before * (width or self.sizes[name])
         return found, ()
 
     def merged(
@@ -284,7 +298,9 @@ class Space:
         if not loops or not read:
             return STEP
         inner = loops[-1]
-        across = sum(not t.lists and inner in t.indices[:-1] for t in read)
+        across = 0
+        for t in read:
+            across += not t.lists and inner in t.indices[:-1]
         if self.result.dense and self.result.fixed and inner in self.result.out[:-1]:
             across += 1
         if not across and not self.lists[inner]:
@@ -368,6 +384,9 @@ def _extended(
     """The cheapest of the orders that begin with ``loops``, and the price that others must go
     below."""
     floor = price + space.floor
+    left = space.whole & ~known
+    if left & (left - 1):  # the innermost loop is not among the next ones
+        floor += space.inner
     room = limit - floor
     if room <= 0 or (next(space.left) > 0 and limit < math.inf):
         return limit, None
