@@ -34,12 +34,13 @@ The same holds for a search that begins at a slot computed from a loaded key:
 
 Consecutive inner loops may continue where the previous one ended, and load through the indices
 that they find there. Then the current position tells where later ones will be, and memory a
-fixed distance ahead is requested:
+fixed distance ahead is requested, where all of them together are long:
 
     for i in range(0, n):                   for i in range(0, n):
         q, q_stop = ptr[i], ptr[i + 1]          q, q_stop = ptr[i], ptr[i + 1]
-        for p in range(q, q_stop):      ->      prefetch(idx, q + 512)
-            s += a[p] * x[idx[p]]               prefetch(a, q + 512)
+        for p in range(q, q_stop):      ->      if ptr[n] > 1048576:
+            s += a[p] * x[idx[p]]                   prefetch(idx, q + 512)
+                                                    prefetch(a, q + 512)
                                                 for p in range(q, q_stop):
                                                     s += a[p] * x[idx[p]]
 """
@@ -74,7 +75,7 @@ from finch_core.ir.assembly_rewrite import (
     with_statements,
 )
 from finch_core.ir.builder import Names
-from finch_core.ir.dtypes import INTP
+from finch_core.ir.dtypes import BOOL, INTP
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var
 from finch_core.ir.strides import scattered, stride_along
 from finch_core.records import evolve
@@ -91,6 +92,10 @@ ACROSS = 4
 DISTANCE = 512
 """How many elements ahead, where inner loops are consecutive: one page of doubles."""
 
+MANY = 1 << 20
+"""Inner loops that run over fewer elements in all need no requests ahead: caches hold them, or the
+hardware keeps up, and short rows would be 1.3 times as fast without."""
+
 Places = dict[tuple[Buffer, Expr], None]
 """Buffers with an index in terms of the loop's variable and of declarations in its body."""
 
@@ -103,8 +108,9 @@ def prefetch(block: Block, names: Names, outer: For | None = None) -> Block:
     done: list[Statement] = []
     for statement in block.statements:
         around = statement if isinstance(statement, For) else None
-        inner = tuple(prefetch(b, names, around) for b in _followed(statement).blocks)
-        done += _prefetched(statement, with_blocks(statement, inner), names, outer)
+        before, followed = _followed(statement, names)
+        inner = tuple(prefetch(b, names, around) for b in followed.blocks)
+        done += (*before, *_prefetched(statement, with_blocks(statement, inner), names, outer))
     return with_statements(block, done)
 
 
@@ -148,7 +154,8 @@ def _end_of_rows(loop: For, places: Places, outer: For) -> Expr | None:
     known: dict[Expr, Expr] = {s.var: s.value for s in lets if s.var.name not in twice}
     start, stop = (in_terms_of(bound, known) for bound in (loop.start, loop.stop))
     following: dict[Expr, Expr] = {outer.var: outer.var + Literal(1, INTP)}
-    if not isinstance(stop, Load) or replacing(following, folded)(start) != stop:
+    loaded = stop.value if isinstance(stop, Cast) else stop
+    if not isinstance(loaded, Load) or replacing(following, folded)(start) != stop:
         return None
     needed = _needed(loop, places)
     own = {let.var.name for let in needed} | {loop.var.name}
@@ -200,17 +207,29 @@ def _far_places(loop: For) -> dict[type[Statement], Places]:
     return found
 
 
-def _followed(loop: Statement) -> Statement:
-    """``loop`` with prefetches a fixed distance ahead before inner loops that are consecutive."""
+def _followed(loop: Statement, names: Names) -> tuple[tuple[Statement, ...], Statement]:
+    """``loop`` with prefetches a fixed distance ahead before inner loops that are consecutive, if
+    these run over ``MANY`` elements, which is found out before it."""
     if not isinstance(loop, For) or not any(map(_loads_indirectly, loop.body.statements)):
-        return loop
+        return (), loop
     requests: dict[int, list[Statement]] = {}
     for inner, (buffer, index), known in _known_places(loop):
         if _loads_indirectly(inner) and _continues(known, loop.var):
             later = folded(index + Literal(DISTANCE, INTP))
             requests.setdefault(id(inner), []).append(Prefetch(buffer, later))
-    body = [part for s in loop.body.statements for part in (*requests.get(id(s), ()), s)]
-    return with_blocks(loop, (with_statements(loop.body, body),))
+    before: list[Statement] = []
+    body: list[Statement] = []
+    for statement in loop.body.statements:
+        ahead = requests.get(id(statement), [])
+        if ahead and isinstance(statement, For):
+            last = _end_of_rows(statement, {}, loop)
+            if last is not None:
+                many = Var(names.fresh(f"{statement.var.name}_many"), BOOL)
+                reached = (loop.start < loop.stop).and_(last > Literal(MANY, INTP))
+                before.append(Let(many, reached))
+                ahead = [If(many, Block(tuple(ahead)))]
+        body += (*ahead, statement)
+    return tuple(before), with_blocks(loop, (with_statements(loop.body, body),))
 
 
 def _loads_indirectly(loop: Statement) -> bool:

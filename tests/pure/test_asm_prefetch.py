@@ -97,6 +97,26 @@ def test_rows_that_follow_one_another_ask_for_what_is_behind():
     np.testing.assert_array_equal(after, before)
 
 
+@pytest.mark.parametrize("n", [0, 4])
+def test_they_do_so_where_they_are_long_together(n):
+    """Which the end of the last one tells, if there is one."""
+    block = only(rows(following, here_and_there))
+    assert "s_many: bool = 0 < n and ptr[n] > 1048576\nfor q" in block_text(block)
+    ptr = np.array([0, 2, 2, 5, 6] if n else [], np.int64)
+    idx = np.array([3, 0, 2, 2, 1, 3], np.int32)
+    values = {N: n, M: 0, IDX: idx, PTR: ptr, VAL: np.arange(9.0), OUT: np.zeros(4, np.int64)}
+    run_block(block, values)
+
+
+def test_or_wherever_nothing_tells_where_they_end():
+    def apart(b, q):
+        return b.let("r", Load(PTR, q)), b.let("r_stop", Load(IDX, q).cast(INTP))
+
+    text = block_text(only(rows(apart, here_and_there)))
+    assert "prefetch(idx, r + 512)" in text
+    assert "many" not in text
+
+
 def test_so_they_do_where_pointers_are_cast():
     def narrow(b, q):
         r, r_stop = (Load(IDX, at).cast(INTP) for at in (q, q + 1))
