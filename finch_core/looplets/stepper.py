@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, ClassVar
 
 from finch_core.interface.looplet import Looplet, Precedence
@@ -265,15 +266,18 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
             early = end_early(ctx, region, reached, {steps.position: q + 1})
     else:
         seek = sought_from_behind(ctx, region, steps)
+        unless_found: AbstractContextManager[None] = nullcontext()
         if seek is not None:
+            begun = ctx.let(f"{steps.position.name}_begun", steps.position)
             end = ctx.let(f"{steps.position.name}_until", seek.until(ctx, region.stop))
-            with ctx.for_("q", steps.position, end) as q:
+            with ctx.for_("q", begun, end) as q:
                 _step(ctx, region, slot, steps, q, reached)
             ctx.assign(steps.position, end)
+            unless_found = ctx.if_(begun.eq(end))  # then it may be none of the last ones
         more = TRUE if steps.end is None else steps.position < steps.end
         if not covered:
             more = more.and_(balanced(steps.stop(steps.position) <= region.stop))
-        with ctx.while_(more):
+        with unless_found, ctx.while_(more):
             _step(ctx, region, slot, steps, steps.now(ctx), reached)
             with ctx.unless_left(needed=False):
                 steps.advance(ctx, reached)
