@@ -21,12 +21,18 @@ SOON = 1.0
 """Seconds within which a kernel ends; the machine may be busy."""
 
 
-@pytest.fixture(autouse=True)
-def _raises_interrupts():
+@contextlib.contextmanager
+def raised_interrupts():
     """A process that a shell starts in the background ignores Ctrl-C: kernels would run on."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def _raises_interrupts():
+    with raised_interrupts():
+        yield
 
 
 @contextlib.contextmanager
@@ -47,7 +53,7 @@ def signal_in(seconds, number=signal.SIGINT):
 
 def interrupted(call):
     """Whether Ctrl-C ends ``call`` at once; it is one that takes minutes."""
-    with signal_in(0.3) as sent, pytest.raises(KeyboardInterrupt):
+    with raised_interrupts(), signal_in(0.3) as sent, pytest.raises(KeyboardInterrupt):
         call()
     assert sent
     return time.perf_counter() - sent[0] < SOON
