@@ -57,6 +57,7 @@ from finch_core.ir.assembly import (
     For,
     If,
     Let,
+    Parallel,
     Prefetch,
     Return,
     Statement,
@@ -100,16 +101,17 @@ Places = dict[tuple[Buffer, Expr], None]
 """Buffers with an index in terms of the loop's variable and of declarations in its body."""
 
 
-def prefetch(block: Block, names: Names, outer: For | None = None) -> Block:
+def prefetch(block: Block, names: Names, outer: For | None = None, is_part: bool = False) -> Block:
     """``block``, the body of ``outer``, with prefetches of where inner loops begin, and of where
-    they will continue."""
+    they will continue. ``is_part``: it is in a loop of which several threads run parts."""
     if not contains(block, For):
         return block
     done: list[Statement] = []
     for statement in block.statements:
         around = statement if isinstance(statement, For) else None
-        before, followed = _followed(statement, names)
-        inner = tuple(prefetch(b, names, around) for b in followed.blocks)
+        part = is_part or isinstance(statement, Parallel)
+        before, followed = _followed(statement, names, is_part)
+        inner = tuple(prefetch(b, names, around, part) for b in followed.blocks)
         done += (*before, *_prefetched(statement, with_blocks(statement, inner), names, outer))
     return with_statements(block, done)
 
@@ -207,9 +209,12 @@ def _far_places(loop: For) -> dict[type[Statement], Places]:
     return found
 
 
-def _followed(loop: Statement, names: Names) -> tuple[tuple[Statement, ...], Statement]:
+def _followed(
+    loop: Statement, names: Names, is_part: bool
+) -> tuple[tuple[Statement, ...], Statement]:
     """``loop`` with prefetches a fixed distance ahead before inner loops that are consecutive, if
-    these run over ``MANY`` elements, which is found out before it."""
+    these run over ``MANY`` elements, which is found out before it. A part of a parallel loop does
+    not know how many elements there are: it is assumed that there are many."""
     if not isinstance(loop, For) or not any(map(_loads_indirectly, loop.body.statements)):
         return (), loop
     requests: dict[int, list[Statement]] = {}
@@ -221,7 +226,7 @@ def _followed(loop: Statement, names: Names) -> tuple[tuple[Statement, ...], Sta
     body: list[Statement] = []
     for statement in loop.body.statements:
         ahead = requests.get(id(statement), [])
-        if ahead and isinstance(statement, For):
+        if ahead and isinstance(statement, For) and not is_part:
             last = _end_of_rows(statement, {}, loop)
             if last is not None:
                 many = Var(names.fresh(f"{statement.var.name}_many"), BOOL)

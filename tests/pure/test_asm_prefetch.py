@@ -4,6 +4,7 @@ what is some way behind, if they follow one another and load from here and there
 import numpy as np
 import pytest
 
+from finch_core.ir.assembly import Block, Parallel
 from finch_core.ir.assembly_text import block_text
 from finch_core.ir.builder import Builder, Names
 from finch_core.ir.dtypes import FLOAT64, INTP
@@ -113,6 +114,14 @@ def test_or_wherever_nothing_tells_where_they_end():
         return b.let("r", Load(PTR, q)), b.let("r_stop", Load(IDX, q).cast(INTP))
 
     text = block_text(only(rows(apart, here_and_there)))
+    assert "prefetch(idx, r + 512)" in text
+    assert "many" not in text
+
+
+def test_parts_of_a_parallel_loop_do_not_know_how_long_they_are_together():
+    part = Var("part", INTP)
+    block = Block((Parallel(part, lift(2), rows(following, here_and_there)),))
+    text = block_text(only(block))
     assert "prefetch(idx, r + 512)" in text
     assert "many" not in text
 
