@@ -326,8 +326,8 @@ class Emitter:
 
     def _emit_if(self, s: asm.If) -> tuple[c.Stmt, ...]:
         cond = self.node(s.cond)
-        if s.likely:
-            cond = c.Call("likely", (cond,))
+        if s.likely is not None:
+            cond = c.Call("likely" if s.likely else "unlikely", (cond,))
         return (c.If(cond, self.block(s.body), self.block(s.orelse)),)
 
     def _emit_break(self, s: asm.Break) -> tuple[c.Stmt, ...]:

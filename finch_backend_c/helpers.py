@@ -231,6 +231,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
 }
 
 LIKELY = "#define likely(cond) __builtin_expect_with_probability(cond, 1, 0.99)\n"
+UNLIKELY = "#define unlikely(cond) __builtin_expect(cond, 0)\n"
 OVERLAP = """\
 static inline bool overlap(const void *a, const void *a_stop, const void *b, const void *b_stop)
 {
@@ -268,7 +269,13 @@ static inline uint8_t both(uint8_t a, uint8_t b)
 }
 """
 
-_OTHERS = {"both": BOTH, "overlap": OVERLAP, "likely": LIKELY, "packed": PACKED}
+_OTHERS = {
+    "both": BOTH,
+    "overlap": OVERLAP,
+    "likely": LIKELY,
+    "unlikely": UNLIKELY,
+    "packed": PACKED,
+}
 
 _FIELD = re.compile(r"\$([A-Za-z]+)")
 _FUNCTION = re.compile(r"\b([a-z][a-z0-9_]*)\(")

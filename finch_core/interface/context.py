@@ -336,7 +336,7 @@ class Context(Builder):
         cond: Expr,
         yes: Callable[[], None],
         no: Callable[[], None] | None = None,
-        likely: bool = False,
+        likely: bool | None = None,
     ) -> None:
         """Emit ``if cond: yes() else: no()``, each with the facts that the condition implies;
         ``likely`` as for ``If``."""

@@ -223,13 +223,13 @@ class If(Statement):
     """``if cond: body``, ``else: orelse``.
 
     ``likely`` is a hint to branch on the condition rather than to compute with it, so that
-    later code does not depend on it.
+    later code does not depend on it: whether the condition is true as a rule. ``None``: unknown.
     """
 
     cond: Expr
     body: Block
     orelse: Block = Block()
-    likely: bool = False
+    likely: bool | None = None
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

@@ -271,7 +271,7 @@ def _(statement: If) -> Iterator[str]:
 
 
 def _branches(statement: If, word: str) -> Iterator[str]:
-    hint = "  # likely" if statement.likely else ""
+    hint = {None: "", True: "  # likely", False: "  # unlikely"}[statement.likely]
     yield from _nested(f"{word} {expr_text(statement.cond)}:{hint}", statement.body)
     rest = statement.orelse.statements
     if len(rest) == 1 and isinstance(rest[0], If):

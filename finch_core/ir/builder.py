@@ -116,7 +116,7 @@ class _Frame:
     """A block under construction; ``branch`` is an ``if`` that an ``else`` may still follow."""
 
     statements: list[Statement] = field(factory=list)
-    branch: tuple[Expr, Block, bool] | None = None
+    branch: tuple[Expr, Block, bool | None] | None = None
 
     def close(self, orelse: Block = _NOTHING) -> None:
         """Emit the open ``if``, whose other branch is now complete."""
@@ -127,7 +127,7 @@ class _Frame:
 
 
 def conditional(
-    cond: Expr, body: Block, orelse: Block = _NOTHING, likely: bool = False
+    cond: Expr, body: Block, orelse: Block = _NOTHING, likely: bool | None = None
 ) -> tuple[Statement, ...]:
     """The statements for ``if cond``: none, one branch, or an ``If``."""
     if isinstance(cond, Literal):
@@ -233,7 +233,7 @@ class Builder:
     # -- control ------------------------------------------------------------------------------
 
     @contextmanager
-    def if_(self, cond: Any, likely: bool = False) -> Iterator[None]:
+    def if_(self, cond: Any, likely: bool | None = None) -> Iterator[None]:
         """``if cond``; ``else_`` may follow directly. ``likely``: see ``If``."""
         with self.block() as body:
             yield

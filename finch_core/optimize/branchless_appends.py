@@ -71,7 +71,7 @@ def _turn(body: Block, read: set[str], names: Names) -> Block:
 def _appends(branch: If, before: list[Statement], read: set[str]) -> bool:
     """Whether ``branch`` only appends cheap values to buffers that have room for them."""
     *stores, count = branch.body.statements or (None,)
-    if branch.orelse or branch.likely or not isinstance(count, Assign) or not stores:
+    if branch.orelse or branch.likely is not None or not isinstance(count, Assign) or not stores:
         return False
     if count.value != count.var + ONE or not _is_cheap(branch.cond):
         return False

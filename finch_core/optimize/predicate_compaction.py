@@ -99,7 +99,7 @@ def _predicate(loop: For) -> tuple[Expr, tuple[Statement, ...]] | None:
         return None
     branch, after = rest[0], rest[1:]
     flags = {s.var.name for s in before if s.mutable and s.value == FALSE}
-    if branch.orelse or branch.likely or not all(_is_guarded(s, flags) for s in after):
+    if branch.orelse or branch.likely is not None or not all(_is_guarded(s, flags) for s in after):
         return None
     test, more = _first_test(branch.cond)
     if not _has_loop(branch.body) or not _is_contiguous(test, loop):

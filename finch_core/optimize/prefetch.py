@@ -213,7 +213,8 @@ def _followed(
     loop: Statement, names: Names, is_part: bool
 ) -> tuple[tuple[Statement, ...], Statement]:
     """``loop`` with prefetches a fixed distance ahead before inner loops that are consecutive, if
-    these run over ``MANY`` elements, which is found out before it. A part of a parallel loop does
+    these run over ``MANY`` elements, which is found out before it; where they do, the misses hide
+    what a branch held unlikely costs. A part of a parallel loop does
     not know how many elements there are: it is assumed that there are many."""
     if not isinstance(loop, For) or not any(map(_loads_indirectly, loop.body.statements)):
         return (), loop
@@ -232,7 +233,7 @@ def _followed(
                 many = Var(names.fresh(f"{statement.var.name}_many"), BOOL)
                 reached = (loop.start < loop.stop).and_(last > Literal(MANY, INTP))
                 before.append(Let(many, reached))
-                ahead = [If(many, Block(tuple(ahead)))]
+                ahead = [If(many, Block(tuple(ahead)), likely=False)]
         body += (*ahead, statement)
     return tuple(before), with_blocks(loop, (with_statements(loop.body, body),))
 

@@ -49,7 +49,7 @@ _C = _patterns(**{
 })  # fmt: skip
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _CALLS = {"memmove": "move", "SWAP": "swap", "heapsort": "sort", "__builtin_prefetch": "prefetch"}
-_NO_NAMES = frozenset({"and", "or", "not", "likely", *map(str, SUPPORTED)})
+_NO_NAMES = frozenset({"and", "or", "not", "likely", "unlikely", *map(str, SUPPORTED)})
 
 
 @frozen
