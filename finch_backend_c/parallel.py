@@ -7,10 +7,14 @@
 A part gets buffers as parameters, since compilers honour ``restrict`` only there. What a thread has
 for itself is in a block of words of its own, its *lane*. Merges read and write the kernel's own
 variables, by their addresses: one part at a time does, in the order of the parts.
+
+Where one thread runs a loop of any number of parts, there is one part. A part that is the only one
+writes what its merge would move to the beginning of the kernel's buffers there at once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +26,15 @@ from finch_backend_c.printer import function as print_function
 from finch_backend_c.spelling import ctype, memory
 from finch_core.interface.abi import words
 from finch_core.ir import assembly as asm
+from finch_core.ir.assembly_rewrite import changed_names, read_names
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Buffer, Expr, Invoke, Var
+from finch_core.ir.expressions import Buffer, Expr, Invoke, Literal, Load, Var
 
 if TYPE_CHECKING:
     from finch_backend_c.emitter import Emitter
+
+
+_ALONE = c.Name("alone_")
 
 
 class Part:
@@ -63,6 +71,37 @@ class Part:
         moved = late.grown | late.assigned
         self.held = [item for item in found.values() if item.name not in moved]
         self.changed = [item for item in found.values() if item.name in moved]
+        self.direct = dict(self._direct(private.union(inside) | {self.loop.var.name}))
+        self.any_count = self.loop.any_count and isinstance(self.loop.count, Var)
+        if merge:
+            self.any_count = self.any_count and bool(self.direct)
+
+    def _direct(self, own: set[str]) -> Iterator[tuple[str, asm.Move]]:
+        """The private buffers in whose place the only part can use those of the kernel, with the
+        statements of the merge that move them; ``own`` are the names of the part."""
+        if asm.contains(self.merge, asm.For, asm.While):
+            return
+        private = {item.target for item in self.loop.private}
+        uses = Counter(item.name for item in mentioned(self.merge))
+        growing = Counter(s.buffer.name for s in self.merge.walk() if isinstance(s, asm.Grow))
+        unknown = set(own)
+        for statement in self.merge.statements:
+            if isinstance(statement, asm.Move):
+                source, target = statement.source, statement.target
+                if (
+                    source in private
+                    and source.name not in self.usage.swapped
+                    and uses[source.name] == 1
+                    and uses[target.name] == 1 + growing[target.name]
+                    and target.name in self.emitter.usage.grown
+                    and self._alone(target)
+                    and isinstance(statement.begin, Literal)
+                    and statement.begin.value == 0
+                    and not read_names(statement.to) & unknown
+                    and not any(isinstance(e, Load) for e in statement.to.walk())
+                ):
+                    yield source.name, statement
+            unknown |= changed_names(statement)
 
     def _name(self, item: Var | Buffer) -> str:
         if isinstance(item, Buffer):
@@ -187,13 +226,21 @@ class Part:
         return c.Block(tuple(statements))
 
     def _prologue(self) -> Iterator[c.Stmt]:
+        if self.direct:
+            yield c.Declare("const bool", _ALONE.text, c.Name("loop_->alone"))
         for own, offset in self._lanes():
             name, place = self._name(own.target), _lane(offset)
             if isinstance(own.target, Buffer):
                 capacity = c.Subscript(c.Name("lane_"), c.Number(str(offset + 1)))
-                yield c.Declare("int64_t", f"{name}_cap", c.Cast("int64_t", capacity))
-                yield c.Declare("bool", f"{name}_own", c.Name("true"))
-                yield c.Declare("uint64_t *const", f"{name}_at", place)
+                mine = [c.Cast("int64_t", capacity), c.Name("true"), place]
+                if own.target.name in self.direct:
+                    of, *theirs = self._whole(self.direct[own.target.name].target)
+                    mine = [c.Ternary(_ALONE, a, b) for a, b in zip(theirs, mine, strict=True)]
+                    address = c.Ternary(_ALONE, of, c.Name(name))
+                    yield c.Assign(c.Name(name), address)
+                yield c.Declare("int64_t", f"{name}_cap", mine[0])
+                yield c.Declare("bool", f"{name}_own", mine[1])
+                yield c.Declare("uint64_t *const", f"{name}_at", mine[2])
             else:
                 yield c.Declare(self.emitter.variable_type(own.target), name)
                 yield _copy(c.Unary("&", c.Name(name)), place, name)
@@ -207,14 +254,39 @@ class Part:
                 yield c.Declare("int64_t", f"{name}_cap")
                 yield c.Declare("bool", f"{name}_own")
 
+    def _whole(self, buffer: Buffer) -> Iterator[c.Expr]:
+        """The address, the capacity, the ownership and the place of a buffer of the kernel."""
+        name = self._name(buffer)
+        yield from (c.Unary("*", c.Name(f"{name}{part}_of")) for part in ("", "_cap", "_own"))
+        yield c.Name(f"{name}_at")
+
+    def _used_by_one(self) -> c.Block:
+        """What tells the kernel where its buffers are that the only part has used."""
+        back: list[c.Stmt] = []
+        for source, move in self.direct.items():
+            name = self.emitter.scope.buffer(source)
+            wholes = list(self._whole(move.target))[:3]
+            back += [
+                c.Assign(whole, c.Name(f"{name}{part}"))
+                for whole, part in zip(wholes, ("", "_cap", "_own"), strict=True)
+            ]
+        return c.Block(tuple(back))
+
     def _merged(self) -> Iterator[c.Stmt]:
         """The merge, between what is read of the kernel's variables and the next part's turn."""
         part = c.Name(self._name(self.loop.var))
         awaits = c.Call("parallel_awaits", (c.Name("loop_"), part))
         yield c.If(c.Unary("!", awaits), c.Block((c.Goto("done"),)))
+        if self.direct:
+            yield c.If(_ALONE, self._used_by_one())
         yield from (c.Assign(c.Name(own), c.Unary("*", c.Name(of))) for own, of in self._pairs())
         yield c.Assign(c.Name("merging_"), c.Name("true"))
-        yield from self.emitter.block(self.merge).statements
+        for statement in self.merge.statements:
+            emitted = self.emitter.emit(statement)
+            if any(statement is move for move in self.direct.values()):
+                yield c.If(c.Unary("!", _ALONE), c.Block(emitted))
+            else:
+                yield from emitted
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
         """The variables of a merge, and the addresses of the kernel's."""
@@ -237,7 +309,9 @@ class Part:
             passes = c.Call("parallel_passes", (c.Name("loop_"), c.Name(self._name(self.loop.var))))
             ended = c.Unary("!", c.Name("status"))
             back.append(c.If(ended, c.Block((c.Evaluate(passes),))))
-            yield c.If(c.Name("merging_"), c.Block(tuple(back)))
+            failed = self._used_by_one() if self.direct else c.Block()
+            other = c.Block((c.If(_ALONE, failed),)) if failed.statements else c.Block()
+            yield c.If(c.Name("merging_"), c.Block(tuple(back)), other)
 
     # -- the kernel -----------------------------------------------------------------------------
 
@@ -245,13 +319,21 @@ class Part:
         """The statements of the kernel: a block, so that its names are its own."""
         number, emitter = self.number, self.emitter
         shared, lanes, ended = (emitter.scope.fresh(n) for n in ("shared", "lanes", "ended"))
-        head = [
-            f".loop.call = call_{number}",
-            f".loop.count = {_text(emitter.node(self.loop.count))}",
-        ]
+        count = given = _text(emitter.node(self.loop.count))
+        head = [f".loop.call = call_{number}"]
+        if self.any_count or self.direct:
+            alone, parts = emitter.scope.fresh("alone"), emitter.scope.fresh("parts")
+            yield c.Declare("const bool", alone, self._is_alone())
+            if self.any_count:
+                one = c.Ternary(c.Name(alone), c.Number("1"), emitter.node(self.loop.count))
+                yield c.Declare("const int64_t", parts, one)
+                count = parts
+            head += [f".loop.alone = {alone}"] * bool(self.direct)
+        head.append(f".loop.count = {count}")
         private = list(self._lanes())
-        yield c.Declare(f"struct loop_{number}", shared, c.Initializer(tuple(map(c.Name, [
-            *head, *(f".{name} = {value}" for _, name, value in self._fields())]))))  # fmt: skip
+        for _, name, value in self._fields():
+            head.append(f".{name} = {count if value == given else value}")
+        yield c.Declare(f"struct loop_{number}", shared, c.Initializer(tuple(map(c.Name, head))))
         loop = c.Member(c.Name(shared), "loop")
         run = c.Call("parallel_run", (c.Name("control"), c.Unary("&", loop)))
         if not private:
@@ -265,6 +347,16 @@ class Part:
             args = (self._of_kept, c.Name("control"), c.Name(lanes), c.Name(ended))
             yield c.Evaluate(c.Call("parallel_give", args))
         yield c.If(c.Name(ended), c.Block(tuple(self._leaving(ended))))
+
+    def _is_alone(self) -> c.Expr:
+        """Whether there is one part, which uses what it can of the kernel in place of its own."""
+        alone: c.Expr = c.Binary("==", self.emitter.node(self.loop.count), c.Number("1"))
+        if self.any_count:
+            alone = c.Call("parallel_alone", (c.Name("control"),))
+        for start in dict.fromkeys(move.to for move in self.direct.values()):
+            at_first = c.Binary("==", self.emitter.node(start), c.Number("0"))
+            alone = c.Binary("&&", alone, at_first)
+        return alone
 
     @property
     def _of_kept(self) -> c.Expr:

@@ -13,7 +13,7 @@ struct parallel_loop {
     int64_t count, next, turn, failed, status, values[3], locked, words;
     int64_t *control;
     uint64_t *lanes;
-    bool shared;
+    bool shared, alone;
 };
 
 // The threads of the process.
@@ -74,6 +74,13 @@ static void parallel_work(void *given, int64_t number)
                 parallel_failed(loop, control, -1, -1);
         }
     }
+}
+
+// Whether one thread runs loops.
+static inline bool parallel_alone(const int64_t *control)
+{
+    const struct parallel_pool *const pool = (struct parallel_pool *)(uintptr_t)control[5];
+    return !pool || *pool->threads <= 1;
 }
 
 // Run all parts; gives the status of the first that failed, or 0.

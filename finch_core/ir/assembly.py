@@ -173,7 +173,9 @@ class Parallel(Statement):
     declared outside, a part assigns no variable and grows no buffer, but in a ``Merge`` at the end
     of ``body``; ``shared`` are the buffers to which it stores, each part to elements of its own.
     ``count``, and what each part does, depend on the data alone, so that results do not depend on
-    the number of threads.
+    the number of threads. With ``any_count``, any other number of parts gives the same results:
+    ``count`` is a variable, and a backend that runs another number of parts gives it that value
+    in ``body``.
     """
 
     var: Var
@@ -181,6 +183,7 @@ class Parallel(Statement):
     body: Block
     private: tuple[Private, ...] = ()
     shared: tuple[Buffer, ...] = ()
+    any_count: bool = False
 
     @property
     def expressions(self) -> tuple[Expr, ...]:

@@ -245,6 +245,7 @@ def _(statement: Parallel) -> Iterator[str]:
     private = ", ".join(map(_private_text, statement.private))
     shared = ", ".join(buffer.name for buffer in statement.shared)
     notes = [f"private: {private}"] * bool(private) + [f"shared: {shared}"] * bool(shared)
+    notes += ["any count"] * statement.any_count
     note = f"  # {'; '.join(notes)}" if notes else ""
     head = f"for {statement.var.name} in parallel(range({expr_text(statement.count)})):{note}"
     yield from _nested(head, statement.body)

@@ -80,7 +80,8 @@ def lower_parallel(
     block, private = _private(ctx, Block(tuple(body)), roles)
     private += [item for made in own for item in made.private]
     if block:
-        ctx.emit(_loop_over_parts(part, parts, block, private, _shared(roles)))
+        loop = _loop_over_parts(part, parts, block, private, _shared(roles))
+        ctx.emit(evolve(loop, any_count=isinstance(parts, Var) and not copies))
 
 
 def _part(

@@ -36,6 +36,7 @@ from finch_core.ir.assembly import (
     If,
     Let,
     Move,
+    Parallel,
     Statement,
     Store,
 )
@@ -264,8 +265,11 @@ def _is_all(block: Block, buffer: Buffer, appends: list[_Append], counter: Var) 
 
 
 def _touches(statement: Statement, buffer: Buffer, counter: Var) -> bool:
-    """Whether a statement changes elements of the buffer, copies them, or assigns the counter."""
+    """Whether a statement changes elements of the buffer, copies others than those that are
+    counted, or assigns the counter."""
     if isinstance(statement, Move) and statement.source == buffer:
-        return True
+        return statement.begin != Literal(0, INTP) or statement.count != counter
+    if isinstance(statement, Parallel):  # each part declares its counters
+        return buffer in statement.shared
     changed = set() if isinstance(statement, (Grow, Let)) else own_changes(statement)
     return bool(changed & {buffer.name, counter.name})

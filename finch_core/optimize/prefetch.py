@@ -23,6 +23,10 @@ row tells where they end:
             ...                                         k_ahead = A_idx[q + 4]
                                                         ...
 
+Where what is loaded indirectly is a row of a dense array, a request needs no load but that of the
+index: it is made further ahead, and for two lines of the cache. Arrays that fit the cache need no
+requests: ``last`` is then 0.
+
 The same holds for a search that begins at a slot computed from a loaded key:
 
     for k in range(0, n):                   for k in range(0, n):
@@ -47,10 +51,12 @@ fixed distance ahead is requested, where all of them together are long:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from functools import reduce
 from itertools import takewhile
 
 from finch_core.ir import primitives as prim
+from finch_core.ir.arithmetic import call
 from finch_core.ir.assembly import (
     Block,
     Break,
@@ -75,20 +81,36 @@ from finch_core.ir.assembly_rewrite import (
     with_blocks,
     with_statements,
 )
-from finch_core.ir.builder import Names
+from finch_core.ir.builder import Names, conditional
 from finch_core.ir.dtypes import BOOL, INTP
-from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Literal, Load, Var
+from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Length, Literal, Load, Var
 from finch_core.ir.strides import scattered, stride_along
-from finch_core.records import evolve
+from finch_core.records import evolve, frozen
 from finch_core.symbolic.simplifier import folded
 
-AHEAD: dict[type[Statement], int] = {For: 2, While: 8}
-"""How many iterations ahead. Rows are short: with more, most rows would begin without a
-prefetch. Probes of a search take less time than a memory access, and their outer loops are
-long."""
 
-ACROSS = 4
-"""And where later iterations may be those of the next rows."""
+@frozen
+class Kind:
+    """How many iterations ahead requests of a kind are made: within a row, and where later
+    iterations may be those of the next rows."""
+
+    within: int
+    across: int
+
+
+SEARCH = Kind(8, 8)
+"""Probes take less time than a memory access, and their outer loops are long."""
+FIBER = Kind(2, 4)
+"""Fibers are short: with more within a row, most rows would begin without a prefetch. Where a
+fiber begins is loaded from memory, too."""
+ROW = Kind(4, 16)
+"""A row of a dense array, whose address is computed."""
+
+CACHED = 1 << 18
+"""Arrays of fewer bytes stay in the cache of a core."""
+
+LINE = 64
+"""The bytes of a line of the cache."""
 
 DISTANCE = 512
 """How many elements ahead, where inner loops are consecutive: one page of doubles."""
@@ -97,32 +119,46 @@ MANY = 1 << 20
 """Inner loops that run over fewer elements in all need no requests ahead: caches hold them, or the
 hardware keeps up, and short rows would be 1.3 times as fast without."""
 
-Places = dict[tuple[Buffer, Expr], None]
-"""Buffers with an index in terms of the loop's variable and of declarations in its body."""
+Places = dict[tuple[Buffer, Expr], Expr | None]
+"""Buffers with an index in terms of the loop's variable and of declarations in its body, and the
+number of elements that are loaded from there on, if it is known before the loop."""
 
 
-def prefetch(block: Block, names: Names, outer: For | None = None, is_part: bool = False) -> Block:
-    """``block``, the body of ``outer``, with prefetches of where inner loops begin, and of where
-    they will continue. ``is_part``: it is in a loop of which several threads run parts."""
+def prefetch(block: Block, names: Names) -> Block:
+    """``block`` with prefetches of where inner loops begin, and of where they will continue."""
+    return _inside(block, names, _Place(in_function=contains(block, Return)))
+
+
+@frozen
+class _Place:
+    """Where a block is: the loop of which it is the body; whether it is in a loop of which several
+    threads run parts, or in a function, which does not know how large arrays are."""
+
+    outer: For | None = None
+    in_part: bool = False
+    in_function: bool = False
+
+
+def _inside(block: Block, names: Names, place: _Place) -> Block:
     if not contains(block, For):
         return block
     done: list[Statement] = []
     for statement in block.statements:
         around = statement if isinstance(statement, For) else None
-        part = is_part or isinstance(statement, Parallel)
-        before, followed = _followed(statement, names, is_part)
-        inner = tuple(prefetch(b, names, around, part) for b in followed.blocks)
-        done += (*before, *_prefetched(statement, with_blocks(statement, inner), names, outer))
+        in_part = place.in_part or isinstance(statement, Parallel)
+        below = evolve(place, outer=around, in_part=in_part)
+        before, followed = _followed(statement, names, place.in_part)
+        inner = tuple(_inside(b, names, below) for b in followed.blocks)
+        done += (*before, *_prefetched(statement, with_blocks(statement, inner), names, place))
     return with_statements(block, done)
 
 
 def _prefetched(
-    loop: Statement, done: Statement, names: Names, outer: For | None
+    loop: Statement, done: Statement, names: Names, place: _Place
 ) -> tuple[Statement, ...]:
     """``done``, with a prefetch in each iteration for the inner loops of a later one.
 
-    ``done`` is ``loop`` after changes to its inner blocks; ``loop``, in the body of ``outer``, is
-    analysed.
+    ``done`` is ``loop`` after changes to its inner blocks; ``loop`` is analysed.
     """
     if not (isinstance(loop, For) and isinstance(done, For)):
         return (done,)
@@ -135,14 +171,24 @@ def _prefetched(
         before, loop = (Let(stop, loop.stop),), evolve(loop, stop=stop)
     requests: list[Statement] = []
     for kind, places in far.items():
-        end, ahead = loop.stop, AHEAD[kind]
-        last = _end_of_rows(loop, places, outer) if kind is For and outer else None
-        if last is not None:
-            end, ahead = Var(names.fresh(f"{loop.var.name}_last"), INTP), ACROSS
-            before = (*before, Let(end, last))
+        rows = place.outer if kind is not SEARCH else None
+        last = _end_of_rows(loop, places, rows) if rows is not None else None
+        ahead = kind.within if last is None else kind.across
+        end = Var(names.fresh(f"{loop.var.name}_last"), INTP)
+        reached = loop.stop if last is None else last
+        if not place.in_function:
+            reached = call(prim.ifelse, _is_far_away(places), reached, Literal(0, INTP))
+        before = (*before, Let(end, reached))
         requests.append(_requests(loop, places, ahead, end, names))
     body = Block((*requests, *done.body.statements))
     return *before, evolve(done, stop=loop.stop, body=body)
+
+
+def _is_far_away(places: Places) -> Expr:
+    """Whether one of the arrays is too large for the cache."""
+    buffers = dict.fromkeys(buffer for buffer, _ in places)
+    large = [Length(b) > Literal(CACHED // b.dtype.itemsize, INTP) for b in buffers]
+    return reduce(lambda a, b: a.or_(b), large)
 
 
 def _end_of_rows(loop: For, places: Places, outer: For) -> Expr | None:
@@ -180,7 +226,12 @@ def _requests(loop: For, places: Places, ahead: int, end: Expr, names: Names) ->
         var = Var(names.fresh(f"{let.var.name}_ahead"), let.var.type)
         requests.append(Let(var, replacing(moves)(let.value)))
         moves[let.var] = var
-    requests += [Prefetch(buffer, replacing(moves)(index)) for buffer, index in places]
+    for (buffer, index), count in places.items():
+        place, line = replacing(moves)(index), Literal(LINE // buffer.dtype.itemsize, INTP)
+        requests.append(Prefetch(buffer, place))
+        if count is not None and line.value:
+            second = Prefetch(buffer, folded(place + line))
+            requests += conditional(count > line, Block((second,)))
     return If(later < end, Block(tuple(requests)))
 
 
@@ -200,13 +251,27 @@ def _needed(loop: For, places: Places) -> list[Let]:
     return found[::-1]
 
 
-def _far_places(loop: For) -> dict[type[Statement], Places]:
-    """The places at which inner loops begin if they depend on loaded data, by kind of loop."""
-    found: dict[type[Statement], Places] = {}
+def _far_places(loop: For) -> dict[Kind, Places]:
+    """The places at which inner loops begin if they depend on loaded data, by kind."""
+    found: dict[Kind, Places] = {}
+    own = changed_names(loop) | {s.var.name for s in loop.body.walk() if isinstance(s, Let | For)}
     for inner, place, known in _known_places(loop):
-        if _is_far(known, loop.var):
-            found.setdefault(type(inner), {})[place] = None
+        if not _is_far(known, loop.var):
+            continue
+        kind, count = FIBER, None
+        if isinstance(inner, While):
+            kind = SEARCH
+        elif not any(_is_loaded_through(e) for e in known.walk()):
+            kind, count = ROW, folded(inner.stop - inner.start)
+            if read_names(count) & own:
+                count = None
+        found.setdefault(kind, {})[place] = count
     return found
+
+
+def _is_loaded_through(expr: Expr) -> bool:
+    """Whether the index of a load is loaded, too."""
+    return isinstance(expr, Load) and any(isinstance(e, Load) for e in expr.index.walk())
 
 
 def _followed(
@@ -250,11 +315,11 @@ def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr],
     """Inner loops that each iteration of ``loop`` runs (unless it fails), with the place at
     which each begins to load and its index in terms of the variable of ``loop`` and of loads
     that do not change."""
-    inner_loops = [s for s in loop.body.statements if isinstance(s, (For, While))]
-    if not inner_loops or any(isinstance(s, (Break, Return)) for s in loop.walk()):
-        return  # an iteration that is never reached need not have anything to load
     changed, twice = changed_names(loop), redeclared_names(loop.body)
     own = {s.var.name for s in loop.body.walk() if isinstance(s, (Let, For))}
+    inner_loops = list(_inner_loops(loop, changed | own))
+    if not inner_loops or any(isinstance(s, (Break, Return)) for s in loop.walk()):
+        return  # an iteration that is never reached need not have anything to load
     lets = [s for s in loop.body.statements if isinstance(s, Let) and s.var.name not in twice]
     begun: dict[Expr, Expr] = {s.var: s.value for s in lets}
     steady: dict[Expr, Expr] = {s.var: s.value for s in lets if not s.mutable}
@@ -271,6 +336,19 @@ def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr],
             varying = set().union(*map(read_names, loads)) & changed - {loop.var.name}
             if not varying and not read_names(known) & own and made.issuperset(loads):
                 yield inner, (buffer, index), known
+
+
+def _inner_loops(loop: For, varying: Container[str]) -> Iterator[For | While]:
+    """The loops that each iteration runs, or none of them: where a condition does not vary."""
+    for statement in loop.body.statements:
+        inside: tuple[Statement, ...] = (statement,)
+        if (
+            isinstance(statement, If)
+            and not statement.orelse
+            and not any(name in varying for name in read_names(statement.cond))
+        ):
+            inside = statement.body.statements
+        yield from (s for s in inside if isinstance(s, (For, While)))
 
 
 def _tested_places(loop: While, begun: Mapping[Expr, Expr]) -> Places:

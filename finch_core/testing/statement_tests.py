@@ -85,6 +85,29 @@ class StatementTests(Subject):
         assert bench.value(total) == sum(2 * k * 3 ** (9 - k) for k in range(10))
         assert bench.arrays["held"][:30].tolist() == [k for k in range(10) for _ in range(3)]
 
+    def test_any_number_of_parts(self) -> None:
+        """The variable that counts parts has the number that there are, one or several."""
+        for parts in (1, 3):
+            bench, part, i = Bench(self.made()), var("part"), var("i")
+            count, room = bench.variable("count", parts), bench.variable("stored", 0)
+            held = bench.buffer("held", np.zeros(0, int), growable=True)
+            mine, own = Buffer("mine", INTP, True), var("own")
+            start, stop = (at * n(12) // count for at in (part, part + n(1)))
+            body = block(
+                Assign(own, n(0)),
+                For(i, start, stop, block(
+                    Grow(mine, own + n(1)), Store(mine, own, i * i), Assign(own, own + n(1)),
+                )),
+                Merge(block(
+                    Grow(held, room + own), Move(held, room, mine, n(0), own),
+                    Assign(room, room + own),
+                )),
+            )  # fmt: skip
+            private = (Private(own, n(0)), Private(mine))
+            assert bench.run(Parallel(part, count, body, private, any_count=True)) == MOVED
+            assert bench.value(room) == 12
+            assert bench.arrays["held"][:12].tolist() == [k * k for k in range(12)]
+
     def test_buffers_of_a_part_are_exchanged(self) -> None:
         bench, part = Bench(self.made()), var("part")
         out = bench.buffer("out", np.zeros(5, int))

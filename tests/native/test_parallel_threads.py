@@ -238,13 +238,16 @@ def test_the_first_failure_is_told_on_any_number_of_threads(count):
         assert set(h[1:]) == {0}
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_memory_that_runs_out_in_a_part_leaves_valid_outputs(count, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("count", "step", "least"), [(1, 1, 5), (3, 2, 7)])
+def test_memory_that_runs_out_in_a_part_leaves_valid_outputs(
+    count, step, least, monkeypatch, tmp_path
+):
+    """One thread asks for less memory: it appends to the output itself."""
     set_threads(count)
     monkeypatch.setattr(CBackend, "load", lambda *_: None)
     data = np.arange(400).reshape(20, 20) % 3
     A, failed = Tensor(CSR, data), 0
-    for number in range(1, 34, 2):
+    for number in range(1, 17 * step, step):
         failing = partial(entry.translate, fail_alloc=number)
         monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path / str(number)))  # a library of its own
         with monkeypatch.context() as patch:
@@ -261,7 +264,7 @@ def test_memory_that_runs_out_in_a_part_leaves_valid_outputs(count, monkeypatch,
                 call(C, A, A)
                 break
         assert np.array_equal(C.to_numpy(), data @ data)
-    assert failed > 6
+    assert failed >= least
 
 
 # -- the number of threads --------------------------------------------------------------------

@@ -13,12 +13,13 @@ from collections import defaultdict
 
 import pytest
 from quick_compiles import quick_compiles
+from uncached import uncached
 
 from finch_core.testing import backend_names
 
 CASES = "FINCH_TESTS_CASES"
 
-__all__ = ["pytest_collection_modifyitems", "quick_compiles"]
+__all__ = ["pytest_collection_modifyitems", "quick_compiles", "uncached"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

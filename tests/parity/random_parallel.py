@@ -22,6 +22,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from uncached import uncache
 
 from finch_core import Tensor, _, maxby, parallel, set_threads, stored
 from finch_core.errors import RaceError
@@ -257,6 +258,7 @@ def main() -> int:
     parser.add_argument("--compiled", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
     given = parser.parse_args()
+    uncache()
     gc.freeze()
     gc.set_threshold(200_000, 50, 1000)  # a tenth of the time went into looking for cycles
     outcomes: Counter[str] = Counter()

@@ -35,6 +35,7 @@ import numpy as np
 from random_checks import Differs, judged
 from random_search import Search, searched
 from random_whole_text import Writer, in_parallel
+from uncached import uncache
 
 from finch_core import Tensor, parallel, set_threads, stored, swap
 from finch_core.errors import PerformanceWarning
@@ -266,6 +267,7 @@ def main(given: list[str]) -> int:
     parser.add_argument("--parallel", action="store_true", help="one of the loops is parallel")
     parser.add_argument("--refused", action="store_true", help="print what is refused, too")
     options = parser.parse_args(given)
+    uncache()  # processes of the search are forks of this one
     if options.sanitized:
         numbers = range(options.first, options.first + options.programs)
         kind = "whole, parallel" if options.parallel else "whole"

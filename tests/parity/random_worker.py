@@ -22,6 +22,7 @@ import random_whole_programs as whole
 from random_batches import Batch, Batched
 from random_checks import Prepared, category, judged, outcome, outcome_of, report
 from random_programs import make
+from uncached import uncache
 
 from finch_core import PerformanceWarning
 from finch_core.runtime.options import Options
@@ -171,6 +172,7 @@ def main() -> None:
     warnings.simplefilter("ignore", PerformanceWarning)
     gc.disable()  # it would look through all kernels so far, again and again
     os.environ["FINCH_DRAFTS"] = "0"
+    uncache()
     worker = Worker(*sys.argv[1:])
     work = worker.compiled if sys.argv[1] == "c" else worker.interpreted
     for line in sys.stdin:

@@ -54,6 +54,14 @@ def test_what_is_set_needs_no_fill():
     assert "fill" not in block_text(only(appending()))
 
 
+def test_nor_does_what_is_copied_as_far_as_it_is_counted():
+    block = appending(after=lambda b, at: b.move(OTHER, 0, VAL, 0, at))
+    assert "fill" not in block_text(only(block))
+    values = {N: 5, X: np.array([1.0, -1, 2, 3, 0]), VAL: np.full(1, 9.0), KEPT: 0}
+    found = run_block(only(block), {**values, OTHER: np.zeros(9)})[1]["other"]
+    assert found[:4].tolist() == [1, 2, 3, 0]
+
+
 def test_what_is_added_to_is_added_to_the_fill():
     text = block_text(only(appending(lambda old, x: old + x)))
     assert "val[stored] = 0.5 + x[i]" in text
@@ -84,7 +92,8 @@ LEFT = {
     "the store is to another element": {"then": lambda b, at: b.store(VAL, at + 1, lift(1.0))},
     "the element is read before": {"between": lambda b, at: b.store(OTHER, 0, Load(VAL, at))},
     "the elements are read behind": {"after": lambda b, at: b.store(OTHER, 0, Load(VAL, at))},
-    "they are copied": {"after": lambda b, at: b.move(OTHER, 0, VAL, 0, at)},
+    "more are copied than are counted": {"after": lambda b, at: b.move(OTHER, 0, VAL, 0, at + 1)},
+    "others are copied": {"after": lambda b, at: b.move(OTHER, 0, VAL, 1, at)},
     "they are counted otherwise, too": {"after": lambda b, at: b.assign(at, at + 1)},
     "two are counted": {"step": 2},
     "an error may come between": {"between": lambda b, at: b.fail(1)},

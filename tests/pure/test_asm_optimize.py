@@ -60,7 +60,7 @@ def test_csr_spmv_is_the_textbook_loop(b):
 q_many: bool = 0 < n and A_ptr[n] > 1048576
 for i in range(0, n):
     mut y_val_i: float64 = y_val[i]
-    if q_many:
+    if q_many:  # unlikely
         prefetch(A_val, A_ptr[i] + 512)
         prefetch(A_idx, A_ptr[i] + 512)
     for q in range(A_ptr[i], A_ptr[i + 1]):  # lanes: add y_val_i

@@ -1,5 +1,7 @@
-"""Where inner loops begin is asked for two turns before, if only memory tells where that is;
+"""Where inner loops begin is asked for some turns before, if only memory tells where that is;
 what is some way behind, if they follow one another and load from here and there."""
+
+import sys
 
 import numpy as np
 import pytest
@@ -17,6 +19,16 @@ IDX, PTR, OUT = Buffer("idx", np.dtype(np.int32)), Buffer("ptr", INTP), Buffer("
 VAL = Buffer("val", FLOAT64)
 N, M = Var("n", INTP), Var("m", INTP)
 ALL = {name for name, _ in PASSES}
+
+
+MODULE = sys.modules["finch_core.optimize.prefetch"]
+"""The module: the package has the pass of this name."""
+
+
+@pytest.fixture
+def uncached(monkeypatch):
+    """A machine without a cache: the arrays of the tests are small."""
+    monkeypatch.setattr(MODULE, "CACHED", 0)
 
 
 def only(block):
@@ -45,8 +57,9 @@ def rows(where=through, place=lambda r, q: r, then=None, times=N):
 
 def test_a_row_that_is_found_through_an_index_is_asked_for():
     assert block_text(only(rows())).startswith("""\
+q_last: int64 = ifelse(length(val) > 32768, n, 0)
 for q in range(0, n):
-    if q + 2 < n:
+    if q + 2 < q_last:
         k_ahead: int64 = int64(idx[q + 2])
         r_ahead: int64 = ptr[k_ahead]
         prefetch(val, r_ahead)
@@ -59,17 +72,22 @@ def test_so_is_a_row_of_a_matrix():
         k = b.let("k", Load(IDX, q).cast(INTP))
         return b.let("r", k * M), b.let("r_stop", k * M + M)
 
-    assert "prefetch(val, r_ahead)" in block_text(only(rows(row)))
+    text = block_text(only(rows(row)))
+    assert "if q + 4 < q_last:" in text
+    assert "prefetch(val, r_ahead)\n" in text
+    assert "prefetch(val, r_ahead + 8)" not in text  # how far it goes is known in the turn
 
 
 def test_a_bound_that_costs_is_held():
     text = block_text(only(rows(times=Load(PTR, lift(9)))))
     assert text.startswith(
-        "q_stop: int64 = ptr[9]\nfor q in range(0, q_stop):\n    if q + 2 < q_stop:"
+        "q_stop: int64 = ptr[9]\nq_last: int64 = ifelse(length(val) > 32768, q_stop, 0)\n"
+        "for q in range(0, q_stop):\n    if q + 2 < q_last:"
     )
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 6])
+@pytest.mark.usefixtures("uncached")
 def test_the_meaning_stays_and_no_load_is_beyond_an_end(n):
     idx, ptr = np.array([3, 0, 2, 2, 1, 3], np.int32)[:n], np.array([0, 2, 2, 5, 6, 9])
     values = {N: n, M: 0, IDX: idx, PTR: ptr, VAL: np.arange(9.0), OUT: np.zeros(n, np.int64)}
@@ -157,16 +175,39 @@ def nested(place=lambda k, i: k * M, also=None, stop=lambda i: Load(PTR, i + 1),
     return typed(b.finish())
 
 
+def branched(cond):
+    """The sums of the dense rows that indices name, where a condition holds."""
+    b = Builder(Names(["n", "m"]), constants=(N, M))
+    with b.for_("q", 0, N) as q:
+        k = b.let("k", Load(IDX, q).cast(INTP))
+        with b.if_(cond(k)):
+            total = b.var("total", 0.0)
+            with b.for_("s", 0, M) as s:
+                b.assign(total, total + Load(VAL, k * M + s))
+            b.store(OUT, q, total.cast(INTP))
+    return typed(b.finish())
+
+
+def test_a_row_that_no_turn_or_each_reads_is_asked_for():
+    assert "prefetch(val, k_ahead * m)" in block_text(only(branched(lambda k: M > 0)))
+
+
+def test_one_that_some_turns_read_is_not():
+    assert "prefetch" not in block_text(only(branched(lambda k: k > 0)))
+
+
 def test_rows_that_follow_one_another_ask_for_what_the_next_ones_name():
     text = block_text(only(nested()))
     assert (
         """\
-    q_last: int64 = ptr[n]
+    q_last: int64 = ifelse(length(val) > 32768, ptr[n], 0)
     for q in range(p, p_stop):
-        if q + 4 < q_last:
-            k_ahead: int64 = int64(idx[q + 4])
+        if q + 16 < q_last:
+            k_ahead: int64 = int64(idx[q + 16])
             r_ahead: int64 = k_ahead * m
             prefetch(val, r_ahead)
+            if m > 8:
+                prefetch(val, r_ahead + 8)
 """
         in text
     )
@@ -186,11 +227,12 @@ def test_rows_that_follow_one_another_ask_for_what_the_next_ones_name():
 )
 def test_but_not_where_the_next_rows_may_name_others(block):
     text = block_text(only(block))
-    assert "q + 2 < p_stop" in text
-    assert "q_last" not in text
+    assert "q + 4 < q_last" in text
+    assert "ifelse(length(val) > 32768, p_stop, 0)" in text
 
 
 @pytest.mark.parametrize("ends", [(0,), (0, 0), (0, 3, 3, 4, 6), (0, 1), (0, 0, 6), (2, 6, 6)])
+@pytest.mark.usefixtures("uncached")
 def test_and_no_load_is_beyond_the_last_row(ends):
     n, idx = len(ends) - 1, np.array([3, 0, 2, 2, 1, 3], np.int32)[: ends[-1]]
     values = {N: n, M: 2, IDX: idx, PTR: np.array(ends), VAL: np.arange(8.0)}
@@ -239,8 +281,9 @@ def probes(before=None, after=None):
 
 def test_a_probe_is_asked_for_some_turns_before():
     assert """\
+q_last: int64 = ifelse(length(table) > 32768, n, 0)
 for q in range(0, n):
-    if q + 8 < n:
+    if q + 8 < q_last:
         key_ahead: int64 = int64(idx[q + 8])
         slot_ahead: int64 = key_ahead * 5 & mask
         prefetch(table, slot_ahead)
@@ -263,6 +306,7 @@ def test_no_probe_is_asked_for_where(why):
 
 
 @pytest.mark.parametrize("n", [0, 1, 8, 9, 20])
+@pytest.mark.usefixtures("uncached")
 def test_probes_find_what_they_found(n):
     keys = np.random.default_rng(n).integers(0, 9, n).astype(np.int32)
     values = {N: n, M: 15, IDX: keys, TABLE: np.full(16, -1), OUT: np.zeros(n, np.int64)}
