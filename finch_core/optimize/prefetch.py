@@ -61,6 +61,7 @@ from finch_core.ir.assembly import (
     Block,
     Break,
     For,
+    Grow,
     If,
     Let,
     Parallel,
@@ -174,19 +175,24 @@ def _prefetched(
         rows = place.outer if kind is not SEARCH else None
         last = _end_of_rows(loop, places, rows) if rows is not None else None
         ahead = kind.within if last is None else kind.across
-        end = Var(names.fresh(f"{loop.var.name}_last"), INTP)
-        reached = loop.stop if last is None else last
-        if not place.in_function:
-            reached = call(prim.ifelse, _is_far_away(places), reached, Literal(0, INTP))
-        before = (*before, Let(end, reached))
+        end = loop.stop if last is None else last
+        far_away = None if place.in_function else _is_far_away(places, loop)
+        if far_away is not None:
+            end = call(prim.ifelse, far_away, end, Literal(0, INTP))
+        if end is not loop.stop:
+            held = Var(names.fresh(f"{loop.var.name}_last"), INTP)
+            before, end = (*before, Let(held, end)), held
         requests.append(_requests(loop, places, ahead, end, names))
     body = Block((*requests, *done.body.statements))
     return *before, evolve(done, stop=loop.stop, body=body)
 
 
-def _is_far_away(places: Places) -> Expr:
-    """Whether one of the arrays is too large for the cache."""
+def _is_far_away(places: Places, loop: For) -> Expr | None:
+    """Whether one of the arrays is too large for the cache; None if the loop may make it so."""
     buffers = dict.fromkeys(buffer for buffer, _ in places)
+    grown = {s.buffer for s in loop.walk() if isinstance(s, Grow)}
+    if grown.intersection(buffers):
+        return None
     large = [Length(b) > Literal(CACHED // b.dtype.itemsize, INTP) for b in buffers]
     return reduce(lambda a, b: a.or_(b), large)
 
