@@ -32,6 +32,7 @@ static double spans_now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 """
+_ALONE = "    return !pool || *pool->threads <= 1;\n"
 _AWAITS = "static inline bool parallel_awaits(struct parallel_loop *loop, int64_t part)\n{\n"
 _CALL = "        const int64_t status = loop->call(loop, control, part, lane);\n"
 _TIMED = """\
@@ -50,8 +51,10 @@ def timed(log: Any) -> Iterator[None]:
     """Kernels that are compiled here write the time of each part, and of its merge, to ``log``."""
     plain = entry.RUNTIME
     text = plain.replace(_AWAITS, _CLOCK + _AWAITS + "    *spans_merging = spans_now();\n")
-    entry.RUNTIME = text.replace(_CALL, _TIMED.replace("$log", str(log.ctypes.data)))
+    text = text.replace(_CALL, _TIMED.replace("$log", str(log.ctypes.data)))
+    entry.RUNTIME = text.replace(_ALONE, "    return !pool;\n")  # as many parts as for two threads
     assert entry.RUNTIME.count("spans_now()") == 3
+    assert text != entry.RUNTIME
     held = os.environ.get("FINCH_CACHE_DIR")
     with tempfile.TemporaryDirectory() as folder:  # nobody else finds these kernels
         os.environ["FINCH_CACHE_DIR"] = folder

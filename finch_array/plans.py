@@ -422,13 +422,17 @@ def final_fill(
     request: Request, fill: Expr, sizes: Mapping[str, int], dtype: np.dtype[Any], own: Sequence[str]
 ) -> Any:
     """The fill of the result: that of the value, reduced as often as there are elements."""
+    count = math.prod(n for name, n in sizes.items() if name not in own)
+    return fill_of_several(request, fill, count, dtype)
+
+
+def fill_of_several(request: Request, fill: Expr, count: int, dtype: np.dtype[Any]) -> Any:
+    """The fill of a result whose elements are each of ``count`` values, which have this fill; 0
+    where that is not known, since all elements are then stored."""
     if not isinstance(fill, Literal):
         return cast_value(0, dtype)
     value = cast_value(fill.value, dtype)
-    if request.op is None:
-        return value
-    count = math.prod(n for name, n in sizes.items() if name not in own)
-    return repeated(request, value, count, dtype)
+    return value if request.op is None else repeated(request, value, count, dtype)
 
 
 def repeated(request: Request, value: Any, count: int, dtype: np.dtype[Any]) -> Any:

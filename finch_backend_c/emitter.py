@@ -259,7 +259,7 @@ class Emitter:
             return in_banks(self, s)
         if self._banks and spelt_out(s, self._banks):
             return in_rounds(self, s)
-        if permitted(s):
+        if permitted(s, self.usage):
             return self._in_lanes(s)
         name = self.scope.variable(s.var.name)
         with self._keeping(s) as around:

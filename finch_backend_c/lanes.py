@@ -35,6 +35,8 @@ vector loop, which would otherwise use gather instructions:
     #pragma omp simd
     for (int64_t k = 0; k < 4; k++) s_lane[k] += a[q_at + k] * x_lane[k];
 
+A loop that also stores has lanes if it is long; the remaining iterations are made one by one.
+
 Sums and products of contiguous elements of one dtype have vectors for lanes (``registers``).
 """
 
@@ -55,10 +57,11 @@ from finch_core.ir import assembly as asm
 from finch_core.ir.assembly_rewrite import Substitution, changed_names, own_changes, read_names
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Expr, Literal, Load, Var
-from finch_core.ir.strides import LONG_GATHER, scattered
+from finch_core.ir.strides import LONG_GATHER, scattered, strides
 from finch_core.records import define, field
 
 if TYPE_CHECKING:
+    from finch_backend_c.analysis import Usage
     from finch_backend_c.emitter import Emitter
 
 VECTOR = 32
@@ -83,26 +86,42 @@ def _name(op: Any) -> str:
     return str(getattr(op, "name", op))
 
 
-def permitted(loop: asm.For) -> bool:
-    """Whether the loop permits lanes, and consists of reductions into their variables only."""
+def permitted(loop: asm.For, usage: Usage) -> bool:
+    """Whether the loop permits lanes, and consists of reductions into their variables and of
+    stores to memory of which ``usage`` has no other names."""
     variables = {var for var, op in loop.lanes if _name(op) in _IDENTITIES}
-    return bool(variables) and all(
-        isinstance(s, (asm.Let, asm.Comment)) or (isinstance(s, asm.Assign) and s.var in variables)
-        for s in loop.body.walk()
-    )
+    if not variables:
+        return False
+    stores = False
+    for s in loop.body.walk():
+        stores = stores or isinstance(s, asm.Store)
+        if isinstance(s, asm.Assign) and s.var not in variables:
+            return False
+        if not isinstance(s, (asm.Let, asm.Comment, asm.Assign, asm.Store)):
+            return False
+    return not stores or not usage.overlapping & (changed_names(loop) | _loaded(loop))
+
+
+def _loaded(loop: asm.For) -> set[str]:
+    return {load.buffer.name for load, _ in strides(loop)}
 
 
 def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...]:
     """Emit a loop with lanes; ``stop`` must be cheap to evaluate repeatedly."""
     loads, kept = scattered(loop), emitter.kept.get(loop.lanes)
-    found = () if loads or isinstance(kept, Lanes) else terms(emitter, loop)
+    stores = asm.contains(loop.body, asm.Store)
+    found = () if loads or stores or isinstance(kept, Lanes) else terms(emitter, loop)
     if found:
         return in_registers(emitter, loop, found, stop, _turns(loop))
     at = c.Name(emitter.scope.fresh(loop.var.name + "_at"))
     start = c.Declare(ctype(concrete(loop.var.type)), at.text, emitter.node(loop.start))
-    if loads:
-        return start, *_indirect(emitter, loop, at, stop, loads)
     count = _count(loop.lanes)
+    if loads:
+        lanes = Lanes(emitter, loop.lanes, LOADED * count, loads)
+        return start, *_if_long(lanes, loop, at, stop, LONG_GATHER)
+    if stores:
+        lanes = Lanes(emitter, loop.lanes, WIDE * count)
+        return start, *_if_long(lanes, loop, at, stop, 2 * WIDE * count)
     parts: list[c.Stmt] = []
     if kept is None:
         parts += _begun(emitter, loop, at, stop, count)
@@ -114,12 +133,12 @@ def in_lanes(emitter: Emitter, loop: asm.For, stop: c.Expr) -> tuple[c.Stmt, ...
     return start, c.If(c.Binary("<", at, stop), c.Block(tuple(parts)))
 
 
-def _indirect(
-    emitter: Emitter, loop: asm.For, at: c.Expr, stop: c.Expr, loads: frozenset[Load]
+def _if_long(
+    lanes: Lanes, loop: asm.For, at: c.Expr, stop: c.Expr, least: int
 ) -> tuple[c.Stmt, ...]:
-    """A loop with indirect loads: in lanes if it is long; the remaining iterations are scalar."""
-    lanes = Lanes(emitter, loop.lanes, LOADED * _count(loop.lanes), loads)
-    enough = c.Binary("&&", c.Binary("<", at, stop), _at_least(LONG_GATHER, at, stop))
+    """A loop in lanes if it has at least so many iterations; the remaining ones are scalar."""
+    emitter = lanes.emitter
+    enough = c.Binary("&&", c.Binary("<", at, stop), _at_least(least, at, stop))
     type, name = ctype(concrete(loop.var.type)), emitter.scope.variable(loop.var.name)
     one_by_one = c.For(type, name, at, stop, emitter.block(loop.body))
     return c.If(enough, c.Block(lanes.whole(loop, at, stop))), one_by_one
@@ -207,8 +226,10 @@ def kept_around(emitter: Emitter, loop: asm.For | asm.While) -> tuple[Lanes | Re
     lanes are reduced after ``loop``.
     """
     inside = [
-        s for s in loop.walk() if isinstance(s, asm.For) and permitted(s) and not scattered(s)
-    ]
+        s for s in loop.walk()
+        if isinstance(s, asm.For) and permitted(s, emitter.usage)
+        and not (scattered(s) or asm.contains(s.body, asm.Store))
+    ]  # fmt: skip
     found = dict.fromkeys(inner.lanes for inner in inside if inner is not loop)
     changed = changed_names(*loop.body.statements)
     kept: list[Lanes | Registers] = []

@@ -8,6 +8,7 @@ new dimensions and slices are steps too, whose accesses have other indices.
 from __future__ import annotations
 
 import functools
+import math
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from finch_array import structures
 from finch_array.operands import NUMBERS, kinds_of, told
-from finch_array.plans import final_fill
+from finch_array.plans import fill_of_several
 from finch_array.requests import Request
 from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import concrete, type_of
@@ -102,7 +103,8 @@ def step(
         known = _known_of(body, children, tuple(sizes), out, op, dtype)
         fill = known.fill
         if fill is None:
-            fill = _reduced_fill(known.own_fill, known.dtype, out, op, sizes)
+            count = math.prod(n for name, n in sizes.items() if name not in out)
+            fill = _reduced_fill(known.own_fill, known.dtype, op, count)
         found = Step(
             name, known.expr, tuple(children), out, op, sizes, known.dtype, fill, known.kinds
         )
@@ -143,10 +145,10 @@ def _known_of(
         known = structures.settled(_analysed(body, children, loops), dtype)
         wanted = concrete(known.dtype)
         fill = structures.simplified(Cast(known.fill, wanted))
-        once = _reduced_fill(fill, wanted, out, op, {})
+        once = _reduced_fill(fill, wanted, op, 1)
         alone = op is None
         if op is not None and op.identity is not None:  # of any number of fills, if of none
-            alone = alike(once, _reduced_fill(fill, wanted, out, op, {"": 0}))
+            alone = alike(once, _reduced_fill(fill, wanted, op, 0))
         found = _known[key] = _StepKind(
             known.expr, wanted, _kinds(known, loops, out), fill, once if alone else None
         )
@@ -192,13 +194,10 @@ def type_in(child: Node) -> Any:
     return child.type if isinstance(child, Source) else child.dtype
 
 
-def _reduced_fill(
-    fill: Expr, dtype: np.dtype[Any], out: tuple[str, ...], op: Operator | None,
-    sizes: Mapping[str, int],
-) -> Any:  # fmt: skip
-    """The fill of a step: 0 where it is not known, since all elements are then stored."""
-    request = Request("", lambda x: x, (), out, op)
-    return np.asarray(final_fill(request, fill, sizes, dtype, out), dtype)[()]
+def _reduced_fill(fill: Expr, dtype: np.dtype[Any], op: Operator | None, count: int) -> Any:
+    """The fill of a step whose elements are each of ``count`` values."""
+    request = Request("", lambda x: x, (), (), op)
+    return np.asarray(fill_of_several(request, fill, count, dtype), dtype)[()]
 
 
 def recorded(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Node:

@@ -11,7 +11,7 @@ gather instructions would be slower. A load under a condition stays under it.
 
 from __future__ import annotations
 
-from finch_core.ir.assembly import Block, For
+from finch_core.ir.assembly import Block, For, Store, contains
 from finch_core.ir.builder import Names
 from finch_core.ir.strides import LONG_GATHER, is_shorter, scattered
 from finch_core.optimize.vector_reductions import permit
@@ -23,4 +23,6 @@ def gather_reductions(block: Block, names: Names) -> Block:
 
 
 def _goes_through_indices(loop: For) -> bool:
-    return not is_shorter(loop, LONG_GATHER) and bool(scattered(loop))
+    if is_shorter(loop, LONG_GATHER) or contains(loop.body, Store):
+        return False
+    return bool(scattered(loop))

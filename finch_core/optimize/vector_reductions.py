@@ -5,7 +5,8 @@
 
 Lanes reassociate the reduction (a sum, product, minimum or maximum); a ``strict`` kernel does
 not permit that. (Of two zeros of different sign, either may be the minimum.) Every load must be
-contiguous or loop-invariant; ``gather_reductions`` handles indirect loads.
+contiguous or loop-invariant; ``gather_reductions`` handles indirect loads. The loop may also store,
+in each iteration elements of its own, which no other iteration loads.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from finch_core.ir import primitives as prim
-from finch_core.ir.assembly import Assign, Block, Comment, For, Let, Statement, contains
-from finch_core.ir.assembly_rewrite import read_names, with_blocks, with_statements
+from finch_core.ir.assembly import Assign, Block, Comment, For, Let, Statement, Store, contains
+from finch_core.ir.assembly_rewrite import (
+    changed_names,
+    read_names,
+    with_blocks,
+    with_statements,
+)
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Call, Expr, Invoke, Var
+from finch_core.ir.expressions import Buffer, Call, Expr, Invoke, Var
 from finch_core.ir.operators import Operator
-from finch_core.ir.strides import is_shorter, strides
+from finch_core.ir.strides import is_shorter, stride_along, strides
 from finch_core.records import evolve
 
 WORTHWHILE = 8
@@ -34,7 +40,8 @@ def vector_reductions(block: Block, names: Names) -> Block:
 
 
 def permit(block: Block, fits: Callable[[For], bool]) -> Block:
-    """``block`` with lanes permitted in loops that only reduce floats and satisfy ``fits``."""
+    """``block`` with lanes permitted in loops that reduce floats and satisfy ``fits``, which sees
+    to what else they do."""
     if not contains(block, For):
         return block
     done: list[Statement] = []
@@ -52,9 +59,24 @@ def _in_lanes(loop: For, fits: Callable[[For], bool]) -> For:
 
 
 def _contiguous(loop: For) -> bool:
-    """Whether every load is contiguous or loop-invariant, and at least one is contiguous."""
+    """Whether every load is contiguous or loop-invariant, and at least one is contiguous; and
+    stores are contiguous, to elements of buffers of which no others are loaded."""
     found = {step for _, step in strides(loop)}
-    return 1 in found and found <= {0, 1}
+    return 1 in found and found <= {0, 1} and _stores_apart(loop)
+
+
+def _stores_apart(loop: For) -> bool:
+    places: dict[Buffer, Expr] = {}
+    inside = changed_names(loop)
+    for store in loop.body.statements:
+        if isinstance(store, Store):
+            if stride_along(store.index, loop.var, inside) != 1:
+                return False
+            if places.setdefault(store.buffer, store.index) != store.index:
+                return False
+    return not places or all(
+        places.get(load.buffer, load.index) == load.index for load, _ in strides(loop)
+    )
 
 
 # -- reductions ---------------------------------------------------------------------------------
@@ -71,7 +93,7 @@ def _reductions(loop: For) -> tuple[tuple[Var, Operator], ...]:
             if statement.var in found or statement.var.name in inside:
                 return ()
             found[statement.var] = _reduction(statement)  # type: ignore[assignment]
-        elif not isinstance(statement, Comment):
+        elif not isinstance(statement, (Comment, Store)):
             return ()
     names = {var.name for var in found}
     read = [e for s in loop.body.statements for e in _operands(s)]

@@ -248,6 +248,26 @@ class StatementTests(Subject):
             assert found[1] == wanted
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("turns", [-3, 0, 1, 31, 32, 33, 63, 64, 65, 79, 1000])
+    def test_a_loop_in_lanes_stores_too(self, dtype: Any, turns: int) -> None:
+        bench, i, t = Bench(self.made()), var("i"), var("t", dtype)
+        x, y = np.arange(1000, dtype=dtype), np.arange(1001, dtype=dtype) % 7
+        total = bench.variable("total", 1, dtype)
+        data, out = bench.buffer("x", x), bench.buffer("y", y.copy())
+        body = block(
+            Let(t, Call(prim.sub, (Load(out, i + n(1)), Load(data, i)))),
+            Store(out, i + n(1), t),
+            Assign(total, Call(prim.add, (total, Call(prim.mul, (t, t))))),
+        )
+        assert bench.run(For(i, n(0), n(turns), body, ((total, prim.add),))) == DONE
+        wanted = y.copy()
+        stop = max(turns, 0)
+        wanted[1 : stop + 1] -= x[:stop]
+        assert np.array_equal(bench.arrays["y"], wanted)
+        squares = np.square(wanted[1 : stop + 1].astype(np.float64)).sum() + 1
+        np.testing.assert_allclose(bench.value(total), squares, rtol=1e-5)
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     @pytest.mark.parametrize("turns", [-3, 0, 1, 15, 16, 17, 33, 1000])
     def test_a_sum_through_an_index_in_lanes_is_the_sum(self, dtype: Any, turns: int) -> None:
         """Loads through an index, and a load of the index alone."""

@@ -182,6 +182,42 @@ def test_a_loop_that_stores_gets_no_lanes(b, name):
     assert only(name, block) is block
 
 
+def stored(b, at=lambda j: j, read=lambda j: j, load=lambda j: Load(X, j), also=lambda s: 0.0):
+    """What each iteration stores is summed."""
+    s = b.var("s", 0.0)
+    with b.for_("j", 0, N) as j:
+        t = b.let("t", Load(Y, read(j)) * 2.0 + load(j))
+        b.store(Y, at(j), t + also(s))
+        b.assign(s, s + t)
+    b.store(Z, 0, s)
+    return typed(b.finish())
+
+
+Z = Buffer("z", FLOAT64)
+
+
+def test_a_sum_of_what_is_stored_gets_lanes(b):
+    text = block_text(only("vector_reductions", stored(b)))
+    assert "for j in range(0, n):  # lanes: add s" in text
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"at": lambda j: j + 1},
+        {"read": lambda j: lift(0)},
+        {"at": lambda j: j * 2, "read": lambda j: j * 2},
+        {"at": lambda j: lift(0), "read": lambda j: lift(0)},
+        {"load": lambda j: Load(X, Load(IDX, j))},
+        {"also": lambda s: s},
+    ],
+)
+def test_it_gets_none_where_iterations_depend_on_others(b, how):
+    block = stored(b, **how)
+    assert only("vector_reductions", block) is block
+    assert only("gather_reductions", block) is block
+
+
 def test_a_sum_that_is_read_inside_gets_no_lanes(b):
     s, t = b.var("s", 0.0), b.var("t", 0.0)
     with b.for_("j", 0, N) as j:
