@@ -387,7 +387,7 @@ _PYTHON: dict[Operator, Callable[[int, int], int]] = {
 
 
 def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
-    """The value of ``op`` on plain integers if it does not fit an int64, else None.
+    """The value of ``op`` on plain integers if it, or one of them, may not fit an int64, else None.
 
     Whether it is allowed depends on the other operand (``2**63`` is a number among floats).
     """
@@ -395,6 +395,9 @@ def _exact(op: Operator, args: tuple[Literal, ...]) -> int | None:
     bits = sum(number.bit_length() for number in numbers)
     if op is prim.power:
         bits = numbers[0].bit_length() * abs(numbers[1])
+    if op in (prim.minimum_, prim.maximum_):
+        exact = _PYTHON[op](*numbers)
+        return exact if bits >= 63 else None
     if not 63 <= bits <= 1000 or op not in (prim.add, prim.sub, prim.mul, prim.neg, prim.power):
         return None
     if op is prim.power and numbers[1] < 0:

@@ -174,8 +174,11 @@ class _Scopes:
             ) from None
         if not _fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
+            given = f"a value of {concrete(result)}"
+            if mine == concrete(result) and isinstance(value, Literal):
+                given = f"{value.value}, which does not fit"
             raise FormatError(
-                f"{name} holds {mine}, and cannot take a value of {concrete(result)}",
+                f"{name} holds {mine}, and cannot take {given}",
                 span=stmt.span,
                 hint=_store_hint(name, mine, concrete(result)),
             )

@@ -122,3 +122,28 @@ def test_a_literal_beside_a_narrow_dtype_does_not_wrap():
     for dtype in ("uint8", "uint32", "uint64"):
         message = refusal(FormatError, negative, np.ones(2, dtype), np.ones(2, dtype))
         assert message.startswith(f"-1 does not fit in {dtype}, in which '+' computes here")
+
+
+@kernel
+def least(y, x):
+    for i in _:
+        y[i] = x[i] + min(9223372036854775807 + 3, 1)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", None])
+def test_the_lesser_of_literals_is_exact(backend):
+    y = np.zeros(2, np.int64)
+    kernel(backend=backend)(least.__wrapped__)(y, np.ones(2, np.int64))
+    assert y.tolist() == [2, 2]
+
+
+def test_a_literal_that_an_element_cannot_hold():
+    @kernel
+    def stored(y, x):
+        for i in _:
+            y[i] = 9223372036854775808
+
+    message = refusal(FormatError, stored, np.zeros(2, np.int64), np.ones(2))
+    assert message.startswith(
+        "y holds int64, and cannot take 9223372036854775808, which does not fit\n"
+    )
