@@ -39,6 +39,7 @@ from finch_core.ir.expressions import (
     Name,
     Var,
     alike,
+    call,
     cast,
     lift,
 )
@@ -172,6 +173,7 @@ class _Scopes:
                 span=stmt.span,
                 hint=remedy((mine, other)),
             ) from None
+        value = _number(value, {})
         if not _fits(mine, result, value if stmt.op is None else None):
             name = stmt.target.tensor
             given = f"a value of {concrete(result)}"
@@ -320,6 +322,7 @@ class _Scopes:
 
     def type_of(self, expr: Expr, span: Span | None) -> Any:
         """The type of an expression; refused if an operator is not defined on its operands."""
+        numbers: dict[int, Expr] = {}
         for node in expr.walk():
             if isinstance(node, Call):
                 try:
@@ -329,7 +332,9 @@ class _Scopes:
                     raise
                 except TypeError as error:
                     raise self.undefined(node, span, error) from None
-                _require_held(node.op, node.args, span)
+                if _number(node, numbers) is node:
+                    args = tuple([_number(arg, numbers) for arg in node.args])
+                    _require_held(node.op, args, span)
                 why = node.op.refuses(*node.args) if node.op.refuses is not None else ""
                 if why:
                     raise FormatError(why, span=span, hint=REMEDY)
@@ -395,6 +400,19 @@ def _fits(target: Any, source: Any, value: Expr | None) -> bool:
         stored = literal_value(value.value, target)
         return bool(stored == value.value or value.value != value.value) and holds(target, source)
     return holds(target, source)
+
+
+def _number(expr: Expr, known: dict[int, Expr]) -> Expr:
+    """The number that an expression of written integers alone is, exactly; another expression is
+    itself. ``known`` are those of expressions by ``id``."""
+    if not isinstance(expr, Call):
+        return expr
+    found = known.get(id(expr))
+    if found is None:
+        args = [_number(arg, known) for arg in expr.args]
+        written = all(isinstance(arg, Literal) and arg.type is int for arg in args)
+        found = known[id(expr)] = call(expr.op, *args) if written else expr
+    return found
 
 
 _WIDER = "cast the other operand to a wider dtype, as in np.int64(x)"

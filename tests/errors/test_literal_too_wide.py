@@ -147,3 +147,14 @@ def test_a_literal_that_an_element_cannot_hold():
     assert message.startswith(
         "y holds int64, and cannot take 9223372036854775808, which does not fit\n"
     )
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+def test_a_number_of_written_integers_is_refused_as_one_literal_is(dtype):
+    @kernel
+    def bounded(y, x):
+        for i in _:
+            y[i] = min(9223372036854775807 + 3, x[i])
+
+    message = refusal(FormatError, bounded, np.zeros(2, np.int64), np.ones(2, dtype))
+    assert message.startswith("9223372036854775810 does not fit in")
