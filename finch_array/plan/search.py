@@ -230,7 +230,7 @@ class Elimination:
         if found is None:
             count = names.bit_count()
             endings = self.endings(names) if count > 1 else []
-            first = count <= 2 or (bool(endings) and count <= TOGETHER and _little(endings[0]))
+            first = count <= 1 or (bool(endings) and count <= TOGETHER and _little(endings[0]))
             if first:
                 found = self.together(names, math.inf)
             for ending in endings:
