@@ -260,7 +260,6 @@ def _needed(loop: For, places: Places) -> list[Let]:
 def _far_places(loop: For) -> dict[Kind, Places]:
     """The places at which inner loops begin if they depend on loaded data, by kind."""
     found: dict[Kind, Places] = {}
-    own = changed_names(loop) | {s.var.name for s in loop.body.walk() if isinstance(s, Let | For)}
     for inner, place, known in _known_places(loop):
         if not _is_far(known, loop.var):
             continue
@@ -269,7 +268,7 @@ def _far_places(loop: For) -> dict[Kind, Places]:
             kind = SEARCH
         elif not any(_is_loaded_through(e) for e in known.walk()):
             kind, count = ROW, folded(inner.stop - inner.start)
-            if read_names(count) & own:
+            if read_names(count) & _varying_names(loop):
                 count = None
         found.setdefault(kind, {})[place] = count
     return found
@@ -285,8 +284,8 @@ def _followed(
 ) -> tuple[tuple[Statement, ...], Statement]:
     """``loop`` with prefetches a fixed distance ahead before inner loops that are consecutive, if
     these run over ``MANY`` elements, which is found out before it; where they do, the misses hide
-    what a branch held unlikely costs. A part of a parallel loop does
-    not know how many elements there are: it is assumed that there are many."""
+    what a branch held unlikely costs. A part of a parallel loop does not know how many elements
+    there are: it is assumed that there are many."""
     if not isinstance(loop, For) or not any(map(_loads_indirectly, loop.body.statements)):
         return (), loop
     requests: dict[int, list[Statement]] = {}
@@ -321,11 +320,13 @@ def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr],
     """Inner loops that each iteration of ``loop`` runs (unless it fails), with the place at
     which each begins to load and its index in terms of the variable of ``loop`` and of loads
     that do not change."""
-    changed, twice = changed_names(loop), redeclared_names(loop.body)
-    own = {s.var.name for s in loop.body.walk() if isinstance(s, (Let, For))}
-    inner_loops = list(_inner_loops(loop, changed | own))
+    if not contains(loop.body, For, While):
+        return
+    inner_loops = list(_inner_loops(loop, _varying_names(loop)))
     if not inner_loops or any(isinstance(s, (Break, Return)) for s in loop.walk()):
         return  # an iteration that is never reached need not have anything to load
+    changed, twice = changed_names(loop), redeclared_names(loop.body)
+    own = _own_names(loop)
     lets = [s for s in loop.body.statements if isinstance(s, Let) and s.var.name not in twice]
     begun: dict[Expr, Expr] = {s.var: s.value for s in lets}
     steady: dict[Expr, Expr] = {s.var: s.value for s in lets if not s.mutable}
@@ -342,6 +343,16 @@ def _known_places(loop: For) -> Iterator[tuple[For | While, tuple[Buffer, Expr],
             varying = set().union(*map(read_names, loads)) & changed - {loop.var.name}
             if not varying and not read_names(known) & own and made.issuperset(loads):
                 yield inner, (buffer, index), known
+
+
+def _own_names(loop: For) -> set[str]:
+    """The names of the variables that the body declares."""
+    return {s.var.name for s in loop.body.walk() if isinstance(s, (Let, For))}
+
+
+def _varying_names(loop: For) -> set[str]:
+    """The names of what may differ between iterations."""
+    return changed_names(loop) | _own_names(loop)
 
 
 def _inner_loops(loop: For, varying: Container[str]) -> Iterator[For | While]:
