@@ -169,7 +169,9 @@ class _Reader:
                 return self.read(node.operand)
             return self.call(_BINARY[type(node.op)], [node.operand])
         if isinstance(node, ast.BoolOp):
-            return self.chain(_BINARY[type(node.op)], [self.read(v) for v in node.values])
+            parts = [self.read(v) for v in node.values]
+            op = _BINARY[type(node.op)]
+            return self.chain(op, parts) if self.is_bool(node) else self.choice(op, parts)
         if isinstance(node, ast.Compare) and all(type(op) in _BINARY for op in node.ops):
             sides = [node.left, *node.comparators]
             tests = [
@@ -186,6 +188,29 @@ class _Reader:
     def call(self, op: Operator, args: list[ast.expr]) -> Callable[[list[Expr]], Expr]:
         parts = [self.read(arg) for arg in args]
         return lambda exprs: Call(op, tuple(part(exprs) for part in parts))
+
+    def is_bool(self, node: ast.expr) -> bool:
+        """Whether an expression is one of bools, as far as it is written."""
+        if isinstance(node, ast.BoolOp):
+            return all(map(self.is_bool, node.values))
+        array = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(array, ast.Name) and array.id in self.named:
+            return bool(np.dtype(operand(self.named[array.id]).dtype).kind == "b")
+        negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        constant = isinstance(node, ast.Constant) and isinstance(node.value, bool)
+        return negated or constant or isinstance(node, ast.Compare)
+
+    def choice(self, op: Operator, parts: list[Any]) -> Callable[[list[Expr]], Expr]:
+        """``a and b``, ``a or b`` as values: one of both."""
+
+        def built(exprs: list[Expr]) -> Expr:
+            *first, found = [part(exprs) for part in parts]
+            for value in reversed(first):
+                both = (found, value) if op is prim.and_ else (value, found)
+                found = Call(prim.ifelse, (value, *both))
+            return found  # type: ignore[no-any-return]
+
+        return built
 
     def chain(self, op: Operator, parts: list[Any]) -> Callable[[list[Expr]], Expr]:
         def built(exprs: list[Expr]) -> Expr:

@@ -156,16 +156,29 @@ class ExpressionParser:
         return BINARY[type(op)]
 
     def unary(self, node: ast.UnaryOp, scope: Scope) -> Expr:
+        if isinstance(node.op, ast.Not):
+            return Call(prim.not_, (self.condition(node.operand, scope),))
         operand = self.parse(node.operand, scope)
         if isinstance(node.op, ast.UAdd):
             return operand
         if isinstance(node.op, ast.USub):
             return negate(operand)
-        return Call(prim.not_ if isinstance(node.op, ast.Not) else prim.invert, (operand,))
+        return Call(prim.invert, (operand,))
 
     def boolean(self, node: ast.BoolOp, scope: Scope) -> Expr:
+        """``a or b`` as a value: one of both."""
+        op = prim.and_value if isinstance(node.op, ast.And) else prim.or_value
+        *first, result = [self.parse(value, scope) for value in node.values]
+        for value in reversed(first):
+            result = Call(op, (value, result))
+        return result
+
+    def condition(self, node: ast.expr, scope: Scope) -> Expr:
+        """An expression of which only the truth is used."""
+        if not isinstance(node, ast.BoolOp):
+            return self.parse(node, scope)
         op = prim.and_ if isinstance(node.op, ast.And) else prim.or_
-        return fold_left(op, [self.parse(value, scope) for value in node.values])
+        return fold_left(op, [self.condition(value, scope) for value in node.values])
 
     def compare(self, node: ast.Compare, scope: Scope) -> Expr:
         for op in node.ops:
@@ -179,8 +192,8 @@ class ExpressionParser:
         return fold_left(prim.and_, links)
 
     def conditional(self, node: ast.IfExp, scope: Scope) -> Expr:
-        parts = (node.test, node.body, node.orelse)
-        return Call(prim.ifelse, tuple(self.parse(part, scope) for part in parts))
+        values = (self.parse(part, scope) for part in (node.body, node.orelse))
+        return Call(prim.ifelse, (self.condition(node.test, scope), *values))
 
     def tuple(self, node: ast.Tuple, scope: Scope) -> Expr:
         if not node.elts:

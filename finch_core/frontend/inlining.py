@@ -250,8 +250,10 @@ class _Inliner:
         return node.id
 
     def value(self, node: ast.expr, values: Values) -> Expr:
-        names = {name: Binding("variable", None, value) for name, value in values.items()}
-        return self.parser.parse(node, Scope(None, names))
+        return self.parser.parse(node, _scope(values))
+
+    def condition(self, node: ast.expr, values: Values) -> Expr:
+        return self.parser.condition(node, _scope(values))
 
     def returned(self, node: ast.Return, values: Values) -> Expr:
         if node.value is None:
@@ -260,7 +262,7 @@ class _Inliner:
 
     def branches(self, node: ast.If, rest: list[ast.stmt], values: Values) -> Expr | Values:
         """An ``if`` with a return: the statements after it belong to the other branch."""
-        cond = self.value(node.test, values)
+        cond = self.condition(node.test, values)
         results = [self.run([*part, *rest], values) for part in (node.body, node.orelse)]
         first, second = results
         if isinstance(first, Expr) and isinstance(second, Expr):
@@ -269,7 +271,7 @@ class _Inliner:
 
     def merge(self, node: ast.If, values: Values) -> Values:
         """The variables after an ``if`` without returns: each is selected by the condition."""
-        cond = self.value(node.test, values)
+        cond = self.condition(node.test, values)
         first, second = self.run(node.body, values), self.run(node.orelse, values)
         assert not isinstance(first, Expr)
         assert not isinstance(second, Expr)
@@ -280,6 +282,10 @@ class _Inliner:
             for name in first
             if name in second
         }
+
+
+def _scope(values: Values) -> Scope:
+    return Scope(None, {name: Binding("variable", None, v) for name, v in values.items()})
 
 
 def _returns(node: ast.stmt) -> bool:

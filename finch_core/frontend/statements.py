@@ -86,7 +86,7 @@ class StatementParser(AssignmentParser):
 
     def while_(self, node: ast.While, scope: Scope) -> list[Stmt]:
         self.refuse_else(node)
-        cond = self.expressions.parse(node.test, scope)
+        cond = self.expressions.condition(node.test, scope)
         body = self.turn(node.body, scope.inner())
         return [labelled(BREAK, While(cond, body, span=self.context.span(node.test)))]
 
@@ -170,7 +170,7 @@ class StatementParser(AssignmentParser):
         return Extent(last, minus(start, step), negate(step))
 
     def branch(self, node: ast.If, scope: Scope) -> list[Stmt]:
-        cond = self.expressions.parse(node.test, scope)
+        cond = self.expressions.condition(node.test, scope)
         body = self.block(node.body, scope.inner())
         orelse = self.block(node.orelse, scope.inner()) if node.orelse else Sequential()
         return [Sieve(cond, body, orelse, span=self.context.span(node.test))]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finch_core.ir.dtypes import Type, concrete, is_weak, tuple_dtype, tuple_fields
+from finch_core.ir.dtypes import Type, concrete, is_weak, promote, tuple_dtype, tuple_fields
 from finch_core.ir.operators import (
     Operator,
     by_ufunc,
@@ -266,6 +266,40 @@ or_ = register(
     Operator(
         "or", lambda a, b: a or b, predicate, symbol="or", identity=constant(False),
         annihilator=constant(True), python=(np.logical_or,), dual="and", **_LOGIC,
+    )
+)  # fmt: skip
+
+
+def _of_choice(types: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+    """The typing rule of ``a and b`` as a value: a bool of bools, else one of both."""
+    if all(concrete(t).kind == "b" for t in types):
+        return predicate(types)
+    common = promote(types)
+    return (common, common), common
+
+
+def chosen(op: Operator, first: Expr, second: Expr) -> Expr:
+    """The value of ``first and second`` or ``first or second``, as Python gives it: the condition
+    if both are bools, else one of the two."""
+    from finch_core.ir.arithmetic import call
+
+    logic = and_ if op.symbol == "and" else or_
+    if all(concrete(part.dtype).kind == "b" for part in (first, second)):
+        return call(logic, first, second)
+    return call(ifelse, first, *((second, first) if logic is and_ else (first, second)))
+
+
+# What programs write, where the value is used; see ``chosen``.
+and_value = register(
+    Operator(
+        "and_value", lambda a, b: a and b, _of_choice, symbol="and",
+        definition=lambda a, b: chosen(operator("and_value"), a, b),
+    )
+)  # fmt: skip
+or_value = register(
+    Operator(
+        "or_value", lambda a, b: a or b, _of_choice, symbol="or",
+        definition=lambda a, b: chosen(operator("or_value"), a, b),
     )
 )  # fmt: skip
 not_ = register(

@@ -68,7 +68,8 @@ class Emitter:
     constants: dict[str, Any] = field(
         factory=lambda: {
             "missing": missing, "_at": in_bounds, "_read": permissive_read, "_present": present,
-            "_true": is_true, "_and": both, "_or": either, "_int64": wrap,
+            "_true": is_true, "_and": both, "_or": either, "_one": one_of,
+            "_int64": wrap,
         }
     )  # fmt: skip
 
@@ -151,6 +152,8 @@ class Emitter:
     def call(self, node: Call) -> Code:
         args = [self.emit(arg) for arg in node.args]
         types = tuple(arg.type for arg in args)
+        if node.op in (prim.and_value, prim.or_value):
+            return self.choice(prim.and_ if node.op is prim.and_value else prim.or_, args)
         if node.op is prim.ifelse and MissingType in types[1:]:
             kind = next((t for t in types[1:] if t is not MissingType), MissingType)
             return Code(self.chosen(args, (BOOL, kind, kind)).text, kind, True)
@@ -158,6 +161,15 @@ class Emitter:
             return Code("missing", MissingType, True)
         wanted, result = node.op.typing(types)
         return self.operation(node.op, args, wanted, result)
+
+    def choice(self, op: Operator, args: list[Code]) -> Code:
+        """``a and b`` or ``a or b`` as a value, see ``primitives.chosen``."""
+        types = tuple(arg.type for arg in args)
+        if MissingType in types or all(concrete(t).kind == "b" for t in types):
+            return self.operation(op, args, *op.typing(types))
+        first, second = args
+        args = [first, second, first] if op is prim.and_ else [first, first, second]
+        return self.chosen(args, prim.ifelse.typing(tuple(arg.type for arg in args))[0])
 
     def operation(
         self, op: Operator, args: list[Code], wanted: tuple[Type, ...], result: Type
@@ -198,8 +210,10 @@ class Emitter:
         """``a if c else b``: only the selected one is evaluated."""
         cond, first, second = (self.cast(a, t) for a, t in zip(args, wanted, strict=True))
         text = f"({first.text} if {cond.text} else {second.text})"
-        may_wrap = first.may_wrap or second.may_wrap
-        return Code(text, wanted[1], first.maybe or second.maybe, may_wrap=may_wrap)
+        if cond.maybe:
+            text = f"_one({cond.text}, lambda: {first.text}, lambda: {second.text})"
+        maybe = any(part.maybe for part in (cond, first, second))
+        return Code(text, wanted[1], maybe, may_wrap=first.may_wrap or second.may_wrap)
 
 
 def native(args: list[Code], wanted: tuple[Type, ...]) -> bool:
@@ -278,6 +292,11 @@ def either(first: Any, second: Callable[[], Any]) -> Any:
     """``first or second()``, where either may be ``missing``: one that is true decides."""
     found = both(negated(first), lambda: negated(second()))
     return negated(found)
+
+
+def one_of(cond: Any, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
+    """``first() if cond else second()``; ``missing`` where the condition is."""
+    return missing if cond is missing else first() if cond else second()
 
 
 def negated(value: Any) -> Any:

@@ -14,7 +14,7 @@ from finch_core.looplets.invariant import lower_invariant
 from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
 from finch_core.looplets.predicated_merge import lower_predicated
 from finch_core.looplets.region import Region, begins, is_empty
-from finch_core.looplets.slots import slots_in
+from finch_core.looplets.slots import slots_in, slots_of
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.stretches import lower_stretches
 from finch_core.looplets.tail_duplication import duplicates_much
@@ -70,7 +70,12 @@ def first_slot(region: Region) -> int:
 
 def _merge(ctx: Context, region: Region, slot: int) -> None:
     """Emit a region in which ``slot`` is next to double the cases: predicated, if they are too
-    many."""
+    many. Masks that keep accesses inside of tensors are never predicates: what an operand loads to
+    tell its cases is loaded where they hold."""
+    mask = _first_mask(region) if region.index in ctx.loose else None
+    if mask is not None:
+        lower_looplet(ctx, region.looplets[mask], region, mask)
+        return
     if duplicates_much(ctx, region, slot) and lower_predicated(ctx, region, {slot}):
         return
     if type(region.looplets[slot]) is Stepper and lower_grouped(ctx, region):
@@ -91,6 +96,14 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
             return
     with by_cases(ctx, region, weights):
         lower_looplet(ctx, region.looplets[slot], region, slot)
+
+
+def _first_mask(region: Region) -> int | None:
+    """The first branching operand that stores nothing."""
+    branching = (
+        s for s in slots_of(region.body) if region.looplets[s.number].precedence in _BRANCHING
+    )
+    return min((s.number for s in branching if s.tensor.root is None), default=None)
 
 
 def _is_at_most_point(ctx: Context, region: Region) -> bool:

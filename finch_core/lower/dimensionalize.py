@@ -51,7 +51,7 @@ from finch_core.ir.expressions import (
     Modified,
     Var,
 )
-from finch_core.ir.program import Declare, Extent, Loop, Sieve, Stmt, Update
+from finch_core.ir.program import Declare, Define, Extent, Loop, Sequential, Sieve, Stmt, Update
 from finch_core.ir.python_code import is_permissive
 from finch_core.lower.dimensions import (
     Dim,
@@ -66,7 +66,7 @@ from finch_core.lower.dimensions import (
     shifted,
 )
 from finch_core.lower.extents import Solver
-from finch_core.lower.index_conditions import comparisons, narrowed, opposites
+from finch_core.lower.index_conditions import comparisons, narrowed, opposites, passed
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.records import evolve
 from finch_core.symbolic.affine import is_given, linear
@@ -109,7 +109,7 @@ class _Dimensionalizer:
         self.solver = Solver(unit, self.indices, self.explicit)
         self.declared: dict[BoundTensor, list[Dim]] = {}
         self.declarations: dict[int, list[Dim]] = {}
-        self.meant = unit.compared
+        self.meant = dict(unit.compared)
         self.places: list[tuple[Dim, int, Span | None]] = []
         self.sized: list[Dim] = []
 
@@ -131,6 +131,13 @@ class _Dimensionalizer:
                 plain = self.unit.plain.get(node, node)
                 self.reaches(plain, written)
                 self.place(plain)
+        if isinstance(stmt, Define):
+            self.meant[stmt.name] = stmt.value
+        if isinstance(stmt, Sequential):
+            for body in stmt.bodies:
+                self.collect(body, conds)
+                conds = (*conds, *passed(body, self.meant))
+            return
         cond = stmt.cond if isinstance(stmt, Sieve) else TRUE
         holding = comparisons(cond, self.meant), opposites(cond, self.meant)
         for body, more in zip_longest(stmt.bodies, holding if isinstance(stmt, Sieve) else ()):

@@ -218,8 +218,8 @@ _PART = (
     "of one, write their ranges, as in for {0} in range(a, b)"
 )
 _WITHIN = (
-    "let the range begin and end there; A[~i] takes an index that may be out of bounds, and is "
-    "missing there"
+    "let the range begin and end there, or access it where a condition on the index holds; A[~i] "
+    "takes an index that may be out of bounds, and is missing there"
 )
 _SAME_INDEX = "dimensions with the same index must be equal; range(0, n) indexes a part of one"
 _START = (

@@ -16,47 +16,68 @@ from finch_core.ir import primitives as prim
 from finch_core.ir.builder import NEGATIONS, negation
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Index, Literal, call, lift
-from finch_core.ir.program import Extent
+from finch_core.ir.program import Extent, Leave, Sequential, Sieve, Stmt
 from finch_core.lower.dimensions import greatest, least
+from finch_core.lower.sizes import sized
 from finch_core.records import evolve, frozen
-from finch_core.symbolic.affine import is_unlimited, linear
+from finch_core.symbolic.affine import combination, is_unlimited, linear
 
 
 def comparisons(cond: Expr, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
-    """The comparisons that hold where ``cond`` does; ``meant`` has those that became masks."""
-    cond = meant.get(cond, cond)
-    if not isinstance(cond, Call):
-        return
-    if cond.op is prim.and_:
-        for arg in cond.args:
-            yield from comparisons(arg, meant)
-    elif cond.op is prim.not_:
-        yield from _opposite(meant.get(cond.args[0], cond.args[0]))
-    elif cond.op in NEGATIONS:
-        yield cond
+    """The comparisons that hold where ``cond`` does; ``meant`` has what masks and names stand
+    for."""
+    yield from _held(cond, True, meant)
 
 
 def opposites(cond: Expr, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
     """The comparisons that hold where ``cond`` does not."""
-    cond = meant.get(cond, cond)
-    if isinstance(cond, Call) and cond.op is prim.not_:
-        yield from comparisons(cond.args[0], meant)
-    else:
-        yield from _opposite(cond)
+    yield from _held(cond, False, meant)
 
 
-def _opposite(cond: Expr) -> Iterator[Call]:
-    if isinstance(cond, Call) and cond.op in NEGATIONS:
-        found = negation(cond)
+def _held(cond: Expr, holds: bool, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
+    while cond in meant:
+        cond = meant[cond]
+    if isinstance(cond, Index):
+        yield Call(prim.ne if holds else prim.eq, (cond, lift(0)))
+    if not isinstance(cond, Call):
+        return
+    if cond.op is prim.not_:
+        yield from _held(cond.args[0], not holds, meant)
+    elif cond.op is (prim.and_ if holds else prim.or_):
+        for arg in cond.args:
+            yield from _held(arg, holds, meant)
+    elif cond.op in NEGATIONS:
+        found = cond if holds else negation(cond)
+        found = sized(found)
         if isinstance(found, Call) and found.op in NEGATIONS:
             yield found
+
+
+def passed(stmt: Stmt, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
+    """The comparisons that hold after a statement: what it leaves for does not."""
+    if isinstance(stmt, Sieve):
+        if _always_leaves(stmt.body):
+            yield from opposites(stmt.cond, meant)
+        if _always_leaves(stmt.orelse):
+            yield from comparisons(stmt.cond, meant)
+
+
+def _always_leaves(stmt: Stmt) -> bool:
+    """Whether nothing runs after a statement."""
+    if isinstance(stmt, Sequential):
+        return any(map(_always_leaves, stmt.bodies))
+    if isinstance(stmt, Sieve):
+        return _always_leaves(stmt.body) and _always_leaves(stmt.orelse)
+    return isinstance(stmt, Leave)
 
 
 def narrowed(
     extent: Extent, index: Index, conds: tuple[Call, ...], is_known: Callable[[Expr], bool]
 ) -> Extent:
-    """The part of ``extent`` in which all of ``conds`` may hold, or more of it."""
-    for cond in conds:
+    """The part of ``extent`` in which all of ``conds`` may hold, or more of it. That an index is
+    not one number says something where it is at an end: this is looked at last, and again."""
+    others = [cond for cond in conds if cond.op is prim.ne]
+    for cond in (*(cond for cond in conds if cond.op is not prim.ne), *others * len(others)):
         bound = _bound(cond, index, is_known)
         if bound is not None:
             extent = bound.cut(extent)
@@ -80,6 +101,10 @@ class _Bound:
         if self.op in (prim.gt, prim.ge, prim.eq):
             start = self.at(Expr.max, -MOST_INDICES, self.op is prim.gt)
             extent = evolve(extent, start=greatest([extent.start, start]))
+        if self.op is prim.ne:
+            start, end = (self.at(Expr.min, MOST_INDICES, beyond) for beyond in (False, True))
+            start = _if_equal(extent.start, start, 1)
+            extent = evolve(extent, start=start, stop=_if_equal(extent.stop, end, -1))
         return extent
 
     def at(self, kept: Callable[[Expr, Expr], Expr], most: int, beyond: bool) -> Expr:
@@ -119,6 +144,15 @@ def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound
     return _Bound(op, written, sign * _constant(moved)) if sign == 1 else None
 
 
+def _if_equal(end: Expr, other: Expr, shift: int) -> Expr:
+    """``end``, moved by ``shift`` where it is ``other``."""
+    apart = combination([(1, end), (-1, other)])
+    apart = combination(linear(apart))
+    if isinstance(apart, Literal):
+        return end if apart.value else combination([*linear(end), (1, lift(shift))])
+    return call(prim.ifelse, end.eq(other), end + shift, end)
+
+
 def _constant(terms: list[tuple[int, Expr]]) -> int:
     return sum(factor * int(part.value) for factor, part in terms if isinstance(part, Literal))
 
@@ -129,4 +163,4 @@ _MIRRORED = {
 }  # fmt: skip
 
 
-__all__ = ["comparisons", "narrowed", "opposites"]
+__all__ = ["comparisons", "narrowed", "opposites", "passed"]

@@ -162,6 +162,8 @@ class _Scopes:
             raise _unwritable(stmt.target.tensor, target.span)
         value = self.expr(stmt.value, scope, stmt.span)
         mine, other = concrete(target.dtype), self.type_of(value, stmt.span)
+        if stmt.op in (prim.and_value, prim.or_value):
+            return self.update(_chosen(stmt, {mine.kind, concrete(other).kind} == {"b"}), scope)
         if stmt.op is not None and isinstance(value, Literal):
             _require_held(stmt.op, (target, value), stmt.span)
         try:
@@ -265,6 +267,10 @@ class _Scopes:
                 return self.name(node, scope, span)
             if isinstance(node, Access) and isinstance(node.tensor, str):
                 return self.access(node)
+            if isinstance(node, Call) and node.op in (prim.and_value, prim.or_value):
+                for arg in node.args:
+                    self.type_of(arg, span)
+                return prim.chosen(node.op, *node.args)
             return dimension(self.unit, node, span) if isinstance(node, Dimension) else node
 
         return rewrite_expr(expr, rule)
@@ -384,6 +390,14 @@ def _spelled(value: Any) -> str:
     """A number in the spelling of a program."""
     shown = str(value)
     return shown.replace("inf", "math.inf").replace("nan", "math.nan")
+
+
+def _chosen(stmt: Update, bools: bool) -> Update:
+    """``A[i] = A[i] or e`` as an update with an operator, or as an assignment of one of both."""
+    assert stmt.op is not None
+    if bools:
+        return evolve(stmt, op=prim.and_ if stmt.op is prim.and_value else prim.or_)
+    return evolve(stmt, op=None, value=Call(stmt.op, (stmt.target, stmt.value)))
 
 
 def _unwritable(name: str, span: Span | None) -> FinchError:

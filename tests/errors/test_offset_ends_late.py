@@ -15,5 +15,5 @@ the range ends at 4, and index i of x[i + 1] at 3
   line 3
     y[i] += x[i + 1]
             ^^^^^^^^
-  hint: let the range begin and end there; A[~i] takes an index that may be out of bounds, and is missing there"""
+  hint: let the range begin and end there, or access it where a condition on the index holds; A[~i] takes an index that may be out of bounds, and is missing there"""
     assert refusal(DimensionMismatch, shifted, dense(VECTOR), VECTOR) == expected

@@ -16,5 +16,5 @@ the range starts at -3, and dimension 0 of y at 0
   line 4
     y[i] = 1
     ^^^^
-  hint: let the range begin and end there; A[~i] takes an index that may be out of bounds, and is missing there"""
+  hint: let the range begin and end there, or access it where a condition on the index holds; A[~i] takes an index that may be out of bounds, and is missing there"""
     assert refusal(DimensionMismatch, ones, dense([7.0]), -3) == expected

@@ -16,5 +16,5 @@ the range ends at 5, and dimension 0 of x has size 4
   line 3
     y[i] = x[i]
            ^^^^
-  hint: let the range begin and end there; A[~i] takes an index that may be out of bounds, and is missing there"""
+  hint: let the range begin and end there, or access it where a condition on the index holds; A[~i] takes an index that may be out of bounds, and is missing there"""
     assert refusal(DimensionMismatch, copy, np.ones(9), VECTOR, 5) == expected

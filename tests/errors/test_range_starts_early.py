@@ -16,5 +16,5 @@ the range starts at -1, and dimension 0 of y at 0
   line 3
     y[i] = x[i]
     ^^^^
-  hint: let the range begin and end there; A[~i] takes an index that may be out of bounds, and is missing there"""
+  hint: let the range begin and end there, or access it where a condition on the index holds; A[~i] takes an index that may be out of bounds, and is missing there"""
     assert refusal(DimensionMismatch, copy, np.ones(4), sparse(VECTOR), -1) == expected

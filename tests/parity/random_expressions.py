@@ -10,7 +10,7 @@ from random_operands import WHOLE, Operands
 from random_tree import CHAINS, Lit, Op, Read, Ref, walk
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-TRUTHS = (*COMPARISONS, *CHAINS, "and", "or", "not", "within")
+TRUTHS = (*COMPARISONS, *CHAINS, "not", "within")
 UNARY = {
     "i": ("neg", "abs", "np.sign"), "f": ("neg", "abs", "np.sign", "np.floor", "np.trunc"),
     "c": ("neg", "np.conj", "np.real", "np.imag"),
@@ -155,6 +155,8 @@ class Expressions(Operands):
         if choice < 0.4 and kind != "c":
             least = Op(self.draw.choice((">", ">=", "!=")), (first, Lit(0)))
             return Op("ifelse", (least, first, Lit(0)))
+        if choice < 0.45:
+            return Op(self.draw.choice(("and", "or")), (first, Lit(self.draw.choice((0, 0, 1, 2)))))
         text = self.draw.choice(MEETS[kind])
         op, pair = text[:-1], (first, Lit(int(text[-1])))
         turns = op not in ("//", "%", "/", "**", "<<") and self.chance(0.2)

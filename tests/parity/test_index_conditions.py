@@ -83,8 +83,53 @@ def values_in_conditions(y, x, A, n, m):
             y[d] += x[d]
 
 
+def first_and_last(y, x, A, n, m):
+    for i in range(len(x)):
+        if i == 0:
+            y[i] = 1
+        elif i == 1:
+            y[i] = x[i - 1]
+        else:
+            y[i] = x[i - 1] + x[i - 2]
+        y[i] += x[i] if i == 0 or i == len(x) - 1 else x[i - 1] + x[i + 1]
+        if i != 1 and i != 0:
+            y[i] += x[i - 2]
+
+
+def sizes_in_expressions(y, x, A, n, m):
+    for i in range(len(x)):
+        y[i] = (x[i - 1] if i else 0) + (x[i + 1] if i < len(x) - 1 else 0)
+        y[i] += x[i + 1] if i + 1 < A.shape[0] else 1
+        if i == 0 or x[i - 1] > 1:
+            y[i] += 1
+
+
+def left_before(y, x, A, n, m):
+    for i in range(len(x)):
+        if i < 1:
+            continue
+        y[i] = x[i - 1]
+        inside = i < len(x) - 1
+        if not inside:
+            y[i] += 1
+            break
+        y[i] += x[i + 1]
+
+
+def downwards(y, x, A, n, m):
+    """The condition on ``i`` is tested before what operands load there to tell their cases."""
+    for i in range(n - 1, -1, -1):
+        if i > 0:
+            if i < n - 1:
+                y[i] = x[i + 1]
+                y[i] += x[i - 1]
+            else:
+                y[i] += x[i - 1]
+
+
 PROGRAMS = [
     below_a_number, in_both, diagonal, opposite, three_conditions, neighbours, values_in_conditions,
+    first_and_last, sizes_in_expressions, left_before, downwards,
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from finch_core.frontend.source import read_source
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Literal, Name
 from finch_core.ir.program_text import expression_text
+from finch_core.ir.rewrite import rewrite_expr
 from finch_core.operators import operator, operators
 
 BINARY = [op for op in operators() if op.symbol] + [operator("min"), operator("max")]
@@ -57,4 +58,23 @@ def test_text_parses_to_the_same_expression(expr):
     source = read_source(no_kernel)
     parser = ExpressionParser(ParseContext(source, site=source.header))
     tree = ast.parse(expression_text(expr), mode="eval").body
-    assert parser.parse(tree, scope) == expr
+    assert rewrite_expr(parser.parse(tree, scope), as_conditions) == rewrite_expr(
+        expr, as_conditions
+    )
+
+
+def as_conditions(expr):
+    """``and`` and ``or`` of values as those of conditions, from the left."""
+    if not isinstance(expr, Call) or expr.op.symbol not in ("and", "or"):
+        return expr
+    op = prim.and_ if expr.op.symbol == "and" else prim.or_
+    first, *rest = terms_of(Call(op, expr.args), op)
+    for term in rest:
+        first = Call(op, (first, term))
+    return first
+
+
+def terms_of(expr, op):
+    if isinstance(expr, Call) and expr.op is op:
+        return [term for arg in expr.args for term in terms_of(arg, op)]
+    return [expr]
