@@ -217,7 +217,7 @@ def real(x: Any, /) -> Any:
 def imag(x: Any, /) -> Any:
     """The imaginary parts, of the real dtype of complex numbers; of real numbers, zeros."""
     dtype = dtype_of(operand(x))
-    return _imag(x) if dtype.kind == "c" else multiply(x, dtype.type(0))
+    return _imag(x) if dtype.kind == "c" else multiply(FUNCTIONS["not_equal"](x, x), dtype.type(0))
 
 
 def expm1(x: Any, /) -> Any:

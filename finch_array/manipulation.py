@@ -101,6 +101,12 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     return _placed(array, wanted, coords, values)
 
 
+def check_size(shape: tuple[int, ...]) -> None:
+    """Raise ``DimensionMismatch`` for a shape of more elements than an index tells apart."""
+    if math.prod(shape) > np.iinfo(np.intp).max:
+        raise DimensionMismatch(f"{shape} has more elements than an index can tell apart")
+
+
 def _placed(array: Any, wanted: tuple[int, ...], coords: list[Any], values: Any) -> Any:
     if _nontrivial(array.shape) == _nontrivial(wanted):
         kept = [c for c, n in zip(coords, array.shape, strict=True) if n != 1]
@@ -109,8 +115,7 @@ def _placed(array: Any, wanted: tuple[int, ...], coords: list[Any], values: Any)
         return sorted_tensor(
             wanted, [none if n == 1 else next(rest) for n in wanted], values, array.fill_value
         )
-    if math.prod(wanted) > np.iinfo(np.intp).max:
-        raise DimensionMismatch(f"{wanted} has more elements than an index can tell apart")
+    check_size(wanted)
     place = np.ravel_multi_index(tuple(coords), array.shape)
     return sorted_tensor(wanted, np.unravel_index(place, wanted), values, array.fill_value)
 
@@ -347,7 +352,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
                 if n
                 else array[(slice(None),) * axis + (slice(0, 0),)]
             )
-    return array
+    return array if any(n != 1 for n in times) else fn.copied(array)
 
 
 def atleast_nd(x: Any, ndim: int) -> Any:

@@ -178,17 +178,19 @@ def outer(x1: Any, x2: Any, /) -> Any:
 def kron(x1: Any, x2: Any, /) -> Any:
     """The Kronecker product: blocks of ``x2``, scaled by the elements of ``x1``, of the dtype to
     which both are promoted; each dimension is as long as both of them multiplied."""
-    from finch_array.manipulation import expand_dims, reshape
+    from finch_array.manipulation import check_size, expand_dims, reshape
 
     a, b = array_operand(x1), array_operand(x2)
     ndim = max(a.ndim, b.ndim)
     a = reshape(a, (1,) * (ndim - a.ndim) + a.shape)
     b = reshape(b, (1,) * (ndim - b.ndim) + b.shape)
+    shape = tuple(m * n for m, n in zip(a.shape, b.shape, strict=True))
+    check_size(shape)
     wide = fn.multiply(
         expand_dims(a, axis=tuple(range(1, 2 * ndim, 2))),
         expand_dims(b, axis=tuple(range(0, 2 * ndim, 2))),
     )
-    return reshape(wide, tuple(m * n for m, n in zip(a.shape, b.shape, strict=True)))
+    return reshape(wide, shape)
 
 
 def matrix_transpose(x: Any, /) -> Any:

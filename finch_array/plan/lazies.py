@@ -69,12 +69,12 @@ class Lazy(ArrayMethods):
         return _signatures.get(key) or _signatures.setdefault(key, LazySignature(*key))
 
     def settle(self) -> Any:
-        """The tensor, computed at the first time; later expressions begin with it."""
+        """The tensor, computed each time: its operands may have changed since the last."""
         node = self.lazy_node
         if not isinstance(node, graph.Source):
             from finch_array.plan.fusing import settled
 
-            node = self.lazy_node = settled(node)
+            node = settled(node)
         return array_operand(node.array)
 
     @property
@@ -135,8 +135,6 @@ def compute(*values: Any, format: Format | None = None) -> Any:
     given = values[0] if len(values) == 1 else values
     rebuild = taken_apart(given, found)
     arrays = evaluated([x.lazy_node for x in found])
-    for x, array in zip(found, arrays, strict=True):
-        x.lazy_node = graph.source(array)
     made = [array_operand(x) for x in arrays]
     if format is not None:
         if not isinstance(format, Format):

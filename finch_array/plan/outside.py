@@ -28,7 +28,7 @@ FOLLOWED = 200
 
 ATOMS = frozenset((
     int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), type,
-    range, slice, np.ufunc, types.BuiltinFunctionType, types.MethodDescriptorType, property,
+    range, slice, np.ufunc, types.MethodDescriptorType, property,
     types.CodeType, types.WrapperDescriptorType, types.GetSetDescriptorType,
     types.MemberDescriptorType,
 ))  # fmt: skip
@@ -37,6 +37,17 @@ ATOMS = frozenset((
 OWN = ("finch_array", "finch_core", "finch_levels", "finch_wrappers")
 BY_CLASS_STATEMENT = 1 << 9
 """The flag of types that ``class`` makes; C extensions may set it, too."""
+CHANGING = frozenset((
+    "_datetime", "_io", "_random", "datetime", "io", "numpy.random", "os", "pathlib", "posix", "nt",
+    "random", "secrets", "shelve", "socket", "subprocess", "sys", "tempfile", "time", "uuid",
+))  # fmt: skip
+"""Modules whose functions and classes give other values each time: clocks, files, chance."""
+
+READERS = frozenset((np.load, np.loadtxt, np.genfromtxt, np.fromfile, np.memmap))
+
+WATCHING = frozenset("eval exec globals input locals open vars __import__".split())
+"""Functions of Python that read what cannot be found out here."""
+
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 SITES = ("site-packages", "dist-packages")
@@ -80,7 +91,11 @@ def outside(value: Any, ignored: Container[int] = (), last: Outside | None = Non
     while stack:
         value = stack.pop()
         values.append(value)
-        if value.__class__ in ATOMS or id(value) in held or id(value) in ignored:
+        if id(value) in held or id(value) in ignored:
+            continue
+        if is_changing(value):
+            raise NotFollowed
+        if value.__class__ in ATOMS:
             continue
         contents = contents_of(value)
         if contents is not None:
@@ -112,6 +127,21 @@ def constant(value: Any) -> Any:
     return kind, outside(value)
 
 
+def is_changing(value: Any) -> bool:
+    """Whether a module, class or function gives other values each time."""
+    if not isinstance(value, _NAMED):
+        return False
+    name: Any = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
+    if not isinstance(name, str):
+        return False
+    return any(map(CHANGING.__contains__, (name, name.rpartition(".")[0]))) or (
+        isinstance(value, (types.FunctionType, type)) and value in READERS
+    )
+
+
+_NAMED = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)
+
+
 def contents_of(value: Any) -> Callable[[Any], list[Any]] | None:
     """How what a value holds is found; None if it holds nothing that changes."""
     kind = value.__class__
@@ -134,6 +164,8 @@ def _of_function(function: Any) -> list[Any]:
     """The globals, closure and defaults of a function."""
     code, own = function.__code__, function.__globals__
     read, names = names_of(code)
+    if any(name in WATCHING and name not in own for name in read):
+        raise NotFollowed
     found = [code, *[own[name] for name in read if name in own]]
     if function.__defaults__ is not None:
         found += function.__defaults__
@@ -146,15 +178,27 @@ def _of_function(function: Any) -> list[Any]:
             found.append(None)
     done = set()
     for x in found:  # grows by what is in modules, modules too
-        if x.__class__ is types.ModuleType and id(x) not in done and not is_library(x.__name__):
+        if x.__class__ is types.ModuleType and id(x) not in done:
             done.add(id(x))
-            found += [vars(x)[name] for name in names if name in vars(x)]
+            found += _of_module(x, names)
     return found
+
+
+def _of_module(module: Any, names: tuple[str, ...]) -> list[Any]:
+    """What a module has under some names; of a library what may change: modules, and functions
+    that are bound to objects."""
+    offered = (*vars(module), *getattr(module, "__all__", ()))
+    found = [getattr(module, name) for name in names if name in offered]
+    if not is_library(module.__name__):
+        return found
+    kinds = types.ModuleType, types.BuiltinFunctionType, types.MethodType
+    return [x for x in found if isinstance(x, kinds) or is_changing(x)]
 
 
 CONTAINERS: dict[type, Callable[[Any], list[Any]]] = {
     types.FunctionType: _of_function,
     types.MethodType: lambda x: [x.__func__, x.__self__],
+    types.BuiltinFunctionType: lambda x: [x.__self__],
     functools.partial: lambda x: [x.func, x.args, x.keywords],
     list: list, tuple: list, set: list, frozenset: list,
     dict: lambda x: [*x, *x.values()],

@@ -78,7 +78,10 @@ REWRITTEN: dict[tuple[Any, int], Callable[..., Expr]] = {
     (np.clip, 3): _clip,
     (builtins.divmod, 2): _divmod,
     (builtins.complex, 2): lambda x, y: Call(prim.make_complex, (x, y)),
+    (np.divmod, 2): _divmod,
     (math.log, 2): _log,
+    (math.hypot, 1): lambda x: Call(prim.hypot, (x, Literal(0.0, float))),
+    (math.hypot, 3): lambda x, y, z: Call(prim.hypot, (Call(prim.hypot, (x, y)), z)),
     (math.degrees, 1): _scaled(180 / math.pi),
     (np.degrees, 1): _scaled(180 / math.pi),
     (np.rad2deg, 1): _scaled(180 / math.pi),
@@ -250,6 +253,6 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
     hint = "use the operators, 'math', NumPy's ufuncs or a Python function, or register an operator"
     if isinstance(function, (np.ufunc, type)):
         kind = f"a {'class' if isinstance(function, type) else 'ufunc'} that no operator stands for"
-    if isinstance(function, np.ufunc):
+    if isinstance(function, np.ufunc) or function in vars(math).values():
         hint = "write it as a Python function of numbers, which is inlined, or register an operator"
     parser.context.refuse(node, f"{name!r} cannot be inlined: it is {kind}", hint)

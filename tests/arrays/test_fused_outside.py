@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import math
+import os
+import random
+import time
 import types
 
 import numpy as np
@@ -157,3 +162,33 @@ def test_a_large_container_is_read_in_each_call():
         same(scaled(A), A * value)
     with pytest.raises(NotFollowed):
         outside(scaled.function)
+
+
+def test_chance_clocks_files_and_the_environment_are_read_in_each_call(tmp_path, monkeypatch):
+    path, settings = tmp_path / "number.txt", {"by": 1.0}
+    get, popped = settings.get, collections.deque(range(2, 90)).popleft
+    functions = [
+        lambda x: x * random.random(), lambda x: x * random.uniform(0, 1),
+        lambda x: x * np.random.rand(), lambda x: x * float(np.random.standard_normal()),
+        lambda x: x * time.perf_counter(), lambda x: x * float(os.environ["FINCH_TESTED"]),
+        lambda x: x * float(os.getenv("FINCH_TESTED", "0")), lambda x: x * float(path.read_text()),
+        lambda x: x * np.loadtxt(path), lambda x: x * get("by"), lambda x: x * popped(),
+        lambda x: x * eval("number", {"number": settings["by"]}),
+    ]  # fmt: skip
+    for number, function in enumerate(functions):
+        run, found = fa.fused(function), []
+        for turn in range(1, 4):
+            path.write_text("1" * turn)
+            monkeypatch.setenv("FINCH_TESTED", str(turn))
+            settings["by"] = float(turn)
+            found.append(float(run(A)[1]))
+        assert len(set(found)) == 3, number
+
+
+def test_what_does_not_change_is_remembered():
+    @fa.fused
+    def scaled(x):
+        return x * math.sin(2) * np.pi + np.exp(1.0) * len([1, 2]) + abs(-3) + np.hypot(3.0, 4.0)
+
+    scaled(A)
+    assert len(scaled._known) == 1

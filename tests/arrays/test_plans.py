@@ -259,6 +259,19 @@ def test_results_follow_what_is_changed():
     same(fa.lazy(A) @ np.ones(4), a @ np.ones(4))
 
 
+def test_a_lazy_array_stays_an_expression():
+    A, a = pair((4, 4), 13)
+    x = fa.lazy(A) * 2
+    found = fa.compute(x)
+    found *= 10
+    same(x, a * 2)
+    dense = np.asarray(x)
+    dense[:] = -1
+    same(x, a * 2)
+    A[0, 0] = a[0, 0] = 5.0
+    same(x - 2 * fa.lazy(A), a * 0)
+
+
 # -- fused functions --------------------------------------------------------------------------
 
 
