@@ -82,6 +82,13 @@ def _check_dtype(array: Any, value: Any) -> None:
 
 def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     shape, coords, values = coordinates(array)
+    few = None if is_mask(index, array) else _stored_in(array, parts_of(index, shape).items, value)
+    if few is not None:
+        kept, added, new = few
+        found = np.concatenate([values[kept], new])
+        both = [np.concatenate([c[kept], p]) for c, p in zip(coords, added, strict=True)]
+        replace(array, sorted_tensor(shape, both, found, array.fill_value))
+        return
     places, part_shape = _places(array, index)
     new = _values_at(array, value, places, part_shape, is_mask(index, array))
     keys, changed = keys_of(shape, coords), keys_of(shape, places)
@@ -94,6 +101,39 @@ def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     found = np.concatenate([values[kept], new[there]])
     made = sorted_tensor(shape, np.unravel_index(whole, shape), found, fill)
     replace(array, made)
+
+
+def _stored_in(array: Tensor, items: Any, value: Any) -> tuple[Any, list[Any], Any] | None:
+    """For a part that is chosen by slices and is assigned few values other than the fill: which
+    entries of the array are outside of it, and the coordinates and values of those assigned."""
+    if any(isinstance(x, np.ndarray) for x in items):
+        return None
+    shape, coords, values = coordinates(array)
+    fill = array.fill_value
+    spans = [range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
+             for x, n in zip(items, shape, strict=True)]  # fmt: skip
+    sliced = [k for k, x in enumerate(items) if isinstance(x, slice)]
+    if isinstance(value, NUMBERS):
+        if not _same(value, fill):
+            return None
+        given, found = [np.zeros(0, np.intp) for _ in sliced], np.zeros(0, array.dtype)
+    else:
+        lengths = tuple(len(spans[k]) for k in sliced)
+        if is_dense(value) or value.shape != lengths or not _same(value.fill_value, fill):
+            return None
+        _, given, found = coordinates(value)
+    inside = np.ones(len(values), bool)
+    for c, span in zip(coords, spans, strict=True):
+        up = span if span.step > 0 else span[::-1]
+        inside &= (c >= up.start) & (c < up.stop) & ((c - up.start) % up.step == 0)
+    places = [np.full(len(found), span.start, np.intp) for span in spans]
+    for k, c in zip(sliced, given, strict=True):
+        places[k] = spans[k].start + spans[k].step * np.asarray(c, np.intp)
+    return ~inside, places, found.astype(array.dtype)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(a == b) or (a != a and b != b)
 
 
 def _places(array: Any, index: Any) -> tuple[list[Any], tuple[int, ...]]:

@@ -269,7 +269,8 @@ def positions(items: Sequence[Any], shape: tuple[int, ...]) -> tuple[list[Any], 
     together = arrays == list(range(arrays[0], arrays[-1] + 1)) if arrays else True
     joint = np.broadcast_shapes(*(np.shape(items[k]) for k in arrays)) if arrays else ()
     ranges = [
-        np.arange(n)[x] if isinstance(x, slice) else None for x, n in zip(items, shape, strict=True)
+        np.arange(*x.indices(n)) if isinstance(x, slice) else None
+        for x, n in zip(items, shape, strict=True)
     ]
     dims: list[int] = [len(r) for r in ranges if r is not None]
     before = sum(r is not None for r in ranges[: arrays[0]]) if arrays and together else 0

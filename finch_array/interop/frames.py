@@ -29,10 +29,12 @@ def from_pandas(frame: Any) -> Any:
         if (fills == fills[0]).all() or (fills != fills).all():
             return _sparse(parts, fills[0], frame.shape)
     found = frame.to_numpy()
-    if found.dtype.kind not in "biufc":
+    if found.dtype.kind not in "biufcmM":
+        kinds = ", ".join(dict.fromkeys(str(c.dtype) for c in columns))
         raise FormatError(
-            f"this {type(frame).__name__} has values of {found.dtype}, which are no numbers",
-            hint='frame["column"].astype(float), or frame.select_dtypes("number")',
+            f"this {type(frame).__name__} has values of {kinds}, which are no numbers",
+            hint='frame["column"].astype(float) or .to_numpy(float), or '
+            'frame.select_dtypes("number")',
         )
     return asarray(np.ascontiguousarray(found))
 

@@ -43,6 +43,28 @@ def test_an_integer_drops_a_dimension_of_one_beside_a_new_one(index):
 
 
 @pytest.mark.parametrize("kind", MATRICES)
+def test_sparse_values_of_slices(kind):
+    a = held(data((6, 7), seed=1), MATRICES[kind])
+    for index in (np.s_[1:5], np.s_[::-2, 3], np.s_[4, 6:0:-1], np.s_[3:3], np.s_[...]):
+        for value in (a[index] * 2, a[index] * 0):
+            b, B = a.copy(), tensor(a, MATRICES[kind])
+            b[index] = value
+            B[index] = fa.asarray(value, format=fa.random(value.shape, 0.1).format)
+            same(B, b)
+
+
+def test_slices_of_long_arrays_cost_what_is_stored():
+    n = 10**12
+    v = fa.from_coo((np.array([0, 5, n - 1]),), np.array([1.0, 2.0, 3.0]), (n,))
+    v[n // 2 : n // 2 + 3] = 7.0
+    v[5:8] = 0.0
+    v[:] = v * 2
+    v[::2] = fa.from_coo((np.array([1]),), np.array([4.0]), (n // 2,))
+    assert [float(v[k]) for k in (0, 2, 5, n // 2 + 1, n - 1)] == [0, 4, 0, 14, 6]
+    assert v.nnz == 3
+
+
+@pytest.mark.parametrize("kind", MATRICES)
 def test_masks(kind):
     a = held(data((6, 7), seed=3), MATRICES[kind])
     A = tensor(a, MATRICES[kind])
