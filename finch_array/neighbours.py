@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from abc import ABC
+from abc import ABC, ABCMeta
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,8 @@ def register_with_scipy() -> None:
 
     SciPy takes sparse arrays of other libraries if they are instances of ``sparse.SparseArray``,
     the class of pydata. Tensors are registered as such; where that package is not installed, a
-    stand-in module of its name that has this class alone is put into ``sys.modules``.
+    stand-in module of its name that has this class alone is put into ``sys.modules``. Where its
+    class takes no registrations, one that does, of which its instances are too, takes its name.
     """
     try:
         import sparse
@@ -85,6 +86,10 @@ def register_with_scipy() -> None:
         sparse = types.ModuleType("sparse", "A stand-in by which SciPy knows tensors of Finch.")
         sparse.SparseArray = type("SparseArray", (ABC,), {})  # type: ignore[attr-defined]
         sys.modules["sparse"] = sparse
+    own = sparse.SparseArray
+    if not isinstance(own, ABCMeta):
+        sparse.SparseArray = type("SparseArray", (ABC,), {})
+        sparse.SparseArray.register(own)
     sparse.SparseArray.register(ArrayMethods)
 
 
