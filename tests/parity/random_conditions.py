@@ -1,4 +1,4 @@
-"""Random loops whose ranges leave a vector, with conditions around its accesses:
+"""Random loops whose ranges leave a vector or a matrix, with conditions around its accesses:
 ``random_conditions.py 2000 --first 0``.
 
 A kernel is refused, or does what Python does on arrays that check each index; one that fails in
@@ -44,7 +44,7 @@ ENDS = ("0", "0", "1", "2", "n", "n - 1", "len(x) - 1", "len(x)", "m")
 
 
 class Checked:
-    """A vector of which no index counts from the end."""
+    """An array of which no index counts from the end."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -52,15 +52,16 @@ class Checked:
     def __len__(self) -> int:
         return len(self.values)
 
-    def place(self, index: int) -> int:
-        if not 0 <= index < len(self.values):
+    def place(self, index: Any) -> Any:
+        indices = index if isinstance(index, tuple) else (index,)
+        if not all(0 <= i < n for i, n in zip(indices, self.values.shape, strict=True)):
             raise IndexError(index)
         return index
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         return self.values[self.place(index)]
 
-    def __setitem__(self, index: int, value: Any) -> None:
+    def __setitem__(self, index: Any, value: Any) -> None:
         self.values[self.place(index)] = value
 
 
@@ -70,10 +71,17 @@ class Conditions:
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(f"conditions.{seed}")
         self.names = 0
+        self.indices = ("i", "j")[: self.draw.choice((1, 1, 2))]
 
     def program(self) -> str:
-        head = f"def program(y, x, n, m):\n    for i in {self.draw.choice(RANGES)}:"
-        return "\n".join((head, *self.block(2, 0))) + "\n"
+        lines = ["def program(y, x, n, m):"]
+        for level, index in enumerate(self.indices):
+            lines.append(f"{'    ' * (level + 1)}for {index} in {self.draw.choice(RANGES)}:")
+        return "\n".join((*lines, *self.block(len(self.indices) + 1, 0))) + "\n"
+
+    @property
+    def here(self) -> str:
+        return ", ".join(self.indices)
 
     def block(self, level: int, depth: int) -> list[str]:
         count = self.draw.choice((1, 1, 2))
@@ -82,13 +90,13 @@ class Conditions:
     def statement(self, level: int, depth: int) -> list[str]:
         indent, choice = "    " * level, self.draw.random()
         if depth > 2 or choice < 0.25:
-            return [f"{indent}y[i] {self.draw.choice(('=', '+='))} {self.read()}"]
+            return [f"{indent}y[{self.here}] {self.draw.choice(('=', '+='))} {self.read()}"]
         if choice < 0.4:
             other = self.draw.choice(("1", self.read()))
-            return [f"{indent}y[i] = {self.read()} if {self.condition()} else {other}"]
+            return [f"{indent}y[{self.here}] = {self.read()} if {self.condition()} else {other}"]
         if choice < 0.5:
             both = f"{self.condition()} {self.draw.choice(('or', 'and'))} {self.read()} > 0"
-            return [f"{indent}if {both}:", f"{indent}    y[i] += 2"]
+            return [f"{indent}if {both}:", f"{indent}    y[{self.here}] += 2"]
         if choice < 0.65:
             leaves = self.draw.choice(("continue", "break"))
             return [f"{indent}if {self.condition()}:", f"{indent}    {leaves}"]
@@ -106,7 +114,8 @@ class Conditions:
         return lines
 
     def read(self) -> str:
-        return f"x[i{self.draw.choice((' - 1', ' + 1', '', ' - 2'))}]"
+        moves = [self.draw.choice((" - 1", " + 1", "", " - 2")) for _ in self.indices]
+        return f"x[{', '.join(map(str.__add__, self.indices, moves))}]"
 
     def condition(self, depth: int = 0) -> str:
         choice = self.draw.random()
@@ -118,41 +127,47 @@ class Conditions:
         return f"({self.condition(depth + 1)} {op} {self.condition(depth + 1)})"
 
     def comparison(self) -> str:
-        index = f"i{self.draw.choice(('', '', ' + 1', ' - 1'))}"
+        name = self.draw.choice(self.indices)
+        index = name + self.draw.choice(("", "", " + 1", " - 1"))
         op, end = self.draw.choice(COMPARISONS), self.draw.choice(ENDS)
         choice = self.draw.random()
         if choice < 0.1:
-            return "i"
+            return name
         if choice < 0.2:
             return f"{end} {op} {index}"
-        return "x[i] > 1" if choice < 0.25 else f"{index} {op} {end}"
+        return f"x[{self.here}] > 1" if choice < 0.25 else f"{index} {op} {end}"
 
 
-def compiled(seed: int) -> tuple[str, Any]:
-    """The text of a program, and its function."""
-    text, path = Conditions(seed).program(), f"<conditions {seed}>"
+def compiled(seed: int) -> tuple[str, Any, int]:
+    """The text of a program, its function, and the rank of its arrays."""
+    drawn = Conditions(seed)
+    text, path = drawn.program(), f"<conditions {seed}>"
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
     scope: dict[str, Any] = {}
     exec(compile(text, path, "exec"), scope)
-    return text, scope["program"]
+    return text, scope["program"], len(drawn.indices)
 
 
 def check(seed: int, backend: str) -> Counter[str]:
     """Run a program on vectors of several sizes; raises ``AssertionError``. Gives how many runs
     agree, fail on both sides, and are refused although Python runs them."""
-    text, function = compiled(seed)
+    text, function, rank = compiled(seed)
     program, draw, found = kernel(backend=backend)(function), random.Random(seed), Counter[str]()
     for size in SIZES:
-        m, level = draw.randrange(-1, 4), draw.choice(LEVELS)
-        x = np.array([draw.choice((0, 0, 1, 2)) for _ in range(size)], float)
-        wanted, y, fails = np.zeros(size), np.zeros(size), False
+        m, shape = draw.randrange(-1, 4), (size,) * rank
+        values = [draw.choice((0, 0, 1, 2)) for _ in range(size**rank)]
+        x = np.array(values, float).reshape(shape)
+        made: Any = Element(0.0)
+        for turn in range(rank):
+            made = (draw.choice(LEVELS) if turn == 0 else draw.choice((Dense, SparseList)))(made)
+        wanted, y, fails = np.zeros(shape), np.zeros(shape), False
         try:
             function(Checked(wanted), Checked(x), size, m)
         except IndexError:
             fails = True
-        what = f"seed {seed}, {backend}, {level.__name__}, size {size}, m = {m}\n{text}"
+        what = f"seed {seed}, {backend}, {made}, size {size}, m = {m}\n{text}"
         try:
-            program(y, Tensor(level(Element(0.0)), x), size, m)
+            program(y, Tensor(made, x), size, m)
         except (DimensionMismatch, OutOfBounds):
             found["fail" if fails else "refused"] += 1
         else:
