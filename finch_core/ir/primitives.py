@@ -67,17 +67,8 @@ def _ufunc(
 
 
 def _of_python(function: Callable[..., float], *args: Any) -> Any:
-    """The value of a function of Python's floats on NumPy's, which C gives where Python raises."""
-    try:
-        found = function(*args)
-    except OverflowError:
-        found = math.inf
-    except ValueError:
-        zero = function is math.gamma and args[0] == 0
-        found = math.copysign(math.inf, args[0]) if zero else math.nan
-        found = math.inf if function is math.lgamma else found
-    with np.errstate(over="ignore"):
-        return type(args[0])(found)
+    """The value of a function of Python's floats on NumPy's."""
+    return type(args[0])(function(*args))
 
 
 zero, one = constant(0), constant(1)
@@ -349,65 +340,9 @@ for _name in ("erf", "erfc"):  # which NumPy lacks: of the dtypes of another fun
             python=(getattr(math, _name),), library=_name, approximate="f", costly=True,
         )
     )  # fmt: skip
-for _name, _library in (("gamma", "tgamma"), ("lgamma", "lgamma")):
-    register(
-        Operator(
-            _name, partial(_of_python, getattr(math, _name)), by_ufunc(np.cbrt),
-            python=(getattr(math, _name),), library=_library, approximate="f", costly=True,
-        )
-    )  # fmt: skip
-register(
-    Operator(
-        "ieee_remainder", lambda x, y: _of_python(math.remainder, x, y), by_ufunc(np.hypot),
-        python=(math.remainder,), library="remainder", costly=True,
-    )
-)  # fmt: skip
 isnan = _ufunc("isnan", np.isnan, math.isnan)
 isinf = _ufunc("isinf", np.isinf, math.isinf)
 isfinite = _ufunc("isfinite", np.isfinite, math.isfinite)
-
-
-# -- functions in terms of others -----------------------------------------------------------
-def _log_of_sum(x: Any, y: Any, exp: str, one: float, factor: float) -> Any:
-    """``log(exp(x) + exp(y))``; ``one`` is the log of 2, ``factor`` that of e."""
-    from finch_core.ir.arithmetic import call
-
-    high, low = call(maximum, x, y), call(minimum, x, y)
-    rest = call(operator("log1p"), call(operator(exp), low - high))
-    return call(ifelse, x.eq(y), x + one, high + (rest if factor == 1 else rest * factor))
-
-
-def _other_than_nan(compare: Operator, x: Any, y: Any) -> Any:
-    from finch_core.ir.arithmetic import call
-
-    return call(ifelse, call(compare, x, y).or_(y.ne(y)), x, y)
-
-
-def _step(x: Any, at_0: Any) -> Any:
-    from finch_core.ir.arithmetic import call
-
-    around = call(ifelse, x.ne(x), x, call(ifelse, x > 0, 1.0, 0.0))
-    return call(ifelse, x.eq(0), at_0, around)
-
-
-def _is_signed(x: Any) -> Any:
-    from finch_core.ir.arithmetic import call
-
-    return call(copysign, 1.0, x) < 0
-
-
-_ufunc("fmax", np.fmax, definition=partial(_other_than_nan, ge))
-_ufunc("fmin", np.fmin, definition=partial(_other_than_nan, le))
-_ufunc("heaviside", np.heaviside, definition=_step)
-_ufunc("logical_xor", np.logical_xor, typing=predicate, definition=lambda x, y: x.ne(y))
-_ufunc("signbit", np.signbit, definition=_is_signed)
-for _name, _exp, _one, _factor in (
-    ("logaddexp", "exp", math.log(2), 1.0), ("logaddexp2", "exp2", 1.0, 1 / math.log(2)),
-):  # fmt: skip
-    _ufunc(
-        _name, getattr(np, _name), approximate="f", costly=True,
-        definition=partial(_log_of_sum, exp=_exp, one=_one, factor=_factor),
-    )  # fmt: skip
 
 
 # -- complex numbers and tuples -------------------------------------------------------------

@@ -102,10 +102,18 @@ class _Bound:
             start = self.at(Expr.max, -MOST_INDICES, self.op is prim.gt)
             extent = evolve(extent, start=greatest([extent.start, start]))
         if self.op is prim.ne:
-            start, end = (self.at(Expr.min, MOST_INDICES, beyond) for beyond in (False, True))
-            start = _if_equal(extent.start, start, 1)
-            extent = evolve(extent, start=start, stop=_if_equal(extent.stop, end, -1))
+            start = self.beside(extent.start, 0, 1)
+            extent = evolve(extent, start=start, stop=self.beside(extent.stop, 1, -1))
         return extent
+
+    def beside(self, end: Expr, after: int, shift: int) -> Expr:
+        """The end of a range, moved by ``shift`` where it is the bound, or the index ``after``."""
+        base = lift(0) if self.base is None else self.base
+        other = combination([*linear(end), (-1, lift(self.shift + after))])
+        apart = combination(linear(combination([(1, other), (-1, base)])))
+        if isinstance(apart, Literal):
+            return end if apart.value else combination([*linear(end), (1, lift(shift))])
+        return call(prim.ifelse, other.eq(base), end + shift, end)
 
     def at(self, kept: Callable[[Expr, Expr], Expr], most: int, beyond: bool) -> Expr:
         """The bound, or the index after it."""
@@ -142,15 +150,6 @@ def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound
     if any(part == base for _, part in moved):
         return _Bound(op, base, shift, wraps=True)
     return _Bound(op, written, sign * _constant(moved)) if sign == 1 else None
-
-
-def _if_equal(end: Expr, other: Expr, shift: int) -> Expr:
-    """``end``, moved by ``shift`` where it is ``other``."""
-    apart = combination([(1, end), (-1, other)])
-    apart = combination(linear(apart))
-    if isinstance(apart, Literal):
-        return end if apart.value else combination([*linear(end), (1, lift(shift))])
-    return call(prim.ifelse, end.eq(other), end + shift, end)
 
 
 def _constant(terms: list[tuple[int, Expr]]) -> int:
