@@ -11,12 +11,13 @@ import numpy as np
 from finch_array.elementwise import check_range
 from finch_array.functions import dtype_of
 from finch_array.indexing import _plain, is_mask, keys_of, positions, true_places
-from finch_array.indices import parts_of
+from finch_array.indices import Parts, parts_of
 from finch_array.manipulation import permute_dims
 from finch_array.methods import replace
 from finch_array.operands import NUMBERS, array_of, is_dense, operand, stored
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError, OutOfBounds
+from finch_core.ir.operators import alike
 from finch_core.runtime.tensor import Tensor
 
 
@@ -82,66 +83,76 @@ def _check_dtype(array: Any, value: Any) -> None:
 
 def _assign_sparse(array: Tensor, index: Any, value: Any) -> None:
     shape, coords, values = coordinates(array)
-    few = None if is_mask(index, array) else _stored_in(array, parts_of(index, shape).items, value)
+    fill, masked = array.fill_value, is_mask(index, array)
+    parts = None if masked else parts_of(index, shape)
+    few = None if parts is None else _few(parts, shape, value, fill)
     if few is not None:
-        kept, added, new = few
-        found = np.concatenate([values[kept], new])
-        both = [np.concatenate([c[kept], p]) for c, p in zip(coords, added, strict=True)]
-        replace(array, sorted_tensor(shape, both, found, array.fill_value))
-        return
-    places, part_shape = _places(array, index)
-    new = _values_at(array, value, places, part_shape, is_mask(index, array))
-    keys, changed = keys_of(shape, coords), keys_of(shape, places)
-    kept = ~np.isin(keys, changed)
-    changed, last = np.unique(changed[::-1], return_index=True)  # the last of equal ones counts
-    new = new[::-1][last]
-    fill = array.fill_value
-    there = new != fill if fill == fill else ~np.isnan(new)
-    whole = np.concatenate([keys[kept], changed[there]])
-    found = np.concatenate([values[kept], new[there]])
-    made = sorted_tensor(shape, np.unravel_index(whole, shape), found, fill)
-    replace(array, made)
-
-
-def _stored_in(array: Tensor, items: Any, value: Any) -> tuple[Any, list[Any], Any] | None:
-    """For a part that is chosen by slices and is assigned few values other than the fill: which
-    entries of the array are outside of it, and the coordinates and values of those assigned."""
-    if any(isinstance(x, np.ndarray) for x in items):
-        return None
-    shape, coords, values = coordinates(array)
-    fill = array.fill_value
-    spans = [range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
-             for x, n in zip(items, shape, strict=True)]  # fmt: skip
-    sliced = [k for k, x in enumerate(items) if isinstance(x, slice)]
-    if isinstance(value, NUMBERS):
-        if not _same(value, fill):
-            return None
-        given, found = [np.zeros(0, np.intp) for _ in sliced], np.zeros(0, array.dtype)
+        spans, added, new = few
+        kept = ~_inside(len(values), coords, spans)
+        whole = [np.concatenate([c[kept], a]) for c, a in zip(coords, added, strict=True)]
     else:
-        lengths = tuple(len(spans[k]) for k in sliced)
-        if is_dense(value) or value.shape != lengths or not _same(value.fill_value, fill):
-            return None
-        _, given, found = coordinates(value)
-    inside = np.ones(len(values), bool)
+        places, part_shape = _places(array, index, parts)
+        new = _values_at(array, value, places, part_shape, masked)
+        keys, changed = keys_of(shape, coords), keys_of(shape, places)
+        kept = ~np.isin(keys, changed)
+        changed, last = np.unique(changed[::-1], return_index=True)  # the last of equal ones counts
+        new = new[::-1][last]
+        there = ~_are(new, fill)
+        new = new[there]
+        whole = list(np.unravel_index(np.concatenate([keys[kept], changed[there]]), shape))
+    found = np.concatenate([values[kept], new.astype(array.dtype)])
+    replace(array, sorted_tensor(shape, whole, found, fill))
+
+
+def _few(
+    parts: Parts, shape: tuple[int, ...], value: Any, fill: Any
+) -> tuple[list[range], list[Any], Any] | None:
+    """Where slices choose the part and ``value`` is the fill, or an array of that fill which has
+    the shape of the part: the indices of the part by dimension, and the coordinates and values of
+    what is other than the fill."""
+    if any(isinstance(x, np.ndarray) for x in parts.items):
+        return None
+    spans = [
+        range(x, x + 1) if isinstance(x, int) else range(*x.indices(n))
+        for x, n in zip(parts.items, shape, strict=True)
+    ]
+    sliced = [k for k, x in enumerate(parts.items) if isinstance(x, slice)]
+    if isinstance(value, NUMBERS):
+        none = np.zeros(0, np.intp)
+        return (spans, [none] * len(spans), none) if alike(value, fill) else None
+    if (
+        is_dense(value)
+        or value.shape != tuple([len(spans[k]) for k in sliced])
+        or not alike(value.fill_value, fill)
+    ):
+        return None
+    _, given, found = coordinates(value)
+    there = ~_are(found, fill)
+    added = [np.full(np.count_nonzero(there), span.start, np.intp) for span in spans]
+    for k, c in zip(sliced, given, strict=True):
+        added[k] = spans[k].start + spans[k].step * np.asarray(c, np.intp)[there]
+    return spans, added, found[there]
+
+
+def _inside(count: int, coords: Any, spans: list[range]) -> Any:
+    """Which of ``count`` entries have an index of the ranges in each dimension."""
+    found = np.ones(count, bool)
     for c, span in zip(coords, spans, strict=True):
         up = span if span.step > 0 else span[::-1]
-        inside &= (c >= up.start) & (c < up.stop) & ((c - up.start) % up.step == 0)
-    places = [np.full(len(found), span.start, np.intp) for span in spans]
-    for k, c in zip(sliced, given, strict=True):
-        places[k] = spans[k].start + spans[k].step * np.asarray(c, np.intp)
-    return ~inside, places, found.astype(array.dtype)
+        found &= (c >= up.start) & (c < up.stop) & ((c - up.start) % up.step == 0)
+    return found
 
 
-def _same(a: Any, b: Any) -> bool:
-    return bool(a == b) or (a != a and b != b)
+def _are(values: Any, fill: Any) -> Any:
+    """Which values are the fill."""
+    return values == fill if fill == fill else np.isnan(values)
 
 
-def _places(array: Any, index: Any) -> tuple[list[Any], tuple[int, ...]]:
+def _places(array: Any, index: Any, parts: Parts | None) -> tuple[list[Any], tuple[int, ...]]:
     """The coordinates that an index chooses, and the shape of the part."""
-    if is_mask(index, array):
+    if parts is None:
         places = true_places(array_of(index))
         return places, (len(places[0]),)
-    parts = parts_of(index, array.shape)
     grids, full = positions(parts.items, array.shape)
     if math.prod(full) > np.iinfo(np.intp).max // 16:
         raise DimensionMismatch(f"a part of shape {full} is too large to be assigned")

@@ -44,8 +44,9 @@ CHANGING = frozenset((
 """Modules whose functions and classes give other values each time: clocks, files, chance."""
 
 READERS = frozenset((np.load, np.loadtxt, np.genfromtxt, np.fromfile, np.memmap))
+"""Functions of NumPy that read files."""
 
-WATCHING = frozenset("eval exec globals input locals open vars __import__".split())
+UNKNOWN = frozenset("eval exec globals input locals open vars __import__".split())
 """Functions of Python that read what cannot be found out here."""
 
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
@@ -164,7 +165,7 @@ def _of_function(function: Any) -> list[Any]:
     """The globals, closure and defaults of a function."""
     code, own = function.__code__, function.__globals__
     read, names = names_of(code)
-    if any(name in WATCHING and name not in own for name in read):
+    if any(name in UNKNOWN and name not in own for name in read):
         raise NotFollowed
     found = [code, *[own[name] for name in read if name in own]]
     if function.__defaults__ is not None:
@@ -180,19 +181,22 @@ def _of_function(function: Any) -> list[Any]:
     for x in found:  # grows by what is in modules, modules too
         if x.__class__ is types.ModuleType and id(x) not in done:
             done.add(id(x))
-            found += _of_module(x, names)
+            inside = vars(x)
+            if is_library(x.__name__):
+                found += _of_library(x, names)
+            else:
+                found += [inside[name] for name in names if name in inside]
     return found
 
 
-def _of_module(module: Any, names: tuple[str, ...]) -> list[Any]:
-    """What a module has under some names; of a library what may change: modules, and functions
-    that are bound to objects."""
-    offered = (*vars(module), *getattr(module, "__all__", ()))
-    found = [getattr(module, name) for name in names if name in offered]
-    if not is_library(module.__name__):
-        return found
+@functools.lru_cache(4096)
+def _of_library(module: Any, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """What a library has under some names, and may give other values each time: modules, and
+    functions that are bound to objects."""
+    offered = {*vars(module), *getattr(module, "__all__", ())}
+    found = [getattr(module, name, None) for name in names if name in offered]
     kinds = types.ModuleType, types.BuiltinFunctionType, types.MethodType
-    return [x for x in found if isinstance(x, kinds) or is_changing(x)]
+    return tuple([x for x in found if isinstance(x, kinds) or is_changing(x)])
 
 
 CONTAINERS: dict[type, Callable[[Any], list[Any]]] = {

@@ -83,14 +83,14 @@ class Context(Builder):
         constants: Iterable[Var] = (),
         fitting: Iterable[tuple[Index, Extent]] = (),
         disabled: Container[str] = (),
-        loose: Iterable[Index] = (),
+        loose: Mapping[Index, Mapping[Extent, list[Extent]]] | None = None,
     ) -> None:
         super().__init__(names, constants)
         self.prover = Prover(ranges="ranges" not in disabled)
         self.strict = strict
         self._disabled = disabled
         self.fitting = frozenset(fitting)
-        self.loose = frozenset(loose)
+        self.loose = {} if loose is None else loose
         """The indices that may be outside of what their loops access, under conditions only."""
         self.constant_dimensions: frozenset[Expr] = frozenset()
         """Dimensions that every declaration sets to the same value, which never changes."""

@@ -39,8 +39,7 @@ def _begins(ctx: Context, looplet: Looplet, fill: TensorLike) -> bool:
     """Whether a looplet begins with ``fill``, up to an index that does not depend on where it
     begins."""
     if isinstance(looplet, Thunk):
-        code = looplet.code
-        return _begins(ctx, ctx.look(lambda: as_looplet(next(code(ctx)))), fill)
+        return _begins(ctx, looplet.body(ctx), fill)
     if isinstance(looplet, Switch):
         return all(_begins(ctx, as_looplet(x), fill) for x in (looplet.head, looplet.tail))
     if isinstance(looplet, Sequence):

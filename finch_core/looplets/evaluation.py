@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from finch_core.interface.looplet import Looplet, Precedence
-from finch_core.interface.run import as_looplet
 from finch_core.interface.watch import watched
 from finch_core.looplets.blocks import lower_blocks
 from finch_core.looplets.calls import lower_looplet
@@ -124,15 +123,9 @@ def _loads_everywhere(ctx: Context, looplet: Looplet, at: Expr) -> bool:
             return True
         if isinstance(part, Lookup) and isinstance(ctx.look(partial(part.at, ctx, at)), Switch):
             return True
-        if isinstance(part, Thunk):
-            body = ctx.look(partial(_body, ctx, part))
-            if _loads_everywhere(ctx, body, at):
-                return True
+        if isinstance(part, Thunk) and _loads_everywhere(ctx, part.body(ctx), at):
+            return True
     return False
-
-
-def _body(ctx: Context, thunk: Thunk) -> Looplet:
-    return as_looplet(next(thunk.code(ctx)))
 
 
 def _is_at_most_point(ctx: Context, region: Region) -> bool:

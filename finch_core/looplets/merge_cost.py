@@ -116,8 +116,7 @@ def _sequence_in(ctx: Context, looplet: Looplet) -> Sequence | None:
         found = (_sequence_in(ctx, as_looplet(part)) for part in (looplet.head, looplet.tail))
         return next((part for part in found if part is not None), None)
     if isinstance(looplet, Thunk):
-        code = looplet.code
-        return _sequence_in(ctx, ctx.look(lambda: as_looplet(next(code(ctx)))))
+        return _sequence_in(ctx, looplet.body(ctx))
     return looplet if isinstance(looplet, Sequence) else None
 
 

@@ -39,6 +39,10 @@ class Thunk(Looplet):
         region.put(slot, body.truncated() if self.cut else body).lower(ctx)
         finish(self, steps)
 
+    def body(self, ctx: Context) -> Looplet:
+        """What the code yields, to be looked at: no code is kept."""
+        return ctx.look(lambda: yielded(self, self.code(ctx)))
+
     def truncated(self) -> Looplet:
         return self if self.cut or self.steady else evolve(self, cut=True)
 

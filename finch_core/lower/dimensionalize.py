@@ -257,7 +257,7 @@ class _Dimensionalizer:
             part = narrowed(stated, index, conds, self.is_known)
             if part != stated:
                 range_ = evolve(range_, extent=part)
-                self.unit.loose.add(index)
+                self.unit.loose.setdefault(index, {}).setdefault(extent, []).append(part)
         if isinstance(dim, Extent):
             self.solver.fit(range_, dim)
             return

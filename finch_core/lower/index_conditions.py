@@ -37,8 +37,6 @@ def opposites(cond: Expr, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
 def _held(cond: Expr, holds: bool, meant: Mapping[Expr, Expr]) -> Iterator[Call]:
     while cond in meant:
         cond = meant[cond]
-    if isinstance(cond, Index):
-        yield Call(prim.ne if holds else prim.eq, (cond, lift(0)))
     if not isinstance(cond, Call):
         return
     if cond.op is prim.not_:

@@ -8,6 +8,7 @@ from finch_core.lower.equal_patterns import equal_patterns
 from finch_core.lower.fixed_reductions import fixed_reductions
 from finch_core.lower.in_place import in_place
 from finch_core.lower.index_casts import index_casts
+from finch_core.lower.left_out import left_out
 from finch_core.lower.lifecycle import lifecycle
 from finch_core.lower.pass_state import Check, Unit
 from finch_core.lower.races import races, stays_in_place
@@ -22,6 +23,7 @@ PASSES = (
     fixed_reductions,
     wrapperize,
     dimensionalize,
+    left_out,
     in_place,
     stays_in_place,
     lifecycle,
@@ -47,6 +49,7 @@ __all__ = [
     "equal_patterns",
     "fixed_reductions",
     "index_casts",
+    "left_out",
     "lifecycle",
     "races",
     "scopes",

@@ -12,12 +12,15 @@ from finch_core.errors import Span, placed
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.level import Mode
 from finch_core.interface.looplet import Looplet
-from finch_core.interface.tensorlike import BoundTensor, TensorLike
+from finch_core.interface.run import Part, Run, as_looplet, as_subtensor
+from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.interface.views import InPlace, View
-from finch_core.ir.expressions import TRUE, Access, Expr
+from finch_core.ir.expressions import TRUE, Access, Expr, Literal
 from finch_core.ir.program import Extent, Loop
-from finch_core.looplets import Switch
+from finch_core.looplets import Lookup, Switch
+from finch_core.looplets.select import select
 from finch_core.looplets.slots import AccessSlot
+from finch_core.looplets.transform import inside
 from finch_core.lower.bounds import Beyond, contained, has_fields
 from finch_core.lower.leading_indices import Missed, selected
 from finch_core.records import define, evolve, field
@@ -79,6 +82,7 @@ class Unfurling:
                 looplet = tensor.unfurl(self.ctx, mode, protocol)
             if mode is Mode.READ and not sure:
                 looplet = self._where_it_exists(looplet, tensor, node.span)
+                looplet = self._kept_inside(looplet, tensor)
             self.looplets[slot.number] = looplet
         return self.slots[key]
 
@@ -98,6 +102,37 @@ class Unfurling:
         index = start if self.single else None
         beyond = Beyond(tensor, tensor.ndim - 1, extent.stop, index, span)
         return Switch(fits, looplet, Missed(beyond))
+
+    def _kept_inside(self, looplet: Looplet, tensor: TensorLike) -> Looplet:
+        """``looplet``, of which subfibers at indices outside of the dimension are fill: where
+        conditions keep the accesses inside, a level below may load its fields before it is known
+        whether they hold."""
+        extent = tensor.dims[0]
+        parts = () if extent is None else self.ctx.loose.get(self.stmt.index, {}).get(extent, ())
+        if not parts or tensor.ndim < 2 or not has_fields(tensor):
+            return looplet
+        assert extent is not None
+        fill = Literal(tensor.fill_value, tensor.dtype, structural=True)
+        missing = Run(Constant(fill, tensor.ndim - 1))
+
+        def kept(part: Part) -> Part:
+            if not isinstance(part, Lookup):
+                return part
+            lookup = part
+
+            def body(ctx: Context, i: Expr) -> Part:
+                known = [ctx.prover.decide((p.start <= i).and_(i < p.stop)) for p in parts]
+                within: Expr = TRUE
+                if TRUE not in known:
+                    within = ctx.prover.decide((extent.start <= i).and_(i < extent.stop))
+                found = ctx.under(within, lambda: lookup.at(ctx, i))
+                if isinstance(found, Run):
+                    return select(within, as_subtensor(found.body), missing.body)
+                return found if within == TRUE else Switch(within, found, missing)
+
+            return evolve(lookup, body=body)
+
+        return as_looplet(inside(looplet, kept))
 
     def _at_random(self, root: BoundTensor | None, mode: Mode) -> bool:
         """Whether an access is a read that uses random access."""

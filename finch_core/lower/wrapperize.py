@@ -16,8 +16,8 @@ from finch_core.errors import MISTAKES, FinchError, PluginError, mistaken
 from finch_core.interface.plugins import hub
 from finch_core.interface.views import StoredView
 from finch_core.ir import primitives as prim
-from finch_core.ir.expressions import Access, Call, Expr, Index
-from finch_core.ir.program import Define, Loop, Stmt, Stored, Update, leaves
+from finch_core.ir.expressions import Access, Call, Expr, Index, lift
+from finch_core.ir.program import Define, Loop, Sieve, Stmt, Stored, Update
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode
 from finch_core.records import evolve
@@ -44,21 +44,17 @@ class _Wrapperizer:
         updated: Updated,
     ) -> None:
         self.wrappers, self.masks, self.unit, self.updated = wrappers, masks, unit, updated
-        self.left: set[Index] = set()
-        """The indices of loops that their bodies may leave."""
 
     def stmt(self, stmt: Stmt, scope: Scope) -> Stmt:
         inner = scope
         if isinstance(stmt, Loop):
             inner = scope.inside(stmt.index, self.updated[stmt])
-            if leaves(stmt.body):
-                self.left.add(stmt.index)
         elif isinstance(stmt, Define):
             inner = scope.binding(stmt.name)
         target = stmt.target if isinstance(stmt, Update) else None
+        given = (truth(stmt.cond),) if isinstance(stmt, Sieve) else stmt.exprs
         exprs = tuple(
-            self.target(expr, scope) if expr is target else self.expr(expr, scope)
-            for expr in stmt.exprs
+            self.target(expr, scope) if expr is target else self.expr(expr, scope) for expr in given
         )
         return stmt.rebuild(exprs, tuple(self.stmt(body, inner) for body in stmt.bodies))
 
@@ -87,8 +83,8 @@ class _Wrapperizer:
             return self.structure(node.access)
         node = self.access(node, scope)
         if isinstance(node, Call):
-            node = fill_for_missing(node)
-        if isinstance(node, Call) and not self.is_cheap(node):
+            node = self.truths(fill_for_missing(node), scope)
+        if isinstance(node, Call):
             for mask in self.masks:
                 found = matched(mask, "match_condition", node, scope)
                 if found is not None:
@@ -97,10 +93,14 @@ class _Wrapperizer:
                     return result
         return node
 
-    def is_cheap(self, node: Call) -> bool:
-        """Whether a comparison leaves out one index of a loop that ends early: two loops, before
-        and after that index, would end more often than is foreseen."""
-        return node.op is prim.ne and not self.left.isdisjoint(node.args)
+    def truths(self, node: Expr, scope: Scope) -> Expr:
+        """A call in which indices of which only the truth is used are comparisons with 0."""
+        if not isinstance(node, Call) or node.op not in (*_TRUTHS, prim.ifelse):
+            return node
+        count = len(node.args) if node.op in _TRUTHS else 1
+        conds = [self.rule(truth(a), scope) if isinstance(a, Index) else a
+                 for a in node.args[:count]]  # fmt: skip
+        return evolve(node, args=(*conds, *node.args[count:]))
 
     def structure(self, access: Expr) -> Expr:
         """The access of the structure; of a mask that became a comparison, the comparison."""
@@ -134,6 +134,13 @@ class _Wrapperizer:
             self.unit.plain[node] = plain
         return node
 
+
+def truth(cond: Expr) -> Expr:
+    """A condition; of an index ``i != 0``, which has a mask."""
+    return Call(prim.ne, (cond, lift(0))) if isinstance(cond, Index) else cond
+
+
+_TRUTHS = prim.and_, prim.or_, prim.not_
 
 MOST = 1000
 """The most replacements of one access: more than any program nests wrappers."""

@@ -149,8 +149,8 @@ def compiled(seed: int) -> tuple[str, Any, int]:
 
 
 def check(seed: int, backend: str) -> Counter[str]:
-    """Run a program on vectors of several sizes; raises ``AssertionError``. Gives how many runs
-    agree, fail on both sides, and are refused although Python runs them."""
+    """Run a program and its reference on arrays of several sizes; raises ``AssertionError``. Gives
+    how many runs agree, fail on both sides, and are refused although Python runs them."""
     text, function, rank = compiled(seed)
     program, draw, found = kernel(backend=backend)(function), random.Random(seed), Counter[str]()
     for size in SIZES:
@@ -166,8 +166,12 @@ def check(seed: int, backend: str) -> Counter[str]:
         except IndexError:
             fails = True
         what = f"seed {seed}, {backend}, {made}, size {size}, m = {m}\n{text}"
+        given = Tensor(made, x)
+        if not fails:
+            referred = program.reference(y, given, size, m).get("y", y)
+            np.testing.assert_array_equal(referred, wanted, err_msg=f"reference, {what}")
         try:
-            program(y, Tensor(made, x), size, m)
+            program(y, given, size, m)
         except (DimensionMismatch, OutOfBounds):
             found["fail" if fails else "refused"] += 1
         else:

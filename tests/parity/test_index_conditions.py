@@ -127,9 +127,49 @@ def downwards(y, x, A, n, m):
                 y[i] += x[i - 1]
 
 
+def rows_above(y, x, A, n, m):
+    """Rows of ``A`` are not looked up before the conditions on their indices."""
+    for i in range(n):
+        for j in range(n):
+            y[j] += 1
+            if i and (not i or j):
+                y[i] += A[i - 1, j]
+            y[i] += A[i - 1, j - 1] if i and j else x[j]
+
+
+def rows_until(y, x, A, n, m):
+    for i in range(n):
+        if x[i] > 1:
+            break
+        for j in range(n):
+            y[j] += 1
+            if i != 0:
+                y[i] += A[i - 1, j]
+            if i != n - 1:
+                y[j] += A[i + 1, j]
+
+
+def rows_of_many(y, x, A, n, m):
+    """The conditions on ``i`` are predicates of a merge of many operands."""
+    for i in range(n):
+        for j in range(1, n):
+            if i - 1 != 1:
+                y[j] += A[i, j]
+            elif not A[i, j] > 1:
+                if j - 1 >= 1:
+                    y[i] = A[i, j - 1]
+                elif j < 2:
+                    y[j] = A[i - 1, j]
+                else:
+                    y[i] = A[i - 2, j - 1]
+                if i <= n - 1:
+                    y[j] += A[i - 1, j]
+
+
 PROGRAMS = [
     below_a_number, in_both, diagonal, opposite, three_conditions, neighbours, values_in_conditions,
-    first_and_last, sizes_in_expressions, left_before, downwards,
+    first_and_last, sizes_in_expressions, left_before, downwards, rows_above,
+    rows_until, rows_of_many,
 ]  # fmt: skip
 
 
