@@ -65,6 +65,25 @@ def test_slices_of_long_arrays_cost_what_is_stored():
 
 
 @pytest.mark.parametrize("kind", MATRICES)
+def test_stored_fills_are_not_assigned(kind):
+    a = held(data((6, 5)), MATRICES[kind])
+    A, entries = tensor(a, MATRICES[kind]), np.array([0.0, 2, 0, 3])
+    part = fa.from_coo(np.array([[0, 0, 1, 2], [0, 1, 1, 2]]), entries, (3, 3))
+    A[1:4, ::2] = part
+    a[1:4, ::2] = [[0, 2, 0], [0, 0, 0], [0, 0, 3]]
+    same(A, a)
+    if kind in ("rows", "lists", "hashes"):
+        assert A.nnz == np.count_nonzero(a)
+
+
+def test_the_only_element_is_assigned():
+    for value in (5.0, fa.asarray(5.0), np.array(5.0)):
+        only = fa.sum(fa.eye(3))
+        only[()] = value
+        assert only == 5.0
+
+
+@pytest.mark.parametrize("kind", MATRICES)
 def test_masks(kind):
     a = held(data((6, 7), seed=3), MATRICES[kind])
     A = tensor(a, MATRICES[kind])

@@ -42,6 +42,29 @@ def test_shapes(kind):
     same(fa.triu(A, k=1), np.triu(a, 1))
 
 
+def test_tiles_share_no_memory():
+    a = np.ones((2, 3))
+    for made in (a.copy(), fa.asarray(a), fa.eye(2)):
+        tiled = fa.tile(made, (1, 1))
+        tiled[0, 0] = 7
+        assert made[0, 0] == 1
+
+
+def test_parts_of_real_arrays():
+    a = np.array([0, 2, np.inf, -np.inf, np.nan, -1])
+    same(fa.imag(fa.asarray(a)), a.imag)
+    assert not np.signbit(fa.imag(fa.asarray(a)).to_numpy()).any()
+    same(fa.real(fa.asarray(a)), a)
+
+
+def test_kronecker_products():
+    a, b = data((3, 2)), data((2, 4), seed=3)
+    same(fa.kron(tensor(a, MATRICES["rows"]), tensor(b, MATRICES["rows"])), np.kron(a, b))
+    long = fa.zeros((2**40,), format=SparseList(Element(0.0)))
+    with pytest.raises(DimensionMismatch, match="has more elements than an index can tell apart"):
+        fa.kron(long, long)
+
+
 def test_joining_arrays_of_other_fills_and_dtypes():
     a, b = data((2, 3)), data((2, 3), np.int64, fill=2, seed=1)
     A, B = tensor(a, MATRICES["rows"]), tensor(b, MATRICES["rows"], 2)

@@ -79,7 +79,17 @@ def test_tensors_are_over_the_memory_of_scipy_arrays() -> None:
     assert filled.to_scipy_sparse(accept_fv=[0, np.inf]).nnz == 36
 
 
-def test_graphs_and_factors_take_tensors_that_are_registered() -> None:
+NO_ABSTRACT_CLASS = """
+import sys, types
+sys.modules["sparse"] = types.ModuleType("sparse")
+sys.modules["sparse"].SparseArray = type("SparseArray", (), {})
+"""
+
+
+@pytest.mark.parametrize(
+    "before", ["", NO_ABSTRACT_CLASS], ids=["as installed", "no registrations"]
+)
+def test_graphs_and_factors_take_tensors_that_are_registered(before: str) -> None:
     """In a process of its own: SciPy then knows tensors by the name of another library."""
     program = """
 import numpy as np, scipy.sparse.csgraph as g, scipy.sparse.linalg as l
@@ -93,7 +103,8 @@ B, b = A + 2 * fa.eye(5), np.ones(5)
 assert np.allclose(l.spsolve(B, b), np.linalg.solve(B.to_numpy(), b))
 assert np.allclose((A @ np.ones(5)).to_numpy(), [1, 1, 1, 1, 0])
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    command = [sys.executable, "-c", before + program]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -136,6 +147,10 @@ def test_frames_of_pandas_come_and_go() -> None:
     series = fa.to_pandas(A[0])
     assert np.array_equal(fa.from_pandas(series).to_numpy(), plain()[0])
     assert np.array_equal(fa.from_pandas(pd.DataFrame(plain())).to_numpy(), plain())
+    days = pd.Series(pd.date_range("2026-01-01", periods=3))
+    assert np.array_equal(fa.from_pandas(days).to_numpy(), days.to_numpy())
+    with pytest.raises(FormatError, match=r"select_dtypes\(\"number\"\)"):
+        fa.from_pandas(pd.DataFrame({"a": [1.0], "b": ["x"]}))
     filled = fa.asarray(plain(), format=Dense(SparseList(Element(2.0))))
     assert fa.from_pandas(fa.to_pandas(filled)).fill_value == 2.0
     missing = fa.from_pandas(pd.DataFrame(pd.arrays.SparseArray([1.0, np.nan, 2.0])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,13 @@ def fibonacci(y, n):
 def exchanged(y, n):
     for i in range(n // 2):
         y[i], y[n - 1 - i] = y[n - 1 - i], y[i]
+
+
+def quotients(y, n):
+    for i in range(n):
+        a, b = divmod(7 * i, 4)
+        c, d = np.divmod(-i, 3)
+        y[i] = a * 1000 + b * 100 + c * 10 + d + math.hypot(3 * i, 4 * i, 12 * i) + math.hypot(-i)
 
 
 def rotated(y, n):
@@ -64,7 +72,7 @@ def numbers(y, n):
         y[i], y[m - 1] = m, y[i]
 
 
-PROGRAMS = [fibonacci, exchanged, rotated, in_turn, from_a_tuple, in_a_helper, numbers]
+PROGRAMS = [fibonacci, exchanged, quotients, rotated, in_turn, from_a_tuple, in_a_helper, numbers]
 
 
 @pytest.mark.parametrize("backend", backend_names())
