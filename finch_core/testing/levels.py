@@ -29,11 +29,9 @@ from finch_core.testing.formats import (
     takes_any_order,
 )
 from finch_core.testing.level_in_place import LevelInPlace
+from finch_core.testing.level_parallel import LevelInParallel
 from finch_core.testing.level_updates import LevelUpdates
-from finch_core.testing.running import ANY_ORDER, backend_names, on, share_of_pairs, using
-
-FULL = "FINCH_TESTS_FULL"
-"""The environment variable by which suites run all combinations instead of a random part."""
+from finch_core.testing.running import ANY_ORDER, FULL, backend_names, on, share_of_pairs, using
 
 FILLS: tuple[tuple[Any, Any], ...] = (
     (np.inf, np.float64), (-np.inf, np.float32), (-1, np.int64), (True, np.bool_), (3, np.uint8),
@@ -43,7 +41,7 @@ FILLS: tuple[tuple[Any, Any], ...] = (
 
 
 @ANY_ORDER
-class LevelSuite(LevelUpdates, LevelInPlace):
+class LevelSuite(LevelUpdates, LevelInPlace, LevelInParallel):
     """The tests that every level format must pass, compared with NumPy. A complete test module::
 
         class TestMyFormat(LevelSuite):
@@ -383,4 +381,4 @@ def equal(found: Any, expected: Array, format: Format) -> None:
     np.testing.assert_array_equal(found, expected, strict=True, err_msg=str(format))
 
 
-__all__ = ["FILLS", "FULL", "LevelSuite", "equal"]
+__all__ = ["FILLS", "LevelSuite", "equal"]

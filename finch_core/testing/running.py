@@ -28,6 +28,9 @@ def backend_names(names: Iterable[str | None] = ("interpreter", None)) -> tuple[
     return tuple(dict.fromkeys(backend().name if name is None else name for name in names))
 
 
+FULL = "FINCH_TESTS_FULL"
+"""The environment variable by which suites run all combinations instead of a random part."""
+
 SHARE = "FINCH_TESTS_SHARE"
 """The environment variable with the part of the pairs with other formats that suites take."""
 
@@ -60,4 +63,4 @@ def using(backend: str | None) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
-__all__ = ["Function", "backend_names", "on", "share_of_pairs", "using"]
+__all__ = ["FULL", "Function", "backend_names", "on", "share_of_pairs", "using"]

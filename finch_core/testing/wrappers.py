@@ -30,8 +30,7 @@ from finch_core.testing.formats import (
     nest,
     takes_any_order,
 )
-from finch_core.testing.levels import FULL
-from finch_core.testing.running import ANY_ORDER, Function, backend_names, on, using
+from finch_core.testing.running import ANY_ORDER, FULL, Function, backend_names, on, using
 
 SHAPES: Mapping[int, tuple[tuple[int, ...], ...]] = {
     1: ((0,), (1,), (7,)),
