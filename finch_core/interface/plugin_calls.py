@@ -50,14 +50,41 @@ def unfurled(format: Any, *args: Any) -> Looplet:
 
 def offers_of(kind: Any, fibers: Any) -> tuple[Offer, ...]:
     """What a class of levels offers for fibers; ``PluginError`` if that fails or is no offer."""
-    found = tuple(emitted(kind, "offers", fibers))
-    for offer in found:
+    found = emitted(kind, "offers", fibers)
+    for offer in found if isinstance(found, (tuple, list)) else (found,):
         if not isinstance(offer, Offer):
             raise PluginError(
                 f"{_called(kind, 'offers')} gives {offer!r}, which is not an Offer",
                 hint="it returns a tuple of Offer, empty if it has none for these fibers",
             )
-    return found
+    return tuple(found)
+
+
+def number_of(format: Any, method: str, *args: Any) -> Expr | None:
+    """The number that a method of ``format`` gives, or None where it does not know it;
+    ``PluginError`` if it gives anything else."""
+    found = emitted(format, method, *args)
+    if found is None or isinstance(found, Expr):
+        return found
+    raise PluginError(
+        f"{_called(format, method)} gives {found!r}, which is not an expression",
+        hint="it returns an expression such as Load(buffer, i) or ctx.lift(0), or None where the "
+        "number is not known",
+    )
+
+
+def likeness_of(format: Any, *args: Any) -> tuple[Expr, Expr] | None:
+    """What ``alike`` of ``format`` gives: a condition and a number, or None; ``PluginError`` if it
+    gives anything else."""
+    found = emitted(format, "alike", *args)
+    if found is None:
+        return None
+    if isinstance(found, tuple) and len(found) == 2 and all(isinstance(x, Expr) for x in found):
+        return found[0], found[1]
+    raise PluginError(
+        f"{_called(format, 'alike')} gives {found!r}, which is not a pair of expressions",
+        hint="it returns whether the levels are alike and how many subfibers they have, or None",
+    )
 
 
 def value_of(format: Any, *args: Any) -> Expr:
@@ -98,4 +125,13 @@ def described(format: Any) -> str:
     return f"the {what} {format.name or kind.__name__!r}{of_owner(kind)}"
 
 
-__all__ = ["described", "emitted", "part_of", "unfurled", "value_of"]
+__all__ = [
+    "described",
+    "emitted",
+    "likeness_of",
+    "number_of",
+    "offers_of",
+    "part_of",
+    "unfurled",
+    "value_of",
+]

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import FinchError, quote
-from finch_core.interface.abilities import PROTOCOLS, Order
+from finch_core.interface.abilities import PROTOCOLS, Order, Sharing
 from finch_core.interface.assembly_passes import AssemblyPass
 from finch_core.interface.conversions import Conversion
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.level import Format
 from finch_core.interface.storage import Field
+from finch_core.interface.structure import Structure
 from finch_core.ir.dtypes import FLOAT64
 from finch_core.ir.operators import Operator
 from finch_core.ir.primitives import PRIMITIVES
@@ -40,6 +41,12 @@ _FORMAT = {
     "validate": "positions shape fields",
     "validate_contents": "positions shape fields",
     "blank": "positions shape",
+    "join": "ctx lvl part start count",
+    "extend": "ctx lvl part",
+    "position_from": "ctx fiber index",
+    "stored_before": "ctx lvl stop",
+    "alike": "ctx lvl other stop",
+    "locate": "fields position index shape",
 }
 
 SIGNATURES: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -199,6 +206,8 @@ def _of_format(item: type[Format]) -> Iterator[str]:
     yield _wrong_name(item)
     yield _wrong_order(_said(item, made, "order"))
     yield _wrong_protocols(_said(item, made, "protocols"))
+    yield _wrong_structure(_said(item, made, "structure"))
+    yield _wrong_sharing(_said(item, made, "parallel"), made)
     if made is not None:
         yield _wrong_child(made)
         yield _wrong_fields(made)
@@ -234,6 +243,26 @@ def _wrong_protocols(protocols: Any) -> str:
     unknown = sorted(repr(name) for name in protocols if name not in PROTOCOLS)
     if unknown:
         return f"has the protocol {unknown[0]}: protocols are {quote(PROTOCOLS)}"
+    return ""
+
+
+def _wrong_structure(structure: Any) -> str:
+    if structure is None or isinstance(structure, Structure):
+        return ""
+    return f"has structure = {structure!r}: a Structure is expected (finch_core.level)"
+
+
+def _wrong_sharing(sharing: Any, made: Format | None) -> str:
+    if sharing is None:
+        return ""
+    known = quote(f"Sharing.{one.name}" for one in Sharing)
+    if isinstance(sharing, (str, Sharing)) or not isinstance(sharing, Iterable):
+        return f"has parallel = {sharing!r}: a set of {known} (finch_core.level)"
+    unknown = [repr(one) for one in sharing if not isinstance(one, Sharing)]
+    if unknown:
+        return f"has {unknown[0]} in parallel, which is none of {known}"
+    if Sharing.COPIED in sharing and made is not None and not made.is_leaf and made.fields:
+        return "has Sharing.COPIED and fields: copies are of the leaf's values alone"
     return ""
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from finch_core.interface.plugin_calls import likeness_of
 from finch_core.interface.tensorlike import ONE, ZERO, BoundLevel, BoundTensor, Fiber
 from finch_core.interface.views import Beside, InPlace, StoredView, View
 from finch_core.ir.expressions import TRUE, Access, Expr, Index
@@ -166,7 +167,7 @@ def _are_equal(ctx: Context, pair: Pair) -> Expr | None:
     for one, two in _outer(pair):
         if count is None:
             return None
-        found = one.format.alike(ctx, one, two, count)
+        found = likeness_of(one.format, ctx, one, two, count)
         if found is None:
             return None
         cond, count = found

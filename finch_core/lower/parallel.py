@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from finch_core.interface.abilities import Sharing
 from finch_core.interface.level import Format, Mode
+from finch_core.interface.plugin_calls import emitted
 from finch_core.interface.tensorlike import ZERO, BoundLevel, BoundTensor, Fiber
 from finch_core.ir.assembly import Block, Fill, Let, Merge, Parallel, Private, Statement
 from finch_core.ir.assembly_rewrite import changed_names, names_in, renamed
@@ -320,9 +321,10 @@ class _Rows:
         if not self.appends:
             self.lower(ctx, self._copying(ctx, begin, end))
         elif not self.is_windowed:
-            whole.format.extend(ctx, whole, own)
+            emitted(whole.format, "extend", ctx, whole, own)
         elif whole.child is not None and own.child is not None:
-            whole.child.format.join(ctx, whole.child, own.child, begin, end - begin)
+            rows = ctx, whole.child, own.child, begin, end - begin
+            emitted(whole.child.format, "join", *rows)
 
     def _copying(self, ctx: Context, begin: Expr, end: Expr) -> Loop:
         """The loops that copy what a part stores."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from finch_core.interface.plugin_calls import number_of
 from finch_core.interface.tensorlike import ZERO, BoundTensor, Fiber
 from finch_core.ir.expressions import Access, Expr, Index, Literal, Var, lift
 from finch_core.ir.program import Loop, Stmt, While
@@ -145,10 +146,10 @@ def _is_even(tensor: BoundTensor | None) -> bool:
 
 def _entries(ctx: Context, fiber: Fiber, index: Expr) -> Expr | None:
     lvl = fiber.lvl
-    below = lvl.format.position_from(ctx, fiber, index)
+    below = number_of(lvl.format, "position_from", ctx, fiber, index)
     if below is None or lvl.child is None:
         return None
-    return lvl.child.format.stored_before(ctx, lvl.child, below)
+    return number_of(lvl.child.format, "stored_before", ctx, lvl.child, below)
 
 
 @frozen

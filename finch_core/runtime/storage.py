@@ -7,8 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from finch_core.errors import PluginError
 from finch_core.interface.layout import Layout, Part, sizes_of
 from finch_core.interface.level import Format
+from finch_core.interface.plugin_calls import described, emitted
 from finch_core.interface.signatures import (
     TensorSignature,
     tensor_signature,
@@ -243,13 +245,20 @@ class TensorStorage:
         """Set the shape, and the scalars and buffers of each level."""
         words, spans, rest, arrays = list(shape), [], [], list(self.arrays)
         for part in self.layout.scalars:
-            value = fields[part.level][part.field.name]
+            value = self._given(fields, part)
             plain = type(value) is int and value >= 0 and part.field.dtype.kind in "iu"
             words += [value] if plain else [0] * part.words
             if not plain:
                 rest.append((part, value))
         for part in self.layout.buffers:
-            arrays[part.number] = array = fields[part.level][part.field.name]
+            arrays[part.number] = array = self._given(fields, part)
+            dtype = getattr(array, "dtype", None)
+            if dtype is not part.field.dtype and dtype != part.field.dtype:
+                given = type(array).__name__ if dtype is None else f"an array of {dtype}"
+                raise PluginError(
+                    f"{described(self.layout.levels[part.level])} is made with {given} as "
+                    f"{part.field.name!r}, which is an array of {part.field.dtype}"
+                )
             start, size = address_of(array), array.size
             words += (start, size)
             if size:
@@ -260,6 +269,16 @@ class TensorStorage:
         for part, value in rest:
             self.set_scalar(part, value)
         self._remember(spans)
+
+    def _given(self, fields: list[dict[str, Any]], part: Part) -> Any:
+        try:
+            return fields[part.level][part.field.name]
+        except KeyError:
+            raise PluginError(
+                f"{described(self.layout.levels[part.level])} is made without its field "
+                f"{part.field.name!r}",
+                hint="blank gives a value for each field",
+            ) from None
 
     def _mark_sizeless(self, sizeless: bool) -> None:
         """Note whether this was made without a shape, to be sized by a kernel."""
@@ -329,7 +348,7 @@ class TensorStorage:
         contents = []
         positions, dims = 1, iter(shape)
         for level in self.layout.levels:
-            found = level.blank(positions, 0 if level.is_leaf else next(dims))
+            found = emitted(level, "blank", positions, 0 if level.is_leaf else next(dims))
             if found is None:
                 return False
             fields, positions = found
@@ -353,7 +372,7 @@ class TensorStorage:
             return self.scalar(layout.scalars[0])
         *levels, leaf = layout.levels
         for k, (level, i, n) in enumerate(zip(levels, index, self.shape, strict=True)):
-            place = level.locate(self.fields(k), position, i, n)
+            place = emitted(level, "locate", self.fields(k), position, i, n)
             if place is None:
                 return None
             if place < 0:

@@ -13,7 +13,7 @@ from plugin_support import Field, Order, format_like, plugin, registered
 
 from finch_core import Tensor, _, kernel
 from finch_core.errors import FormatError, PluginError
-from finch_core.level import Format
+from finch_core.level import Format, Sharing
 from finch_core.plugins import Hub
 from finch_core.testing import wrapper_names
 from finch_levels import Element
@@ -50,6 +50,9 @@ def test_what_is_right_is_taken() -> None:
         ("unfurl", lambda self, ctx, fiber: None, "ctx, fiber, mode, protocol"),
         ("sizes", lambda self, positions, shape: None, "positions, shape, fields"),
         ("blank", lambda self, positions, shape, fields: None, "positions, shape"),
+        ("join", lambda self, ctx, lvl, part: None, "ctx, lvl, part, start, count"),
+        ("stored_before", lambda self, ctx, stop: None, "ctx, lvl, stop"),
+        ("locate", lambda self, position, index: None, "fields, position, index, shape"),
         ("freeze", staticmethod(lambda self, ctx, lvl, stop: None), "ctx, lvl, stop"),
         ("freeze", lambda self, ctx, lvl, stop, *, hard: None, "ctx, lvl, stop"),
     ],
@@ -88,6 +91,13 @@ def test_a_format_takes_what_its_base_has() -> None:
         ({"protocols": "walk"}, "has protocols = 'walk': a set of names"),
         ({"protocols": {"folow"}}, "has the protocol 'folow': protocols are 'walk', 'gallop'"),
         ({"name": 5}, "has the name 5"),
+        ({"structure": "list"}, "has structure = 'list': a Structure is expected"),
+        ({"parallel": Sharing.JOINED}, "has parallel = <Sharing.JOINED: 'joined'>: a set of"),
+        ({"parallel": {"joined"}}, "has 'joined' in parallel, which is none of 'Sharing.DISJOINT'"),
+        (
+            {"parallel": {Sharing.COPIED}, "fields": (Field("ptr", np.int64, "x"),)},
+            "has Sharing.COPIED and fields: copies are of the leaf's values alone",
+        ),
         ({"fields": Field("ptr", np.int64, "x")}, "has wrong fields: a tuple of"),
         ({"fields": (Field("a", np.int64, "x"),) * 2}, "has two fields that are called 'a'"),
         ({"child": None}, "has no child: its first field is lvl"),

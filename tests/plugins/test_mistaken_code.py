@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from plugin_support import Field, Mode, format_like, full, registered
 
-from finch_core import Tensor, _, kernel
+from finch_core import Tensor, _, kernel, parallel
 from finch_core.errors import PluginError
+from finch_core.interface.plugin_calls import likeness_of, offers_of
 from finch_core.interface.tensorlike import Fiber
 from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import Buffer, Call, Expr, Literal, Load, Var, lift
 from finch_core.looplets import Lookup, Looplet, Phase, Precedence, Run, Sequence, Stepper, Thunk
+from finch_core.runtime.kernel import Kernel
+from finch_core.runtime.options import Options
 from finch_core.testing import on
 from finch_core.testing.programs import dot
 from finch_levels import Dense, Element, RunList, Scalar, SparseBand, SparseHash, SparseList
@@ -289,6 +292,64 @@ def test_sizes_gives_a_number_for_each_buffer() -> None:
         _ = tensor.buffers
     with pytest.raises(PluginError, match=r"gives \(\{\}, 4\), but \(\{'ptr': \.\.\.\}, \.\.\.\)"):
         _ = made(fields=POINTERS, sizes=lambda self, p, n, f: ({}, p * n)).nstored
+
+
+def row_sums(y, a):
+    y[...] = 0
+    for i in parallel(_):
+        for j in _:
+            y[i] += a[i, j]
+    return y
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"stored_before": lambda self, ctx, lvl, stop: 3}, "gives 3, which is not an expression"),
+        ({"stored_before": lambda self, ctx, lvl, stop: lvl.ptr}, "failed: AttributeError: "),
+        ({"position_from": lambda self, ctx, fiber, index: 1 / 0}, "failed: ZeroDivisionError: "),
+    ],
+    ids=["no expression", "no field", "fails"],
+)
+def test_what_divides_work_is_checked(members: dict[str, Any], message: str) -> None:
+    read = lambda self, ctx, fiber: full(fiber)  # noqa: E731
+    format = format_like(read=read, **members)
+    nested = format(Dense(Element(0.0))) if "position_from" in members else Dense(format(Element()))
+    kernel = Kernel(row_sums, Options(backend="interpreter", least_work=2))
+    with pytest.raises(PluginError, match=message) as error:
+        kernel(np.zeros(4), Tensor(nested, np.ones((4, 3))))
+    assert f"{next(iter(members))} of the level format 'Mine'" in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("blank", "message"),
+    [
+        (lambda self, n, shape: ({}, 0), "is made without its field 'ptr'"),
+        (
+            lambda self, n, shape: ({"ptr": np.zeros(n, np.int32)}, 0),
+            "is made with an array of int32 as 'ptr', which is an array of int64",
+        ),
+        (lambda self, n, shape: ({"ptr": [0]}, 0), "is made with list as 'ptr'"),
+        (lambda self, n, shape: 1 / 0, "blank of the level format 'Mine' failed: ZeroDivision"),
+    ],
+    ids=["field", "dtype", "list", "fails"],
+)
+def test_an_empty_level_has_its_fields(blank: Any, message: str) -> None:
+    fields = (Field("ptr", np.dtype(np.int64), "where"),)
+    with pytest.raises(PluginError, match=message):
+        Tensor(format_like(fields=fields, blank=blank)(Element(0.0)), (3,))
+
+
+def test_offers_are_offers() -> None:
+    format = format_like(offers=classmethod(lambda cls, fibers: 3))
+    with pytest.raises(PluginError, match="gives 3, which is not an Offer"):
+        offers_of(format, None)
+
+
+def test_likeness_is_a_pair() -> None:
+    format = format_like(alike=lambda self, ctx, lvl, other, stop: True)(Element(0.0))
+    with pytest.raises(PluginError, match="gives True, which is not a pair of expressions"):
+        likeness_of(format, None, None, None, None)
 
 
 def test_a_leaf_gives_its_value() -> None:
