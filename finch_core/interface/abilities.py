@@ -35,11 +35,13 @@ class Sharing(enum.Enum):
 
     ``DISJOINT``: update elements at different indices of its dimension: they share no memory, and
     updates change nothing else. ``IN_PLACE``: update different elements that are stored, in place.
-    ``COPIED``: each part of the loop reduces into a copy: subfiber ``i`` of fiber ``p`` is at
-    position ``p * shape + i``, and a leaf stores one value at each position, or one in all.
+    ``COPIED``: each part of the loop reduces into a copy of the leaf's values: a level above has no
+    fields, and subfiber ``i`` of fiber ``p`` at position ``p * shape + i``; a leaf stores one value
+    at each position, or one in all.
     ``ROWS``: each part writes the subfibers of indices of its own, ``p * shape + i``, in a level
     that begins at the first of them (``BoundLevel.first``). ``JOINED``: each part writes to a level
-    of its own; these are appended one after another, by ``Format.join``, or element by element.
+    of its own; these are appended one after another, by ``Format.join``, or element by element. An
+    outermost level has ``ROWS`` too, takes any order or ``resumes``.
     """
 
     DISJOINT = "disjoint"

@@ -296,8 +296,13 @@ def _excused(item: Any, group: tuple[str, ...]) -> bool:
 
 
 def _check_operator(op: Operator) -> None:
-    """Refuse an operator whose name or function is taken; built-in operators are in the same
-    registry."""
+    """Refuse an operator whose name or function is taken (built-in operators are in the same
+    registry), and an algebra that is given by values: it depends on dtypes."""
+    for part in ("identity", "annihilator", "left_annihilator"):
+        given = getattr(op, part, None)
+        if given is not None and not callable(given):
+            why = f"has {part} = {given!r}: a function of a dtype is expected, such as numpy.ones"
+            raise RejectedError(f"the operator {op.name!r} {why}", op.name)
     if any(known.name == op.name and known is not op for known in operators()):
         raise RejectedError(f"the operator {op.name!r} exists already", op.name)
     for function in op.python:

@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 from finch_core.errors import FormatError
+from finch_core.interface.plugins import hub
 from finch_core.interface.versions import INTERFACE
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -236,8 +237,7 @@ class Test{cls}(LevelSuite):
 def new_plugin(name: str, folder: Path) -> list[Path]:
     """Write the files of a new plugin to ``folder / name``; gives their paths.
 
-    Raises ``FormatError`` for a name that no distribution can have, or that is taken in ``folder``,
-    and ``OSError`` if files cannot be written.
+    Raises ``FormatError`` for a name that no distribution or class can have, or that is taken, and ``OSError`` if files cannot be written.
     """
     module = name.replace("-", "_")
     if not NAME.fullmatch(name) or keyword.iskeyword(module):
@@ -249,10 +249,22 @@ def new_plugin(name: str, folder: Path) -> list[Path]:
     if home.exists():
         raise FormatError(f"{home} exists already", hint="choose another name or folder")
     parts = [part for part in name.split("-") if part != "finch"] or [name]
+    cls = "".join(part.capitalize() for part in parts)
+    if not cls.isidentifier():
+        raise FormatError(
+            f"{name!r} gives the class no name: {cls!r} is not an identifier",
+            hint="choose a name in which a letter comes first, as in finch-ragged",
+        )
+    if cls in hub().levels:
+        raise FormatError(
+            f"{name!r} gives the class a taken name: {cls} is a level format of "
+            f"{hub().owner('level format', cls)}",
+            hint="choose another name",
+        )
     words = {
         "name": name,
         "module": module,
-        "cls": "".join(part.capitalize() for part in parts),
+        "cls": cls,
         "interface": INTERFACE,
     }
     texts = {

@@ -160,7 +160,7 @@ class Hub(PluginTables):
 
     def reject(self, kind: str, name: str, reason: str) -> None:
         """Remove the plugin that registered an object, as one that failed: what is found out only
-        where the object is used."""
+        where the object is used. Raises ``PluginError`` for a plugin that was added by a call."""
         with self._lock:
             for plugin in tuple(self._plugins.values()):
                 if any((c.kind, c.name) == (kind, name) for c in plugin.contributed):
@@ -168,6 +168,8 @@ class Hub(PluginTables):
                     found = Failure(plugin.name, plugin.distribution, plugin.version, said, (name,))
                     self.unregister(plugin.name)
                     self._failures += (found,)
+                    if plugin.distribution == BY_HAND:
+                        raise PluginError(f"the plugin {found}", hint=_REMEDY)
 
     def block(self, name: str) -> None:
         """Remove the plugin of this name, if there is one, and refuse this name from now on."""

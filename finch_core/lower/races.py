@@ -247,13 +247,21 @@ class _Proof:
         levels = tensor.format.levels()
         if not all(Sharing.JOINED in level.parallel for level in levels):
             return False
-        again = levels[0].order is Order.ANY or levels[0].resumes
-        if Sharing.ROWS not in levels[0].parallel and not again:
-            return False  # parts write one after another to the outermost fiber
         plain = all(use.access.tensor == use.access.tensor.root.fiber for use in uses)
         at = {use.access.indices[0] for use in uses}
         rows = plain and at == {self.loop.index} and all(use.update for use in uses)
-        return rows and is_empty_before(self.loop, tensor, self.whole)
+        if not (rows and is_empty_before(self.loop, tensor, self.whole)):
+            return False
+        again = levels[0].order is Order.ANY or levels[0].resumes
+        if Sharing.ROWS not in levels[0].parallel and not again:
+            outer = levels[0].name
+            self.refuse(
+                f"the parallel loop over {self.name} updates {tensor}, and the parts of the loop "
+                f"cannot write one after another to the one fiber of its {outer}",
+                next(use.span for use in uses if use.update is not None),
+                hint=f"use another outermost level, such as {_takers(Sharing.ROWS)}",
+            )
+        return True
 
     def reduces(self, uses: list[_Use]) -> Operator | None:
         """The operator by which all of these update, if there is one."""

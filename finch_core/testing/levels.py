@@ -359,10 +359,12 @@ class LevelSuite(LevelUpdates, LevelInPlace, LevelInParallel):
                     with pytest.raises(FormatError, match="cannot be written here"):
                         run(out, a, b)
 
-    def test_gathers(self, backend: str) -> None:
+    @pytest.mark.parametrize("fill", [0.0, np.inf, 2.0])
+    def test_gathers(self, backend: str, fill: float) -> None:
         where = np.array([4, 0, 2, 4, 1, 0])
-        with using("interpreter"):
-            a = self.round_trip(self.make(), array((5,), float, "half", 3))
+        for kind in ("half", "empty", "last", "runs"):
+            with using("interpreter"):
+                a = self.round_trip(self.make(fill), array((5,), float, kind, 3, fill))
             out = on(backend, programs.gather)(np.zeros(6), where, a)
             equal(out, a.to_numpy()[where], a.format)
 

@@ -108,7 +108,10 @@ def test_passes_stand_behind_those_that_they_follow() -> None:
     ],
 )
 def test_a_pass_without_a_place_fails_alone(row: AssemblyPass, why: str) -> None:
+    """A plugin that a call has added is told at once; the next kernel does without."""
     with added(row, name=f"astray_{row.name}"):
+        with pytest.raises(PluginError, match=why):
+            text_of()
         text_of()
         (entry,) = (e for e in hub().report() if e.name == f"astray_{row.name}")
         assert why in entry.failure

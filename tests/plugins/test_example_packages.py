@@ -224,7 +224,13 @@ def test_a_new_plugin_installs_and_passes_its_tests(tmp_path: Path, build_wheel:
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("Finch", "is not a name"), ("a/b", "is not a name"), ("there", "exists already")],
+    [
+        ("Finch", "is not a name"),
+        ("a/b", "is not a name"),
+        ("there", "exists already"),
+        ("finch-1x", "not an identifier"),
+        ("finch-dense", "a taken name: Dense is a level format of"),
+    ],
 )
 def test_a_new_plugin_needs_a_free_name(tmp_path: Path, name: str, why: str) -> None:
     (tmp_path / "there").mkdir()
