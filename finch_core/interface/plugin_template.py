@@ -237,7 +237,8 @@ class Test{cls}(LevelSuite):
 def new_plugin(name: str, folder: Path) -> list[Path]:
     """Write the files of a new plugin to ``folder / name``; gives their paths.
 
-    Raises ``FormatError`` for a name that no distribution or class can have, or that is taken, and ``OSError`` if files cannot be written.
+    Raises ``FormatError`` for a name that no distribution or class can have, or that is taken, and
+    ``OSError`` if files cannot be written.
     """
     module = name.replace("-", "_")
     if not NAME.fullmatch(name) or keyword.iskeyword(module):
