@@ -109,15 +109,33 @@ def dense_makers(
             tensor.state = object()
             return tensor
 
+        blank: list[tuple[Any, int]] = []
+        pop_blank = blank.pop
+
+        def more_records() -> tuple[Any, int]:
+            """New records with their addresses, of which one is given."""
+            nonlocal count
+            count = min(2 * count, MOST_AT_ONCE) or 1
+            records = np.empty((count, words), np.uint64)
+            records[:] = template
+            address = address_of(records)
+            first, *others = zip(
+                records, range(address, address + 8 * count * words, 8 * words), strict=True
+            )
+            blank.extend(others)
+            return first
+
         def make() -> Stored:
             tensor = new(kind)
             tensor.format, tensor.signature, tensor.layout = format, signature, parts
             values = np.empty(cells, dtype)
             start = int(cast(ADDRESS, from_buffer(values))) if has_buffer else address_of(values)
-            tensor.record = own = template.copy()
+            try:
+                own, address = pop_blank()
+            except IndexError:
+                own, address = more_records()
             own[place] = start
-            tensor.address = address = int(cast(ADDRESS, from_buffer(own)))
-            tensor.arrays = [values]
+            tensor.record, tensor.address, tensor.arrays = own, address, [values]
             tensor.memory = ((start, start + size),) if size else ((address, address + own.nbytes),)
             tensor.state = object()
             return tensor

@@ -348,7 +348,7 @@ class TensorStorage:
         contents = []
         positions, dims = 1, iter(shape)
         for level in self.layout.levels:
-            found = emitted(level, "blank", positions, 0 if level.is_leaf else next(dims))
+            found = level.blank(positions, 0 if level.is_leaf else next(dims))
             if found is None:
                 return False
             fields, positions = found
