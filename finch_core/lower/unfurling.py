@@ -104,9 +104,9 @@ class Unfurling:
         return Switch(fits, looplet, Missed(beyond))
 
     def _kept_inside(self, looplet: Looplet, tensor: TensorLike) -> Looplet:
-        """``looplet``, of which subfibers at indices outside of the dimension are fill: where
-        conditions keep the accesses inside, a level below may load its fields before it is known
-        whether they hold."""
+        """``looplet``, of which the subfiber at an index outside of the dimension is the first
+        one, or fill: where conditions keep the accesses inside, a level below may load its fields
+        before it is known whether they hold."""
         extent = tensor.dims[0]
         parts = () if extent is None else self.ctx.loose.get(self.stmt.index, {}).get(extent, ())
         if not parts or tensor.ndim < 2 or not has_fields(tensor):
@@ -122,13 +122,15 @@ class Unfurling:
 
             def body(ctx: Context, i: Expr) -> Part:
                 known = [ctx.prover.decide((p.start <= i).and_(i < p.stop)) for p in parts]
-                within: Expr = TRUE
-                if TRUE not in known:
-                    within = ctx.prover.decide((extent.start <= i).and_(i < extent.stop))
-                found = ctx.under(within, lambda: lookup.at(ctx, i))
+                within = ctx.prover.decide((extent.start <= i).and_(i < extent.stop))
+                if within == TRUE or TRUE in known:
+                    return lookup.at(ctx, i)
+                exists = ctx.prover.decide(extent.start < extent.stop)
+                at = ctx.let("at", ctx.ifelse(within, i, extent.start))
+                found = ctx.under(exists, lambda: lookup.at(ctx, at))
                 if isinstance(found, Run):
-                    return select(within, as_subtensor(found.body), missing.body)
-                return found if within == TRUE else Switch(within, found, missing)
+                    return select(exists, as_subtensor(found.body), missing.body)
+                return found if exists == TRUE else Switch(exists, found, missing)
 
             return evolve(lookup, body=body)
 
