@@ -103,7 +103,7 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
             return
         if lower_predicated(ctx, region, weights):
             return
-    with by_cases(ctx, region, weights):
+    with by_cases(ctx, region, weights if slot in weights else {}):
         lower_looplet(ctx, region.looplets[slot], region, slot)
 
 
