@@ -3,31 +3,25 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from finch_core.interface.looplet import Looplet, Precedence
+from finch_core.interface.looplet import Precedence
 from finch_core.interface.watch import watched
 from finch_core.looplets.blocks import lower_blocks
 from finch_core.looplets.calls import lower_looplet
 from finch_core.looplets.grouped_merge import lower_grouped
 from finch_core.looplets.invariant import lower_invariant
-from finch_core.looplets.lookup import Lookup
 from finch_core.looplets.merge_cost import by_cases, disordered, is_too_many, weighed
 from finch_core.looplets.predicated_merge import lower_predicated
 from finch_core.looplets.region import Region, begins, is_empty
-from finch_core.looplets.sequence import parts_of
-from finch_core.looplets.slots import slots_in, slots_of
+from finch_core.looplets.slots import slots_in
 from finch_core.looplets.stepper import Stepper
 from finch_core.looplets.stretches import lower_stretches
-from finch_core.looplets.switch import Switch
 from finch_core.looplets.tail_duplication import duplicates_much
-from finch_core.looplets.thunk import Thunk
 from finch_core.records import evolve
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
-    from finch_core.ir.expressions import Expr
 
 _VARYING = (Precedence.SEQUENCE, Precedence.JUMPER, Precedence.STEPPER)
 """Looplets that are simpler at a single index than along a loop."""
@@ -76,15 +70,7 @@ def first_slot(region: Region) -> int:
 
 def _merge(ctx: Context, region: Region, slot: int) -> None:
     """Emit a region in which ``slot`` is next to double the cases: predicated, if they are too
-    many. Masks that keep accesses inside of tensors are no predicates where an operand loads
-    something at every index, or at the only one: it is loaded where they hold."""
-    mask = _first_mask(region) if region.index in ctx.loose else None
-    if mask is not None and not region.is_point(ctx):
-        stored = [region.looplets[s.number] for s in slots_of(region.body) if s.tensor.root]
-        mask = mask if any(_loads_everywhere(ctx, x, region.start) for x in stored) else None
-    if mask is not None:
-        lower_looplet(ctx, region.looplets[mask], region, mask)
-        return
+    many."""
     if duplicates_much(ctx, region, slot) and lower_predicated(ctx, region, {slot}):
         return
     if type(region.looplets[slot]) is Stepper and lower_grouped(ctx, region):
@@ -105,27 +91,6 @@ def _merge(ctx: Context, region: Region, slot: int) -> None:
             return
     with by_cases(ctx, region, weights if slot in weights else {}):
         lower_looplet(ctx, region.looplets[slot], region, slot)
-
-
-def _first_mask(region: Region) -> int | None:
-    """The first branching operand that stores nothing."""
-    branching = (
-        s for s in slots_of(region.body) if region.looplets[s.number].precedence in _BRANCHING
-    )
-    return min((s.number for s in branching if s.tensor.root is None), default=None)
-
-
-def _loads_everywhere(ctx: Context, looplet: Looplet, at: Expr) -> bool:
-    """Whether a looplet loads where each part ends, whatever is stored, or at an index what tells
-    its cases."""
-    for part in parts_of([looplet]):
-        if isinstance(part, Stepper) and part.tail is None:
-            return True
-        if isinstance(part, Lookup) and isinstance(ctx.look(partial(part.at, ctx, at)), Switch):
-            return True
-        if isinstance(part, Thunk) and _loads_everywhere(ctx, part.body(ctx), at):
-            return True
-    return False
 
 
 def _is_at_most_point(ctx: Context, region: Region) -> bool:

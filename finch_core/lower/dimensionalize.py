@@ -110,6 +110,7 @@ class _Dimensionalizer:
         self.declared: dict[BoundTensor, list[Dim]] = {}
         self.declarations: dict[int, list[Dim]] = {}
         self.meant = dict(unit.compared)
+        self.parts: dict[Index, dict[Extent, list[Extent]]] = {}
         self.places: list[tuple[Dim, int, Span | None]] = []
         self.sized: list[Dim] = []
 
@@ -255,9 +256,11 @@ class _Dimensionalizer:
         base = dim.dim if isinstance(dim, Shifted) else dim
         if not (isinstance(base, Dim) and written and base.find().own):
             part = narrowed(stated, index, conds, self.is_known)
+            parts = self.parts.setdefault(index, {})
+            parts.setdefault(extent, []).append(part)
             if part != stated:
                 range_ = evolve(range_, extent=part)
-                self.unit.loose.setdefault(index, {}).setdefault(extent, []).append(part)
+                self.unit.loose[index] = parts
         if isinstance(dim, Extent):
             self.solver.fit(range_, dim)
             return

@@ -54,8 +54,8 @@ class Unit:
     fitting: set[tuple[Index, Extent]] = field(factory=set)
     """Indices whose loops are known to lie within a dimension; others are checked at run time."""
     loose: dict[Index, dict[Extent, list[Extent]]] = field(factory=dict)
-    """Indices that conditions keep within dimensions, where their loops do not: the parts of the
-    range that lie within, by the extent of the dimension."""
+    """Indices that conditions keep within some dimensions, where their loops do not: the parts of
+    the range that lie within, by the extent of the dimension, one for each access."""
     plain: dict[Access, Access] = field(factory=dict)
     """Accesses of wrappers that wrapperization made, and the accesses that they replaced."""
     compared: dict[Expr, Expr] = field(factory=dict)

@@ -57,7 +57,7 @@ from finch_core.lower.leading_indices import read_for_sure
 from finch_core.lower.parallel import lower_parallel, lower_turns
 from finch_core.lower.scalar_cases import cases_of
 from finch_core.lower.strides import is_positive, is_unit
-from finch_core.lower.unfurling import Unfurling
+from finch_core.lower.unfurling import Unfurling, read_in_indices
 from finch_core.lower.values import evaluate, scalar_of
 from finch_core.lower.walks_behind import walks_behind
 from finch_core.records import evolve
@@ -260,7 +260,8 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         return
     if ctx.pairs and lower_pairs(ctx, stmt, partial(_loop, ctx, is_part=True)):
         return
-    unfurling = Unfurling(ctx, stmt, Extent(start, stop), read_for_sure(stmt.body), single)
+    inner = read_in_indices(stmt.body)
+    unfurling = Unfurling(ctx, stmt, Extent(start, stop), read_for_sure(stmt.body), single, inner)
     body = rewrite(stmt.body, unfurling.rule(Mode.READ), unfurling.rule(Mode.UPDATE))
     looplets = unfurling.looplets
     for slot, access in unfurling.whole.items():

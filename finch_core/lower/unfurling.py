@@ -16,8 +16,8 @@ from finch_core.interface.run import Part, Run, as_looplet, as_subtensor
 from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.interface.views import InPlace, View
 from finch_core.ir.expressions import TRUE, Access, Expr, Literal
-from finch_core.ir.program import Extent, Loop
-from finch_core.looplets import Lookup, Switch
+from finch_core.ir.program import Extent, Loop, Stmt
+from finch_core.looplets import Lookup, Phase, Sequence, Stepper, Switch
 from finch_core.looplets.select import select
 from finch_core.looplets.slots import AccessSlot
 from finch_core.looplets.transform import inside
@@ -35,7 +35,7 @@ class Unfurling:
     """The accesses of a loop's index, as they become slots.
 
     ``region`` is where the loop runs; ``certain`` are the reads that every turn does; ``single``:
-    the loop has one turn.
+    the loop has one turn; ``inner`` are the tensors that indices read.
     """
 
     ctx: Context
@@ -43,6 +43,7 @@ class Unfurling:
     region: Extent
     certain: Container[Access]
     single: bool
+    inner: frozenset[TensorLike]
     looplets: dict[int, Looplet] = field(factory=dict)
     """The looplet of each slot, by its number."""
     whole: dict[int, Access] = field(factory=dict)
@@ -82,7 +83,7 @@ class Unfurling:
                 looplet = tensor.unfurl(self.ctx, mode, protocol)
             if mode is Mode.READ and not sure:
                 looplet = self._where_it_exists(looplet, tensor, node.span)
-                looplet = self._kept_inside(looplet, tensor)
+                looplet = self._kept_inside(looplet, tensor, base.tensor in self.inner)
             self.looplets[slot.number] = looplet
         return self.slots[key]
 
@@ -103,36 +104,43 @@ class Unfurling:
         beyond = Beyond(tensor, tensor.ndim - 1, extent.stop, index, span)
         return Switch(fits, looplet, Missed(beyond))
 
-    def _kept_inside(self, looplet: Looplet, tensor: TensorLike) -> Looplet:
-        """``looplet``, of which the subfiber at an index outside of the dimension is the first
-        one, or fill: where conditions keep the accesses inside, a level below may load its fields
-        before it is known whether they hold."""
+    def _kept_inside(self, looplet: Looplet, tensor: TensorLike, inner: bool) -> Looplet:
+        """``looplet``, which is read at indices outside of the dimension, too, where conditions
+        keep accesses inside: a level may load its fields before it is known whether these hold. A
+        lookup finds there what is at the first index; steps end, and before and after is fill.
+
+        ``inner``: it is read in the index of an access, which is computed before the access.
+        """
         extent = tensor.dims[0]
         parts = () if extent is None else self.ctx.loose.get(self.stmt.index, {}).get(extent, ())
-        if not parts or tensor.ndim < 2 or not has_fields(tensor):
+        if extent is None or not parts or not (inner or has_fields(tensor)):
             return looplet
-        assert extent is not None
+        if self.stmt.extent in parts:
+            return looplet  # some access has no condition: the whole range is within
         fill = Literal(tensor.fill_value, tensor.dtype, structural=True)
         missing = Run(Constant(fill, tensor.ndim - 1))
 
         def kept(part: Part) -> Part:
-            if not isinstance(part, Lookup):
-                return part
-            lookup = part
+            if isinstance(part, Lookup):
+                return evolve(part, body=lambda ctx, i: at(ctx, part, i))
+            if isinstance(part, Stepper) and part.tail is None:
+                where = parts[0] if len(parts) == 1 else extent
+                phases = Phase(where.start, missing), Phase(where.stop, part)
+                return Sequence((*phases, Phase(None, missing)))
+            return part
 
-            def body(ctx: Context, i: Expr) -> Part:
-                known = [ctx.prover.decide((p.start <= i).and_(i < p.stop)) for p in parts]
-                within = ctx.prover.decide((extent.start <= i).and_(i < extent.stop))
-                if within == TRUE or TRUE in known:
-                    return lookup.at(ctx, i)
-                exists = ctx.prover.decide(extent.start < extent.stop)
-                at = ctx.let("at", ctx.ifelse(within, i, extent.start))
-                found = ctx.under(exists, lambda: lookup.at(ctx, at))
-                if isinstance(found, Run):
-                    return select(exists, as_subtensor(found.body), missing.body)
-                return found if exists == TRUE else Switch(exists, found, missing)
-
-            return evolve(lookup, body=body)
+        def at(ctx: Context, lookup: Lookup, i: Expr) -> Part:
+            known = [ctx.prover.decide((p.start <= i).and_(i < p.stop)) for p in parts]
+            within = ctx.prover.decide((extent.start <= i).and_(i < extent.stop))
+            alone = tensor.ndim == 1 and not inner
+            if within == TRUE or TRUE in known or (alone and _is_element(ctx, lookup, i)):
+                return lookup.at(ctx, i)
+            exists = ctx.prover.decide(extent.start < extent.stop)
+            first = ctx.let("at", ctx.ifelse(within, i, extent.start))
+            found = ctx.under(exists, lambda: lookup.at(ctx, first))
+            if isinstance(found, Run):
+                return select(exists, as_subtensor(found.body), missing.body)
+            return found if exists == TRUE else Switch(exists, found, missing)
 
         return as_looplet(inside(looplet, kept))
 
@@ -140,6 +148,19 @@ class Unfurling:
         """Whether an access is a read that uses random access."""
         alone = self.single and self.ctx.allows("random_access")
         return mode is Mode.READ and (root in self.ctx.updating or alone)
+
+
+def _is_element(ctx: Context, lookup: Lookup, i: Expr) -> bool:
+    """Whether a lookup gives an element, which is loaded where it is read."""
+    return isinstance(ctx.look(lambda: lookup.at(ctx, i)), Run)
+
+
+def read_in_indices(stmt: Stmt) -> frozenset[TensorLike]:
+    """The tensors that the indices of accesses read."""
+    exprs = (expr for part in stmt.walk() for expr in part.exprs)
+    accesses = (node for expr in exprs for node in expr.walk() if isinstance(node, Access))
+    inner = (node for access in accesses for index in access.indices for node in index.walk())
+    return frozenset([node.tensor for node in inner if isinstance(node, Access)])
 
 
 def _seen(node: Access) -> tuple[Callable[[TensorLike], TensorLike] | None, Access]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from finch_core.interface.layout import needs_record
 from finch_core.interface.plugins import hub
-from finch_core.interface.signatures import Signature, bind, tensor_signature
+from finch_core.interface.signatures import ScalarSignature, Signature, bind, tensor_signature
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.watch import Watch
 from finch_core.ir.builder import Names
@@ -45,12 +45,17 @@ def _bound(
     watch: Watch | None = None,
 ) -> tuple[Unit, tuple[BoundParameter, ...]]:
     """The program's names, bound to variables of the kernel."""
-    names = Names(("control",))
+    given = (*program.params, *program.free)
+    named = [
+        n for n, s in zip(given, signatures, strict=True) if not isinstance(s, ScalarSignature)
+    ]
+    named += [local.name for local in program.locals if not local.is_variable]
+    names = Names(("control", *named))  # the records of tensors have their names
     tensors: dict[str, BoundTensor] = {}
     seen: dict[str, TensorLike] = {}
     scalars: dict[str, Var] = {}
     arguments = []
-    for name, signature in zip((*program.params, *program.free), signatures, strict=True):
+    for name, signature in zip(given, signatures, strict=True):
         tensor, tensor_like, vars_ = bind(signature, name, names)
         if tensor_like is None:
             scalars[name] = vars_[0]

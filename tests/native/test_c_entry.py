@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from finch_core import DimensionMismatch, Tensor, kernel
-from finch_levels import Dense, Element, Scalar
+from finch_levels import Dense, Element, RunList, Scalar, SparseList
 
 
 def declared(s, A):
@@ -59,3 +59,16 @@ def test_what_a_failing_kernel_has_not_set_yet_is_loaded():
     with pytest.raises(DimensionMismatch):
         run(s, np.ones(3), np.ones(4))
     assert s.value == 3
+
+
+def test_names_that_are_made_are_not_those_of_arrays():
+    def scaled(y, x, at, x_n0, i_stop):
+        for i in range(len(x)):
+            y[i] = x[i] * x_n0[i]
+            if i > 0:
+                y[i] += x[i - 1] * at[i] * i_stop[i]
+
+    y, x, ones = np.zeros(3), np.arange(3.0), np.ones(3)
+    for made in (x, Tensor(SparseList(Element(0.0)), x), Tensor(RunList(Element(0.0)), x)):
+        kernel(backend="c")(scaled)(y, made, ones, ones, ones)
+        assert y.tolist() == [0, 1, 3]

@@ -191,6 +191,43 @@ def test_conditions_keep_accesses_inside(function: Any, level: Any, backend: str
         np.testing.assert_array_equal(y, plain)
 
 
+def gathers(x, at, s, n):
+    """The index of a row is read before the row is."""
+    for i in range(n):
+        for j in range(n):
+            if i >= 1 and i - 1 < x.shape[0] and j < x.shape[1]:
+                s[0] += x[i - 1, j]
+            if i < len(at) and at[i] >= 0 and at[i] < x.shape[0] and j < x.shape[1]:
+                s[0] += x[at[i], j]
+
+
+def runs(x, at, s, n):
+    """A run of the next row is behind the last one of a row."""
+    for i in range(n):
+        for j in range(n):
+            if i < 2 and j < 1:
+                s[0] += x[2 * i, j]
+            if i < 3 and j < 3:
+                s[0] += x[i, j]
+            s[0] += x[i - 1, j + 1] if i > 0 and i < 4 and j < 2 else 1
+
+
+@pytest.mark.filterwarnings("ignore::finch_core.errors.PerformanceWarning")
+@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("outer", [Dense, SparseList], ids=lambda level: level.__name__)
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.__name__)
+@pytest.mark.parametrize("function", [gathers, runs], ids=lambda f: f.__name__)
+def test_nothing_is_loaded_before_its_condition(
+    function: Any, level: Any, outer: Any, backend: str
+) -> None:
+    A = np.array([[0.0, 2, 0], [0, 3, 1], [2, 2, 0]])
+    for places in ([1, 0], [2], []):
+        at, plain, s = np.array(places, int), np.zeros(1), np.zeros(1)
+        function(A, at, plain, 6)
+        kernel(backend=backend)(function)(Tensor(outer(level(LEAF)), A), at, s, 6)
+        np.testing.assert_array_equal(s, plain)
+
+
 def test_a_place_under_conditions_is_not_read_before_them() -> None:
     """Operands with many cases are read under predicates: no pass may move ``y[i]`` out of them."""
     args = np.zeros(4), Tensor(SparsePinpoint(LEAF), [1.0, 0, 0, 0])
