@@ -242,7 +242,8 @@ class TensorStorage:
         return raw.view(part.field.dtype)[0]
 
     def set_fields(self, shape: tuple[int, ...], fields: list[dict[str, Any]]) -> None:
-        """Set the shape, and the scalars and buffers of each level."""
+        """Set the shape, and the scalars and buffers of each level. Raises ``PluginError`` where a
+        level gives no value for a field, or an array of another dtype."""
         words, spans, rest, arrays = list(shape), [], [], list(self.arrays)
         for part in self.layout.scalars:
             value = self._given(fields, part)
