@@ -118,6 +118,9 @@ class _Units:
                     )
                 if (given, extent) in self.unit.fitting:
                     self.unit.fitting.add((index, extent))
+                parts = self.unit.loose.get(given, {}) if isinstance(given, Index) else {}
+                if extent in parts:
+                    self.unit.loose.setdefault(index, {})[extent] = parts[extent]
             indices.append(index)
             above = depth
         same = tuple(indices) == node.indices

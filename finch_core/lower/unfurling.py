@@ -17,6 +17,7 @@ from finch_core.interface.tensorlike import BoundTensor, Constant, TensorLike
 from finch_core.interface.views import InPlace, View
 from finch_core.ir.expressions import TRUE, Access, Expr, Literal
 from finch_core.ir.program import Extent, Loop, Stmt
+from finch_core.ir.rewrite import indices_in
 from finch_core.looplets import Lookup, Phase, Sequence, Stepper, Switch
 from finch_core.looplets.select import select
 from finch_core.looplets.slots import AccessSlot
@@ -117,6 +118,7 @@ class Unfurling:
             return looplet
         if self.stmt.extent in parts:
             return looplet  # some access has no condition: the whole range is within
+        parts = [p for p in parts if not indices_in(p.start) | indices_in(p.stop)] or [extent]
         fill = Literal(tensor.fill_value, tensor.dtype, structural=True)
         missing = Run(Constant(fill, tensor.ndim - 1))
 
@@ -156,10 +158,13 @@ def _is_element(ctx: Context, lookup: Lookup, i: Expr) -> bool:
 
 
 def read_in_indices(stmt: Stmt) -> frozenset[TensorLike]:
-    """The tensors that the indices of accesses read."""
+    """The tensors that the indices of accesses read, or ranges of loops, which such indices
+    become."""
     exprs = (expr for part in stmt.walk() for expr in part.exprs)
     accesses = (node for expr in exprs for node in expr.walk() if isinstance(node, Access))
-    inner = (node for access in accesses for index in access.indices for node in index.walk())
+    indices = [index for access in accesses for index in access.indices]
+    indices += [expr for part in stmt.walk() if isinstance(part, Loop) for expr in part.exprs]
+    inner = (node for index in indices for node in index.walk())
     return frozenset([node.tensor for node in inner if isinstance(node, Access)])
 
 
