@@ -118,7 +118,8 @@ class Unfurling:
             return looplet
         if self.stmt.extent in parts:
             return looplet  # some access has no condition: the whole range is within
-        parts = [p for p in parts if not indices_in(p.start) | indices_in(p.stop)] or [extent]
+        known = [p for p in parts if not indices_in(p.start) | indices_in(p.stop)]
+        where = known[0] if len(known) == len(parts) == 1 else extent
         fill = Literal(tensor.fill_value, tensor.dtype, structural=True)
         missing = Run(Constant(fill, tensor.ndim - 1))
 
@@ -126,16 +127,15 @@ class Unfurling:
             if isinstance(part, Lookup):
                 return evolve(part, body=lambda ctx, i: at(ctx, part, i))
             if isinstance(part, Stepper) and part.tail is None:
-                where = parts[0] if len(parts) == 1 else extent
                 phases = Phase(where.start, missing), Phase(where.stop, part)
                 return Sequence((*phases, Phase(None, missing)))
             return part
 
         def at(ctx: Context, lookup: Lookup, i: Expr) -> Part:
-            known = [ctx.prover.decide((p.start <= i).and_(i < p.stop)) for p in parts]
+            held = [ctx.prover.decide((p.start <= i).and_(i < p.stop)) for p in known]
             within = ctx.prover.decide((extent.start <= i).and_(i < extent.stop))
             alone = tensor.ndim == 1 and not inner
-            if within == TRUE or TRUE in known or (alone and _is_element(ctx, lookup, i)):
+            if within == TRUE or TRUE in held or (alone and _is_element(ctx, lookup, i)):
                 return lookup.at(ctx, i)
             exists = ctx.prover.decide(extent.start < extent.stop)
             first = ctx.let("at", ctx.ifelse(within, i, extent.start))
