@@ -52,6 +52,10 @@ class Checked:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def shape(self) -> Any:
+        return self.values.shape
+
     def place(self, index: Any) -> Any:
         indices = index if isinstance(index, tuple) else (index,)
         if not all(0 <= i < n for i, n in zip(indices, self.values.shape, strict=True)):
@@ -74,7 +78,7 @@ class Conditions:
         self.indices = ("i", "j")[: self.draw.choice((1, 1, 2))]
 
     def program(self) -> str:
-        lines = ["def program(y, x, n, m):"]
+        lines = ["def program(y, x, at, s, n, m):"]
         for level, index in enumerate(self.indices):
             lines.append(f"{'    ' * (level + 1)}for {index} in {self.draw.choice(RANGES)}:")
         return "\n".join((*lines, *self.block(len(self.indices) + 1, 0))) + "\n"
@@ -89,6 +93,8 @@ class Conditions:
 
     def statement(self, level: int, depth: int) -> list[str]:
         indent, choice = "    " * level, self.draw.random()
+        if self.draw.random() < 0.2:
+            return self.guarded(indent)
         if depth > 2 or choice < 0.25:
             return [f"{indent}y[{self.here}] {self.draw.choice(('=', '+='))} {self.read()}"]
         if choice < 0.4:
@@ -112,6 +118,24 @@ class Conditions:
         if self.draw.random() < 0.5:
             lines += [f"{indent}else:", *self.block(level + 1, depth + 1)]
         return lines
+
+    def guarded(self, indent: str) -> list[str]:
+        """An access whose conditions keep all its indices inside, in some order."""
+        indices, guards = [], []
+        for dim, name in enumerate(self.indices):
+            end, move = f"x.shape[{dim}]", self.draw.choice((-2, -1, 0, 0, 1))
+            if self.draw.random() < 0.3:
+                indices.append(f"at[{name}]")
+                inside = f"{name} >= 0 and {name} < len(at)"
+                guards.append(f"{inside} and at[{name}] >= 0 and at[{name}] < {end}")
+            else:
+                indices.append(f"{name} + {move}")
+                guards.append(f"{name} >= {-move} and {name} + {move} < {end}")
+        cond = " and ".join(self.draw.sample(guards, len(guards)))
+        value = f"x[{', '.join(indices)}]"
+        if self.draw.random() < 0.5:
+            return [f"{indent}s[0] += {value} if {cond} else 1"]
+        return [f"{indent}if {cond}:", f"{indent}    s[0] += {value}"]
 
     def read(self) -> str:
         moves = [self.draw.choice((" - 1", " + 1", "", " - 2")) for _ in self.indices]
@@ -160,23 +184,27 @@ def check(seed: int, backend: str) -> Counter[str]:
         made: Any = Element(0.0)
         for turn in range(rank):
             made = (draw.choice(LEVELS) if turn == 0 else draw.choice((Dense, SparseList)))(made)
+        at = np.array([draw.choice((-1, 0, 1, 1, 4)) for _ in range(draw.choice((0, 1, 3)))], int)
         wanted, y, fails = np.zeros(shape), np.zeros(shape), False
+        total, s = np.zeros(1), np.zeros(1)
         try:
-            function(Checked(wanted), Checked(x), size, m)
+            function(Checked(wanted), Checked(x), Checked(at), total, size, m)
         except IndexError:
             fails = True
-        what = f"seed {seed}, {backend}, {made}, size {size}, m = {m}\n{text}"
+        what = f"seed {seed}, {backend}, {made}, size {size}, m = {m}, at = {at}\n{text}"
         given = Tensor(made, x)
         if not fails:
-            referred = program.reference(y, given, size, m).get("y", y)
-            np.testing.assert_array_equal(referred, wanted, err_msg=f"reference, {what}")
+            referred = program.reference(y, given, at, s, size, m)
+            np.testing.assert_array_equal(referred.get("y", y), wanted, f"reference, {what}")
+            np.testing.assert_array_equal(referred.get("s", s), total, f"reference, {what}")
         try:
-            program(y, given, size, m)
+            program(y, given, at, s, size, m)
         except (DimensionMismatch, OutOfBounds):
             found["fail" if fails else "refused"] += 1
         else:
             assert not fails, f"accepted: {what}"
             np.testing.assert_array_equal(y, wanted, err_msg=what)
+            np.testing.assert_array_equal(s, total, err_msg=what)
             found["agree"] += 1
     return found
 
