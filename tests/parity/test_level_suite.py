@@ -8,7 +8,7 @@ from finch_core.testing import LevelSuite, level_names
 
 def suite(name: str) -> type[LevelSuite]:
     """The suite of one format; a failure names the format by the class."""
-    members = {"format": staticmethod(hub().level(name)), "shares": (0.4, 0.12)}
+    members = {"format": staticmethod(hub().level(name)), "shares": (0.3, 0.09)}
     return type(f"Test{name}", (LevelSuite,), {**members, "__module__": __name__})
 
 
