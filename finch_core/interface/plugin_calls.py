@@ -51,12 +51,14 @@ def unfurled(format: Any, *args: Any) -> Looplet:
 def offers_of(kind: Any, fibers: Any) -> tuple[Offer, ...]:
     """What a class of levels offers for fibers; ``PluginError`` if that fails or is no offer."""
     found = emitted(kind, "offers", fibers)
-    for offer in found if isinstance(found, (tuple, list)) else (found,):
-        if not isinstance(offer, Offer):
-            raise PluginError(
-                f"{_called(kind, 'offers')} gives {offer!r}, which is not an Offer",
-                hint="it returns a tuple of Offer, empty if it has none for these fibers",
-            )
+    several = isinstance(found, (tuple, list))
+    wrong = [offer for offer in found if not isinstance(offer, Offer)] if several else [found]
+    if wrong:
+        raise PluginError(
+            f"{_called(kind, 'offers')} gives {wrong[0]!r}, which is not "
+            f"{'an Offer' if several else 'a tuple of Offer'}",
+            hint="it returns a tuple of Offer, empty if it has none for these fibers",
+        )
     return tuple(found)
 
 

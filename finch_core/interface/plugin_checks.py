@@ -301,8 +301,9 @@ def _check_operator(op: Operator) -> None:
     for part in ("identity", "annihilator", "left_annihilator"):
         given = getattr(op, part, None)
         if given is not None and not callable(given):
-            why = f"has {part} = {given!r}: a function of a dtype is expected, such as numpy.ones"
-            raise RejectedError(f"the operator {op.name!r} {why}", op.name)
+            why = f"has {part} = {given!r}: a function of a dtype is expected"
+            hint = "such as lambda dtype: dtype.type(0); define_operator takes values, too"
+            raise RejectedError(f"the operator {op.name!r} {why}, {hint}", op.name)
     if any(known.name == op.name and known is not op for known in operators()):
         raise RejectedError(f"the operator {op.name!r} exists already", op.name)
     for function in op.python:

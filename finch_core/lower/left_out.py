@@ -21,8 +21,8 @@ from finch_core.lower.pass_state import Unit
 
 
 def left_out(stmt: Stmt, unit: Unit) -> Stmt:
-    """Undo masks of ``!=`` in loops that their bodies may leave, except those that keep accesses
-    inside of tensors (``unit.loose``): these are loaded where the mask holds."""
+    """Undo masks of ``!=`` in loops that their bodies may leave, except loops whose range leaves a
+    tensor (``unit.loose``): where a mask has decided, accesses need no check of the index."""
     bodies = tuple([left_out(body, unit) for body in stmt.bodies])
     stmt = stmt.rebuild(stmt.exprs, bodies)
     if isinstance(stmt, Loop) and stmt.index not in unit.loose and leaves(stmt.body):

@@ -260,7 +260,7 @@ def _loop(ctx: Context, stmt: Loop, is_part: bool = False) -> None:
         return
     if ctx.pairs and lower_pairs(ctx, stmt, partial(_loop, ctx, is_part=True)):
         return
-    inner = read_in_indices(stmt.body)
+    inner = read_in_indices(stmt.body) if stmt.index in ctx.loose else frozenset()
     unfurling = Unfurling(ctx, stmt, Extent(start, stop), read_for_sure(stmt.body), single, inner)
     body = rewrite(stmt.body, unfurling.rule(Mode.READ), unfurling.rule(Mode.UPDATE))
     looplets = unfurling.looplets

@@ -98,6 +98,8 @@ class _Wrapperizer:
         if not isinstance(node, Call) or node.op not in (*_TRUTHS, prim.ifelse):
             return node
         count = len(node.args) if node.op in _TRUTHS else 1
+        if not any(isinstance(a, Index) for a in node.args[:count]):
+            return node
         conds = [self.rule(truth(a), scope) if isinstance(a, Index) else a
                  for a in node.args[:count]]  # fmt: skip
         return evolve(node, args=(*conds, *node.args[count:]))

@@ -14,7 +14,9 @@ from plugin_support import Field, Order, format_like, plugin, registered
 from finch_core import Tensor, _, kernel
 from finch_core.errors import FormatError, PluginError
 from finch_core.level import Format, Sharing
+from finch_core.operators import operator
 from finch_core.plugins import Hub
+from finch_core.records import evolve
 from finch_core.testing import wrapper_names
 from finch_levels import Element
 
@@ -107,6 +109,12 @@ def test_a_format_takes_what_its_base_has() -> None:
 def test_what_a_format_says_of_itself_is_checked(members: dict[str, Any], message: str) -> None:
     made = {"name": "Mine", **members}
     assert message in refused(finch_level_format=lambda: type("Mine", (format_like(),), made))
+
+
+def test_the_algebra_of_an_operator_is_of_dtypes() -> None:
+    made = evolve(operator("maximum"), name="greatest", python=(), identity=0.0)
+    message = refused(finch_operators=lambda: made)
+    assert "the operator 'greatest' has identity = 0.0: a function of a dtype is" in message
 
 
 def test_properties_are_asked_of_an_example() -> None:

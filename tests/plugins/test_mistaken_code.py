@@ -339,9 +339,13 @@ def test_an_empty_level_has_its_fields(blank: Any, message: str) -> None:
         Tensor(format_like(fields=fields, blank=blank)(Element(0.0)), (3,))
 
 
-def test_offers_are_offers() -> None:
-    format = format_like(offers=classmethod(lambda cls, fibers: 3))
-    with pytest.raises(PluginError, match="gives 3, which is not an Offer"):
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [(3, "gives 3, which is not a tuple of Offer"), ((3,), "gives 3, which is not an Offer")],
+)
+def test_offers_are_offers(given: Any, message: str) -> None:
+    format = format_like(offers=classmethod(lambda cls, fibers: given))
+    with pytest.raises(PluginError, match=message):
         offers_of(format, None)
 
 
