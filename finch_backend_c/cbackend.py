@@ -83,11 +83,11 @@ class CBackend:
         source = translate(kernel, fail_alloc=self.fail_alloc, disabled=self.disabled)
         letters = signature(kernel)
         compiler = toolchain.find()
-        if loader.is_parallel(source):
+        is_draft = self.drafts and len(source) <= LARGE
+        if loader.is_parallel(source) and not is_draft:
             from finch_backend_c import threads
 
             threads.begin()
-        is_draft = self.drafts and len(source) <= LARGE
         windows = reads_windows(kernel)
 
         def use(path: str) -> loader.CKernel:

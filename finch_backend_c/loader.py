@@ -77,8 +77,9 @@ class CKernel:
         return interrupts.guard()
 
     def pool(self) -> int:
-        """The threads for parallel loops (see ``interface.abi``); 0 if the kernel has none."""
-        if not is_parallel(self.source):
+        """The threads for parallel loops (see ``interface.abi``); 0 if the kernel has none, and for
+        a draft, whose loops are not worth the time of compiling the threads."""
+        if self.is_draft or not is_parallel(self.source):
             return 0
         from finch_backend_c import threads
 

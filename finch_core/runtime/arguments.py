@@ -133,24 +133,25 @@ def _is_supported(dtype: np.dtype[Any]) -> bool:
     return is_storable(dtype) or is_tuple(dtype)
 
 
-SMALL_BYTES, SMALL_EXTENT = 1 << 15, 1 << 12
+SMALL_BYTES, SMALL_EXTENT = 1 << 18, 1 << 12
 """Arguments are small up to this many bytes in all, and this extent or number."""
 
 
-def are_small(values: Iterable[Any]) -> bool:
-    """Whether all arguments are numbers and tensors so small that a draft will do."""
-    room = SMALL_BYTES
+def small_bytes(values: Iterable[Any]) -> int | None:
+    """The bytes of arguments that are all numbers and tensors so small that a draft will do; None
+    for other arguments."""
+    held = 0
     for value in values:
         if value.__class__ is Number:
             if value.kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
-                return False
+                return None
         elif isinstance(value, TensorStorage):
-            room -= sum(stop - start for start, stop in value.memory)
-            if room < 0 or max(value.shape, default=0) > SMALL_EXTENT:
-                return False
+            held += sum(stop - start for start, stop in value.memory)
+            if held > SMALL_BYTES or max(value.shape, default=0) > SMALL_EXTENT:
+                return None
         else:
-            return False
-    return True
+            return None
+    return held
 
 
 def is_writeable(value: Any) -> bool:

@@ -26,7 +26,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.signatures import Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.locks import Lock
-from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
+from finch_core.runtime.arguments import Number, as_tensor, is_writeable, small_bytes
 from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan, swapped, written
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
@@ -36,8 +36,9 @@ from finch_core.runtime.storage import TensorStorage
 MOST_CALLS = 64
 """The most calls whose arguments a kernel remembers as checked."""
 
-DRAFT_CALLS = 1000
-"""Number of calls on small data after which a draft is recompiled at full optimisation."""
+DRAFT_CALLS, DRAFT_BYTES = 1000, 1 << 25
+"""A draft is recompiled at full optimisation after this number of calls, or fewer on arguments that
+would have been this many bytes together."""
 
 
 def drafts() -> bool:
@@ -58,8 +59,9 @@ Workspace = tuple[tuple[TensorStorage, ...], list[int]]
 class Specialization:
     """A kernel for one tuple of signatures: compiled, and how to call it.
 
-    A ``draft`` is less optimised and compiles sooner. It runs on small data only; on larger data,
-    or after ``DRAFT_CALLS`` calls, the kernel is recompiled at full optimisation.
+    A ``draft`` is less optimised and compiles sooner. It runs on small data only, on one thread; on
+    larger data, or after ``DRAFT_CALLS`` calls, fewer where ``DRAFT_BYTES`` are passed sooner, the
+    kernel is recompiled at full optimisation.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class Specialization:
     ) -> None:
         self.lowered = lowered
         self._make = make
-        self.calls = 0
+        self.calls, self._most_drafted = 0, DRAFT_CALLS
         program = lowered.program
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
         self._is_draft = lowered.is_draft
@@ -109,8 +111,8 @@ class Specialization:
         ``LifecycleError`` where an output shares memory with another argument, ``FormatError`` for
         an integer beyond 64 bits, and whatever the kernel fails with.
         """
-        if self._is_draft and not are_small(values):
-            self.finish()
+        if self._is_draft:
+            self._weigh(values)
         call, simple = self.call, self._simple
         blank = blank_places(values) if simple else ()
         roomy = not blank and self._new.give(values)
@@ -144,8 +146,8 @@ class Specialization:
         signatures, of which those that are written were made for this call: they share no memory
         with others. Raises ``FormatError`` for an integer beyond 64 bits, and whatever the kernel
         fails with."""
-        if self._is_draft and not are_small(values):
-            self.finish()
+        if self._is_draft:
+            self._weigh(values)
         if self._simple:
             words = [value.address for value in values]
         else:
@@ -183,14 +185,24 @@ class Specialization:
             if self._is_draft:
                 self._compiled = self.lowered.compile()
                 self._is_draft = False
+                self._threads = threading.local()  # the kernel may have more threads
                 self.call = self._caller()
                 self._entered.clear()
 
+    def _weigh(self, values: Sequence[Any]) -> None:
+        """Replace the draft if the arguments are not small; else let the largest that it has run on
+        decide how often it runs."""
+        small = small_bytes(values)
+        if small is None:
+            self.finish()
+        else:
+            self._most_drafted = min(self._most_drafted, DRAFT_BYTES // max(small, 1))
+
     def _drafted(self, call: Caller) -> Caller:
-        """``call`` until ``DRAFT_CALLS`` is reached, then the optimised kernel."""
+        """``call`` as often as a draft runs, then the optimised kernel."""
 
         def drafted(words: Values, given: Values, values: Values | None = None) -> Any:
-            if self.calls < DRAFT_CALLS:
+            if self.calls < self._most_drafted:
                 return call(words, given, values)
             self.finish()
             return self.call(words, given, values)

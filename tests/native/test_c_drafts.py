@@ -11,8 +11,9 @@ import pytest
 
 from finch_backend_c import cbackend, loader
 from finch_backend_c.cbackend import CBackend
-from finch_core import Tensor, kernel
+from finch_core import Tensor, _, kernel, parallel
 from finch_core.errors import FinchError
+from finch_core.interface.abi import POOL
 from finch_core.runtime import specialization as entries
 from finch_core.runtime.arguments import SMALL_BYTES, SMALL_EXTENT
 from finch_levels import Dense, Element, Scalar, SparseList
@@ -109,6 +110,31 @@ def test_large_numbers_make_no_draft():
         counted(s, n)
         assert s.value == n * (n - 1) // 2
         assert is_draft(counted) == draft
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 4])
+def test_a_draft_of_more_data_ends_sooner(monkeypatch, most):
+    spmv, (y, A, x) = made(), arguments(20, 20)
+    held = sum(stop - start for start, stop in A.memory)  # the vectors are 5 % of it
+    monkeypatch.setattr(entries, "DRAFT_BYTES", held * most + held // 2)
+    for call in range(7):
+        spmv(y, A, x)
+        assert is_draft(spmv) == (call < most)
+
+
+def test_a_draft_of_parallel_loops_has_no_threads_and_the_kernel_has():
+    @kernel
+    def total(s, x):
+        s[...] = 0
+        for i in parallel(_):
+            s[()] += x[i]
+
+    s, x = Scalar(0), np.arange(10)
+    for _call in range(7):
+        total(s, x)
+        assert s.value == 45
+        (entry,) = total._specializations.values()
+        assert bool(entry.control_block()[POOL]) != is_draft(total)
 
 
 def test_what_is_lowered_is_no_draft():
