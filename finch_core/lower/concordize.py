@@ -23,9 +23,20 @@ from collections.abc import Set
 
 from finch_core.interface.abilities import RANDOM_ACCESS
 from finch_core.interface.tensorlike import BoundTensor, Fiber
+from finch_core.ir import primitives as prim
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import INTP
-from finch_core.ir.expressions import TRUE, Access, Expr, Index, Modified, cast
+from finch_core.ir.expressions import (
+    TRUE,
+    Access,
+    Call,
+    Expr,
+    Index,
+    Modified,
+    call,
+    cast,
+    zero_of,
+)
 from finch_core.ir.program import (
     Declare,
     Define,
@@ -45,6 +56,7 @@ from finch_core.lower.access_order import discordance
 from finch_core.lower.pass_state import Unit, Updated, changes_of_mode, exchanged
 from finch_core.records import define, evolve, field
 from finch_core.symbolic.affine import Scope, is_given
+from finch_core.symbolic.guards import LAZY, as_condition, conjuncts
 
 
 def concordize(stmt: Stmt, unit: Unit) -> Stmt:
@@ -80,19 +92,30 @@ class _Units:
             return self.depths[index]
         return next(d for unit, _, d in self.loops if unit == index)
 
-    def index_for(self, value: Expr, above: int) -> tuple[Index, int]:
-        """The index of a single-iteration loop that equals ``value``, deeper than ``above``."""
+    def index_for(self, value: Expr, above: int, guard: Expr) -> tuple[Index, int]:
+        """The index of a single-iteration loop that equals ``value`` where ``guard`` holds, deeper
+        than ``above``."""
+        guarded = value
+        if guard is not TRUE and self.reads_at_units(value):
+            guarded = call(prim.ifelse, as_condition(guard), value, zero_of(value.dtype))
         for unit, same, depth in self.loops:
-            if same == value and depth > above:
+            if same in (value, guarded) and depth > above:
                 return unit, depth
         base = value.name if isinstance(value, Index) else "at"
         unit = Index(self.names.fresh(base))
         depth = len(self.depths) + len(self.loops)
-        self.loops.append((unit, value, depth))
+        self.loops.append((unit, guarded, depth))
         return unit, depth
 
-    def access(self, node: Access, written: bool) -> Access:
-        """The access with each index given, or that of a loop deeper than the one before."""
+    def reads_at_units(self, value: Expr) -> bool:
+        """Whether a value is read at an index of a single-iteration loop, which may be outside."""
+        units = {unit for unit, _, _ in self.loops}
+        nodes = (node for node in value.walk() if isinstance(node, Access))
+        return any(index in units for node in nodes for index in node.indices)
+
+    def access(self, node: Access, written: bool, guard: Expr) -> Access:
+        """The access, evaluated where ``guard`` holds, with each index given, or that of a loop
+        deeper than the one before."""
         root = node.tensor.root
         above = self.floors.get(root, -1) if root is not None else -1
         if root in self.moving:
@@ -111,7 +134,7 @@ class _Units:
                 ):
                     indices.append(Modified("given", given))
                     continue
-                index, depth = self.index_for(given, above)
+                index, depth = self.index_for(given, above, guard)
                 if not written:
                     self.unit.costly += discordance(
                         node, k, self.depths, self.plain(root), self.scope
@@ -160,13 +183,20 @@ class _Units:
                 return False
         return True
 
-    def expr(self, expr: Expr, written: bool = False) -> Expr:
-        """The expression with all its accesses made concordant, those within indices first."""
+    def expr(self, expr: Expr, written: bool = False, guard: Expr = TRUE) -> Expr:
+        """The expression with all its accesses made concordant, those within indices first. It is
+        evaluated where ``guard`` holds."""
         children = expr.children
-        changed = tuple(self.expr(child) for child in children)
+        changed: list[Expr] = []
+        for k, child in enumerate(children):
+            needed = guard
+            if k and isinstance(expr, Call) and expr.op in LAZY:
+                other = LAZY[expr.op](changed[0])[k - 1]
+                needed = other if guard is TRUE else guard.and_(other)
+            changed.append(self.expr(child, guard=needed))
         if any(a is not b for a, b in zip(changed, children, strict=True)):
-            expr = expr.rebuild(changed)
-        return self.access(expr, written) if isinstance(expr, Access) else expr
+            expr = expr.rebuild(tuple(changed))
+        return self.access(expr, written, guard) if isinstance(expr, Access) else expr
 
     def exprs(self, stmt: Stmt) -> tuple[Expr, ...]:
         """The expressions of a statement; the target of an update is written."""
@@ -197,6 +227,8 @@ class _Concordizer:
             return stmt.rebuild((), bodies)
         if isinstance(stmt, While) and any(_has_indices(node) for node in stmt.cond.walk()):
             return self.stmt(_tested_inside(stmt), depths, floors, scope)
+        if isinstance(stmt, Sieve) and stmt.orelse == Sequential():
+            stmt = _tested_in_turn(stmt)
         self.mode(stmt)
         units = _Units(depths, floors, scope, self.names, self.unit, self.moving)
         exprs = units.exprs(stmt)
@@ -229,11 +261,39 @@ def _has_indices(node: Expr) -> bool:
     return isinstance(node, Access) and bool(node.indices)
 
 
+def _reads_at_reads(expr: Expr) -> bool:
+    """Whether an expression reads at an index that is read."""
+    nodes = (node for node in expr.walk() if _has_indices(node))
+    return any(_has_indices(part) for node in nodes for i in node.children for part in i.walk())
+
+
+def _in_turn(cond: Expr) -> list[Expr]:
+    """The conjuncts of a condition, together as far as one does not read at an index that is read:
+    such an index is looked up where the conjuncts before it hold."""
+    found: list[Expr] = []
+    for part in conjuncts(cond):
+        if found and not _reads_at_reads(part):
+            found[-1] = found[-1].and_(part)
+        else:
+            found.append(part)
+    return found
+
+
+def _tested_in_turn(stmt: Sieve) -> Sieve:
+    """A statement without an alternative whose condition is tested in turn."""
+    first, *rest = _in_turn(stmt.cond)
+    body = stmt.body
+    for cond in reversed(rest):
+        body = Sieve(cond, body, Sequential(), span=stmt.span)
+    return evolve(stmt, cond=first, body=body) if rest else stmt
+
+
 def _tested_inside(stmt: While) -> Stmt:
-    """A loop whose condition is a statement of its own, around which loops can be put."""
-    test = Sieve(stmt.cond, Sequential(), Leave(_WHILE), span=stmt.span)
-    body = Sequential((test, stmt.body))
-    return Labelled(_WHILE, While(TRUE, body, span=stmt.span))
+    """A loop whose condition, tested in turn, is statements of their own, around which loops can be
+    put."""
+    conds = _in_turn(stmt.cond)
+    tests = (Sieve(cond, Sequential(), Leave(_WHILE), span=stmt.span) for cond in conds)
+    return Labelled(_WHILE, While(TRUE, Sequential((*tests, stmt.body)), span=stmt.span))
 
 
 _WHILE = "while"

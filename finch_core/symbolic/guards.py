@@ -55,10 +55,17 @@ LAZY: dict[Any, Callable[[Expr], tuple[Expr, ...]]] = {
 }
 
 
+def _is_either(cond: Expr) -> bool:
+    return isinstance(cond, Call) and cond.op is prim.or_
+
+
 def conjuncts(cond: Expr) -> Iterator[Expr]:
     """The conjuncts of a condition."""
     if isinstance(cond, Call) and cond.op is prim.and_:
         for arg in cond.args:
             yield from conjuncts(arg)
+    elif isinstance(cond, Call) and cond.op is prim.not_ and _is_either(cond.args[0]):
+        for arg in cond.args[0].children:
+            yield from conjuncts(as_condition(arg).not_())
     elif cond is not TRUE:
         yield cond

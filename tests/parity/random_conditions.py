@@ -125,15 +125,23 @@ class Conditions:
         for dim, name in enumerate(self.indices):
             end, move = f"x.shape[{dim}]", self.draw.choice((-2, -1, 0, 0, 1))
             if self.draw.random() < 0.3:
-                indices.append(f"at[{name}]")
-                inside = f"{name} >= 0 and {name} < len(at)"
-                guards.append(f"{inside} and at[{name}] >= 0 and at[{name}] < {end}")
+                inside, inner = f"{name} >= 0 and {name} < len(at)", f"at[{name}]"
+                if self.draw.random() < 0.3:
+                    inside = f"{inside} and {inner} >= 0 and {inner} < len(at)"
+                    inner = f"at[{inner}]"
+                indices.append(inner)
+                guards.append(f"{inside} and {inner} >= 0 and {inner} < {end}")
             else:
                 indices.append(f"{name} + {move}")
                 guards.append(f"{name} >= {-move} and {name} + {move} < {end}")
         cond = " and ".join(self.draw.sample(guards, len(guards)))
-        value = f"x[{', '.join(indices)}]"
-        if self.draw.random() < 0.5:
+        value, form = f"x[{', '.join(indices)}]", self.draw.random()
+        if form < 0.15:
+            ends = f"{indent}    s[0] += 3", f"{indent}    break"
+            return [f"{indent}while {cond} and {value} > 0:", *ends]
+        if form < 0.3:
+            return [f"{indent}if {cond} and {value} > 0:", f"{indent}    s[0] += {value}"]
+        if form < 0.6:
             return [f"{indent}s[0] += {value} if {cond} else 1"]
         return [f"{indent}if {cond}:", f"{indent}    s[0] += {value}"]
 
