@@ -185,6 +185,20 @@ def _division(symbol: str) -> Builder:
     return build
 
 
+def _power(name: str, args: Args, result: DType) -> Value:
+    """A constant power that is two or three multiplications at most; as C compilers have it, too,
+    but for floats not all, and not all of them in drafts."""
+    known = _POWERS.get(args[1].node.text) if isinstance(args[1].node, c.Number) else None
+    if known is None or result.kind == "c":
+        return _function(name, args, result)
+    return _function(known, args[:1], result)
+
+
+_POWERS = {
+    f"{count}{end}": name
+    for count, name in ((2, "square"), (3, "cube"), (4, "fourth"))
+    for end in ("", ".0", ".0f")
+}
 _OF_POWERS = {"/": ">>", "%": "&"}
 
 
@@ -324,6 +338,7 @@ _BUILDERS: dict[str, Builder] = {
     "lshift": _shift("<<"),
     "rshift": _shift(">>"),
     "neg": _unary("-"),
+    "pow": _power,
     "invert": _invert,
     "not": lambda name, args, result: Value(c.Unary("!", args[0].node), result),
     "and": _logic("&&"),

@@ -137,21 +137,20 @@ SMALL_BYTES, SMALL_EXTENT = 1 << 18, 1 << 12
 """Arguments are small up to this many bytes in all, and this extent or number."""
 
 
-def small_bytes(values: Iterable[Any]) -> int | None:
-    """The bytes of arguments that are all numbers and tensors so small that a draft will do; None
-    for other arguments."""
-    held = 0
+def are_small(values: Iterable[Any]) -> bool:
+    """Whether all arguments are numbers and tensors so small that a draft will do."""
+    room = SMALL_BYTES
     for value in values:
         if value.__class__ is Number:
             if value.kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
-                return None
+                return False
         elif isinstance(value, TensorStorage):
-            held += sum(stop - start for start, stop in value.memory)
-            if held > SMALL_BYTES or max(value.shape, default=0) > SMALL_EXTENT:
-                return None
+            room -= sum(stop - start for start, stop in value.memory)
+            if room < 0 or max(value.shape, default=0) > SMALL_EXTENT:
+                return False
         else:
-            return None
-    return held
+            return False
+    return True
 
 
 def is_writeable(value: Any) -> bool:

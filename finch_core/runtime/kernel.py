@@ -43,7 +43,7 @@ from finch_core.ir.program import Program
 from finch_core.locks import Lock
 from finch_core.records import evolve
 from finch_core.runtime import backends
-from finch_core.runtime.arguments import TAKEN, as_argument, small_bytes
+from finch_core.runtime.arguments import TAKEN, are_small, as_argument
 from finch_core.runtime.call_interface import ordered, written
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
@@ -260,7 +260,7 @@ class Kernel(Generic[P, R]):
         quick, calls = self._quick, self._calls
         given, values = self._bind(args, kwargs)
         signatures = tuple([value.signature for value in values])
-        draft = drafts() and small_bytes(values) is not None
+        draft = drafts() and are_small(values)
         specialized = self._specialization(signatures, draft)
         if self.program.free:
             return specialized.run(values, given)

@@ -7,6 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.signatures import Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
 from finch_core.locks import Lock
-from finch_core.runtime.arguments import Number, as_tensor, is_writeable, small_bytes
+from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
 from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan, swapped, written
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
@@ -36,9 +37,10 @@ from finch_core.runtime.storage import TensorStorage
 MOST_CALLS = 64
 """The most calls whose arguments a kernel remembers as checked."""
 
-DRAFT_CALLS, DRAFT_BYTES = 1000, 1 << 25
-"""A draft is recompiled at full optimisation after this number of calls, or fewer on arguments that
-would have been this many bytes together."""
+DRAFT_SECONDS, DRAFT_CALLS = 0.05, 1000
+"""A draft that has run this long is recompiled at full optimisation, which takes about as long: so
+at most half of the time is lost, whichever would have been better. One with more calls is, too: a
+draft is called in a slower way."""
 
 
 def drafts() -> bool:
@@ -60,8 +62,8 @@ class Specialization:
     """A kernel for one tuple of signatures: compiled, and how to call it.
 
     A ``draft`` is less optimised and compiles sooner. It runs on small data only, on one thread; on
-    larger data, or after ``DRAFT_CALLS`` calls, fewer where ``DRAFT_BYTES`` are passed sooner, the
-    kernel is recompiled at full optimisation.
+    larger data, after ``DRAFT_SECONDS`` of calls, or more than ``DRAFT_CALLS``, the kernel is
+    recompiled at full optimisation.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Specialization:
     ) -> None:
         self.lowered = lowered
         self._make = make
-        self.calls, self._most_drafted = 0, DRAFT_CALLS
+        self.calls, self._drafted_for = 0, 0.0
         program = lowered.program
         self._compiled: CompleteKernel = lowered.compile(draft=draft)
         self._is_draft = lowered.is_draft
@@ -111,8 +113,8 @@ class Specialization:
         ``LifecycleError`` where an output shares memory with another argument, ``FormatError`` for
         an integer beyond 64 bits, and whatever the kernel fails with.
         """
-        if self._is_draft:
-            self._weigh(values)
+        if self._is_draft and not are_small(values):
+            self.finish()
         call, simple = self.call, self._simple
         blank = blank_places(values) if simple else ()
         roomy = not blank and self._new.give(values)
@@ -146,8 +148,8 @@ class Specialization:
         signatures, of which those that are written were made for this call: they share no memory
         with others. Raises ``FormatError`` for an integer beyond 64 bits, and whatever the kernel
         fails with."""
-        if self._is_draft:
-            self._weigh(values)
+        if self._is_draft and not are_small(values):
+            self.finish()
         if self._simple:
             words = [value.address for value in values]
         else:
@@ -189,23 +191,19 @@ class Specialization:
                 self.call = self._caller()
                 self._entered.clear()
 
-    def _weigh(self, values: Sequence[Any]) -> None:
-        """Replace the draft if the arguments are not small; else let the largest that it has run on
-        decide how often it runs."""
-        small = small_bytes(values)
-        if small is None:
-            self.finish()
-        else:
-            self._most_drafted = min(self._most_drafted, DRAFT_BYTES // max(small, 1))
-
     def _drafted(self, call: Caller) -> Caller:
-        """``call`` as often as a draft runs, then the optimised kernel."""
+        """``call`` while this is a draft. The call that takes it too far replaces it: this may be
+        the last in this process, and the next finds the optimised kernel on disk."""
 
         def drafted(words: Values, given: Values, values: Values | None = None) -> Any:
-            if self.calls < self._most_drafted:
-                return call(words, given, values)
-            self.finish()
-            return self.call(words, given, values)
+            if not self._is_draft:
+                return self.call(words, given, values)
+            start = perf_counter()
+            found = call(words, given, values)
+            self._drafted_for += perf_counter() - start
+            if self._drafted_for > DRAFT_SECONDS or self.calls > DRAFT_CALLS:
+                self.finish()
+            return found
 
         return drafted
 

@@ -112,14 +112,22 @@ def test_large_numbers_make_no_draft():
         assert is_draft(counted) == draft
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 4])
-def test_a_draft_of_more_data_ends_sooner(monkeypatch, most):
-    spmv, (y, A, x) = made(), arguments(20, 20)
-    held = sum(stop - start for start, stop in A.memory)  # the vectors are 5 % of it
-    monkeypatch.setattr(entries, "DRAFT_BYTES", held * most + held // 2)
-    for call in range(7):
+def test_a_draft_that_ran_long_enough_is_replaced_in_that_call(monkeypatch):
+    spmv, (y, A, x), now = made(), arguments(), [0.0]
+    monkeypatch.setattr(entries, "DRAFT_SECONDS", 2.5)
+
+    def later():
+        now[0] += 0.5  # each call looks twice
+        return now[0]
+
+    monkeypatch.setattr(entries, "perf_counter", later)
+    monkeypatch.setattr(entries, "DRAFT_CALLS", 100)
+    found = []
+    for _call in range(8):
         spmv(y, A, x)
-        assert is_draft(spmv) == (call < most)
+        assert np.array_equal(y.to_numpy(), A.to_numpy() @ x)
+        found.append(is_draft(spmv))
+    assert found == [True] * 5 + [False] * 3
 
 
 def test_a_draft_of_parallel_loops_has_no_threads_and_the_kernel_has():

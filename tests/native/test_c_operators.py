@@ -57,3 +57,18 @@ def test_division_by_other_constants_rounds_down() -> None:
     assert operate("floordiv", (value, six), INTP).node == c.Call(
         "floordiv_i64", (value.node, six.node)
     )
+
+
+@pytest.mark.parametrize("dtype", [t for t in SUPPORTED if t.kind in "iuf"], ids=str)
+@pytest.mark.parametrize("power", [2, 3, 4])
+def test_a_small_constant_power_is_multiplied(dtype: np.dtype, power: int) -> None:
+    @on("c")
+    def raised(y, x):
+        for i in _:
+            y[i] = (x[i] + 1) ** power
+
+    x = np.arange(9).astype(dtype)
+    y = np.zeros(9, dtype)
+    raised(y, x)
+    assert np.array_equal(y, (x + x.dtype.type(1)) ** power)
+    assert "pow" not in raised.lower(y, x).as_text("source")
