@@ -188,7 +188,9 @@ def _division(symbol: str) -> Builder:
 def _power(name: str, args: Args, result: DType) -> Value:
     """A constant power that is two or three multiplications at most; as C compilers have it, too,
     but for floats not all, and not all of them in drafts."""
-    known = _POWERS.get(args[1].node.text) if isinstance(args[1].node, c.Number) else None
+    exponent = args[1].node
+    exponent = exponent.operand if isinstance(exponent, c.Cast) else exponent
+    known = _POWERS.get(exponent.text) if isinstance(exponent, c.Number) else None
     if known is None or result.kind == "c":
         return _function(name, args, result)
     return _function(known, args[:1], result)
