@@ -189,7 +189,8 @@ def _power(name: str, args: Args, result: DType) -> Value:
     """A constant power that is two or three multiplications at most; as C compilers have it, too,
     but for floats not all, and not all of them in drafts."""
     exponent = args[1].node
-    exponent = exponent.operand if isinstance(exponent, c.Cast) else exponent
+    while isinstance(exponent, c.Cast):
+        exponent = exponent.operand
     known = _POWERS.get(exponent.text) if isinstance(exponent, c.Number) else None
     if known is None or result.kind == "c":
         return _function(name, args, result)
