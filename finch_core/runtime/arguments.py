@@ -12,11 +12,11 @@ from numpy.lib.array_utils import byte_bounds
 
 from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.interface.plugins import hub
-from finch_core.interface.signatures import ScalarSignature, scalar_signature, tensor_signature
+from finch_core.interface.signatures import ScalarSignature, scalar_signature
 from finch_core.ir.dtypes import Type, concrete, is_storable, is_tuple, type_of
 from finch_core.ir.program import Program
 from finch_core.ir.stored_dtypes import stored_dtype
-from finch_core.runtime.arrays import from_array
+from finch_core.runtime.arrays import array_signature, from_array
 from finch_core.runtime.storage import TensorStorage
 
 
@@ -248,9 +248,22 @@ def _over(array: np.ndarray[Any, Any]) -> Any:
         return _remembered(array)
 
 
+def _taken(array: np.ndarray[Any, Any]) -> Any:
+    """A tensor over the memory of an array that needs no checks but of its write flag. Raises
+    ``KeyError`` for others, and as ``_known``."""
+    try:
+        return _known(array)
+    except KeyError:
+        flags = array.flags  # cffi takes addresses of these kinds
+        if not (flags.c_contiguous and flags.aligned and array.dtype.kind in "biufc"):
+            raise
+    return _remembered(array)
+
+
 def _remembered(array: np.ndarray[Any, Any]) -> Any:
     tensor = from_array(array, TensorStorage)
-    tensor.signature = tensor_signature(tensor.format, fixed=True)  # calls check the write flag
+    # calls check the write flag
+    tensor.signature, _ = array_signature(array.ndim, array.dtype, False)
     flags = array.flags
     if not (flags.c_contiguous and flags.aligned):  # a copy, which misses what is written to it
         tensor.memory += (byte_bounds(array),)
@@ -263,5 +276,5 @@ def _remembered(array: np.ndarray[Any, Any]) -> Any:
     return tensor
 
 
-TAKEN: dict[type, Any] = {np.ndarray: _known, **dict.fromkeys(_SIGNATURES, Number)}
+TAKEN: dict[type, Any] = {np.ndarray: _taken, **dict.fromkeys(_SIGNATURES, Number)}
 """Fast conversions to objects with a signature, by type of the argument."""

@@ -32,7 +32,7 @@ def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:
     """A dense tensor of class ``kind`` over a NumPy array's memory, or over a copy if the array is
     not C-contiguous and aligned. The shape is the array's, of any number of dimensions."""
     flags = array.flags
-    signature, place = _array_signature(array.ndim, array.dtype, not flags.writeable)
+    signature, place = array_signature(array.ndim, array.dtype, not flags.writeable)
     if not (flags.c_contiguous and flags.aligned):
         array = np.require(array, requirements=("C", "ALIGNED"))
     start = address_of(array)
@@ -146,7 +146,7 @@ def dense_makers(
 
 
 @lru_cache(maxsize=256)
-def _array_signature(
+def array_signature(
     ndim: int, dtype: np.dtype[Any], readonly: bool, /
 ) -> tuple[TensorSignature, Layout]:
     """The signature and layout that all arrays of one dtype and ``ndim`` share."""

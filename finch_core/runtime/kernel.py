@@ -260,8 +260,10 @@ class Kernel(Generic[P, R]):
         quick, calls = self._quick, self._calls
         given, values = self._bind(args, kwargs)
         signatures = tuple([value.signature for value in values])
-        draft = drafts() and are_small(values)
-        specialized = self._specialization(signatures, draft)
+        specialized = quick.get(signatures)
+        if specialized is None:
+            draft = drafts() and are_small(values)
+            specialized = self._specialization(signatures, draft)
         if self.program.free:
             return specialized.run(values, given)
         quick[signatures] = specialized
