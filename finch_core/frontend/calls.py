@@ -244,8 +244,9 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
     if hasattr(type(function), "__finch_program__"):
         parser.context.refuse(
             node,
-            f"{name!r} is a kernel, whose call has no value",
-            "call it on a line of its own: it writes to its arguments",
+            f"{name!r} is a kernel, whose call is a value only where it runs once: not in the "
+            "condition of 'while', nor after 'and', 'or' or 'if'",
+            f"give its value a name on a line before: 'value = {name}(...)'",
         )
     if not callable(function):
         parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")

@@ -45,6 +45,8 @@ class ParseContext:
     """The names that are assigned, and what belongs together of each."""
     known: dict[Variable, Expr] = field(factory=dict)
     """The values of those that are known before the program runs."""
+    computed: dict[int, Expr] = field(factory=dict)
+    """The values of calls of kernels, whose programs stand before, by the identity of the node."""
     kernels: tuple[FunctionType, ...] = ()
     """The kernels that are being parsed, this one last: each calls the next."""
     names: set[str] = field(factory=set)

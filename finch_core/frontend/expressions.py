@@ -40,6 +40,9 @@ class ExpressionParser:
 
     def parse(self, node: ast.expr, scope: Scope) -> Expr:
         """The expression of ``node``; raises ``KernelSyntaxError``."""
+        computed = self.context.computed.get(id(node))
+        if computed is not None:
+            return computed
         handler = _HANDLERS.get(type(node))
         if handler is None:
             message, hint = EXPRESSIONS.get(
@@ -181,6 +184,10 @@ class ExpressionParser:
         return fold_left(op, [self.condition(value, scope) for value in node.values])
 
     def compare(self, node: ast.Compare, scope: Scope) -> Expr:
+        among = node.comparators[0]
+        is_member = len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn))
+        if is_member and isinstance(among, (ast.Tuple, ast.List, ast.Set)) and among.elts:
+            return self.member(node, among.elts, scope)
         for op in node.ops:
             if type(op) not in COMPARE:
                 self.context.refuse(node, *OPERATIONS[type(op)])
@@ -190,6 +197,13 @@ class ExpressionParser:
             for op, a, b in zip(node.ops, terms, terms[1:], strict=False)
         ]
         return fold_left(prim.and_, links)
+
+    def member(self, node: ast.Compare, among: list[ast.expr], scope: Scope) -> Expr:
+        """``x in (a, b)``: ``x == a or x == b``."""
+        value, others = self.parse(node.left, scope), [self.parse(e, scope) for e in among]
+        if isinstance(node.ops[0], ast.In):
+            return fold_left(prim.or_, [Call(prim.eq, (value, other)) for other in others])
+        return fold_left(prim.and_, [Call(prim.ne, (value, other)) for other in others])
 
     def conditional(self, node: ast.IfExp, scope: Scope) -> Expr:
         values = (self.parse(part, scope) for part in (node.body, node.orelse))

@@ -7,18 +7,33 @@
                                               r[i] += a * p[i]
 
 Tensors are given by name; a number is given by any expression, whose value is taken once. What the
-called kernel binds keeps its own meaning: names that the caller has, too, get a number.
+called kernel binds keeps its own meaning: names that the caller has, too, get a number. Where it
+returns numbers, its call is a value, and its program stands before the statement that needs it.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
-from finch_core.frontend.assignments import AssignmentParser
-from finch_core.frontend.names import Scope
-from finch_core.ir.expressions import Access, Dimension, Expr, Index, Name
-from finch_core.ir.program import Declare, Define, Freeze, Local, Loop, Program, Stmt, Swap, Thaw
+from finch_core.frontend.assignments import AssignmentParser, scope_free
+from finch_core.frontend.names import UNBOUND, Scope, lookup
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Access, Call, Dimension, Expr, Index, Name
+from finch_core.ir.program import (
+    Declare,
+    Define,
+    Freeze,
+    Local,
+    Loop,
+    Program,
+    Stmt,
+    Swap,
+    Thaw,
+    Update,
+)
 from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
 from finch_core.records import evolve
 
@@ -33,6 +48,88 @@ def inline_kernel(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: 
 
     Raises ``KernelSyntaxError`` for recursion, and for arguments that do not fit.
     """
+    return _inlined(parser, node, kernel, scope).at(node, scope)
+
+
+def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]:
+    """The programs of the kernels whose calls are values in ``node``, in their order.
+
+    Raises ``KernelSyntaxError`` as ``inline_kernel``, for a kernel that does not return numbers,
+    and for one that writes to its arguments where its call is only a part of a value.
+    """
+    done: list[Stmt] = []
+    whole = next((getattr(node, name) for name in _VALUES if hasattr(node, name)), None)
+    if not isinstance(node, _WITH_VALUES) or whole is None:
+        return done
+    for call in _evaluated(whole):
+        if not scope_free(call.func, scope) or not is_kernel(_named(parser, call.func)):
+            continue
+        kernel = parser.context.object_of(call.func, scope)
+        inlined = _inlined(parser, call, kernel, scope)
+        shown, program = ast.unparse(call.func), inlined.program
+        numbers = {local.name for local in program.locals if local.is_variable}
+        if not program.results or not numbers.issuperset(program.results):
+            parser.context.refuse(
+                call, f"{shown!r} is a kernel that returns no number",
+                "call it on a line of its own: it writes to its arguments",
+            )  # fmt: skip
+        alone = call is whole and not isinstance(node, ast.AugAssign)
+        if not alone and not _written(program).isdisjoint(program.params):
+            parser.context.refuse(
+                call, f"{shown!r} writes to its arguments, and its call is a part of a value",
+                f"give its value a name on a line before: 'value = {shown}(...)'",
+            )  # fmt: skip
+        done.append(inlined.at(call, scope))
+        span = parser.context.span(call)
+        values = tuple(Access(inlined.names[name], (), span) for name in program.results)
+        found = values[0] if program.single else Call(prim.make_tuple, values)
+        parser.context.computed[id(call)] = found
+    return done
+
+
+def _named(parser: AssignmentParser, node: ast.expr) -> Any:
+    """What a name outside of the kernel stands for, so far as it is needed to know a kernel."""
+    if isinstance(node, ast.Attribute):
+        owner = _named(parser, node.value)
+        return getattr(owner, node.attr, UNBOUND) if isinstance(owner, ModuleType) else UNBOUND
+    return lookup(parser.context.source.function, node.id) if isinstance(node, ast.Name) else None
+
+
+_VALUES = ("value", "test", "iter")
+_WITH_VALUES = (ast.Assign, ast.AugAssign, ast.If, ast.For)
+"""Statements that evaluate one of these, once and first."""
+
+
+def _evaluated(node: ast.expr) -> Iterator[ast.Call]:
+    """The calls in an expression that are certainly evaluated, the inner ones first."""
+    children: list[ast.AST] = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.BoolOp):
+        children = [node.values[0]]
+    elif isinstance(node, ast.IfExp):
+        children = [node.test]
+    elif isinstance(node, ast.Compare):
+        children = [node.left, node.comparators[0]]
+    for child in children:
+        if isinstance(child, (ast.expr, ast.keyword)):
+            yield from _evaluated(child.value if isinstance(child, ast.keyword) else child)
+    if isinstance(node, ast.Call):
+        yield node
+
+
+def _written(program: Program) -> set[str]:
+    """The tensors that a program may change."""
+    found = set()
+    for part in program.body.walk():
+        if isinstance(part, Update):
+            found.add(part.target.tensor)
+        elif isinstance(part, (Declare, Freeze, Thaw)):
+            found.add(part.tensor)
+        elif isinstance(part, Swap):
+            found |= {part.first, part.second}
+    return found
+
+
+def _inlined(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: Scope) -> _Inlined:
     context = parser.context
     shown, function = ast.unparse(node.func), kernel.__wrapped__
     if function in context.kernels:
@@ -52,7 +149,7 @@ def inline_kernel(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: 
     if program.seen is not None:
         context.seen.include(program.seen)
     given = _arguments(parser, node, shown, program)
-    return _Inlined(parser, program, function).at(node, given, scope)
+    return _Inlined(parser, program, function, given)
 
 
 def _arguments(
@@ -83,16 +180,18 @@ class _Inlined:
     ``names`` maps the tensors and bound names of the program, ``values`` its numbers.
     """
 
-    def __init__(self, parser: AssignmentParser, program: Program, function: Any) -> None:
-        self.parser, self.program, self.function = parser, program, function
+    def __init__(
+        self, parser: AssignmentParser, program: Program, function: Any, given: dict[str, ast.expr]
+    ) -> None:
+        self.parser, self.program, self.function, self.given = parser, program, function, given
         self.names: dict[str, str] = {}
         self.values: dict[str, Expr] = {}
 
-    def at(self, node: ast.Call, given: dict[str, ast.expr], scope: Scope) -> Stmt:
-        """The statements of the program, for a call with these arguments."""
+    def at(self, node: ast.Call, scope: Scope) -> Stmt:
+        """The statements of the program, for a call at ``node``."""
         taken: list[tuple[Name, Expr]] = []
         tensors = _tensors(self.program.body)
-        for name, value in given.items():
+        for name, value in self.given.items():
             if name in tensors:
                 self.names[name] = self.parser.expressions.tensor_name(value, scope)
             else:
@@ -183,4 +282,4 @@ def _bound(program: Program) -> list[str]:
     return list(found)
 
 
-__all__ = ["inline_kernel", "is_kernel"]
+__all__ = ["before", "inline_kernel", "is_kernel"]

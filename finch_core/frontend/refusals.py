@@ -55,8 +55,8 @@ OPERATIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.MatMult: ("'@' is not part of the language", "write the three loops of the product"),
     ast.Is: ("'is' is not part of the language", "compare values with '=='"),
     ast.IsNot: ("'is not' is not part of the language", "compare values with '!='"),
-    ast.In: ("'in' is not part of the language", "compare with '==' joined by 'or'"),
-    ast.NotIn: ("'not in' is not part of the language", "compare with '!=' joined by 'and'"),
+    ast.In: ("'in' takes numbers that are written out", "write 'x in (a, b)'"),
+    ast.NotIn: ("'not in' takes numbers that are written out", "write 'x not in (a, b)'"),
 }
 
 _REDUCED = "write the loop: 's[()] += A[i]', or with 'min' and 'max', 's[()] = max(s[()], A[i])'"

@@ -10,7 +10,7 @@ from finch_core.frontend.assignments import AssignmentParser, scope_free
 from finch_core.frontend.expressions import literal, negate
 from finch_core.frontend.functions import _ as WHOLE
 from finch_core.frontend.functions import freeze, parallel, swap, thaw
-from finch_core.frontend.kernel_calls import inline_kernel, is_kernel
+from finch_core.frontend.kernel_calls import before, inline_kernel, is_kernel
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
 from finch_core.ir import primitives as prim
@@ -47,6 +47,7 @@ class StatementParser(AssignmentParser):
         done: list[Stmt] = []
         for position, node in enumerate(body):
             done += self.beginnings(node)
+            done += before(self, node, scope)
             if self.is_let(node, scope):
                 assert isinstance(node, ast.Assign)
                 name, value = self.let(node, scope)

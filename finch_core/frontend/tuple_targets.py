@@ -1,11 +1,14 @@
-"""Tuple targets: ``a, b = e, f`` becomes assignments with one target each.
+"""Assignments with several targets, or with an annotation, become plain ones.
 
     a, b = b, a        ->     b_new = a; a = b; b = b_new
     a, b = x[i], y[i]  ->     a = x[i]; b = y[i]
     a, b = t           ->     values = t; a = values[0]; b = values[1]
+    n, m = A.shape     ->     n = A.shape[0]; m = A.shape[1]
+    a = b = 2 * x[i]   ->     value = 2 * x[i]; a = value; b = value
+    a: float = 0       ->     a = 0
 
 As in Python, all values are computed before the first target takes its own: a value that would see
-an earlier target changed is computed first, into a name of its own.
+an earlier target changed is computed first, into a name of its own. Annotations say nothing.
 """
 
 from __future__ import annotations
@@ -19,17 +22,30 @@ _TUPLES = (ast.Tuple, ast.List)
 
 
 def with_single_targets(function: ast.FunctionDef) -> ast.FunctionDef:
-    """``function`` with its assignments to tuples taken apart, in place. Those with another number
-    of values, or with ``*``, are left as they are."""
-    if any(isinstance(node, ast.Assign) and _is_tuple(node) for node in walk(function)):
+    """``function`` with its assignments to several targets taken apart, in place. Those with
+    another number of values, with ``*``, or of what may be a tensor are left as they are."""
+    if any(map(_is_apart, walk(function))):
         found = {node.id for node in walk(function) if isinstance(node, ast.Name)}
         taken = found | {node.arg for node in walk(function) if isinstance(node, ast.arg)}
         _Apart(taken).visit(function)
     return function
 
 
+def _is_apart(node: ast.AST) -> bool:
+    """Whether a node is an assignment that may be taken apart."""
+    if isinstance(node, ast.AnnAssign):
+        return isinstance(node.target, ast.Name) and node.value is not None
+    return isinstance(node, ast.Assign) and (len(node.targets) > 1 or _is_tuple(node))
+
+
 def _is_tuple(node: ast.Assign) -> bool:
     return len(node.targets) == 1 and isinstance(node.targets[0], _TUPLES)
+
+
+def _is_number(value: ast.expr) -> bool:
+    """Whether a value is no new tensor: one that may be is refused, as it would have two names."""
+    kinds = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
+    return isinstance(value, kinds)
 
 
 @define
@@ -38,7 +54,14 @@ class _Apart(ast.NodeTransformer):
 
     taken: set[str]
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if not _is_apart(node) or node.value is None:
+            return node
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
     def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.stmt]:
+        if len(node.targets) > 1 and _is_number(node.value):
+            return self.chained(node)
         if not _is_tuple(node) or not _matches(node.targets[0], node.value):
             return node
         first: list[ast.stmt] = []
@@ -50,6 +73,17 @@ class _Apart(ast.NodeTransformer):
             done.append(_assignment(target, value, node))
         return [*first, *done]
 
+    def chained(self, node: ast.Assign) -> list[ast.stmt]:
+        """``a = b = e``."""
+        first: list[ast.stmt] = []
+        value = node.value
+        if not isinstance(value, (ast.Constant, ast.Name)):
+            value = self.kept("value", value, first, node)
+        for target in node.targets:
+            own = ast.copy_location(type(value)(**dict(ast.iter_fields(value))), value)
+            first.append(_assignment(target, own, node))
+        return first
+
     def pairs(
         self, target: ast.expr, value: ast.expr, first: list[ast.stmt], node: ast.Assign
     ) -> list[tuple[ast.expr, ast.expr]]:
@@ -58,6 +92,8 @@ class _Apart(ast.NodeTransformer):
             return [(target, value)]
         if isinstance(value, _TUPLES):
             values: list[ast.expr] = value.elts
+        elif isinstance(value, ast.Attribute) and value.attr == "shape":
+            values = [_part(value, k) for k in range(len(target.elts))]
         else:
             self.kept("values", value, first, node)
             values = [_element(first[-1], k, value) for k in range(len(target.elts))]
@@ -84,11 +120,13 @@ def _element(kept: ast.stmt, k: int, value: ast.expr) -> ast.expr:
     """Element ``k`` of the name that the statement ``kept`` assigns."""
     assert isinstance(kept, ast.Assign)
     assert isinstance(kept.targets[0], ast.Name)
-    name = ast.Name(kept.targets[0].id, ast.Load())
-    found = ast.Subscript(name, ast.Constant(k), ast.Load())
-    for part in walk(found):
-        ast.copy_location(part, value)
-    return found
+    return _part(ast.copy_location(ast.Name(kept.targets[0].id, ast.Load()), value), k)
+
+
+def _part(value: ast.expr, k: int) -> ast.expr:
+    """Element ``k`` of a value."""
+    number = ast.copy_location(ast.Constant(k), value)
+    return ast.copy_location(ast.Subscript(value, number, ast.Load()), value)
 
 
 def _matches(target: ast.expr, value: ast.expr) -> bool:

@@ -7,8 +7,7 @@ from finch_core.frontend import parse
 def test_annotated_variable():
     def kernel(y, A):
         for i in _:
-            x: float = A[i]
-            y[i] = x
+            y[i]: float = A[i]
 
     with pytest.raises(KernelSyntaxError) as error:
         parse(kernel)
@@ -16,7 +15,7 @@ def test_annotated_variable():
     expected = """\
 a variable cannot be annotated here
   File "FILE", line 10
-    x: float = A[i]
-    ^^^^^^^^^^^^^^^
+    y[i]: float = A[i]
+    ^^^^^^^^^^^^^^^^^^
   hint: write 'x = e': its type is e's"""
     assert message == expected

@@ -28,7 +28,7 @@ def test_kernel_called_for_a_value():
             y[i] = add(y, 1, x)
 
     expected = """\
-'add' is a kernel, whose call has no value
+'add' is a kernel that returns no number
   File "FILE", line 28
     y[i] = add(y, 1, x)
            ^^^^^^^^^^^^

@@ -1,0 +1,116 @@
+"""Kernels whose calls are values: C, the interpreter, the reference and Python, which runs the
+undecorated function, agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from finch_core import Tensor, kernel
+from finch_core.errors import KernelSyntaxError
+from finch_core.testing import backend_names
+from finch_levels import Dense, Element, RunList, SparseList
+
+BACKENDS = backend_names()
+FORMATS = [Dense(Element(0.0)), SparseList(Element(0.0)), RunList(Element(0.0))]
+
+
+@kernel
+def place_of_greatest(x):
+    best = x[0]
+    at = 0
+    for i in range(1, len(x)):
+        if x[i] > best:
+            best = x[i]
+            at = i
+    return at
+
+
+@kernel
+def ends(x):
+    low = x[0]
+    high = x[0]
+    for i in range(len(x)):
+        low = min(low, x[i])
+        high = max(high, x[i])
+    return low, high
+
+
+@kernel
+def dot(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * b[i]
+    return s
+
+
+@kernel
+def taken(stack, top):
+    stack[top] = -stack[top]
+    return top - 1
+
+
+def names(y, x):
+    at = place_of_greatest(x)
+    low, high = ends(x)
+    y[0] = at
+    y[1] = high - low
+    return dot(x, x) / 2
+
+
+def parts(y, x):
+    y[0] = dot(x, x) + 2 * dot(a=x, b=x)
+    y[1] += abs(dot(x, x)) + place_of_greatest(x) * y[1]
+    if dot(x, x) > 3 and x[0] > 0:
+        y[2] = dot(x, x)
+    elif place_of_greatest(x) == 1:
+        y[3] = 1
+    for k in range(place_of_greatest(x)):
+        y[k] += dot(x, x)
+
+
+def loops(y, x):
+    n = 0
+    for i in range(len(x)):
+        n = n + place_of_greatest(x) * i
+        m = dot(x, x)
+        m += i
+        y[i] = m if n > 2 else dot(x, x) if False else m + 1
+    return n
+
+
+def effects(y, x):
+    top = 2
+    y[0] = x[0]
+    y[1] = 1
+    y[2] = 2
+    while top > 0:
+        top = taken(y, top)
+    return top
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fmt", FORMATS, ids=str)
+@pytest.mark.parametrize("program", [names, parts, effects])
+@pytest.mark.parametrize("values", [[3.0, 9.0, 0.0, 0.0], [0.0, 0.0, -2.0, 1.0], [1.0] * 4])
+def test_calls_are_values(backend, fmt, program, values):
+    x, y, wanted = np.array(values), np.zeros(4), np.zeros(4)
+    number = program(wanted, x)
+    compiled, given = kernel(backend=backend)(program), Tensor(fmt, x)
+    assert compiled.reference(np.zeros(4), given) in (number, None) or number is None
+    assert compiled(y, given) == number
+    np.testing.assert_array_equal(y, wanted)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_call_that_is_not_certainly_needed_is_refused(backend):
+    with pytest.raises(KernelSyntaxError, match="'dot' is a kernel, whose call is a value only wh"):
+        kernel(backend=backend)(loops)(np.zeros(4), np.ones(4))
+
+
+def test_the_call_is_inlined():
+    def distance(x, y):
+        return dot(x, x) - 2 * dot(x, y) + dot(y, y)
+
+    x, y = np.arange(4.0), np.ones(4)
+    assert kernel(distance).lower(x, y).as_text("assembly").count("for ") == 3
