@@ -168,6 +168,9 @@ def _arguments(
         if keyword.arg not in program.params or keyword.arg in given:
             parser.context.refuse(keyword, f"{shown!r} does not take {keyword.arg!r} here")
         given[str(keyword.arg)] = keyword.value
+    for name, value in program.defaults.items():
+        if name not in given:
+            given[name] = ast.copy_location(ast.Constant(value), node)
     missing = [name for name in program.params if name not in given]
     if missing:
         parser.context.refuse(node, f"{shown!r} lacks an argument for {missing[0]!r}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from finch_core.errors import Span
 from finch_core.frontend.assignments import is_whole
-from finch_core.frontend.context import ParseContext
+from finch_core.frontend.context import NUMBERS, ParseContext
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import Binding, Scope, makes_tensor
@@ -40,6 +40,7 @@ def parse(
     context = _context(read_source(function), callers, declared)
     source, declared = context.source, context.declared
     params, (body, last) = _parameters(context), _split(source.node.body)
+    defaults = _defaults(context)
     is_tensor = partial(makes_tensor, source.function)
     numbers = find_variables(source.node, body, is_tensor).names | returned
     body, numbered = named_results(source.node, body, last, numbers)
@@ -64,7 +65,7 @@ def parse(
         name=source.node.name, params=tuple(params), body=parsed, locals=locals_, results=results,
         single=single, free=tuple(context.free), captured=tuple(context.captured.items()),
         spans=spans, homes=tuple((own, *home) for own, home in context.homes.items()),
-        strict=context.strict, source=source.source, seen=context.seen,
+        defaults=defaults, strict=context.strict, source=source.source, seen=context.seen,
     )  # fmt: skip
     check_depth(program)
     return program
@@ -110,14 +111,24 @@ def _parameters(context: ParseContext) -> dict[str, Span]:
     for extra in (args.vararg, args.kwarg):
         if extra is not None:
             context.refuse(extra, "a kernel takes a fixed number of arguments")
-    defaults = [*args.defaults, *(d for d in args.kw_defaults if d is not None)]
-    if defaults:
-        context.refuse(defaults[0], "a parameter of a kernel has no default", "pass the value")
     if args.kwonlyargs:
         context.refuse(args.kwonlyargs[0], "a kernel has no keyword-only parameters")
     return {
         arg.arg: context.source.span(arg) for arg in (*args.posonlyargs, *args.args)
     }  # fmt: skip
+
+
+def _defaults(context: ParseContext) -> dict[str, Any]:
+    """The defaults of the last parameters, which are numbers."""
+    args, values = context.source.node.args, context.source.function.__defaults__ or ()
+    for node, value in zip(args.defaults, values, strict=True):
+        if not isinstance(value, NUMBERS):
+            context.refuse(
+                node, f"the default of a parameter is a number, not a {type(value).__name__}",
+                "pass the value at each call",
+            )  # fmt: skip
+    names = [arg.arg for arg in (*args.posonlyargs, *args.args)]
+    return dict(zip(names[len(names) - len(values) :], values, strict=True))
 
 
 def _parameter(context: ParseContext, name: str, span: Span) -> Binding:

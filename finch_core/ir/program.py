@@ -356,6 +356,8 @@ class Program:
     single: bool = True
     free: tuple[str, ...] = ()
     captured: tuple[tuple[str, Any], ...] = field(default=(), eq=False)
+    defaults: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    """The numbers that parameters are where a call gives none."""
     homes: tuple[tuple[str, Any, str], ...] = field(default=(), eq=False, repr=False)
     """For free names of kernels that this one calls: the function there, and the name in it."""
     strict: bool = False

@@ -22,6 +22,7 @@ def ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if name in given:
             raise TypeError(f"{program.name}() got {name!r} twice")
         given[name] = value
+    given = {**program.defaults, **given}
     missing = [name for name in names if name not in given]
     if missing:
         raise TypeError(f"{program.name}() lacks the argument {missing[0]!r}")

@@ -114,3 +114,34 @@ def test_the_call_is_inlined():
 
     x, y = np.arange(4.0), np.ones(4)
     assert kernel(distance).lower(x, y).as_text("assembly").count("for ") == 3
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_parameters_have_defaults(backend):
+    @kernel(backend=backend)
+    def scaled(y, x, by=2, shift=0.5):
+        for i in range(len(x)):
+            y[i] = x[i] * by + shift
+
+    @kernel(backend=backend)
+    def twice(y, x, by=3):
+        scaled(y, x)
+        scaled(y, y, by, shift=1)
+
+    x = np.arange(4.0)
+    for given, named, wanted in [
+        ((), {}, 2 * x + 0.5), ((3,), {}, 3 * x + 0.5), ((), {"shift": 1}, 2 * x + 1),
+    ]:  # fmt: skip
+        for _turn in range(3):
+            y = np.zeros(4)
+            scaled(y, x, *given, **named)
+            np.testing.assert_array_equal(y, wanted)
+            np.testing.assert_array_equal(
+                scaled.reference(np.zeros(4), x, *given, **named)["y"], wanted
+            )
+    twice(y, x)
+    np.testing.assert_array_equal(y, (2 * x + 0.5) * 3 + 1)
+    scaled.bind(y, x)()
+    np.testing.assert_array_equal(y, 2 * x + 0.5)
+    with pytest.raises(TypeError, match="lacks the argument 'x'"):
+        scaled(y)
