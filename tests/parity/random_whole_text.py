@@ -184,7 +184,20 @@ class Writer:
 
     def _helper(self, _depth: int) -> list[str]:
         a, b = self.random.sample(self.arrays, 2)
-        return [f"helper({a}, {b}, n)"]
+        call = f"helper({a}, {b}, n)"
+        if self.chance(0.4):
+            return [call]
+        name = self.fresh("t")
+        if self.chance(0.3):
+            lines = [f"{name} = {call}"]
+        elif self.chance(0.5):
+            value = f"max(-9, min(9, sum_of({a}) - {self.leaf()} * sum_of(b=3, a={b})))"
+            lines = [f"{name} = {value}"]
+        else:
+            lines = [f"{name} = {self.leaf()}", f"if sum_of({a}) > {self.leaf()}:"]
+            lines += ["    " + line for line in self._again(0)]
+        self.names.append(name)
+        return lines
 
     def _workspace(self, _depth: int) -> list[str]:
         name = self.fresh("w")
@@ -206,10 +219,13 @@ class Writer:
         return ["swap(x, y)"]
 
     def program(self) -> str:
-        """The text of the kernel ``program`` and of the kernel ``helper`` that it calls."""
+        """The text of the kernel ``program`` and of the kernels that it calls: ``helper``, which
+        writes to its arguments, and ``sum_of``, which does not."""
         helper = Writer(f"{self.random.random()} helper")
         body = [line for _k in range(2) for line in helper._inner()]
-        text = _function("helper", "a, b, n", body)
+        end = f"a[{helper.random.choice(['0', 'n - 1'])}]"
+        text = _function("helper", "a, b, n", [*body, f"return ({end} if n > 0 else 0) - 1"])
+        text += _function("sum_of", "a, b=2", _SUM)
         self.names.append("c")
         lines = [line for _k in range(self.random.randint(1, 3)) for line in self.statement(2)]
         lines += self._for(2)
@@ -235,6 +251,9 @@ def _function(name: str, params: str, body: list[str]) -> str:
     return f"def {name}({params}):\n" + textwrap.indent("\n".join(body), "    ") + "\n\n\n"
 
 
+_SUM = [
+    "s = 0.0", "for i in range(len(a)):", "    s += a[i] * i", "return max(-9, min(9, s - b))",
+]  # fmt: skip
 _RANGE = re.compile(r"for (\w+) in (range\([^,\n]*(?:, [^,\n]*)?\)):")
 
 
