@@ -6,13 +6,17 @@ import ast
 from types import FunctionType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from finch_core.errors import count
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
 from finch_core.frontend.inlining import reduction, substitute
-from finch_core.frontend.names import SHOWN, Binding, Scope
+from finch_core.frontend.names import ARRAYS, SHOWN, Binding, Scope, is_maker
+from finch_core.frontend.nodes import walk
 from finch_core.frontend.variables import Variable
+from finch_core.interface.plugins import hub
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Cast, Dimension, Expr, Literal, Name
 from finch_core.ir.missing import Missing
@@ -44,9 +48,19 @@ class AssignmentParser:
         """What makes variables of the parameters that the kernel assigns."""
         done: list[Stmt] = []
         for name, variable in self.context.variables.parameters.items():
-            done += [self.begin(variable), Update(Access(variable.name, ()), None, Name(name))]
+            first = next(
+                (n for n in walk(self.context.source.node) if self.is_of(n, variable)), None
+            )
+            span = None if first is None else self.context.span(first)
+            given = Name(name, span=span)
+            done += [self.begin(variable), Update(Access(variable.name, ()), None, given)]
             self.context.numbers.add(name)
         return done
+
+    def is_of(self, node: ast.AST, variable: Variable) -> bool:
+        """Whether a node of the source is an assignment's target, the name of ``variable``."""
+        is_target = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        return is_target and self.context.variables.by_node.get(id(node)) is variable
 
     def beginnings(self, node: ast.stmt) -> list[Stmt]:
         """Declarations of the variables that begin before ``node``; one that ``node`` itself
@@ -94,7 +108,7 @@ class AssignmentParser:
         if not isinstance(node, ast.Call) or not scope_free(node.func, scope):
             return None
         function = self.context.object_of(node.func, scope)
-        return function if getattr(function, "__finch_local__", False) else None
+        return function if is_maker(function) else None
 
     def let(self, node: ast.Assign, scope: Scope) -> tuple[Name, Expr]:
         target = self.only_target(node)
@@ -249,6 +263,9 @@ class AssignmentParser:
             self.context.refuse(
                 target, f"{target.id!r} is a tensor of this kernel already", "use another name"
             )
+        maker = self.maker(node.value, scope)
+        if any(maker is function for function in ARRAYS):
+            return self.array(node, target, maker, scope)
         maker, computed = self.computed_shape(node.value, scope)
         made = self.context.evaluate(maker, scope, "a tensor of a kernel")
         span = self.context.span(target)
@@ -262,6 +279,40 @@ class AssignmentParser:
         shape = computed or given
         self.locals[target.id] = Local(target.id, made.format, shape, span)
         return Declare(target.id, fill(made.fill_value), span=self.context.span(node))
+
+    def array(self, node: ast.Assign, target: ast.Name, function: Any, scope: Scope) -> Stmt:
+        """``w = np.zeros(n)``, a dense tensor with the values that NumPy gives it, or zeros."""
+        assert isinstance(node.value, ast.Call)
+        names = ("shape", "fill_value", "dtype") if function is np.full else ("shape", "dtype")
+        shown = ast.unparse(node.value.func)
+        given = dict(zip(names, node.value.args, strict=False))
+        given |= {str(keyword.arg): keyword.value for keyword in node.value.keywords}
+        count_ = len(node.value.args) + len(node.value.keywords)
+        if len(given) != count_ or not given.keys() <= set(names) or "shape" not in given:
+            self.context.refuse(node.value, f"{shown!r} takes {', '.join(names)} in a kernel")
+        known = {
+            name: self.context.evaluate(given[name], scope, f"the {name} of {shown!r}")
+            for name in names[1:]
+            if name in given
+        }
+        value = known.get("fill_value", int(function is np.ones))
+        default = np.asarray(value).dtype if function is np.full else np.float64
+        dtype = np.dtype(known.get("dtype", default))
+        shape = given["shape"]
+        if isinstance(shape, ast.Attribute):
+            self.context.refuse(
+                shape, "the shape of a tensor of a kernel is written out",
+                f"write '({ast.unparse(shape)}[0],)', one size a dimension",
+            )  # fmt: skip
+        sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+        format = hub().layout("values")(dtype.type(value), dtype)
+        for _ in sizes:
+            format = hub().layout("dense")(format)
+        span = self.context.span(target)
+        self.context.bind(target, scope, target.id, Binding("local", span))
+        extents = tuple(self.size(size, scope) for size in sizes)
+        self.locals[target.id] = Local(target.id, format, extents, span)
+        return Declare(target.id, fill(format.fill_value), span=self.context.span(node))
 
     def computed_shape(
         self, node: ast.expr, scope: Scope
@@ -307,7 +358,10 @@ def scope_free(node: ast.expr, scope: Scope) -> bool:
 
 
 def is_whole(node: ast.Subscript) -> bool:
-    """Whether ``node`` is ``A[...]``."""
+    """Whether ``node`` is ``A[...]``, or ``A[:, :]``."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if all(isinstance(part, ast.Slice) for part in parts):
+        return bool(parts) and ast.unparse(node.slice).strip("():, ") == ""
     return isinstance(node.slice, ast.Constant) and node.slice.value is ...
 
 

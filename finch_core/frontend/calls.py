@@ -23,7 +23,8 @@ from finch_core.frontend.functions import (
     thaw,
 )
 from finch_core.frontend.inlining import inline
-from finch_core.frontend.names import Scope
+from finch_core.frontend.names import Scope, is_maker
+from finch_core.frontend.refusals import RANDOM, WHOLE_ARRAYS
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Access, Call, Cast, Expr, Literal, cast
@@ -115,7 +116,7 @@ def parse_call(parser: ExpressionParser, node: ast.Call, scope: Scope) -> Expr:
     if dtype is not None:
         _positional(parser, node, shown(node), 1)
         return _cast(parser.parse(node.args[0], scope), dtype)
-    if isinstance(function, FunctionType) and not _in(REFUSED, function):
+    if isinstance(function, FunctionType) and not (_in(REFUSED, function) or is_maker(function)):
         _refuse_protocol(parser, node, function)
         return inline(parser, node, function, scope)
     _refuse_call(parser, node, function)
@@ -235,7 +236,7 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
     name = shown(node)
     if _in(REFUSED, function):
         parser.context.refuse(node, *REFUSED[function])
-    if getattr(function, "__finch_local__", False):
+    if is_maker(function):
         parser.context.refuse(
             node,
             f"{name!r} makes a tensor and is not a value",
@@ -248,6 +249,16 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
             "condition of 'while', nor after 'and', 'or' or 'if'",
             f"give its value a name on a line before: 'value = {name}(...)'",
         )
+    owner = type(getattr(function, "__self__", None))
+    module = getattr(function, "__module__", None) or owner.__module__
+    if module.startswith(("numpy.random", "random")):
+        parser.context.refuse(node, f"{name!r} draws random numbers, which a kernel cannot", RANDOM)
+    called = getattr(function, "__name__", "")
+    known = called in WHOLE_ARRAYS and function is getattr(np, called, None)
+    if known or module.startswith("numpy.linalg"):
+        message = f"{name!r} is of whole arrays, and a kernel computes with elements"
+        hint = "call it before the kernel, and pass what it gives"
+        parser.context.refuse(node, message, WHOLE_ARRAYS.get(called, hint))
     if not callable(function):
         parser.context.refuse(node, f"{name!r} is a {type(function).__name__}, not a function")
     kind = f"a {type(function).__name__}, not a function written in Python"

@@ -141,7 +141,10 @@ class ParseContext:
         if found is None and name in self.ended:
             binding = self.ended[name]
             if binding.kind == "index":
-                self.refuse(node, f"the index {name!r} is used outside its loop")
+                self.refuse(
+                    node, f"the index {name!r} is used outside its loop",
+                    f"keep it in a name that begins before the loop: 'last = {name}'",
+                )  # fmt: skip
             shown = "tensor" if binding.kind == "local" else binding.kind
             self.refuse(
                 node,

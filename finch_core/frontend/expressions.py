@@ -299,10 +299,12 @@ class ExpressionParser:
         value = self.parse(node.value, scope)
         if not isinstance(node.slice, ast.Constant) or type(node.slice.value) is not int:
             self.one_bracket(node)
-            self.context.refuse(
-                node, "an element of a tuple is selected by a number, as in 't[0]'",
-                "only a tensor takes indices: bind it to a name outside the kernel",
-            )  # fmt: skip
+            message = "an element of a tuple is selected by a number, as in 't[0]'"
+            hint = "only a tensor takes indices: bind it to a name outside the kernel"
+            if isinstance(node.value, ast.Name):
+                message = f"{node.value.id!r} is no tensor, and {message}"
+                hint = "a row is not a value: write all indices of an element, 'A[i, j]'"
+            self.context.refuse(node, message, hint)
         return take_field(value, node.slice.value)
 
     def one_bracket(self, node: ast.Subscript) -> None:

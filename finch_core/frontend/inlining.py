@@ -50,8 +50,12 @@ class InlineParser(ExpressionParser):
 
     def access(self, node: ast.Subscript, scope: Scope) -> Any:
         self.context.refuse(
-            node, "it reads a tensor", "pass the element as an argument: 'f(A[i])'"
+            node, "it reads a tensor",
+            "pass the element as an argument, 'f(A[i])', or make it a kernel",
         )  # fmt: skip
+
+    def one_bracket(self, node: ast.Subscript) -> None:
+        self.access(node, Scope(None, {}))
 
 
 def _same_world(caller: ParseContext, function: FunctionType, name: str) -> bool:

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 from finch_core.frontend.assignments import AssignmentParser, scope_free
-from finch_core.frontend.names import UNBOUND, Scope, lookup
+from finch_core.frontend.names import Scope, found
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Dimension, Expr, Index, Name
 from finch_core.ir.program import (
@@ -61,8 +60,9 @@ def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]
     whole = next((getattr(node, name) for name in _VALUES if hasattr(node, name)), None)
     if not isinstance(node, _WITH_VALUES) or whole is None:
         return done
+    function = parser.context.source.function
     for call in _evaluated(whole):
-        if not scope_free(call.func, scope) or not is_kernel(_named(parser, call.func)):
+        if not scope_free(call.func, scope) or not is_kernel(found(function, call.func)):
             continue
         kernel = parser.context.object_of(call.func, scope)
         inlined = _inlined(parser, call, kernel, scope)
@@ -82,17 +82,9 @@ def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]
         done.append(inlined.at(call, scope))
         span = parser.context.span(call)
         values = tuple(Access(inlined.names[name], (), span) for name in program.results)
-        found = values[0] if program.single else Call(prim.make_tuple, values)
-        parser.context.computed[id(call)] = found
+        value = values[0] if program.single else Call(prim.make_tuple, values)
+        parser.context.computed[id(call)] = value
     return done
-
-
-def _named(parser: AssignmentParser, node: ast.expr) -> Any:
-    """What a name outside of the kernel stands for, so far as it is needed to know a kernel."""
-    if isinstance(node, ast.Attribute):
-        owner = _named(parser, node.value)
-        return getattr(owner, node.attr, UNBOUND) if isinstance(owner, ModuleType) else UNBOUND
-    return lookup(parser.context.source.function, node.id) if isinstance(node, ast.Name) else None
 
 
 _VALUES = ("value", "test", "iter")

@@ -7,6 +7,8 @@ import builtins
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from finch_core.errors import Span
 from finch_core.frontend.functions import SYNTAX
 from finch_core.ir.expressions import Expr
@@ -50,17 +52,24 @@ def origin(function: FunctionType, name: str) -> Any:
 
 def makes_tensor(function: FunctionType, node: ast.expr) -> bool:
     """Whether ``node`` is a call, in the source of ``function``, that makes a tensor."""
-    return isinstance(node, ast.Call) and bool(
-        getattr(_found(function, node.func), "__finch_local__", False)
-    )
+    return isinstance(node, ast.Call) and is_maker(found(function, node.func))
 
 
-def _found(function: FunctionType, node: ast.expr) -> Any:
+def is_maker(function: Any) -> bool:
+    """Whether calls of a function make tensors of a kernel."""
+    return getattr(function, "__finch_local__", False) or any(function is a for a in ARRAYS)
+
+
+ARRAYS = (np.zeros, np.empty, np.ones, np.full)
+"""Functions of NumPy that make dense tensors of a kernel."""
+
+
+def found(function: FunctionType, node: ast.expr) -> Any:
     """The object that a free name or a module's attribute stands for, or ``UNBOUND``."""
     if isinstance(node, ast.Name):
         return lookup(function, node.id)
     if isinstance(node, ast.Attribute):
-        owner = _found(function, node.value)
+        owner = found(function, node.value)
         return getattr(owner, node.attr, UNBOUND) if isinstance(owner, ModuleType) else UNBOUND
     return UNBOUND
 

@@ -8,6 +8,7 @@ from finch_core.ir.close_names import nearest
 
 _NO_LOOP = "write 'for i in _:' or 'for i in range(a, b):'"
 _NO_NEST = "define it outside the kernel and call it here: it is inlined"
+_WORKSPACE = "'w = np.zeros(n)' on a line of its own makes a vector of n zeros"
 _NO_LIST = "write the loop: 'for i in _:' with an update inside"
 
 STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
@@ -36,7 +37,7 @@ EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.SetComp: ("a comprehension is not part of the language", _NO_LIST),
     ast.DictComp: ("a comprehension is not part of the language", _NO_LIST),
     ast.GeneratorExp: ("a generator is not part of the language", _NO_LIST),
-    ast.List: ("a list is not a value of the language", "write a tuple, '(a, b)'"),
+    ast.List: ("a list is not a value of the language", f"write a tuple, '(a, b)'; {_WORKSPACE}"),
     ast.Set: ("a set is not a value of the language", "write a tuple, '(a, b)'"),
     ast.Dict: ("a dict is not a value of the language", "write a tuple, '(a, b)'"),
     ast.JoinedStr: ("a string is not a value of the language", ""),
@@ -65,12 +66,31 @@ ATTRIBUTES = {
     "astype": "cast a number by its dtype: 'np.float32(x)', 'int(x)'",
     "item": "an element, 'A[i]', is a number already",
     "size": "'A.shape[0] * A.shape[1]' is the size of a matrix",
+    **dict.fromkeys(
+        ("nnz", "indptr", "indices", "data", "coords", "row", "col"),
+        "loops visit what is stored, in any format: 'stored(A[i, j])' is whether an entry is",
+    ),
+    "ndim": "a kernel is written for one number of dimensions, that of its accesses",
     "nstored": "take it before the call, and pass the number",
     "fill_value": "take it before the call, and pass the number",
     "dot": "write the loops of the product",
     **dict.fromkeys(("sum", "prod", "mean", "max", "min", "any", "all"), _REDUCED),
 }
 """Attributes and methods of arrays that kernels lack: what is written instead."""
+
+
+WHOLE_ARRAYS = {
+    **dict.fromkeys(("sum", "prod", "mean", "max", "min", "amax", "amin", "any", "all"), _REDUCED),
+    **dict.fromkeys(("std", "var", "argmax", "argmin", "median", "count_nonzero"), _REDUCED),
+    **dict.fromkeys(("dot", "vdot", "inner"), "write the loop: 's[()] += a[i] * b[i]'"),
+    **dict.fromkeys(("matmul", "outer", "tensordot", "einsum"), "write the loops of the product"),
+    **dict.fromkeys(("cumsum", "cumprod"), "write the loop: 't += x[i]', then 'y[i] = t'"),
+    **dict.fromkeys(("array", "asarray", "arange", "linspace", "eye"), _WORKSPACE),
+    **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like", "copy"), _WORKSPACE),
+    **dict.fromkeys(("sort", "argsort", "unique", "concatenate", "where"), "call it before"),
+}
+"""Functions of NumPy that take or make whole arrays: what is written instead."""
+RANDOM = "pass an array of random numbers, made before the call"
 
 
 def attribute_hint(name: str) -> str:

@@ -69,8 +69,13 @@ def read_source(function: Any) -> FunctionSource:
     indented = lines[0][:1].isspace()
     try:
         tree = ast.parse(("if 1:\n" if indented else "") + "".join(lines))
-    except SyntaxError:  # Python compiled the function, so this is not its text
-        _changed(function)
+    except SyntaxError:  # Python compiled the function: a docstring alone leaves no code
+        lines = _tokenized(_lines(function))
+        try:
+            tree = ast.parse(("if 1:\n" if indented else "") + "".join(lines))
+        except SyntaxError:  # so this is not its text
+            _changed(function)
+        source = Source(code.co_filename, tuple(lines), code.co_firstlineno)
     node: Any = next(iter(tree.body), None)
     node = node.body[0] if indented and isinstance(node, ast.If) else node
     if code.co_name != "<lambda>" and not _is_of(node, code):
@@ -101,8 +106,7 @@ def _block(function: FunctionType) -> list[str]:
     finds the end, which tokenises the whole file.
     """
     code = function.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    lines = _lines(function)
     made_of, kept = function.__dict__.get("__finch_text__", (b"", ()))
     if made_of == code.co_code:  # it was unpickled with its text (see ``pickling``)
         return list(kept)
@@ -114,6 +118,13 @@ def _block(function: FunctionType) -> list[str]:
     if _depth(following) > _depth(lines[0]):
         return _tokenized(lines) or _no_source(function)
     return lines[:size]
+
+
+def _lines(function: FunctionType) -> list[str]:
+    """The lines of a function's file, from its first one on."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    return linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
 
 
 def _last_line(code: CodeType) -> int:

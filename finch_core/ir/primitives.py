@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finch_core.ir.dtypes import Type, concrete, is_weak, promote, tuple_dtype, tuple_fields
+from finch_core.ir.dtypes import (
+    Type,
+    concrete,
+    is_tuple,
+    is_weak,
+    promote,
+    tuple_dtype,
+    tuple_fields,
+)
 from finch_core.ir.operators import (
     Operator,
     by_ufunc,
@@ -409,6 +417,13 @@ def _make_tuple(*values: Any) -> Any:
 make_tuple = register(Operator("tuple", _make_tuple, _tupled))
 
 
+def _field_type(type_: Type, index: int) -> Type:
+    fields = tuple_fields(type_) if is_tuple(concrete(type_)) else ()
+    if index >= len(fields):
+        raise TypeError(f"{concrete(type_)} has no element {index}")
+    return fields[index]
+
+
 def field(index: int) -> Operator:
     """The operator that takes field ``index`` of a tuple."""
     name = f"field{index}"
@@ -419,7 +434,7 @@ def field(index: int) -> Operator:
             Operator(
                 name,
                 lambda value: value[index],
-                lambda types: (types, tuple_fields(types[0])[index]),
+                lambda types: (types, _field_type(types[0], index)),
             )
         )
 

@@ -287,7 +287,7 @@ class _Scopes:
             raise KernelSyntaxError(
                 f"{node.name} is a tensor, and is used here without an index",
                 span=where,
-                hint=f"read an element, {node.name}[{indices}]",
+                hint=f"read or update an element, {node.name}[{indices}], in a loop",
             )
         raise KernelSyntaxError(f"the name {node.name} is not bound", span=where)
 
@@ -355,8 +355,14 @@ class _Scopes:
         calls = [part for part in node.walk() if isinstance(part, Call) and not _has_type(part)]
         node = next((c for c in calls if all(map(_has_type, c.args))), node)
         dtypes = [concrete(arg.dtype) for arg in node.args]
+        if node.op.name.startswith("field"):
+            return FormatError(str(error), span=span, hint="tensors and tuples have elements")
         what = f"{node.op.spelling} is not defined on {' and '.join(map(spelled, dtypes))}"
-        return FormatError(what, span=span, hint=remedy(dtypes))
+        joined = node.op in (prim.bitand, prim.bitor)
+        return FormatError(what, span=span, hint=_JOINED if joined else remedy(dtypes))
+
+
+_JOINED = "join conditions by 'and' and 'or': '&' and '|' bind tighter than comparisons do"
 
 
 def _has_type(expr: Expr) -> bool:

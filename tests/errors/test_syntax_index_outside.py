@@ -17,5 +17,6 @@ def test_index_outside():
 the index 'i' is used outside its loop
   File "FILE", line 11
     y[i] = 0
-      ^"""
+      ^
+  hint: keep it in a name that begins before the loop: 'last = i'"""
     assert message == expected

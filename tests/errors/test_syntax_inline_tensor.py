@@ -24,5 +24,5 @@ def test_inline_tensor():
   File "FILE", line 17
     y[i] = first(A[i])
            ^^^^^^^^^^^
-  hint: pass the element as an argument: 'f(A[i])'"""
+  hint: pass the element as an argument, 'f(A[i])', or make it a kernel"""
     assert message == expected

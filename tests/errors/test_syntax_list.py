@@ -17,5 +17,5 @@ a list is not a value of the language
   File "FILE", line 10
     y[i] = [A[i], 1]
            ^^^^^^^^^
-  hint: write a tuple, '(a, b)'"""
+  hint: write a tuple, '(a, b)'; 'w = np.zeros(n)' on a line of its own makes a vector of n zeros"""
     assert message == expected

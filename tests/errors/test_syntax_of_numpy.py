@@ -1,0 +1,177 @@
+"""What users of NumPy write first: whole arrays, their functions and attributes."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from finch_core import kernel
+from finch_core.errors import FinchError
+
+LOOP = "write the loop: 's[()] += A[i]', or with 'min' and 'max', 's[()] = max(s[()], A[i])'"
+WHOLE = "is of whole arrays, and a kernel computes with elements"
+ZEROS = "'w = np.zeros(n)' on a line of its own makes a vector of n zeros"
+
+
+def doubled(a, i):
+    return a[i] * 2
+
+
+def total(y, x):
+    y[0] = np.sum(x)
+
+
+def product(y, x):
+    y[0] = np.dot(x, x)
+
+
+def norm(y, x):
+    y[0] = np.linalg.norm(x)
+
+
+def like(y, x):
+    w = np.zeros_like(x)
+    y[0] = w[0]
+
+
+def drawn(y, x):
+    y[0] = np.random.rand()
+
+
+def drawn_by_python(y, x):
+    y[0] = random.random()
+
+
+def listed(y, x):
+    w = [0.0, 0.0]
+    y[0] = w[0]
+
+
+def joined(y, x):
+    for i in range(3):
+        if x[i] > 1 & x[i] < 3:
+            y[i] = 1
+
+
+def helped(y, x):
+    for i in range(3):
+        y[i] = doubled(x, i)
+
+
+def added(y, x):
+    y += x
+
+
+def rows(y, x):
+    row = x[0]
+    for j in range(3):
+        y[j] = row[j]
+
+
+def after(y, x):
+    for i in range(3):
+        y[i] = x[i]
+    y[0] = i
+
+
+def counted(y, x):
+    y[0] = x.nnz
+
+
+def element_of_number(y, x):
+    n = 3
+    y[0] = n[0]
+
+
+def shaped(y, x):
+    w = np.zeros(x.shape)
+    y[0] = w[0]
+
+
+def filled(y, x):
+    w = np.full(3, x[0])
+    y[0] = w[0]
+
+
+def unshaped(y, x):
+    w = np.empty(dtype=int)
+    y[0] = w[0]
+
+
+def within(y, x):
+    y[0] = 1 + np.ones(3)
+
+
+TOLD = {
+    total: (f"'np.sum' {WHOLE}", LOOP),
+    product: (f"'np.dot' {WHOLE}", "write the loop: 's[()] += a[i] * b[i]'"),
+    norm: (f"'np.linalg.norm' {WHOLE}", "call it before the kernel, and pass what it gives"),
+    like: (f"'np.zeros_like' {WHOLE}", ZEROS),
+    drawn: (
+        "'np.random.rand' draws random numbers, which a kernel cannot",
+        "pass an array of random numbers, made before the call",
+    ),
+    drawn_by_python: (
+        "'random.random' draws random numbers, which a kernel cannot",
+        "pass an array of random numbers, made before the call",
+    ),
+    listed: ("a list is not a value of the language", f"write a tuple, '(a, b)'; {ZEROS}"),
+    joined: (
+        "'&' is not defined on int64 and float64",
+        "join conditions by 'and' and 'or': '&' and '|' bind tighter than comparisons do",
+    ),
+    helped: (
+        "'doubled' cannot be inlined: it reads a tensor",
+        "pass the element as an argument, 'f(A[i])', or make it a kernel",
+    ),
+    added: (
+        "y is a tensor, and is used here without an index",
+        "read or update an element, y[i], in a loop",
+    ),
+    rows: (
+        "'row' is no tensor, and an element of a tuple is selected by a number, as in 't[0]'",
+        "a row is not a value: write all indices of an element, 'A[i, j]'",
+    ),
+    after: (
+        "the index 'i' is used outside its loop",
+        "keep it in a name that begins before the loop: 'last = i'",
+    ),
+    counted: (
+        "the attribute 'nnz' is not part of the language",
+        "loops visit what is stored, in any format: 'stored(A[i, j])' is whether an entry is",
+    ),
+    element_of_number: ("int64 has no element 0", "tensors and tuples have elements"),
+    shaped: (
+        "the shape of a tensor of a kernel is written out",
+        "write '(x.shape[0],)', one size a dimension",
+    ),
+    filled: (
+        "the fill_value of 'np.full' is made when the kernel is parsed, and 'x' is a parameter",
+        "use constants and names from outside the kernel",
+    ),
+    unshaped: ("'np.empty' takes shape, dtype in a kernel", ""),
+    within: ("'np.ones' makes a tensor and is not a value", "write 'w = np.ones(...)' on its own"),
+}
+
+
+@pytest.mark.parametrize("function", TOLD, ids=lambda function: function.__name__)
+def test_what_works_is_told(function):
+    y, x = np.zeros(3), np.arange(3.0)
+    with pytest.raises(FinchError) as error:
+        kernel(function)(y, x)
+    message, hint = TOLD[function]
+    assert error.value.message.partition(" (line")[0] == message
+    assert error.value.hint == hint
+    assert error.value.span is not None
+    assert not y.any()
+
+
+def test_a_docstring_alone_is_a_body():
+    @kernel
+    def told(y, x):
+        """Nothing is done."""
+
+    y = np.ones(3)
+    told(y, y.copy())
+    assert math.fsum(y) == 3
