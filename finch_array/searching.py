@@ -12,54 +12,15 @@ from typing import Any
 import numpy as np
 
 from finch_array.axes import axis_of
+from finch_array.fibers import fibers, first_extremes, of_fibers, sorted_fibers
 from finch_array.functions import FUNCTIONS
 from finch_array.indexing import keys_of, take_along_axis, true_places
-from finch_array.manipulation import concat, expand_dims, moveaxis, reshape
+from finch_array.manipulation import concat, expand_dims, reshape
 from finch_array.operands import array_of, is_dense
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch
-from finch_core.records import frozen
-
-
-@frozen(eq=False)
-class Fibers:
-    """The stored elements of an array by fibers along one axis.
-
-    ``fiber`` is the number of each element's fiber, ``place`` its index within it, both sorted;
-    ``count`` is the number of fibers, ``length`` that of their elements. ``shape`` is that of the
-    array with the axis last.
-    """
-
-    fiber: Any
-    place: Any
-    values: Any
-    fill: Any
-    count: int
-    length: int
-    shape: tuple[int, ...]
-
-    @property
-    def starts(self) -> Any:
-        """Where the stored elements of each fiber start, and the end of the last."""
-        return np.searchsorted(self.fiber, np.arange(self.count + 1))
-
-
-def fibers(array: Any, axis: int) -> Fibers:
-    """The stored elements of ``array`` by fibers along ``axis``."""
-    moved = moveaxis(array, axis, -1)
-    shape, coords, values = coordinates(moved)
-    outer = shape[:-1]
-    number = (
-        np.ravel_multi_index(tuple(coords[:-1]), outer) if outer else np.zeros(len(values), int)
-    )
-    order = np.lexsort((coords[-1], number))
-    count = int(np.prod(outer, dtype=np.int64))
-    return Fibers(
-        number[order], coords[-1][order], values[order], array.fill_value, count, shape[-1], shape
-    )
-
 
 # -- searching --------------------------------------------------------------------------------
 
@@ -112,49 +73,13 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
     if is_dense(array):
         found = (np.argmax if greatest else np.argmin)(array.to_numpy(), axis=place)
     else:
-        found = _first_extremes(fibers(array, place), greatest)
+        found = first_extremes(fibers(array, place), greatest)
     result = array_of(np.asarray(found, np.intp))
     if not keepdims:
         return result
     if axis is None:
         return reshape(result, (1,) * ndim)
     return expand_dims(result, axis=place)
-
-
-def _first_extremes(own: Fibers, greatest: bool) -> Any:
-    """For each fiber, the index of its first greatest or least element."""
-    gap = first_gaps(own)
-    keys = ranked(np.append(own.values, own.fill), greatest)
-    rank, filled = keys[:-1], keys[-1]
-    fiber = np.concatenate([own.fiber, np.flatnonzero(gap < own.length)])
-    place = np.concatenate([own.place, gap[gap < own.length]])
-    rank = np.concatenate([rank, np.full(len(fiber) - len(rank), filled)])
-    order = np.lexsort((place, -rank, fiber))
-    first = np.searchsorted(fiber[order], np.arange(own.count))
-    return place[order][first].reshape(own.shape[:-1])
-
-
-def ranked(values: Any, greatest: bool) -> Any:
-    """Integers in the order of ``values``, the wanted extreme (and any NaN) first."""
-    _, rank = np.unique(values, return_inverse=True)
-    rank = rank.reshape(-1).astype(np.int64)
-    if greatest:
-        return rank
-    nan = values != values
-    return np.where(nan, rank.max(initial=0) + 1, -rank)
-
-
-def first_gaps(own: Fibers) -> Any:
-    """For each fiber, the first index that it does not store; its length if it stores all."""
-    starts = own.starts
-    rank = np.arange(len(own.place)) - starts[own.fiber]
-    aligned = own.place == rank
-    gap = np.diff(starts).copy()
-    broken = np.flatnonzero(~aligned)
-    if len(broken):
-        at, first = np.unique(own.fiber[broken], return_index=True)
-        gap[at] = rank[broken[first]]
-    return gap
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
@@ -176,30 +101,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     if is_dense(array):
         found = np.sort(array.to_numpy(), axis=place, kind="stable")
         return array_of(np.ascontiguousarray(np.flip(found, place)) if descending else found)
-    own = fibers(array, place)
-    keys = order_keys(np.append(own.values, own.fill), descending)
-    order = np.lexsort((keys[:-1], own.fiber))
-    starts, counts = own.starts, np.diff(own.starts)
-    rank = np.arange(len(order)) - starts[own.fiber]
-    behind = keys[:-1][order] > keys[-1]
-    target = np.where(behind, own.length - counts[own.fiber] + rank, rank)
-    return _from_fibers(own, target, own.values[order], place)
-
-
-def order_keys(values: Any, descending: bool) -> Any:
-    """Integers in the order in which values are sorted."""
-    _, rank = np.unique(values, return_inverse=True)
-    rank = rank.reshape(-1).astype(np.int64)
-    return -rank if descending else rank
-
-
-def _from_fibers(own: Fibers, place: Any, values: Any, axis: int) -> Any:
-    """An array from elements at indices ``place`` of their fibers."""
-    outer = own.shape[:-1]
-    coords = [*(np.unravel_index(own.fiber, outer) if outer else ()), place]
-    keep = values != own.fill if own.fill == own.fill else ~np.isnan(values)
-    found = sorted_tensor(own.shape, [c[keep] for c in coords], values[keep], own.fill)
-    return moveaxis(found, -1, axis)
+    return of_fibers(sorted_fibers(fibers(array, place), descending), place)
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
