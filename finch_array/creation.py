@@ -14,10 +14,11 @@ import numpy as np
 from finch_array import functions as fn
 from finch_array.axes import shape_of
 from finch_array.leaves import with_leaf
-from finch_array.operands import array_of, is_dense
+from finch_array.operands import NUMBERS, array_of, is_dense
 from finch_array.run import coordinates, in_format, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfMemory
 from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import from_coordinates
 from finch_core.runtime.tensor import Tensor
@@ -39,15 +40,23 @@ def asarray(
     """
     check_device(device)
     found: Tensor = array_of(obj)
-    fresh = not hasattr(obj, "signature") and not isinstance(obj, np.ndarray)
+    fresh = not (hasattr(obj, "signature") or isinstance(obj, np.ndarray) or _is_in_place(obj))
+    own = isinstance(obj, (list, tuple, *NUMBERS))
     if dtype is not None and np.dtype(dtype) != found.dtype:
-        found, fresh = _array(fn.cast(found, dtype)), True
+        found, fresh, own = _array(fn.cast(found, dtype)), True, True
     if format is not None and not (found.__class__ is Tensor and found.format == format):
-        found, fresh = in_format(found, format), True
+        found, fresh, own = in_format(found, format), True, True
     if copy is False and fresh and not isinstance(obj, (int, float, complex)):
         raise ValueError("this object cannot become such an array without a copy")
-    made: Tensor = _array(fn.copied(found)) if copy and not fresh else found
+    made: Tensor = _array(fn.copied(found)) if copy and not own else found
     return made
+
+
+def _is_in_place(obj: Any) -> bool:
+    """Whether an object of another library is read where it is."""
+    conversion = hub().conversion_of(obj)
+    unchanged = None if conversion is None else conversion.unchanged
+    return unchanged is not None and unchanged(obj) is not None
 
 
 def _array(x: Any) -> Any:

@@ -45,7 +45,7 @@ def array_ufunc(_: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: A
         found = NotImplemented
     if found is NotImplemented:
         return refused_ufunc(ufunc, method, inputs, options)
-    return found if out is None else _given(out, found)
+    return found if out is None else _given(out, found, options.get("casting", "same_kind"))
 
 
 _ACCUMULATIONS: dict[Any, str] = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
@@ -117,9 +117,15 @@ def _function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return made
 
 
-def _given(out: Any, found: Any) -> Any:
-    """Store a result where ``out=`` asks for it."""
+def _given(out: Any, found: Any, casting: str = "same_kind") -> Any:
+    """Store a result where ``out=`` asks for it. Raises ``TypeError`` where NumPy does not cast."""
     (target,) = out if isinstance(out, tuple) else (out,)
+    dtypes = dtype_of(found), dtype_of(target)
+    if not np.can_cast(*dtypes, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"out has dtype {dtypes[1]}, and the result {dtypes[0]}, which is not cast to it under "
+            f"the rule {casting!r}: cast it by .astype, or give an out of its dtype"
+        )
     if isinstance(target, np.ndarray):
         target[...] = found.to_numpy()
     else:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from finch_core.interface.tensorlike import BoundLevel, Fiber
 
 
+_KEYS = "{0} fibers of {1} indices have more keys than a SparseHash can tell apart"
+_FEWER = "use a SparseList, or split the dimension in two"
+
+
 @frozen
 class SparseHash(Format):
     """A level that stores subfibers in the order of first writes, and finds them by the key
@@ -75,6 +79,8 @@ class SparseHash(Format):
         }, stored  # fmt: skip
 
     def blank(self, positions: int, shape: int) -> tuple[dict[str, Any], int]:
+        if positions > 1 and positions * shape > np.iinfo(INTP).max:
+            raise IndexOverflow(_KEYS.format(positions, shape), hint=_FEWER)
         buffers = {
             "ptr": np.zeros(positions + 1, self.pointer),
             "idx": np.empty(0, self.index),
@@ -87,6 +93,8 @@ class SparseHash(Format):
     def validate(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         from finch_core.runtime.validation import check_indices, check_pointers
 
+        if positions > 1 and positions * shape > np.iinfo(INTP).max:
+            raise FormatError(_KEYS.format(positions, shape), hint=_FEWER)
         check_pointers("ptr", fields["ptr"], positions)
         check_indices("idx", fields["idx"], fields["ptr"][: positions + 1], shape)
         if len(fields["tbl"]) < hashing.HEADER:
@@ -96,11 +104,6 @@ class SparseHash(Format):
 
     def validate_contents(self, positions: int, shape: int, fields: Mapping[str, Any]) -> None:
         """Raise ``FormatError`` unless keys and indices agree and the table finds every key."""
-        if positions * shape > np.iinfo(INTP).max:
-            raise FormatError(
-                f"{positions} fibers of {shape} indices have more keys than {INTP}, the dtype of "
-                "key, can hold"
-            )
         ends = fields["ptr"][: positions + 1].astype(INTP)
         stored = int(ends[-1])
         idx, pos = fields["idx"][:stored].astype(INTP), fields["pos"][:stored]
@@ -131,10 +134,10 @@ class SparseHash(Format):
             ctx.require(
                 stop <= ctx.lift(np.iinfo(INTP).max) // lvl.shape.max(1),
                 IndexOverflow,
-                "{0} fibers of {1} indices have more keys than a SparseHash can tell apart",
+                _KEYS,
                 stop,
                 lvl.shape,
-                hint="use a SparseList, or split the dimension in two",
+                hint=_FEWER,
             )
 
     def freeze(self, ctx: Context, lvl: BoundLevel, stop: Expr) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -50,7 +51,7 @@ def asarray(data: Any) -> Any:
     if is_masked(data):
         raise FormatError("this array is masked, and its mask would be lost", hint=UNMASK)
     if (conversion := hub().conversion_of(data)) is not None:
-        return conversion.take(data)
+        return _apart(conversion.take(data))
     try:
         return from_array(np.asarray(data), Tensor)
     except ValueError:
@@ -58,6 +59,20 @@ def asarray(data: Any) -> Any:
             "the lists are not all of one length",
             hint="nested lists are read as np.array reads them: each level of one length",
         ) from None
+
+
+def _apart(found: Any) -> Any:
+    """A tensor of its own over the buffers of ``found``, which a conversion may remember: what
+    becomes of the one is not to be seen in the other, but for values that are written in place."""
+    if isinstance(found, Tensor):
+        own = Tensor.of_parts(found.format, found.record, found.arrays)
+        own.signature = found.signature
+        return own
+    if hasattr(found, "tensor"):
+        wrapper = copy(found)
+        wrapper.tensor = _apart(found.tensor)
+        return wrapper
+    return found
 
 
 def wrapped(data: Any) -> Any:

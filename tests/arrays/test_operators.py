@@ -192,3 +192,17 @@ def test_lists_in_many_dimensions():
     same(A + A, a + a)
     same(A * a[0], a * a[0])
     same(fa.permute_dims(A, (3, 1, 0, 2)) + 1, a.transpose(3, 1, 0, 2) + 1)
+
+
+@pytest.mark.parametrize("out", [np.zeros(3, np.int8), np.zeros(3, np.int64), np.zeros(3, bool)])
+def test_results_are_not_cast_where_numpy_does_not(out):
+    x = fa.asarray(np.ones(3) * 0.7)
+    with pytest.raises(TypeError, match="out has dtype .*, and the result float64"):
+        np.add(x, 1, out=out)
+    with pytest.raises(TypeError, match="out has dtype"):
+        out += x
+    with pytest.raises(TypeError, match="out has dtype"):
+        np.sum(x, out=np.zeros((), out.dtype))
+    assert not out.any()
+    assert np.add(x, 1, out=np.zeros(3, np.float32)).dtype == np.float32
+    assert np.add(x, 1, out=np.zeros(3, int), casting="unsafe").tolist() == [1, 1, 1]

@@ -16,8 +16,16 @@ from hostile_buffers import (
 )
 
 from finch_core import FormatError, PerformanceWarning, Tensor, _, kernel
+from finch_core.errors import IndexOverflow
 from finch_core.plugins import hub
-from finch_levels import Dense, Element, Scalar, SparseByteMap, SparseHash, SparseScalar
+from finch_levels import (
+    Dense,
+    Element,
+    Scalar,
+    SparseByteMap,
+    SparseHash,
+    SparseScalar,
+)
 
 ALL = list(subjects())
 FLAT = [subject for subject in ALL if len(subject.shape) == 1]
@@ -94,7 +102,14 @@ def test_what_is_no_number_in_a_scalar(make, value):
         Tensor.from_buffers(make(0.0).format, (), {"val": value})
 
 
+@pytest.mark.parametrize("shape", [(4, 2**62), (2, 2**62), (3, 2**62), (16, 2**60), (2**20, 2**43)])
+@pytest.mark.parametrize("level", [Dense, SparseByteMap])
+def test_a_hash_whose_keys_would_wrap_is_not_made(level, shape):
+    with pytest.raises(IndexOverflow, match="more keys than a SparseHash can tell apart"):
+        Tensor(level(SparseHash(Element(0.0))), shape)
+
+
 def test_keys_of_a_hash_that_would_wrap():
     tensor = Tensor(Dense(SparseHash(Element(0.0))), (4, 3))
-    with pytest.raises(FormatError, match="more keys than int64, the dtype of key, can hold"):
+    with pytest.raises(FormatError, match="more keys than a SparseHash can tell apart"):
         Tensor.from_buffers(tensor.format, (4, 2**62), tensor.buffers)

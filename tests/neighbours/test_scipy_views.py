@@ -1,0 +1,80 @@
+"""Tensors over the memory of SciPy arrays: values that are written in place are shared, all else of
+a tensor is its own, and calls on the array see the array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import finch_array as fa
+import finch_core
+from finch_core import Tensor, _, kernel, stored
+
+MAKERS = ["csr_array", "csc_array", "coo_array", "dia_array", "bsr_array", "lil_array"]
+CONVERSIONS = {
+    "fa.asarray": fa.asarray,
+    "finch_core.asarray": finch_core.asarray,
+    "from_scipy_sparse": Tensor.from_scipy_sparse,
+    "dtype": lambda S: fa.asarray(S, dtype=np.float64),
+    "copy": lambda S: fa.asarray(S, copy=True),
+    "permuted": lambda S: fa.permute_dims(S, (1, 0)),
+}
+
+
+@kernel
+def row_sums(y, A):
+    y[...] = 0
+    for j, i in _:
+        y[i] += A[i, j]
+
+
+@kernel
+def doubled(A):
+    for i, j in _:
+        if stored(A[i, j]):
+            A[i, j] *= 2
+
+
+def check_unchanged(S):
+    """All ways to read the array see what SciPy sees."""
+    wanted, y = S.toarray(), np.zeros(3)
+    row_sums(y, S)
+    np.testing.assert_array_equal(y, wanted.sum(1))
+    assert float(fa.sum(S)) == wanted.sum()
+    np.testing.assert_array_equal(fa.asarray(S).to_numpy(), wanted)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+@pytest.mark.filterwarnings("ignore::finch_core.PerformanceWarning")
+def test_what_becomes_of_a_tensor_is_not_seen_in_the_array(make, conversion):
+    S = getattr(sp, make)(np.eye(3))
+    check_unchanged(S)
+    found = CONVERSIONS[conversion](S)
+    found[0, 0] = 9
+    found[1, 2] = 4
+    assert found[1, 2] == 4
+    check_unchanged(S)
+    other = CONVERSIONS[conversion](S)
+    assert other is not found
+    np.testing.assert_array_equal(other.to_numpy(), np.eye(3))
+    other *= 3
+    check_unchanged(S)
+
+
+@pytest.mark.parametrize("make", ["csr_array", "csc_array", "coo_array"])
+def test_values_are_shared_unless_copied(make):
+    S = getattr(sp, make)(np.eye(3))
+    doubled(fa.asarray(S, copy=True))
+    assert S.sum() == 3
+    own = fa.asarray(S, copy=False)
+    if make != "csc_array":
+        doubled(own)
+        assert S.sum() == 6
+        check_unchanged(S)
+
+
+def test_what_must_be_copied_is_refused_without_a_copy():
+    with pytest.raises(ValueError, match="without a copy"):
+        fa.asarray(sp.lil_array(np.eye(3)), copy=False)
