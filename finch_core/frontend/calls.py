@@ -243,6 +243,7 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
             f"write 'w = {name}(...)' on its own",
         )
     if hasattr(type(function), "__finch_program__"):
+        parser.context.refuse_recursion(node, function)
         parser.context.refuse(
             node,
             f"{name!r} is a kernel, whose call is a value only where it runs once: not in the "

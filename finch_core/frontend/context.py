@@ -166,6 +166,18 @@ class ParseContext:
             )
         return value
 
+    def refuse_recursion(self, node: ast.Call, kernel: Any) -> None:
+        """Refuse the call ``node`` of a kernel that is being parsed."""
+        if kernel.__wrapped__ in self.kernels:
+            itself = kernel.__wrapped__ is self.kernels[-1]
+            self.refuse(
+                node,
+                f"{ast.unparse(node.func)!r} calls "
+                f"{'itself' if itself else 'the kernel that calls it'}: kernels are inlined, and "
+                "cannot be recursive",
+                "write a loop, and keep what is left to do in a tensor",
+            )
+
     def capture(self, name: str, value: Any) -> None:
         """Record that the program depends on ``name`` being bound to ``value``."""
         self.seen.name(self.source.function, name)

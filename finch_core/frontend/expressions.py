@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from finch_core.frontend.context import NUMBERS, ParseContext
 from finch_core.frontend.names import SHOWN, Scope
-from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS
+from finch_core.frontend.nodes import walk
+from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS, OUTSIDE, TEXT
 from finch_core.frontend.variables import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import type_of
@@ -60,11 +62,11 @@ class ExpressionParser:
         if isinstance(node.value, NUMBERS):
             return literal(node.value)
         kind = {str: "a string", bytes: "a string", type(None): "None", type(...): "'...'"}
+        shown = kind.get(type(node.value), repr(node.value))
         self.context.refuse(
-            node,
-            f"{kind.get(type(node.value), repr(node.value))} is not a value of the language",
-            "write numbers, tuples of numbers, or 'missing'",
-        )
+            node, f"{shown} is not a value of the language",
+            TEXT if shown == "a string" else "write numbers, tuples of numbers, or 'missing'",
+        )  # fmt: skip
 
     def name(self, node: ast.Name, scope: Scope) -> Expr:
         variable = self.context.variable(node)
@@ -273,6 +275,7 @@ class ExpressionParser:
         if not is_tensor(value):
             shown = f"a {type(value).__name__}"
             hint = "make it an array with 'np.array'" if isinstance(value, (list, tuple)) else ""
+            hint = OUTSIDE if isinstance(value, Mapping) else hint
             self.context.refuse(node, f"{node.id!r} is {shown}, not a tensor", hint)
         self.context.free[node.id] = None
         return node.id
@@ -287,6 +290,8 @@ class ExpressionParser:
             protocol = protocol_of(self, node, scope)
             if protocol is not None:
                 return Modified(protocol, self.index(node.args[0], scope))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.context.refuse(node, "an index is an integer, not a string", OUTSIDE)
         expr = self.parse(node, scope)
         if isinstance(expr, Literal) and expr.value < 0:
             self.context.refuse(
@@ -302,10 +307,25 @@ class ExpressionParser:
             message = "an element of a tuple is selected by a number, as in 't[0]'"
             hint = "only a tensor takes indices: bind it to a name outside the kernel"
             if isinstance(node.value, ast.Name):
+                self.refuse_row(node, node.value.id)
                 message = f"{node.value.id!r} is no tensor, and {message}"
-                hint = "a row is not a value: write all indices of an element, 'A[i, j]'"
+                hint = "write all indices of an element of a tensor, 'A[i, j]'"
             self.context.refuse(node, message, hint)
         return take_field(value, node.slice.value)
+
+    def refuse_row(self, node: ast.Subscript, name: str) -> None:
+        """Refuse ``row[j]`` after ``row = A[i]``."""
+        for part in walk(self.context.source.node):
+            if not isinstance(part, ast.Assign) or not isinstance(part.value, ast.Subscript):
+                continue
+            target, value = part.targets[0], part.value
+            if isinstance(target, ast.Name) and target.id == name:
+                row = ast.unparse(value)
+                whole = ast.unparse(node.slice).strip("()")
+                self.context.refuse(
+                    node, f"{name!r} is the element '{row}', and not a row",
+                    f"write all indices at once, '{row[:-1]}, {whole}]'",
+                )  # fmt: skip
 
     def one_bracket(self, node: ast.Subscript) -> None:
         """Refuse ``A[i][j]`` of a tensor."""

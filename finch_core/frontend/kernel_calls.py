@@ -124,13 +124,7 @@ def _written(program: Program) -> set[str]:
 def _inlined(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: Scope) -> _Inlined:
     context = parser.context
     shown, function = ast.unparse(node.func), kernel.__wrapped__
-    if function in context.kernels:
-        itself = function is context.kernels[-1]
-        context.refuse(
-            node, f"{shown!r} calls {'itself' if itself else 'the kernel that calls it'}: kernels "
-            "are inlined, and cannot be recursive",
-            "write a loop, and keep what is left to do in a tensor",
-        )  # fmt: skip
+    context.refuse_recursion(node, kernel)
     program: Program | None = kernel.__finch_program__(context.kernels)
     if program is None:
         context.refuse(

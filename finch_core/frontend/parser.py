@@ -15,6 +15,7 @@ from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import Binding, Scope, makes_tensor
 from finch_core.frontend.nodes import walk
+from finch_core.frontend.refusals import VARIADIC
 from finch_core.frontend.results import named_results
 from finch_core.frontend.source import FunctionSource, read_source
 from finch_core.frontend.statements import StatementParser, sequence
@@ -110,9 +111,12 @@ def _parameters(context: ParseContext) -> dict[str, Span]:
     args = context.source.node.args
     for extra in (args.vararg, args.kwarg):
         if extra is not None:
-            context.refuse(extra, "a kernel takes a fixed number of arguments")
+            context.refuse(extra, "a kernel takes a fixed number of arguments", VARIADIC)
     if args.kwonlyargs:
-        context.refuse(args.kwonlyargs[0], "a kernel has no keyword-only parameters")
+        context.refuse(
+            args.kwonlyargs[0], "a kernel has no keyword-only parameters",
+            "leave out '*': any parameter can be given by name",
+        )  # fmt: skip
     return {
         arg.arg: context.source.span(arg) for arg in (*args.posonlyargs, *args.args)
     }  # fmt: skip

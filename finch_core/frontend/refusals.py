@@ -10,6 +10,9 @@ _NO_LOOP = "write 'for i in _:' or 'for i in range(a, b):'"
 _NO_NEST = "define it outside the kernel and call it here: it is inlined"
 _WORKSPACE = "'w = np.zeros(n)' on a line of its own makes a vector of n zeros"
 _NO_LIST = "write the loop: 'for i in _:' with an update inside"
+TEXT = "let a number stand for it, and write text after the call"
+OUTSIDE = "look it up before the call, and pass the number"
+VARIADIC = "name each parameter; many vectors of one length are passed as the rows of a matrix"
 
 STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("'try' is not part of the language", "errors are raised to the kernel's caller"),
@@ -40,7 +43,7 @@ EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.List: ("a list is not a value of the language", f"write a tuple, '(a, b)'; {_WORKSPACE}"),
     ast.Set: ("a set is not a value of the language", "write a tuple, '(a, b)'"),
     ast.Dict: ("a dict is not a value of the language", "write a tuple, '(a, b)'"),
-    ast.JoinedStr: ("a string is not a value of the language", ""),
+    ast.JoinedStr: ("a string is not a value of the language", TEXT),
     ast.NamedExpr: ("':=' is not part of the language", "write 'x = e' on a line before"),
     ast.Await: ("'await' is not part of the language", ""),
     ast.Yield: ("'yield' is not part of the language", "return the tensors after the loops"),

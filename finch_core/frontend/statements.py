@@ -6,6 +6,7 @@ import ast
 import builtins
 from typing import Any
 
+from finch_core.errors import FormatError
 from finch_core.frontend.assignments import AssignmentParser, scope_free
 from finch_core.frontend.expressions import literal, negate
 from finch_core.frontend.functions import _ as WHOLE
@@ -14,6 +15,7 @@ from finch_core.frontend.kernel_calls import before, inline_kernel, is_kernel
 from finch_core.frontend.names import Binding, Scope
 from finch_core.frontend.refusals import STATEMENTS
 from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Call, Expr, Index, Literal
 from finch_core.ir.program import (
     BREAK,
@@ -146,7 +148,7 @@ class StatementParser(AssignmentParser):
     def range(self, node: ast.Call, scope: Scope) -> Extent:
         if node.keywords or not 1 <= len(node.args) <= 3:
             self.context.refuse(node, "'range' takes a start, a stop and a step, or a stop alone")
-        start, *rest = (self.expressions.parse(arg, scope) for arg in node.args)
+        start, *rest = (self.end(arg, scope) for arg in node.args)
         if not rest:
             return Extent(literal(0), start)
         if len(rest) == 1 or rest[1] == literal(1):
@@ -154,6 +156,27 @@ class StatementParser(AssignmentParser):
         if rest[1] == literal(0):
             self.context.refuse(node.args[2], "the step of a range cannot be 0")
         return Extent(start, *rest)
+
+    def end(self, node: ast.expr, scope: Scope) -> Expr:
+        """A part of a range; refused where it is a float, whatever the arguments are."""
+        found = self.expressions.parse(node, scope)
+        try:
+            dtype = concrete(found.dtype)
+        except TypeError:  # it depends on them
+            return found
+        if dtype.kind in "fc":
+            code = ast.unparse(node)
+            hint = f"cast it, 'int({code})'"
+            if isinstance(found, Literal) and found.value == int(found.value.real):
+                hint = f"write '{int(found.value.real)}'"
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                code_ = ast.unparse(ast.BinOp(node.left, ast.FloorDiv(), node.right))
+                hint = f"write '{code_}', or {hint}"
+            raise FormatError(
+                f"a range is of integers, and '{code}' is a value of {dtype}",
+                span=self.context.span(node), hint=hint,
+            )  # fmt: skip
+        return found
 
     def reversed(self, node: ast.Call, scope: Scope) -> Extent:
         """The range with the same numbers in reverse, as ``range`` itself would give it."""

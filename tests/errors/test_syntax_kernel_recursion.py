@@ -45,3 +45,18 @@ def test_kernels_that_call_each_other():
     ^^^^^^^^
   hint: write a loop, and keep what is left to do in a tensor"""
     assert refusal(first) == expected
+
+
+@kernel
+def factorial(n):
+    return n * factorial(n - 1) if n > 1 else 1
+
+
+def test_recursion_in_a_value():
+    expected = """\
+'factorial' calls itself: kernels are inlined, and cannot be recursive
+  File "FILE", line 52
+    return n * factorial(n - 1) if n > 1 else 1
+               ^^^^^^^^^^^^^^^^
+  hint: write a loop, and keep what is left to do in a tensor"""
+    assert refusal(factorial) == expected

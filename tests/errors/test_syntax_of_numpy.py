@@ -69,6 +69,12 @@ def rows(y, x):
         y[j] = row[j]
 
 
+def turned(y, x):
+    t = (x[0], x[1])
+    for j in range(2):
+        y[j] = t[j]
+
+
 def after(y, x):
     for i in range(3):
         y[i] = x[i]
@@ -129,9 +135,10 @@ TOLD = {
         "y is a tensor, and is used here without an index",
         "read or update an element, y[i], in a loop",
     ),
-    rows: (
-        "'row' is no tensor, and an element of a tuple is selected by a number, as in 't[0]'",
-        "a row is not a value: write all indices of an element, 'A[i, j]'",
+    rows: ("'row' is the element 'x[0]', and not a row", "write all indices at once, 'x[0, j]'"),
+    turned: (
+        "'t' is no tensor, and an element of a tuple is selected by a number, as in 't[0]'",
+        "write all indices of an element of a tensor, 'A[i, j]'",
     ),
     after: (
         "the index 'i' is used outside its loop",

@@ -15,5 +15,6 @@ def test_signature_keyword_only():
 a kernel has no keyword-only parameters
   File "FILE", line 8
     def kernel(y, *, n):
-                     ^"""
+                     ^
+  hint: leave out '*': any parameter can be given by name"""
     assert message == expected

@@ -15,5 +15,6 @@ def test_signature_varargs():
 a kernel takes a fixed number of arguments
   File "FILE", line 8
     def kernel(y, *rest):
-                   ^^^^"""
+                   ^^^^
+  hint: name each parameter; many vectors of one length are passed as the rows of a matrix"""
     assert message == expected
