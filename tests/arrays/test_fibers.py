@@ -1,4 +1,4 @@
-"""Extremes and sorted values of fibers are those of NumPy: random formats, fills and dtypes."""
+"""Extremes and sorted values of fibers are NumPy's: random formats, fills, dtypes and shapes."""
 
 from __future__ import annotations
 
