@@ -14,7 +14,7 @@ from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import ScalarSignature, scalar_signature
 from finch_core.ir.dtypes import Type, concrete, is_storable, is_tuple, type_of
-from finch_core.ir.program import Program
+from finch_core.ir.program import Program, Update
 from finch_core.ir.stored_dtypes import stored_dtype
 from finch_core.runtime.arrays import array_signature, from_array
 from finch_core.runtime.storage import TensorStorage
@@ -104,10 +104,12 @@ def as_argument(value: Any, name: str, written: bool, program: Program) -> Any:
         from finch_core.runtime.remembered import argument_of
 
         return argument_of(conversion, value)
+    from finch_core.runtime.uses import instead_of, kind_of
+
     raise FormatError(
-        f"{name} is a {type(value).__name__}, which a kernel does not take",
+        f"{name} is {kind_of(value)}, which a kernel does not take",
         span=program.spans.get(name),
-        hint="pass a Tensor, a NumPy array, a SciPy sparse array or a number",
+        hint=instead_of(value, name),
     )
 
 
@@ -124,9 +126,17 @@ def _as_number(value: Any, name: str, written: bool, program: Program) -> Number
         raise KernelSyntaxError(
             f"{name} is written, and a number was passed",
             span=program.spans.get(name),
-            hint="pass Scalar(0.0), and read its .value afterwards",
+            hint="pass an array or a Tensor of the shape of the result"
+            if _is_indexed(name, program)
+            else "pass Scalar(0.0), and read its .value afterwards",
         )
     return Number(value)
+
+
+def _is_indexed(name: str, program: Program) -> bool:
+    """Whether a program writes elements of what is called ``name``."""
+    updates = (part for part in program.body.walk() if isinstance(part, Update))
+    return any(part.target.tensor == name and part.target.indices for part in updates)
 
 
 def _is_supported(dtype: np.dtype[Any]) -> bool:

@@ -14,6 +14,7 @@ from finch_core.lower.passes import PASSES, Unit
 from finch_core.runtime.local_formats import local_formats
 from finch_core.runtime.options import Options
 from finch_core.runtime.parameters import BoundParameter
+from finch_core.runtime.uses import check_uses
 from finch_core.symbolic.plugin_rules import checked_rules
 from finch_core.symbolic.simplifier import RULES, Simplifier
 
@@ -64,6 +65,7 @@ def _bound(
             if tensor is not None:
                 tensors[name] = tensor
         arguments.append(BoundParameter(tensor, vars_))
+    check_uses(program, seen, scalars)
     types = {name: tensor_like.dtype for name, tensor_like in seen.items()}
     types |= {name: var.type for name, var in scalars.items()}
     for local, format in local_formats(program, types):

@@ -8,9 +8,11 @@ import pytest
 
 from finch_core import kernel
 from finch_core.errors import FinchError
+from finch_core.runtime.uses import in_a_loop
 
 LOOP = "write the loop: 's[()] += A[i]', or with 'min' and 'max', 's[()] = max(s[()], A[i])'"
 WHOLE = "is of whole arrays, and a kernel computes with elements"
+WITHOUT = "{} is a tensor, and is used here without an index"
 ZEROS = "'w = np.zeros(n)' on a line of its own makes a vector of n zeros"
 
 
@@ -61,6 +63,19 @@ def helped(y, x):
 
 def added(y, x):
     y += x
+
+
+def doubled_whole(y, x):
+    y = 2 * x
+
+
+def set_whole(y, x):
+    y[:] = x
+
+
+def positive(y, x):
+    if x > 0:
+        y[0] = 1
 
 
 def rows(y, x):
@@ -131,10 +146,10 @@ TOLD = {
         "'doubled' cannot be inlined: it reads a tensor",
         "pass the element as an argument, 'f(A[i])', or make it a kernel",
     ),
-    added: (
-        "y is a tensor, and is used here without an index",
-        "read or update an element, y[i], in a loop",
-    ),
+    added: (WITHOUT.format("y"), "write 'for i in _: y[i] += x[i]'"),
+    doubled_whole: (WITHOUT.format("x"), "write 'for i in _: y[i] = 2 * x[i]'"),
+    set_whole: (WITHOUT.format("x"), "write 'for i in _: y[i] = x[i]'"),
+    positive: (WITHOUT.format("x"), "read or update an element, x[i], in a loop"),
     rows: ("'row' is the element 'x[0]', and not a row", "write all indices at once, 'x[0, j]'"),
     turned: (
         "'t' is no tensor, and an element of a tuple is selected by a number, as in 't[0]'",
@@ -182,3 +197,21 @@ def test_a_docstring_alone_is_a_body():
     y = np.ones(3)
     told(y, y.copy())
     assert math.fsum(y) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "loop"),
+    [
+        ("B += A", "for i, j in _: B[i, j] += A[i, j]"),
+        ("B[...] = np.sqrt(A) * s", "for i, j in _: B[i, j] = np.sqrt(A[i, j]) * s[()]"),
+        ("s += n", "s[()] += n"),
+        ("y += A", None),
+        ("y += x[0]", None),
+        ("t = x", None),
+        ("if x > 0:", None),
+    ],
+)
+def test_lines_over_whole_tensors_are_written_as_loops(text, loop):
+    counts = {"A": 2, "B": 2, "x": 1, "y": 1, "s": 0}
+    tensors = {name: np.zeros((2,) * ndim) for name, ndim in counts.items()}
+    assert in_a_loop(text, tensors) == loop
