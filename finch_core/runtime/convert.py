@@ -16,6 +16,7 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change
 from finch_core.interface.signatures import tensor_signature
 from finch_core.ir import primitives as prim
+from finch_core.ir.dtypes import as_number, holds
 from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.program import Declare, Loop, Program, Sequential, Sieve, Stmt, Stored, Update
 from finch_core.locks import Lock
@@ -175,10 +176,28 @@ def convert_into(out: Tensor, data: Any) -> None:
 
 
 def _copying_kernel(out: Tensor, source: Any) -> Any:
-    """The kernel that copies tensors like ``source`` into ones like ``out``."""
+    """The kernel that copies tensors like ``source`` into ones like ``out``. Raises ``FormatError``
+    where the dtype of ``out`` does not hold the values."""
+    if not holds(out.dtype, source.dtype):
+        raise FormatError(
+            f"the format holds {out.dtype}, and cannot take data of {source.dtype}",
+            hint=_wider(out, source.dtype),
+        )
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
     return cached_kernel(program, Options())
+
+
+def _wider(out: Tensor, dtype: np.dtype[Any]) -> str:
+    """What would hold values of ``dtype``, for a message."""
+    leaf = list(out.format.levels())[-1]
+    if dtype.kind not in "biufc":
+        return f"give the {leaf.name} the dtype {dtype}"
+    fill = str(as_number(dtype.type(out.fill_value))).strip("()")
+    if dtype not in (np.dtype(int), np.dtype(float), np.dtype(complex)):
+        fill = f"np.{dtype}({fill})"
+    name = leaf.name if leaf.layout == "values" else hub().layout("values").name
+    return f"write {name}({fill}), or cast the data to {out.dtype}"
 
 
 _copying: dict[Any, Any] = {}

@@ -201,7 +201,7 @@ def test_nested_lists():
 
 
 def test_values_that_the_format_cannot_hold():
-    with pytest.raises(FormatError, match="holds int64, and cannot take a value of float64"):
+    with pytest.raises(FormatError, match="holds int64, and cannot take data of float64"):
         Tensor(Dense(Element(0)), [1.5])
 
 
