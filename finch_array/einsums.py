@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,29 @@ def _numpy_style(subscripts: str, given: Any) -> Any:
     flat = [name for names in inputs for name in names]
     if len(set(out)) != len(out) or not set(out) <= set(flat):
         raise SyntaxError(f"the result of {subscripts!r} has an index twice, or one of no array")
-    return _product(arrays, inputs, out)
+    with _told(list(zip(map(repr, parts), inputs, arrays, strict=True))):
+        return _product(arrays, inputs, out)
+
+
+@contextmanager
+def _told(operands: list[tuple[str, tuple[str, ...], Any]]) -> Iterator[None]:
+    """Say of sizes that disagree which index has both; ``operands`` are what each array is called,
+    its indices and itself."""
+    try:
+        yield
+    except DimensionMismatch:
+        shapes = [getattr(x, "shape", None) or () for _, _, x in operands]
+        seen: dict[str, tuple[int, str]] = {}
+        for (what, names, _), shape in zip(operands, shapes, strict=True):
+            for name, n in zip(names, shape, strict=False):
+                known, where = (n, what) if n in (1, None) else seen.setdefault(name, (n, what))
+                if known != n:
+                    index = "a dimension of '...'" if name[0] == "_" else f"the index {name}"
+                    raise DimensionMismatch(
+                        f"einsum: {index} has size {known} in {where}, but {n} in {what}",
+                        hint=f"the shapes are {', '.join(map(str, shapes))}",
+                    ) from None
+        raise
 
 
 def _indices(part: str, ndim: int) -> tuple[str, ...]:
@@ -269,11 +292,13 @@ def _statement(found: re.Match[str], named: Mapping[str, Any]) -> Any:
     inputs = tuple(tuple(known[n] for n in names) for _, names in reader.accesses)
     wanted = tuple(known[n] for n in out)
     key = ("statement", found.group(0), _functions(named), _kinds(operands))
-    return run(
-        key,
-        lambda: Request("einsum", lambda *e: build(list(e)), inputs, wanted, op),
-        operands,
-    )
+    shown = [f"{name}[{', '.join(names)}]" for name, names in reader.accesses]
+    with _told([(s, a[1], x) for s, a, x in zip(shown, reader.accesses, operands, strict=True)]):
+        return run(
+            key,
+            lambda: Request("einsum", lambda *e: build(list(e)), inputs, wanted, op),
+            operands,
+        )
 
 
 def _kinds(operands: Any) -> tuple[bool, ...]:
