@@ -48,6 +48,8 @@ def from_scipy(array: Any) -> Any:
         return _converted(array) if array.format == "coo" else _over(_sorted(array, error))
     if tensor is None:
         return _converted(array)
+    if array.format == "dia" and not np.shares_memory(tensor.buffers["2_val"], array.data):
+        return tensor  # its values were put in order, so that others would not be seen
     key = id(array)
     _seen[key] = (weakref.ref(array, lambda _: _seen.pop(key, None)), _identity(array), tensor)
     return tensor
