@@ -12,10 +12,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::finch_core.errors.PerformanceWa
 
 
 def test_random_conditions_on_the_interpreter() -> None:
-    found = sum((check(seed, "interpreter") for seed in range(20)), Counter())
+    found = sum((check(seed, "interpreter") for seed in range(100, 120)), Counter())
     assert found["agree"] > 20
 
 
 def test_random_conditions_in_c() -> None:
-    found = sum((check(seed, "c") for seed in range(40, 44)), Counter())
+    found = sum((check(seed, "c") for seed in range(200, 204)), Counter())
     assert found["agree"] > 2
