@@ -15,6 +15,7 @@ from finch_array.operands import NUMBERS, has_memory, is_dense, operand
 from finch_array.requests import Request, Value, letters
 from finch_array.run import materialised, run
 from finch_array.spreads import spread
+from finch_array.stored_reductions import UFUNCS, reduced
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Cast, Expr, Literal
 from finch_core.ir.operators import Operator, operator_for
@@ -38,7 +39,9 @@ def reduce(
 
     if array.ndim == 0:
         return value_alone(name, array, value, wanted)
-    found = run((name, op, array.ndim, axes, wanted), request, [array])
+    found = reduced(name, op, array, axes, value, wanted) if op in UFUNCS else None
+    if found is None:
+        found = run((name, op, array.ndim, axes, wanted), request, [array])
     return expanded(found, axes) if keepdims else found
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_array import plans
 from finch_array.operands import NUMBERS, entries, is_dense, is_lazy, kind_of, stored
+from finch_array.programs import ROOM
 from finch_array.ready import Ready
 from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
@@ -160,9 +161,11 @@ def _planned(
     if len(_plans) >= MOST:
         _plans.clear()
     schedule = plans.schedule(request, operands, sizes)
-    plan = _plans.get((whole, schedule.key))
+    long = tuple([n > ROOM for n in sizes.values()])  # whose workspaces are hash tables
+    key = whole, schedule.key, long
+    plan = _plans.get(key)
     if plan is None:
-        plan = _plans[whole, schedule.key] = plans.make(schedule, operands, sizes, dense)
+        plan = _plans[key] = plans.make(schedule, operands, sizes, dense)
     _plans[whole, size] = plan
     return plan
 
@@ -253,18 +256,25 @@ def materialised(array: Any) -> Tensor:
     )
 
 
-def sorted_tensor(shape: Any, coords: Any, values: Any, fill: Any) -> Tensor:
+def sorted_tensor(
+    shape: Any, coords: Any, values: Any, fill: Any, there: int | None = None
+) -> Tensor:
     """A tensor from coordinates without duplicates, in any order: dense in the first dimension
-    where it is not much longer than what is stored, compressed in the others."""
+    where it is not much longer than what is stored (or ``there``), compressed in the others."""
     coords = [np.asarray(c, np.intp) for c in coords]
     if coords and len(values):
         order = order_of(shape, coords)
         if order is not None:
             coords, values = [c[order] for c in coords], values[order]
     values = np.ascontiguousarray(values)
-    if len(shape) > 1 and shape[0] <= 2 * len(values) + 64:
+    if len(shape) > 1 and is_short(shape[0], len(values) if there is None else there):
         return _rows(tuple(shape), coords, values, fill)
     return from_sorted(tuple(shape), coords, values, fill)
+
+
+def is_short(length: int, there: int) -> bool:
+    """Whether a first dimension is not much longer than what is stored."""
+    return length <= 2 * there + 64
 
 
 def order_of(shape: Any, coords: Any) -> Any:
@@ -318,7 +328,6 @@ def numpy_of(value: Any) -> Any:
 
 
 __all__ = [
-    "as_seen", "coordinates", "in_format", "materialised", "numpy_of", "prepared", "reordered",
-    "run",
-    "settled_plan", "sorted_tensor",
+    "as_seen", "coordinates", "in_format", "is_short", "materialised", "numpy_of", "order_of",
+    "prepared", "reordered", "run", "settled_plan", "sorted_tensor",
 ]  # fmt: skip

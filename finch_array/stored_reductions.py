@@ -1,0 +1,204 @@
+"""Reductions with operators into which a fill enters once: of what is stored, then of the fill.
+
+The maximum along the first dimension of rows is the greatest element that each column stores, which
+one walk of the rows finds in any order, and the fill where a column stores less than all: the rows
+are not copied into columns. Where a result has many more elements than are stored, these are sorted
+instead, so that work and memory are those of what is stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finch_array import plans
+from finch_array.leaves import relabelled
+from finch_array.operands import entries, has_memory, is_dense, kinds_of, stored
+from finch_array.requests import Request, Value, letters
+from finch_array.run import coordinates, is_short, order_of, run, sorted_tensor
+from finch_core.interface.plugins import when_plugins_change
+from finch_core.ir import primitives as prim
+from finch_core.ir.expressions import Call, Expr, Literal, alike
+from finch_core.ir.operators import Operator
+from finch_core.ir.program import Stored
+from finch_core.records import frozen
+from finch_core.runtime.tensor import Tensor
+
+UFUNCS: dict[Operator, Any] = {
+    prim.maximum: np.maximum, prim.minimum: np.minimum, prim.and_: np.logical_and,
+    prim.or_: np.logical_or, prim.mul: np.multiply,
+}  # fmt: skip
+"""The operators, as NumPy's functions. Products are those with the fill 0: it may enter once, after
+what is stored, unless that became infinite or NaN."""
+
+SPARE, LEAST = 64, 1 << 18
+"""Lists whose outermost dimensions stay are sorted for results of at least ``SPARE`` times their
+entries plus ``LEAST`` elements: a loop over all elements takes longer."""
+
+MOST = 1024
+
+
+@frozen(eq=False)
+class _Way:
+    """How arrays of one signature are reduced, from ``start`` on.
+
+    ``inner`` is whether a dimension that stays is stored inside of one that does not, ``lists``
+    whether all levels are compressed."""
+
+    ufunc: Any
+    dtype: np.dtype[Any]
+    start: Any
+    fill: Any
+    inner: bool
+    lists: bool
+
+
+_ways: dict[Any, _Way | None] = {}
+when_plugins_change(_ways.clear)
+
+
+def reduced(
+    name: str, op: Operator, array: Any, axes: tuple[int, ...], value: Value | None, dtype: Any
+) -> Any:
+    """``array`` reduced along ``axes``; ``value`` casts an element to ``dtype``, where it is given.
+    The result is as that of loops over all of its elements; None where these are as good."""
+    key = op, array.signature, axes, dtype
+    try:
+        way = _ways[key]
+    except KeyError:
+        if len(_ways) >= MOST:
+            _ways.clear()
+        way = _ways[key] = _way_of(op, array, axes, dtype)
+    if way is None:
+        return None
+    cells, count = 1, 1
+    for k, n in enumerate(array.shape):
+        if k in axes:
+            count *= n
+        else:
+            cells *= n
+    if not cells or not count:
+        return None
+    there = entries(array)
+    if cells > plans.DENSE_RATIO * there + plans.DENSE_LEAST:
+        if not way.inner and cells < SPARE * there + LEAST:
+            return None
+        return _of_sorted(array, axes, way, count)
+    return _of_scattered(name, op, array, axes, value, way, count) if way.inner else None
+
+
+def _way_of(op: Operator, array: Any, axes: tuple[int, ...], dtype: Any) -> _Way | None:
+    """The way in which arrays like this are reduced; None for the general one."""
+    if not has_memory(array) or is_dense(array) or len(axes) in (0, array.ndim):
+        return None
+    found = stored(array)
+    if not isinstance(found.source, Tensor) or not any(kind.gaps for kind in kinds_of(array)):
+        return None
+    dtype = array.dtype if dtype is None else dtype
+    if op is prim.mul and not (dtype.kind in "iuf" and alike(array.fill_value, _zero(array))):
+        return None
+    if dtype.kind not in "biuf" or op.identity is None:
+        return None
+    start, fill = op.identity(dtype), np.asarray(array.fill_value).astype(dtype)[()]
+    stay = [axis not in axes for axis in found.axes]
+    inner = stay != sorted(stay, reverse=True)
+    lists = all(level.layout == "compressed" for level in found.source.format.levels()[:-1])
+    if alike(start, fill) or not (inner or lists):
+        return None
+    return _Way(UFUNCS[op], dtype, start, fill, inner, lists)
+
+
+def _zero(array: Any) -> Any:
+    return array.dtype.type(0)
+
+
+def _of_scattered(
+    name: str, op: Operator, array: Any, axes: tuple[int, ...], value: Value | None, way: _Way,
+    count: int,
+) -> Any:  # fmt: skip
+    """The reduction by a walk of what is stored."""
+    found = _over_stored(name, op, array, axes, value or _itself, way.dtype, way.start)
+    if found.__class__ is not Tensor or not is_dense(found):
+        return None
+    values = found.to_numpy()  # its own memory
+    if op is prim.mul and not np.isfinite(values).all():
+        return None
+    filled = way.ufunc(values, way.fill)
+    if not _same(filled, values).all():
+        counts = _over_stored("stored", prim.add, array, axes, _one, _COUNT, _COUNT.type(0))
+        np.copyto(values, filled, where=counts.to_numpy() < count)
+    there = 0 if is_short(len(values), 0) else int(stored(array).source.nnz)
+    if values.ndim == 1 and is_short(len(values), there):
+        return relabelled(found, way.fill)
+    coords = np.nonzero(_differs(values, way.fill))
+    return sorted_tensor(values.shape, coords, values[coords], way.fill, there)
+
+
+_COUNT = np.dtype(np.int64)
+
+
+def _itself(expr: Expr) -> Expr:
+    return expr
+
+
+def _one(_: Expr) -> Expr:
+    return Literal(_COUNT.type(1), _COUNT)
+
+
+def _over_stored(
+    name: str, op: Operator, array: Any, axes: tuple[int, ...], value: Value,
+    dtype: np.dtype[Any], start: Any,
+) -> Any:  # fmt: skip
+    """``value`` of the elements that ``array`` stores, reduced from ``start``, the identity, on."""
+
+    def request() -> Request:
+        names = letters(array.ndim)
+        kept = tuple(n for k, n in enumerate(names) if k not in axes)
+        none = Literal(start, dtype, structural=True)
+
+        def where_stored(x: Expr) -> Expr:
+            return Call(prim.ifelse, (Stored(x), value(x), none))
+
+        return Request(name, where_stored, (names,), kept, op, dtype)
+
+    return run(("of stored", name, op, array.ndim, axes, dtype), request, [array])
+
+
+def _of_sorted(array: Any, axes: tuple[int, ...], way: _Way, count: int) -> Any:
+    """The reduction by sorting what is stored."""
+    shape, coords, values = coordinates(array)
+    there = len(values)
+    kept = [k for k in range(array.ndim) if k not in axes]
+    shape, coords = tuple(shape[k] for k in kept), [coords[k] for k in kept]
+    if there:
+        order = order_of(shape, coords)
+        if order is not None:
+            coords, values = [c[order] for c in coords], values[order]
+        first = np.zeros(there, bool)
+        first[0] = True
+        for c in coords:
+            first[1:] |= c[1:] != c[:-1]
+        starts = np.flatnonzero(first)
+        with np.errstate(all="ignore"):
+            values = way.ufunc.reduceat(values.astype(way.dtype), starts)
+        if way.ufunc is np.multiply and not np.isfinite(values).all():
+            return None
+        whole = np.diff(starts, append=there) == count
+        values = np.where(whole, values, way.ufunc(values, way.fill))
+        keep = _differs(values, way.fill)
+        coords, values = [c[starts[keep]] for c in coords], values[keep]
+    return sorted_tensor(shape, coords, values.astype(way.dtype), way.fill, there)
+
+
+def _same(one: Any, other: Any) -> Any:
+    """Whether elements are equal or both NaN."""
+    return (one == other) | ((one != one) & (other != other))
+
+
+def _differs(values: Any, fill: Any) -> Any:
+    """Whether elements are not the fill; NaN is the fill NaN."""
+    return values != fill if fill == fill else values == values
+
+
+__all__ = ["UFUNCS", "reduced"]
