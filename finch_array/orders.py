@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import permutations
 
 from finch_core.records import frozen
@@ -54,17 +54,17 @@ class Order:
 
 def choose(
     terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str], in_turn: bool,
-    copying: bool = True,
+    copying: bool = True, full: Container[str] = (),
 ) -> Order:  # fmt: skip
     """The cheapest order of the loops over ``sizes``. ``out`` are the indices of the result,
-    ``in_turn`` is whether they must be the outermost loops, and ``copying`` whether operands may be
-    copied into another order."""
+    ``in_turn`` is whether they must be the outermost loops, ``copying`` whether operands may be
+    copied into another order, and ``full`` are the indices along which the result has no gaps."""
     best: tuple[float, Order] | None = None
     for loops in _candidates(terms, sizes, out):
         copied = tuple(k for k, term in enumerate(terms) if not in_order(term, loops))
         if copied and not copying:
             continue
-        cost = _cost(terms, sizes, out, loops, copied, in_turn)
+        cost = _cost(terms, sizes, out, loops, copied, in_turn, full)
         if best is None or cost < best[0]:
             best = cost, Order(loops, copied)
     assert best is not None
@@ -102,14 +102,15 @@ def appends(loops: Sequence[str], out: Sequence[str]) -> int:
 
 def _cost(
     terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str], loops: Sequence[str],
-    copied: Sequence[int], forced: bool,
+    copied: Sequence[int], forced: bool, full: Container[str],
 ) -> float:  # fmt: skip
     steps = _steps(terms, sizes, loops)
     stored = [name for name in loops if name in out]
-    in_turn = appends(loops, stored) == len(stored)
-    if forced and not in_turn:
+    late = stored[appends(loops, stored) :]
+    if forced and late:
         return float("inf")
-    cost = sum(steps) + steps[-1] * (1.0 if in_turn else SCATTER) if steps else 1.0
+    in_place = all(name in full for name in late)
+    cost = sum(steps) + steps[-1] * (1.0 if in_place else SCATTER) if steps else 1.0
     cost += COPY * sum(terms[k].entries for k in copied)
     return cost * (1.0 if stored == list(out) else 1.01)
 

@@ -246,8 +246,11 @@ def _ordered(
     in_turn = request.op is not None and not _at_fill(request, seen, known.fill, dtype)
     # one array, element by element: a copy in another order would walk it as the function does
     copying = request.op is not None or len(terms) > 1
+    kinds = zip(sizes, known.shapes or (), strict=False)
+    full = frozenset(name for name, kind in kinds if not kind.gaps)
+    counts = {i: orders.rounded(n) for i, n in sizes.items()}
     order = _given(request, terms, in_turn) or orders.choose(
-        terms, {i: orders.rounded(n) for i, n in sizes.items()}, request.out, in_turn, copying
+        terms, counts, request.out, in_turn, copying, full
     )
     return orders.Order(order.loops, tuple(places[n] for n in order.copied))
 
