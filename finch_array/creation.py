@@ -40,20 +40,21 @@ def asarray(
     """
     check_device(device)
     found: Tensor = array_of(obj)
-    fresh = not (hasattr(obj, "signature") or isinstance(obj, np.ndarray) or _is_in_place(obj))
     own = isinstance(obj, (list, tuple, *NUMBERS))
     if dtype is not None and np.dtype(dtype) != found.dtype:
-        found, fresh, own = _array(fn.cast(found, dtype)), True, True
+        found, own = _array(fn.cast(found, dtype)), True
     if format is not None and not (found.__class__ is Tensor and found.format == format):
-        found, fresh, own = in_format(found, format), True, True
-    if copy is False and fresh and not isinstance(obj, (int, float, complex)):
+        found, own = in_format(found, format), True
+    if copy is False and (own or not _is_in_place(obj)) and not isinstance(obj, NUMBERS):
         raise ValueError("this object cannot become such an array without a copy")
     made: Tensor = _array(fn.copied(found)) if copy and not own else found
     return made
 
 
 def _is_in_place(obj: Any) -> bool:
-    """Whether an object of another library is read where it is."""
+    """Whether an array, or an object of another library, is read where it is."""
+    if hasattr(obj, "signature") or isinstance(obj, np.ndarray):
+        return True
     conversion = hub().conversion_of(obj)
     unchanged = None if conversion is None else conversion.unchanged
     return unchanged is not None and unchanged(obj) is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from finch_array.leaves import differs, same
 from finch_array.manipulation import moveaxis
 from finch_array.run import coordinates, order_of, sorted_tensor
 from finch_core.records import frozen
@@ -69,21 +70,16 @@ def first_extremes(own: Fibers, greatest: bool) -> Any:
     if not len(own.starts):
         return found
     best = extreme.reduceat(own.values, own.starts)
-    hits = np.flatnonzero(_same(own.values, np.repeat(best, own.counts)))
+    hits = np.flatnonzero(same(own.values, np.repeat(best, own.counts)))
     place = own.places[hits[np.searchsorted(hits, own.starts)]]
     fills = np.full(len(best), own.fill, best.dtype)
-    rivals = (own.counts < own.shape[-1]) & _same(extreme(best, fills), fills)
+    rivals = (own.counts < own.shape[-1]) & same(extreme(best, fills), fills)
     if rivals.any():
         gap = own.gaps()
-        sooner = rivals & ((gap < place) | ~_same(best, fills))
+        sooner = rivals & ((gap < place) | ~same(best, fills))
         place = np.where(sooner, gap, place)
     found.reshape(-1)[own.numbers] = place
     return found
-
-
-def _same(one: Any, other: Any) -> Any:
-    """Whether elements are equal or both NaN."""
-    return (one == other) | ((one != one) & (other != other))
 
 
 def sorted_fibers(own: Fibers, descending: bool) -> Fibers:
@@ -133,7 +129,7 @@ def of_fibers(own: Fibers, axis: int) -> Any:
     numbers = np.repeat(own.numbers, own.counts)
     coords = [*(np.unravel_index(numbers, outer) if outer else ()), own.places]
     values, fill = own.values, own.fill
-    keep = values != fill if fill == fill else values == values
+    keep = differs(values, fill)
     if not keep.all():
         coords, values = [c[keep] for c in coords], values[keep]
     return moveaxis(sorted_tensor(own.shape, coords, values, fill), -1, axis)

@@ -15,6 +15,17 @@ from finch_core.records import evolve, replacing
 from finch_core.runtime.tensor import Tensor
 from finch_levels import Element
 
+
+def same(one: Any, other: Any) -> Any:
+    """Whether elements are equal or both NaN."""
+    return (one == other) | ((one != one) & (other != other))
+
+
+def differs(values: Any, fill: Any) -> Any:
+    """Whether elements are not the fill; NaN is the fill NaN."""
+    return values != fill if fill == fill else values == values
+
+
 _leaves: dict[Any, Format] = {}
 
 
@@ -125,4 +136,4 @@ def relabelled(tensor: Tensor, fill: Any) -> Tensor:
     return made
 
 
-__all__ = ["bare", "maker", "relabelled", "with_leaf"]
+__all__ = ["bare", "differs", "maker", "relabelled", "same", "with_leaf"]

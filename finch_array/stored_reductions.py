@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_array import plans
-from finch_array.leaves import relabelled
+from finch_array.leaves import differs, relabelled, same
 from finch_array.operands import entries, has_memory, is_dense, kinds_of, stored
 from finch_array.requests import Request, Value, letters
 from finch_array.run import coordinates, is_short, order_of, run, sorted_tensor
@@ -125,13 +125,13 @@ def _of_scattered(
     if op is prim.mul and not np.isfinite(values).all():
         return None
     filled = way.ufunc(values, way.fill)
-    if not _same(filled, values).all():
+    if not same(filled, values).all():
         counts = _over_stored("stored", prim.add, array, axes, _one, _COUNT, _COUNT.type(0))
         np.copyto(values, filled, where=counts.to_numpy() < count)
     there = 0 if is_short(len(values), 0) else int(stored(array).source.nnz)
     if values.ndim == 1 and is_short(len(values), there):
         return relabelled(found, way.fill)
-    coords = np.nonzero(_differs(values, way.fill))
+    coords = np.nonzero(differs(values, way.fill))
     return sorted_tensor(values.shape, coords, values[coords], way.fill, there)
 
 
@@ -186,19 +186,9 @@ def _of_sorted(array: Any, axes: tuple[int, ...], way: _Way, count: int) -> Any:
             return None
         whole = np.diff(starts, append=there) == count
         values = np.where(whole, values, way.ufunc(values, way.fill))
-        keep = _differs(values, way.fill)
+        keep = differs(values, way.fill)
         coords, values = [c[starts[keep]] for c in coords], values[keep]
     return sorted_tensor(shape, coords, values.astype(way.dtype), way.fill, there)
-
-
-def _same(one: Any, other: Any) -> Any:
-    """Whether elements are equal or both NaN."""
-    return (one == other) | ((one != one) & (other != other))
-
-
-def _differs(values: Any, fill: Any) -> Any:
-    """Whether elements are not the fill; NaN is the fill NaN."""
-    return values != fill if fill == fill else values == values
 
 
 __all__ = ["UFUNCS", "reduced"]

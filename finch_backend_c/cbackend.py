@@ -22,7 +22,7 @@ faster than the text, and the run time of a large merge is dominated by branches
 _SPARING = ("-O1",)
 _DRAFTS = ("-Og", "-Dinline=inline __attribute__((always_inline))")
 """A draft is compiled in two thirds of the time of ``-O1``: gcc leaves out its passes over loops,
-and that which inlines (``docs/decisions/238-what-a-first-call-compiles.md``)."""
+and that which inlines (``docs/decisions/242-larger-drafts-on-one-thread.md``)."""
 
 _PLAIN = ("-O", "-g", "-m", "-D", "-W")
 """Prefixes of flags that need no library."""

@@ -31,16 +31,13 @@ def _one(body: str, result: str = "$T") -> str:
 _ANY = {
     "min": _two("    return b < a ? b : a;"),
     "max": _two("    return b > a ? b : a;"),
-}
-_POWERS = {
-    "square": _one("    return ($T)(a * a);"),
-    "cube": _one("    return ($T)(a * a * a);"),
-    "fourth": _one("    a = ($T)(a * a);\n    return ($T)(a * a);"),
+    "square": _one("    return a * a;"),
+    "cube": _one("    return a * a * a;"),
+    "fourth": _one("    a = a * a;\n    return a * a;"),
 }
 _ORDERED = {**_ANY, "minimum": _ANY["min"], "maximum": _ANY["max"]}
 _INTEGER = {
     **_ORDERED,
-    **_POWERS,
     "ctz": _one("    return a ? (uint8_t)__builtin_ctzll((uint64_t)a) : $N;", "uint8_t"),
 }
 _SIGNED = {
@@ -112,9 +109,6 @@ def _to_integer(dtype: np.dtype[Any]) -> str:
 
 _REAL = {
     **_ANY,
-    "square": _one("    return a * a;"),
-    "cube": _one("    return a * a * a;"),
-    "fourth": _one("    a = a * a;\n    return a * a;"),
     "minimum": _two("    return a < b || a != a ? a : b;"),
     "maximum": _two("    return a > b || a != a ? a : b;"),
     "floordiv": _two("""\

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from finch_core.errors import count
+from finch_core.errors import FormatError, count
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import ParseContext
 from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
@@ -297,7 +297,11 @@ class AssignmentParser:
         }
         value = known.get("fill_value", int(function is np.ones))
         default = np.asarray(value).dtype if function is np.full else np.float64
-        dtype = np.dtype(known.get("dtype", default))
+        try:
+            dtype = np.dtype(known.get("dtype", default))
+            format = hub().layout("values")(dtype.type(value), dtype)
+        except (FormatError, TypeError, ValueError) as error:
+            self.context.refuse(node.value, str(error).partition("\n")[0])
         shape = given["shape"]
         if isinstance(shape, ast.Attribute):
             self.context.refuse(
@@ -305,7 +309,6 @@ class AssignmentParser:
                 f"write '({ast.unparse(shape)}[0],)', one size a dimension",
             )  # fmt: skip
         sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
-        format = hub().layout("values")(dtype.type(value), dtype)
         for _ in sizes:
             format = hub().layout("dense")(format)
         span = self.context.span(target)
@@ -359,10 +362,13 @@ def scope_free(node: ast.expr, scope: Scope) -> bool:
 
 def is_whole(node: ast.Subscript) -> bool:
     """Whether ``node`` is ``A[...]``, or ``A[:, :]``."""
+    if isinstance(node.slice, ast.Constant):
+        return node.slice.value is ...
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if all(isinstance(part, ast.Slice) for part in parts):
-        return bool(parts) and ast.unparse(node.slice).strip("():, ") == ""
-    return isinstance(node.slice, ast.Constant) and node.slice.value is ...
+    return bool(parts) and all(
+        isinstance(part, ast.Slice) and part.lower is part.upper is part.step is None
+        for part in parts
+    )
 
 
 def folded(expr: Expr) -> Expr:

@@ -31,7 +31,7 @@ from finch_core.ir.program import (
     Stmt,
     Swap,
     Thaw,
-    Update,
+    written,
 )
 from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
 from finch_core.records import evolve
@@ -57,11 +57,11 @@ def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]
     and for one that writes to its arguments where its call is only a part of a value.
     """
     done: list[Stmt] = []
-    whole = next((getattr(node, name) for name in _VALUES if hasattr(node, name)), None)
-    if not isinstance(node, _WITH_VALUES) or whole is None:
-        return done
+    whole = getattr(node, _VALUES.get(type(node), ""), None)
     function = parser.context.source.function
-    for call in _evaluated(whole):
+    for call in () if whole is None else _evaluated(whole):
+        if call is whole and isinstance(node, ast.Expr):
+            continue  # what it returns is left out
         if not scope_free(call.func, scope) or not is_kernel(found(function, call.func)):
             continue
         kernel = parser.context.object_of(call.func, scope)
@@ -74,7 +74,7 @@ def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]
                 "call it on a line of its own: it writes to its arguments",
             )  # fmt: skip
         alone = call is whole and not isinstance(node, ast.AugAssign)
-        if not alone and not _written(program).isdisjoint(program.params):
+        if not alone and not written(program).isdisjoint(program.params):
             parser.context.refuse(
                 call, f"{shown!r} writes to its arguments, and its call is a part of a value",
                 f"give its value a name on a line before: 'value = {shown}(...)'",
@@ -87,9 +87,10 @@ def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]
     return done
 
 
-_VALUES = ("value", "test", "iter")
-_WITH_VALUES = (ast.Assign, ast.AugAssign, ast.If, ast.For)
-"""Statements that evaluate one of these, once and first."""
+_VALUES = {
+    ast.Assign: "value", ast.AugAssign: "value", ast.Expr: "value", ast.If: "test", ast.For: "iter",
+}  # fmt: skip
+"""What each kind of statement evaluates once, and first."""
 
 
 def _evaluated(node: ast.expr) -> Iterator[ast.Call]:
@@ -106,19 +107,6 @@ def _evaluated(node: ast.expr) -> Iterator[ast.Call]:
             yield from _evaluated(child.value if isinstance(child, ast.keyword) else child)
     if isinstance(node, ast.Call):
         yield node
-
-
-def _written(program: Program) -> set[str]:
-    """The tensors that a program may change."""
-    found = set()
-    for part in program.body.walk():
-        if isinstance(part, Update):
-            found.add(part.target.tensor)
-        elif isinstance(part, (Declare, Freeze, Thaw)):
-            found.add(part.tensor)
-        elif isinstance(part, Swap):
-            found |= {part.first, part.second}
-    return found
 
 
 def _inlined(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: Scope) -> _Inlined:

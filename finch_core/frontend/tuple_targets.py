@@ -14,6 +14,7 @@ an earlier target changed is computed first, into a name of its own. Annotations
 from __future__ import annotations
 
 import ast
+from copy import copy
 
 from finch_core.frontend.nodes import walk
 from finch_core.records import define
@@ -80,8 +81,7 @@ class _Apart(ast.NodeTransformer):
         if not isinstance(value, (ast.Constant, ast.Name)):
             value = self.kept("value", value, first, node)
         for target in node.targets:
-            own = ast.copy_location(type(value)(**dict(ast.iter_fields(value))), value)
-            first.append(_assignment(target, own, node))
+            first.append(_assignment(target, copy(value), node))
         return first
 
     def pairs(

@@ -373,3 +373,20 @@ class Program:
         from finch_core.ir.program_text import program_text
 
         return program_text(self)
+
+
+def written(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program writes."""
+    found = set()
+    for part in program.body.walk():
+        if isinstance(part, Update):
+            found.add(part.target.tensor)
+        elif isinstance(part, Declare):
+            found.add(part.tensor)
+    return frozenset(found) | swapped(program)
+
+
+def swapped(program: Program) -> frozenset[str]:
+    """The names of the tensors that the program swaps."""
+    swaps = [part for part in program.body.walk() if isinstance(part, Swap)]
+    return frozenset(name for part in swaps for name in (part.first, part.second))

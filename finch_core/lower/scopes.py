@@ -292,11 +292,7 @@ class _Scopes:
         raise KernelSyntaxError(f"the name {node.name} is not bound", span=where)
 
     def access(self, node: Access) -> Expr:
-        tensor = self.unit.arguments.get(node.tensor)
-        if tensor is None:
-            raise KernelSyntaxError(
-                f"{node.tensor} is a number, and cannot be indexed", span=node.span
-            )
+        tensor = self.unit.arguments[node.tensor]
         if tensor.ndim != len(node.indices):
             raise DimensionMismatch(
                 f"{node.tensor} has {count(tensor.ndim, 'dimension')} and is accessed with "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from finch_core.errors import DimensionMismatch, KernelSyntaxError, Span, count
+from finch_core.errors import DimensionMismatch, Span, count
 from finch_core.ir.expressions import Dimension, Expr
 from finch_core.ir.rewrite import rewrite_expr
 from finch_core.lower.pass_state import Unit
@@ -11,13 +11,10 @@ from finch_core.lower.pass_state import Unit
 def dimension(unit: Unit, node: Dimension, span: Span | None) -> Expr:
     """A dimension's size: an expression, if the program does not change it.
 
-    Raises ``DimensionMismatch`` for a dimension that is not there or has no size, and
-    ``KernelSyntaxError`` for one of a number.
+    Raises ``DimensionMismatch`` for a dimension that is not there or has no size.
     """
     where = node.span or span
-    tensor = unit.arguments.get(node.tensor)
-    if tensor is None:
-        raise KernelSyntaxError(f"{node.tensor} is a number, and has no shape", span=where)
+    tensor = unit.arguments[node.tensor]
     axis = node.axis + tensor.ndim if node.axis < 0 else node.axis
     if not 0 <= axis < tensor.ndim:
         raise DimensionMismatch(

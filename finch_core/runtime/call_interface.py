@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from finch_core.interface.layout import local_records
-from finch_core.ir.program import Declare, Program, Swap, Update
+from finch_core.ir.program import Declare, Program
 
 
 def ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -27,23 +27,6 @@ def ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if missing:
         raise TypeError(f"{program.name}() lacks the argument {missing[0]!r}")
     return [given[name] for name in names]
-
-
-def written(program: Program) -> frozenset[str]:
-    """The names of the tensors that the program writes."""
-    found = set()
-    for part in program.body.walk():
-        if isinstance(part, Update):
-            found.add(part.target.tensor)
-        elif isinstance(part, Declare):
-            found.add(part.tensor)
-    return frozenset(found) | swapped(program)
-
-
-def swapped(program: Program) -> frozenset[str]:
-    """The names of the tensors that the program swaps."""
-    swaps = [part for part in program.body.walk() if isinstance(part, Swap)]
-    return frozenset(name for part in swaps for name in (part.first, part.second))
 
 
 def declared(program: Program) -> frozenset[str]:

@@ -39,12 +39,12 @@ from finch_core.interface.plugins import when_plugins_change
 from finch_core.interface.signatures import Signature, writable
 from finch_core.ir.depth import roomy
 from finch_core.ir.dtypes import as_number
-from finch_core.ir.program import Program
+from finch_core.ir.program import Program, written
 from finch_core.locks import Lock
 from finch_core.records import evolve
 from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, are_small, as_argument
-from finch_core.runtime.call_interface import ordered, written
+from finch_core.runtime.call_interface import ordered
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.specialization import Call, Specialization, drafts

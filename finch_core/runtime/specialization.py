@@ -26,9 +26,10 @@ from finch_core.interface.abi import (
 from finch_core.interface.level import Format
 from finch_core.interface.signatures import Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
+from finch_core.ir.program import swapped, written
 from finch_core.locks import Lock
 from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
-from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan, swapped, written
+from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
 from finch_core.runtime.pipeline import Lowered

@@ -1,0 +1,24 @@
+"""The order of loops of a product of a sparse tensor and dense factors."""
+
+from __future__ import annotations
+
+from finch_array.orders import Term, choose
+
+SIZES = {"i": 256.0, "j": 512.0, "k": 512.0, "r": 16.0}
+TERMS = [
+    Term(("i", "j", "k"), (256.0, 256.0, 2.0), True, 131072.0, True),
+    Term(("j", "r"), (512.0, 16.0), False, 8192.0, False),
+    Term(("k", "r"), (512.0, 16.0), False, 8192.0, False),
+]
+
+
+def test_an_update_along_a_dimension_without_gaps_is_no_scatter():
+    assert choose(TERMS, SIZES, "ir", False, full={"r"}).loops == ("i", "j", "k", "r")
+
+
+def test_an_update_along_one_with_gaps_is():
+    assert choose(TERMS, SIZES, "ir", False).loops[:2] == ("i", "r")
+
+
+def test_loops_that_must_be_outermost_are():
+    assert choose(TERMS, SIZES, "ir", True, full={"r"}).loops[:2] in (("i", "r"), ("r", "i"))
