@@ -90,6 +90,13 @@ def least(m, A):
     return m
 
 
+def greatest(m, A):
+    m[...] = -np.inf
+    for i, j in _:
+        m[i] = np.maximum(m[i], A[i, j])
+    return m
+
+
 def even(c, a, b):
     c[...] = 0
     for i in _:
@@ -232,6 +239,11 @@ def least_arguments() -> tuple[Any, ...]:
     return Tensor(Dense(Element(np.inf))), asarray(np.random.rand(1024, 1024))
 
 
+def long_rows() -> tuple[Any, ...]:
+    """A hundred random entries in every row."""
+    return Tensor(Dense(Element(-np.inf))), random_csr(10_000, 100)
+
+
 def dense_arguments() -> tuple[Any, ...]:
     return Tensor(VECTOR), asarray(np.random.rand(1024, 1024)), asarray(np.random.rand(1024))
 
@@ -366,6 +378,12 @@ CASES = (
         product_of(10_000),
     ),
     Case(("vector_reductions",), "the least of each row", least, least_arguments),
+    Case(
+        ("gaps", "vector_reductions"),
+        "the greatest of each row, CSR, 100 a row",
+        greatest,
+        long_rows,
+    ),
     Case(
         ("dead_fills", "growth_hoisting", "rooms"),
         "a sum of two CSR matrices",

@@ -77,7 +77,10 @@ CHAINS = 4
 FEW = 8
 """Up to this many lanes have their initial values written out."""
 
-_IDENTITIES = {"add": -0.0, "mul": 1.0, "min": math.inf, "max": -math.inf}
+_IDENTITIES = {
+    "add": -0.0, "mul": 1.0, "min": math.inf, "max": -math.inf, "minimum": math.inf,
+    "maximum": -math.inf,
+}  # fmt: skip
 """The initial value of an operator's lanes: its identity, which keeps signs of zeros, too."""
 
 

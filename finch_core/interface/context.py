@@ -58,8 +58,8 @@ assert OUT_OF_MEMORY == 0
 
 
 LOWERING_RULES = frozenset(
-    "appending available_expressions carried_values content_ranges equal_patterns given locals "
-    "points predicated_merge random_access ranges run_outs scratch steady until".split()
+    "appending available_expressions carried_values content_ranges equal_patterns gaps given "
+    "locals points predicated_merge random_access ranges run_outs scratch steady until".split()
 )
 """The optimisations of lowering that ``Options.disabled`` can name (docs/performance.md)."""
 

@@ -31,7 +31,9 @@ from finch_core.records import evolve
 WORTHWHILE = 8
 """The least number of iterations for which lanes pay, where it is known."""
 
-_REDUCTIONS = (prim.add, prim.mul, prim.minimum_, prim.maximum_)
+_REDUCTIONS = (
+    prim.add, prim.mul, prim.minimum_, prim.maximum_, prim.minimum, prim.maximum
+)  # fmt: skip
 
 
 def vector_reductions(block: Block, names: Names) -> Block:

@@ -1,0 +1,60 @@
+"""Gaps between steps, in reductions that need a value once: whether there is one is counted.
+
+    for q in range(p, p_stop):                    for q in range(p, p_stop):
+        i = idx[q]                                    m = max(m, val[q])
+        if i_reached < i: m = max(m, 0)     ->    if p_stop - p < n:
+        m = max(m, val[q])                            m = max(m, 0)
+        i_reached = i + 1
+    if i_reached < n: m = max(m, 0)
+
+The indices need not be read, and the loop can be in lanes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from finch_core.interface.run import Run, as_looplet
+from finch_core.interface.tensorlike import TensorLike
+from finch_core.ir.dtypes import concrete
+from finch_core.ir.program import Stmt, Update
+from finch_core.looplets.invariant import repetition
+from finch_core.looplets.short_circuit import may_end_early
+from finch_core.looplets.spike import Spike
+
+if TYPE_CHECKING:
+    from finch_core.interface.context import Context
+    from finch_core.interface.looplet import Looplet
+    from finch_core.looplets.region import Region
+    from finch_core.looplets.stepper import Stepper
+
+
+def made_once(ctx: Context, region: Region, slot: int, steps: Stepper) -> Stmt | None:
+    """What a loop over all of ``steps`` does between them and behind the last one, if that is the
+    same however often and whenever it is done; else None."""
+    tail, body = steps.tail, region.body
+    if not isinstance(tail, Run) or steps.present is not None or not isinstance(body, Update):
+        return None
+    op = body.op
+    if op is None or not (op.idempotent and op.commutative and op.associative):
+        return None
+    if ctx.strict and concrete(body.target.dtype).kind in "fc":
+        return None
+    if not ctx.allows("gaps") or not isinstance(tail.body, TensorLike):
+        return None
+    if not ctx.prover.equal(region.start, steps.start) or may_end_early(ctx, region):
+        return None
+    filled = region.fill(ctx, slot, tail.body)
+    found = repetition(ctx, filled, region.stop - region.start)
+    same = isinstance(found, Update) and found.op is op and found.target == body.target
+    return found if same else None
+
+
+def without_gap(body: Looplet, tail: Looplet) -> Looplet | None:
+    """The looplet at the last index of a step, if all before it is as behind the last step."""
+    if not isinstance(body, Spike) or as_looplet(body.body) != tail:
+        return None
+    return as_looplet(body.tail)
+
+
+__all__ = ["made_once", "without_gap"]
