@@ -34,6 +34,11 @@ class Conversion:
     ``memory(object)`` gives the C-contiguous NumPy array over the memory of a dense object, so that
     a kernel may write it in place; None (also: unless given) for objects that are only read.
 
+    ``coordinates(object)`` gives the shape, a list of an array of indices for each dimension, in
+    any order and with repetitions, which are added, and the values, where the object holds these
+    and what is absent is 0: a tensor of a format is then made of them, without ``take``. None
+    (also: unless given) for others.
+
     A ``fallback`` is asked after all others: it is for protocols that objects of many libraries
     have.
     """
@@ -49,6 +54,7 @@ class Conversion:
     fallback: bool = False
     state: Callable[[Any], tuple[Any, list[Any]] | None] = lambda _: None
     memory: Callable[[Any], np.ndarray[Any, Any] | None] = lambda _: None
+    coordinates: Callable[[Any], tuple[tuple[int, ...], list[Any], Any] | None] = lambda _: None
 
     def takes(self, value: Any) -> bool:
         """Whether ``value`` is one of its objects."""

@@ -130,7 +130,7 @@ def cached_kernel(program: Program, options: Options) -> Any:
 
 
 @cache
-def _kernel_of(function: Any) -> Any:
+def kernel_of(function: Any) -> Any:
     """The kernel of a function of this package."""
     return Kernel(function, Options())
 
@@ -157,6 +157,8 @@ def convert_into(out: Tensor, data: Any) -> None:
 
     Raises ``DimensionMismatch`` if they have another number of dimensions than the format.
     """
+    if _take_rows(out, data):
+        return
     source = asarray(data)
     if source.ndim != out.ndim:
         raise DimensionMismatch(
@@ -173,6 +175,27 @@ def convert_into(out: Tensor, data: Any) -> None:
         kernel = _copying[key] = _copying_kernel(out, source)
     out.set_shape(source.shape)
     kernel(out, source)
+
+
+def _take_rows(out: Tensor, data: Any) -> bool:
+    """Set ``out``, a CSR matrix, to the coordinates of an object of another library, if it holds
+    such: they are sorted into its rows."""
+    if hasattr(data, "signature") or out.layout.ndim != 2 or out.fill_value != 0:
+        return False
+    conversion = hub().conversion_of(data)
+    found = conversion.coordinates(data) if conversion is not None else None
+    if found is None:
+        return False
+    shape, coords, values = found
+    if len(shape) != 2:
+        return False
+    _check_range(shape, coords)
+    buffers = csr_buffers(out.format, shape, coords, values, False, kernel_of)
+    if buffers is None:
+        return False
+    rows = {"ptr": buffers["1_ptr"], "idx": buffers["1_idx"]}
+    out.set_fields(shape, [{}, rows, {"val": buffers["2_val"]}])
+    return True
 
 
 def _copying_kernel(out: Tensor, source: Any) -> Any:
@@ -302,26 +325,31 @@ def from_coordinates(
     shape = checked_shape(shape, format.ndim)
     arrays = [np.asarray(c) for c in coords]
     arrays = [a if a.dtype.kind == "i" else a.astype(np.intp) for a in arrays]
-    for k, (array, n) in enumerate(zip(arrays, shape, strict=True)):
+    _check_range(shape, arrays)
+    if owned:
+        coords.clear()
+    values = np.asarray(values)
+    try:
+        buffers = csr_buffers(format, shape, arrays, values, owned, kernel_of)
+        if buffers is not None:
+            return Tensor.from_buffers(format, shape, buffers)
+    except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
+        raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
+    taken = sorted_coordinates(shape, arrays, values, kernel_of)
+    if taken[1] is values and not owned:
+        taken = [array.copy() for array in arrays], values.copy()
+    source = from_sorted(shape, *taken, format.fill_value)
+    return source if source.format == format else Tensor(format, source)
+
+
+def _check_range(shape: tuple[int, ...], coords: Sequence[Any]) -> None:
+    """Raise ``FormatError`` for an index outside of ``shape``."""
+    for k, (array, n) in enumerate(zip(coords, shape, strict=True)):
         if array.size and not (array.min() >= 0 and array.max() < n):
             bad = int(np.flatnonzero((array < 0) | (array >= n))[0])
             raise FormatError(
                 f"index {array[bad]} of dimension {k}, at position {bad}, is not within {n}"
             )
-    if owned:
-        coords.clear()
-    values = np.asarray(values)
-    try:
-        buffers = csr_buffers(format, shape, arrays, values, owned, _kernel_of)
-        if buffers is not None:
-            return Tensor.from_buffers(format, shape, buffers)
-    except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
-        raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
-    taken = sorted_coordinates(shape, arrays, values)
-    if taken[1] is values and not owned:
-        taken = [array.copy() for array in arrays], values.copy()
-    source = from_sorted(shape, *taken, format.fill_value)
-    return source if source.format == format else Tensor(format, source)
 
 
 def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:

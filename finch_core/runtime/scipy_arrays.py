@@ -12,7 +12,7 @@ from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.compressed import coordinate_format
-from finch_core.runtime.convert import from_coordinates, stored_coordinates
+from finch_core.runtime.convert import from_coordinates, kernel_of, stored_coordinates
 from finch_core.runtime.remembered import are_same
 from finch_core.runtime.sorting import in_order_of, sorting, starts_of
 from finch_core.runtime.tensor import Tensor
@@ -133,12 +133,22 @@ def _converted(array: Any) -> Any:
     return _of_coordinates(coo.shape, _coords(coo), coo.data)
 
 
-def _of_coordinates(shape: tuple[int, ...], coords: Sequence[Any], values: Any) -> Any:
-    """A tensor of coordinates: in rows, where there are not far more of them than values."""
+def _of_coordinates(
+    shape: tuple[int, ...], coords: Sequence[Any], values: Any, *, owned: bool = False
+) -> Any:
+    """A tensor of coordinates: in rows, where there are not far more of them than values;
+    ``owned``: in their memory."""
     format = csr_format(len(shape), values.dtype)
     if is_hypersparse(shape, len(values)):
         format = coordinate_format(len(shape), format.fill_value)
-    return from_coordinates(format, shape, list(coords), values)
+    return from_coordinates(format, shape, list(coords), values, owned=owned)
+
+
+def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any] | None:
+    """The shape, the coordinates and the values of a COO array; None for one of another format."""
+    if array.format != "coo":
+        return None
+    return tuple(map(int, array.shape)), list(_coords(array)), array.data
 
 
 _orders: dict[int, tuple[Any, tuple[Any, ...], tuple[Any, ...], Any, Any, Any]] = {}
@@ -159,11 +169,13 @@ def _in_remembered_order(array: Any) -> Any:
             return made
     if not (array.ndim and len(array.data)):
         return _of_coordinates(array.shape, coords, array.data)
-    order = sorting(array.shape, list(coords))
-    starts = starts_of([c[order] for c in coords])
-    first = order[starts]
+    order = sorting(array.shape, list(coords), kernel_of)
+    taken = [c[order] for c in coords]
+    starts = starts_of(taken)
+    if len(starts) < len(order):
+        taken = [c[starts] for c in taken]
     values = in_order_of(array.data, order, starts)
-    made = _of_coordinates(array.shape, [c[first] for c in coords], values)
+    made = _of_coordinates(array.shape, taken, values, owned=True)
     ref = weakref.ref(array, lambda _: _orders.pop(key, None))
     _orders[key] = ref, kind, tuple(c.copy() for c in coords), made.copy(), order, starts
     return made

@@ -32,9 +32,14 @@ def _state(array: Any) -> Any:
     return _arrays().state(array)
 
 
+def _coordinates(array: Any) -> Any:
+    return _arrays().coordinates(array)
+
+
 @hookimpl
 def finch_conversion() -> Conversion:
     """The conversion of SciPy's sparse arrays; CSR and CSC are read in place."""
     return Conversion(
-        "scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()", _unchanged, state=_state
-    )
+        "scipy", "tocoo", "SciPy arrays", _take, _give, ".to_scipy()", _unchanged, state=_state,
+        coordinates=_coordinates,
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,23 +18,39 @@ if TYPE_CHECKING:
 FEW = 1 << 18
 """Up to so many coordinates are sorted without compiling a kernel for it."""
 
+MANY, DIGIT = 1 << 13, 16
+"""So many coordinates are sorted by their digits, of this number of bits."""
+
 PART = 1 << 16
 """Coordinates that are compared at once: the temporary arrays fit in a cache."""
 
 
 def sorted_coordinates(
-    shape: tuple[int, ...], coords: list[Any], values: Any
+    shape: tuple[int, ...], coords: list[Any], values: Any, compiled: Compiled | None = None
 ) -> tuple[list[Any], Any]:
-    """Sorted coordinates and their values; duplicates are added."""
+    """Sorted coordinates and their values; duplicates are added. ``compiled`` gives the kernel of a
+    function: many entries of a matrix are sorted by one."""
     if not coords or _increases(coords):
         return coords, values
+    if compiled is not None and len(coords) == 2 and _are_many(shape, len(values)) and compiles():
+        pointers, columns, values = _counted(shape, [*coords, values], compiled, _added_rows)
+        rows = np.repeat(np.arange(shape[0]), np.diff(pointers))
+        return [rows, columns], values
     order = sorting(shape, coords)
     coords = [c[order] for c in coords]
     return _without_duplicates(coords, values[order], _new(coords))
 
 
-def sorting(shape: tuple[int, ...], coords: list[Any]) -> Any:
-    """The permutation that sorts coordinates."""
+def sorting(shape: tuple[int, ...], coords: list[Any], compiled: Compiled | None = None) -> Any:
+    """The permutation that sorts coordinates; equal ones stay in their order. ``compiled``: see
+    ``sorted_coordinates``."""
+    count = len(coords[0])
+    if count >= MANY:
+        if _increases(coords, weakly=True):
+            return np.arange(count)
+        if compiled is not None and len(coords) == 2 and _are_many(shape, count) and compiles():
+            return _counted(shape, [*coords, np.arange(count)], compiled, _as_they_are)[2]
+        return _by_digits(shape, coords)
     if math.prod(shape) > np.iinfo(np.intp).max:
         return np.lexsort(coords[::-1])
     place = coords[0].astype(np.intp)
@@ -41,6 +58,24 @@ def sorting(shape: tuple[int, ...], coords: list[Any]) -> Any:
         place *= n
         place += coord
     return np.argsort(place, kind="stable")
+
+
+def _by_digits(shape: tuple[int, ...], coords: list[Any]) -> Any:
+    """``sorting`` by digits of 16 bits, the last one first: NumPy sorts these by counting."""
+    order: Any = None
+    for coord, n in zip(coords[::-1], shape[::-1], strict=True):
+        for shift in range(0, max(n - 1, 0).bit_length(), DIGIT):
+            digits = (coord >> shift if shift else coord).astype(np.uint16)
+            if order is None:
+                order = np.argsort(digits, kind="stable")
+            else:
+                order = order[np.argsort(digits[order], kind="stable")]
+    return np.arange(len(coords[0])) if order is None else order
+
+
+def _as_they_are(*rows: Any) -> Rows:
+    """Entries in rows with their duplicates."""
+    return rows
 
 
 def _new(coords: list[Any]) -> Any:
@@ -85,21 +120,21 @@ def _added(values: Any, starts: Any) -> Any:
     return found
 
 
-def _increases(coords: list[Any]) -> bool:
-    """Whether coordinates are sorted and unique."""
+def _increases(coords: list[Any], weakly: bool = False) -> bool:
+    """Whether coordinates are sorted and unique; ``weakly``: whether they are sorted."""
     return all(
-        _part_increases([coord[start : start + PART + 1] for coord in coords])
+        _part_increases([coord[start : start + PART + 1] for coord in coords], weakly)
         for start in range(0, len(coords[0]), PART)
     )
 
 
-def _part_increases(coords: list[Any]) -> bool:
+def _part_increases(coords: list[Any], weakly: bool) -> bool:
     less = np.zeros(len(coords[0]) - 1, bool)
     same = ~less
     for coord in coords:
         less |= same & (coord[1:] > coord[:-1])
         same &= coord[1:] == coord[:-1]
-    return bool(less.all())
+    return bool((less | same if weakly else less).all())
 
 
 def csr_buffers(
@@ -123,14 +158,21 @@ def csr_buffers(
     parts = [*coords, values]
     if owned:
         coords.clear()
-    few = len(values) < max(FEW, max(shape) // 4)
-    counts = not (few or _increases(parts[:2])) and compiles()
-    rows = _counted(shape, parts, compiled) if counts else _compared(shape, parts, owned)
+    counts = _are_many(shape, len(values)) and not _increases(parts[:2]) and compiles()
+    if counts:
+        rows = _counted(shape, parts, compiled, _added_rows)
+    else:
+        rows = _compared(shape, parts, owned)
     return {
         "1_ptr": rows[0].astype(dtypes["ptr"], copy=False),
         "1_idx": np.ascontiguousarray(rows[1], dtypes["idx"]),
         "2_val": np.ascontiguousarray(rows[2]),
     }
+
+
+def _are_many(shape: tuple[int, ...], count: int) -> bool:
+    """Whether it pays to compile kernels that count the entries of rows and columns."""
+    return count >= max(FEW, max(shape) // 2)
 
 
 Rows = tuple[Any, Any, Any]
@@ -145,11 +187,14 @@ def _compared(shape: tuple[int, ...], parts: list[Any], owned: bool) -> Rows:
     return _pointers(coords[0], shape[0]), coords[1], values
 
 
-def _counted(shape: tuple[int, ...], parts: list[Any], compiled: Compiled) -> Rows:
-    """Entries in rows, by counting those of each row and column; empties ``parts``."""
+def _counted(
+    shape: tuple[int, ...], parts: list[Any], compiled: Compiled, add: Callable[..., Rows]
+) -> Rows:
+    """Entries in rows, by counting those of each row and column; empties ``parts``. ``add`` takes
+    integers with duplicates."""
     from finch_core.runtime.counting_sort import sorted_rows
 
-    return sorted_rows(shape, parts, _added_rows, compiled)
+    return sorted_rows(shape, parts, add, compiled)
 
 
 def _added_rows(pointers: Any, columns: Any, values: Any) -> Rows:

@@ -196,7 +196,7 @@ def test_counted_rows(at_once: None, shape: tuple[int, int], dtype: str) -> None
     """Unsorted coordinates with duplicates become the rows that SciPy makes of them."""
     coords = [RNG.integers(0, n, 400) for n in shape]
     values = (RNG.standard_normal(400) * 2).astype(dtype)
-    made = sorting._counted(shape, [*coords, values.copy()], kernel)
+    made = sorting._counted(shape, [*coords, values.copy()], kernel, sorting._added_rows)
     rows, columns = sorting.sorted_coordinates(shape, list(coords), values)[0]
     np.testing.assert_array_equal(np.repeat(np.arange(shape[0]), np.diff(made[0])), rows)
     np.testing.assert_array_equal(made[1], columns)
