@@ -49,6 +49,8 @@ _SIGNED = {
         return ($T)-a;
     return ($T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));"""),
     "mod": _two("""\
+    if (!__builtin_constant_p(b) && a >= 0 && a < b)  // an index that may wrap around seldom does
+        return a;
     if (b == 0 || b == -1)
         return 0;
     const $T r = ($T)(a % b);
