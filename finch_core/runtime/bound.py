@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from textwrap import indent
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +23,7 @@ from finch_core.ir.program import Program
 from finch_core.records import define, field, frozen
 from finch_core.runtime.specialization import Specialization
 from finch_core.runtime.storage import TensorStorage
+from finch_core.runtime.writers import Growing, lock_of
 
 
 @frozen
@@ -87,16 +89,27 @@ class BoundCall:
         It raises ``DimensionMismatch`` where the shape of a tensor has changed since the last call,
         and ``FormatError`` where an array, or an object of another library, has changed.
         """
-        guards = self._binding.guards
-        arrays = [known for guard in guards for known in guard.array]
-        others = [guard.holds for guard in guards if not guard.array]
-        call: Callable[[], Any] = _caller(len(arrays), len(others))(
-            self, *(x for known in arrays for x in known), *others
-        )
+        growing = self._binding.specialized.growing
+        locks = [lock_of(self._binding.values[output.place]) for output in growing]
+        call = self._caller([(lock, output) for lock, output in zip(locks, growing, strict=True)])
         program = self._program
         call.__name__ = program.name
         call.__qualname__ = f"{program.name}.bind({', '.join(self._binding.names)})"
         call.__doc__ = f"Run {program.name} on the arguments that it was bound to."
+        return call
+
+    def _caller(self, held: Sequence[tuple[Any, Growing]] = ()) -> Callable[[], Any]:
+        """``caller()`` that holds these locks; of those that it has none of, the caller holds
+        them."""
+        guards = self._binding.guards
+        arrays = [known for guard in guards for known in guard.array]
+        others = [guard.holds for guard in guards if not guard.array]
+        call: Callable[[], Any] = _caller(len(arrays), len(others), len(held))(
+            self,
+            *(x for known in arrays for x in known),
+            *others,
+            *(x for lock, output in held for x in (lock.acquire, lock.release, output.refuse)),
+        )
         return call
 
     @property
@@ -157,7 +170,7 @@ class BoundCall:
             return self._of_this_thread()()
         if code <= CHANGED:
             self._follow(CHANGED - code)
-            return self.caller()()
+            return self._caller()()
         if failure is None:
             return self.result
         self._attach()
@@ -169,7 +182,7 @@ class BoundCall:
         try:
             found: Callable[[], Any] = threads.call
         except AttributeError:
-            found = threads.call = BoundCall(self._binding).caller()
+            found = threads.call = BoundCall(self._binding)._caller()
         return found
 
     def refuse(self) -> NoReturn:
@@ -213,6 +226,10 @@ def binding(
 _CALLER = """\
 def caller(self{parameters}):
     def call():
+{body}
+    return call
+"""
+_BODY = """\
         if {changed}:
             self.refuse()
         try:
@@ -223,20 +240,31 @@ def caller(self{parameters}):
             self.leave(error)
             raise
         return self.outcome(code, failure) if code else self.result
-    return call
+"""
+_HOLDING = """\
+        acquire{k}(False) or busy{k}()
+        try:
+{body}
+        finally:
+            release{k}()
 """
 
 
 @lru_cache(maxsize=64)
-def _caller(arrays: int, others: int) -> Callable[..., Any]:
+def _caller(arrays: int, others: int, locks: int) -> Callable[..., Any]:
     """A function that makes the caller, given the bound call, each array with its shape and dtype,
-    and other guards. It is made as text: a loop over the guards costs as much as they do."""
+    other guards, and of each lock what takes it, lets it go, and refuses. It is made as text: a
+    loop over the guards costs as much as they do."""
     given = "".join(f", a{k}, s{k}, d{k}" for k in range(arrays))
     given += "".join(f", h{k}" for k in range(others))
+    given += "".join(f", acquire{k}, release{k}, busy{k}" for k in range(locks))
     changed = [f"a{k}.shape != s{k} or a{k}.dtype is not d{k}" for k in range(arrays)]
     changed += [f"not h{k}()" for k in range(others)]
     made: dict[str, Any] = {}
-    exec(_CALLER.format(parameters=given, changed=" or ".join(changed) or "False"), made)
+    body = _BODY.format(changed=" or ".join(changed) or "False")
+    for k in range(locks):
+        body = _HOLDING.format(k=k, body=indent(body, "    "))
+    exec(_CALLER.format(parameters=given, body=body), made)
     caller: Callable[..., Any] = made["caller"]
     return caller
 

@@ -34,6 +34,7 @@ from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.storage import TensorStorage
+from finch_core.runtime.writers import Growing, grows, one_at_a_time
 
 MOST_CALLS = 64
 """The most calls whose arguments a kernel remembers as checked."""
@@ -88,6 +89,11 @@ class Specialization:
         outputs = written(program)
         self.outputs = tuple(k for k, name in enumerate(names) if name in outputs)
         self._new = NewOutputs(self.outputs)
+        self.growing = tuple(
+            Growing(k, names[k], program.spans.get(names[k]))
+            for k in self.outputs
+            if grows(lowered.signatures[k])
+        )
         self.arrays = tuple(k for k in self.outputs if _is_array(lowered.signatures[k]))
         self._declared = declared(program)
         self._swaps = swapped(program)
@@ -99,7 +105,7 @@ class Specialization:
         self.keeps_locals = self.has_locals and Result.TENSOR not in own
         self.is_given = not own
         self._single = program.single
-        self.call = self._caller()
+        self._set_caller()
 
     def run(
         self,
@@ -111,12 +117,13 @@ class Specialization:
         from ``given``, the arguments as the caller passed them.
 
         A call on tensors and arrays only is entered into ``calls`` when it is repeated. Raises
-        ``LifecycleError`` where an output shares memory with another argument, ``FormatError`` for
-        an integer beyond 64 bits, and whatever the kernel fails with.
+        ``LifecycleError`` where an output shares memory with another argument, or one that grows is
+        being written by another call, ``FormatError`` for an integer beyond 64 bits, and whatever
+        the kernel fails with.
         """
         if self._is_draft and not are_small(values):
             self.finish()
-        call, simple = self.call, self._simple
+        call, simple = self.call_alone, self._simple
         blank = blank_places(values) if simple else ()
         roomy = not blank and self._new.give(values)
         if roomy:
@@ -189,8 +196,14 @@ class Specialization:
                 self._compiled = self.lowered.compile()
                 self._is_draft = False
                 self._threads = threading.local()  # the kernel may have more threads
-                self.call = self._caller()
+                self._set_caller()
                 self._entered.clear()
+
+    def _set_caller(self) -> None:
+        """``call`` runs the kernel, ``call_alone`` while no other call writes the same outputs."""
+        self.call = self.call_alone = self._caller()
+        if self.growing:
+            self.call_alone = one_at_a_time(self.call, self.growing)
 
     def _drafted(self, call: Caller) -> Caller:
         """``call`` while this is a draft. The call that takes it too far replaces it: this may be

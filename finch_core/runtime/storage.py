@@ -44,8 +44,10 @@ class TensorStorage:
 
     __slots__ = (
         "__weakref__", "address", "arrays", "format", "layout", "memory", "record", "signature",
-        "state",
+        "state", "writing",
     )  # fmt: skip
+    writing: Any
+    """The lock that a call holds while it writes; unset before the first (see ``writers``)."""
     format: Format
     signature: TensorSignature
     address: int
