@@ -393,5 +393,11 @@ _LEAF = leaf_for(0.0, None)
 
 
 def elementwise_of(function: Callable[..., Any]) -> Elementwise:
-    """An elementwise function of arrays from a Python function of scalars, or a NumPy ufunc."""
-    return Elementwise(getattr(function, "__name__", "function"), function)
+    """An elementwise function of arrays from a Python function of scalars, or a NumPy ufunc.
+
+    The numbers of its closure are those that they are now. Raises ``KernelSyntaxError`` for a
+    Python function that cannot be inlined, ``TypeError`` for a ufunc that the language lacks.
+    """
+    made = Elementwise(getattr(function, "__name__", "function"), function)
+    made._value = _value_of(function)
+    return made

@@ -12,7 +12,7 @@ from array_support import MATRICES, data, fa, held, same, tensor
 from finch_array import reductions, remembered
 from finch_array.run import prepared, run
 from finch_core import DimensionMismatch, FormatError, PerformanceWarning, Tensor
-from finch_core.errors import OutOfBounds
+from finch_core.errors import KernelSyntaxError, OutOfBounds
 from finch_levels import Dense, Element, RunList, SparseList
 
 NAMES = {
@@ -366,3 +366,29 @@ def test_products_with_arrays_of_numpy_are_remembered(monkeypatch):
         A @ np.ones(5)
     B = tensor(np.concatenate([a, a]), MATRICES["rows"])
     same(B @ vectors[1], np.concatenate([a, a]) @ vectors[1])
+
+
+def test_the_numbers_of_a_closure_are_those_when_the_function_is_made():
+    factor = 2.0
+
+    def scaled(x):
+        return x * factor
+
+    twice = fa.elementwise_of(scaled)
+    factor = 5.0
+    five_times = fa.elementwise_of(scaled)
+    ones = fa.asarray(np.ones(2))
+    assert twice(ones).to_numpy().tolist() == [2, 2]
+    assert five_times(ones).to_numpy().tolist() == [5, 5]
+
+
+def test_what_cannot_be_inlined_is_told_when_the_function_is_made():
+    def looped(x):
+        while x > 1:
+            x = x / 2
+        return x
+
+    with pytest.raises(KernelSyntaxError):
+        fa.elementwise_of(looped)
+    with pytest.raises(TypeError, match="no operator for divmod"):
+        fa.elementwise_of(np.divmod)
