@@ -40,11 +40,12 @@ def parse(
     """
     context = _context(read_source(function), callers, declared)
     source, declared = context.source, context.declared
-    params, (body, last) = _parameters(context), _split(source.node.body)
+    params, body = _parameters(context), _statements(source.node.body)
     defaults = _defaults(context)
     is_tensor = partial(makes_tensor, source.function)
     numbers = find_variables(source.node, body, is_tensor).names | returned
-    body, numbered = named_results(source.node, body, last, numbers)
+    found = named_results(source.node, body, numbers, context.subscripted, context.refuse)
+    body, last, numbered = found.body, found.last, found.numbered
     context.variables = find_variables(source.node, body, is_tensor, numbered.values())
     context.names |= _all_names(context)
     scope = Scope(None, {name: _parameter(context, name, span) for name, span in params.items()})
@@ -140,14 +141,12 @@ def _parameter(context: ParseContext, name: str, span: Span) -> Binding:
     return Binding("parameter", span, may_change=changes)
 
 
-def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.Return | None]:
-    """The statements between the docstring and the final ``return``, and that ``return``."""
+def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements after the docstring."""
     first = body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        body = body[1:] if isinstance(first.value.value, str) else body
-    if body and isinstance(body[-1], ast.Return):
-        return body[:-1], body[-1]
-    return body, None
+        return body[1:] if isinstance(first.value.value, str) else body
+    return body
 
 
 def _values(node: ast.Return | None) -> list[ast.expr]:

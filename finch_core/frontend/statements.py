@@ -202,11 +202,6 @@ class StatementParser(AssignmentParser):
     def nothing(self, node: ast.Pass, scope: Scope) -> list[Stmt]:
         return []
 
-    def early_return(self, node: ast.Return, scope: Scope) -> list[Stmt]:
-        self.context.refuse(
-            node, "'return' is only allowed at the end of a kernel", "put the rest under an 'if'"
-        )
-
     def expression(self, node: ast.Expr, scope: Scope) -> list[Stmt]:
         """``freeze(A)``, ``thaw(A)``, ``swap(A, B)``, the call of a kernel; any other value has no
         effect."""
@@ -245,7 +240,6 @@ _HANDLERS: dict[type[ast.AST], Any] = {
     ast.Continue: StatementParser.leave,
     ast.If: StatementParser.branch,
     ast.Pass: StatementParser.nothing,
-    ast.Return: StatementParser.early_return,
     ast.Expr: StatementParser.expression,
     ast.Assign: StatementParser.assign,
     ast.AugAssign: StatementParser.augmented,

@@ -324,6 +324,14 @@ class _Grouping:
                 self.result.unset |= dict.fromkeys(reads, self.first_assignment(name))
         for key in flow.unset:
             self.result.unset[key] = self.first_assignment(flow.sites[key].node.id)
+        self.join_results()
+
+    def join_results(self) -> None:
+        """The assignments of a result belong together: it is read at the end."""
+        first: dict[str, int] = {}
+        for key, site in self.flow.sites.items():
+            if site.node.id in self.returned:
+                self.flow.unite(key, first.setdefault(site.node.id, key))
 
     def begin(self, name: str, reads: list[int]) -> None:
         """The reads that may see the value of a parameter belong together."""

@@ -40,7 +40,7 @@ class Growing:
         return _Held(lock)
 
     def refuse(self) -> None:
-        """Raise the error of a call beside another."""
+        """Raise ``LifecycleError``: another call is writing the output."""
         raise LifecycleError(
             f"{self.name} is being written by another call, of another thread",
             span=self.span,

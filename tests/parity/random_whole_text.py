@@ -224,7 +224,9 @@ class Writer:
         helper = Writer(f"{self.random.random()} helper")
         body = [line for _k in range(2) for line in helper._inner()]
         end = f"a[{helper.random.choice(['0', 'n - 1'])}]"
-        text = _function("helper", "a, b, n", [*body, f"return ({end} if n > 0 else 0) - 1"])
+        body += [f"return ({end} if n > 0 else 0) - 1"]
+        early = random.Random(f"{self.random.random()} returns")
+        text = _function("helper", "a, b, n", _left_early(early, body))
         text += _function("sum_of", "a, b=2", _SUM)
         self.names.append("c")
         lines = [line for _k in range(self.random.randint(1, 3)) for line in self.statement(2)]
@@ -232,7 +234,7 @@ class Writer:
         if self.chance(0.5):
             names = [name for name in self.names if name != "c"] or ["2 * c"]
             lines += [f"return {self.random.choice(names)}, {self.small()}"]
-        return text + _function("program", "x, y, A, S, p, c, n", lines)
+        return text + _function("program", "x, y, A, S, p, c, n", _left_early(early, lines))
 
     def _inner(self) -> list[str]:
         """A loop over two vectors alone."""
@@ -241,6 +243,32 @@ class Writer:
             f"for i in {self._range()}:",
             f"    a[i] {op} max(-9, min(9, {self.random.choice(['a', 'b'])}[n - 1 - i] + b[i]))",
         ]
+
+
+def _left_early(chosen: random.Random, lines: list[str]) -> list[str]:
+    """The lines of a function, of some with more returns than that at its end: in place of a
+    ``break``, and under conditions."""
+    if chosen.random() < 0.6:
+        return lines
+    last = lines[-1] if lines[-1].startswith("return") else ""
+    result = f"{chosen.randint(-3, 3)}, n" if "," in _outside_calls(last) else "2 * n"
+    leave, done = f"return {result}" if last else "return", []
+    for line in lines:
+        if line.strip() in ("break", "continue") and chosen.random() < 0.5:
+            line = line[: len(line) - len(line.lstrip())] + leave
+        elif line.startswith(("for", "if", "while")) and chosen.random() < 0.3:
+            done += [f"if n == {chosen.randint(0, 4)}:", f"    {leave}"]
+        done.append(line)
+    return done
+
+
+def _outside_calls(text: str) -> str:
+    """A text without what is in parentheses and brackets."""
+    depth, found = 0, ""
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        found += letter if depth == 0 else ""
+    return found
 
 
 def _indented(lines: list[str]) -> list[str]:
