@@ -97,7 +97,7 @@ class StatementParser(AssignmentParser):
         if node.orelse:
             self.context.refuse(
                 node.orelse[0], "'else' of a loop is not part of the language",
-                "write it after the loop",
+                "set a name before each 'break', and test it after the loop",
             )  # fmt: skip
 
     def turn(self, body: list[ast.stmt], scope: Scope) -> Stmt:

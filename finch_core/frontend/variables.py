@@ -247,7 +247,10 @@ class _Flow:
                 for key in reads:
                     self.unite(key, origin)
         self.expose(inner, part)
-        left = _join([{}, turn, *body.breaks])
+        begun = _join([{}, turn])  # the values where a turn begins
+        left = _join([begun, *body.breaks])
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value:
+            left = _join([_after(begun, way) for way in body.breaks]) if body.breaks else begun
         left |= {name: frozenset({INDEX}) for name in indices & self.names}
         part.values = _after(part.values, left)
 

@@ -9,6 +9,7 @@ program runs. Where the sum of both could overflow, the bound is as if it were n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 
 from finch_core.interface.abi import MOST_INDICES
@@ -131,11 +132,18 @@ def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound
         (other, written), (own, _) = sides
         op = _MIRRORED[op]
     sign = sum(factor for factor, part in own if part == index)
+    if abs(sign) != 1:
+        return None
+    if isinstance(written, Literal) and concrete(written.dtype).kind not in "biu":
+        whole = _whole(op, written)
+        if whole is None:
+            return None
+        other = [(1, whole)]
     moved = [(-factor, part) for factor, part in own if part != index]
     terms = [(sign * factor, part) for factor, part in (*moved, *other)]
     shift = _constant(terms)
     bases = [(factor, part) for factor, part in terms if not isinstance(part, Literal)]
-    if abs(sign) != 1 or abs(shift) >= MOST_INDICES // 2 or len(bases) > 1:
+    if abs(shift) >= MOST_INDICES // 2 or len(bases) > 1:
         return None
     op = op if sign == 1 else _MIRRORED[op]
     if not bases:
@@ -148,6 +156,20 @@ def _bound(cond: Call, index: Index, is_known: Callable[[Expr], bool]) -> _Bound
     if any(part == base for _, part in moved):
         return _Bound(op, base, shift, wraps=True)
     return _Bound(op, written, sign * _constant(moved)) if sign == 1 else None
+
+
+def _whole(op: object, literal: Literal) -> Literal | None:
+    """The integer with which an integer compares as with this number; None if there is none."""
+    value = literal.value
+    if concrete(literal.dtype).kind != "f" or not abs(value) <= EXACT:
+        return None
+    if op in (prim.eq, prim.ne) and value != int(value):
+        return None
+    return Literal(int(math.ceil(value) if op in (prim.lt, prim.ge) else math.floor(value)), int)
+
+
+EXACT = 1 << 53
+"""Integers up to this one are compared with floats as they are."""
 
 
 def _constant(terms: list[tuple[int, Expr]]) -> int:

@@ -190,7 +190,7 @@ def _take_rows(out: Tensor, data: Any) -> bool:
     if len(shape) != 2:
         return False
     _check_range(shape, coords)
-    buffers = csr_buffers(out.format, shape, coords, values, False, kernel_of)
+    buffers = _rows(out.format, shape, coords, values, False)
     if buffers is None:
         return False
     rows = {"ptr": buffers["1_ptr"], "idx": buffers["1_idx"]}
@@ -329,17 +329,24 @@ def from_coordinates(
     if owned:
         coords.clear()
     values = np.asarray(values)
-    try:
-        buffers = csr_buffers(format, shape, arrays, values, owned, kernel_of)
-        if buffers is not None:
-            return Tensor.from_buffers(format, shape, buffers)
-    except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
-        raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
+    buffers = _rows(format, shape, arrays, values, owned)
+    if buffers is not None:
+        return Tensor.from_buffers(format, shape, buffers)
     taken = sorted_coordinates(shape, arrays, values, kernel_of)
     if taken[1] is values and not owned:
         taken = [array.copy() for array in arrays], values.copy()
     source = from_sorted(shape, *taken, format.fill_value)
     return source if source.format == format else Tensor(format, source)
+
+
+def _rows(
+    format: Format, shape: tuple[int, ...], coords: list[Any], values: Any, owned: bool
+) -> dict[str, Any] | None:
+    """``csr_buffers``, of sizes for which there is memory."""
+    try:
+        return csr_buffers(format, shape, coords, values, owned, kernel_of)
+    except (MemoryError, ValueError) as error:  # NumPy has ValueError for sizes beyond int64
+        raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
 
 
 def _check_range(shape: tuple[int, ...], coords: Sequence[Any]) -> None:

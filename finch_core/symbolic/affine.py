@@ -297,8 +297,10 @@ def _multiplied(factor: int, term: Expr) -> list[tuple[int, Expr]]:
 
 
 def _exact(dtype: Type) -> bool:
-    """Whether sums of indices of this type never wrap around."""
-    return is_weak(dtype) or (concrete(dtype).kind == "i" and concrete(dtype).itemsize >= 4)
+    """Whether sums of indices of this type are integers, and never wrap around."""
+    if is_weak(dtype):
+        return dtype in (int, bool)
+    return concrete(dtype).kind == "i" and concrete(dtype).itemsize >= 4
 
 
 def _wide(dtype: Type) -> bool:

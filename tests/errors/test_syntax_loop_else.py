@@ -19,5 +19,5 @@ def test_loop_else():
   File "FILE", line 12
     y[0] = 1
     ^^^^^^^^
-  hint: write it after the loop"""
+  hint: set a name before each 'break', and test it after the loop"""
     assert message == expected

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import linecache
 import random
+import re
 import warnings
 from collections import Counter
 from typing import Any
@@ -173,11 +174,25 @@ class Conditions:
 def compiled(seed: int) -> tuple[str, Any, int]:
     """The text of a program, its function, and the rank of its arrays."""
     drawn = Conditions(seed)
-    text, path = drawn.program(), f"<conditions {seed}>"
+    text, path = with_floats(drawn.program(), seed), f"<conditions {seed}>"
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
     scope: dict[str, Any] = {}
     exec(compile(text, path, "exec"), scope)
     return text, scope["program"], len(drawn.indices)
+
+
+def with_floats(text: str, seed: int) -> str:
+    """A program in which some of the numbers that are compared with are floats."""
+    chosen = random.Random(f"{seed} floats")
+    if chosen.random() < 0.6:
+        return text
+
+    def changed(found: re.Match[str]) -> str:
+        if chosen.random() < 0.5:
+            return found[0]
+        return found[1] + found[2] + chosen.choice((".0", ".5", ".9", "e30"))
+
+    return re.sub(r"((?:[<>=!]=|[<>]) )(-?\d)(?![\d.])", changed, text)
 
 
 def check(seed: int, backend: str) -> Counter[str]:

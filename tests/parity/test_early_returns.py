@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from finch_core import Tensor, kernel
+from finch_core import KernelSyntaxError, Tensor, kernel
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseHash, SparseList
 
 BACKENDS = pytest.mark.parametrize("backend", ["interpreter", "c"])
@@ -216,3 +216,35 @@ def test_nothing_after_a_return_is_read():
     x = np.zeros(2)
     assert kernel(made)(x) == 5
     assert x.tolist() == [1, 0]
+
+
+def first_above(x, least):
+    i = 0
+    while True:
+        t = x[i]
+        i += 1
+        if t > least:
+            break
+        for j in range(2):
+            if x[j] > 9:
+                break
+            x[3] = j + 4
+    return t
+
+
+def maybe_unset(x):
+    i = 0
+    while True:
+        if x[i] > 3:
+            break
+        t = x[i]
+        i += 1
+    return t
+
+
+@BACKENDS
+def test_a_loop_without_end_is_left_by_its_breaks(backend):
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    assert kernel(backend=backend)(first_above)(x, 2.0) == 3.0
+    with pytest.raises(KernelSyntaxError, match="'t' may have no value here"):
+        kernel(backend=backend)(maybe_unset)(x)
