@@ -23,7 +23,7 @@ from finch_core.ir.program import Program
 from finch_core.records import define, field, frozen
 from finch_core.runtime.specialization import Specialization
 from finch_core.runtime.storage import TensorStorage
-from finch_core.runtime.writers import Growing, lock_of
+from finch_core.runtime.writers import Growing, Writer, marked
 
 
 @frozen
@@ -90,25 +90,26 @@ class BoundCall:
         and ``FormatError`` where an array, or an object of another library, has changed.
         """
         growing = self._binding.specialized.growing
-        locks = [lock_of(self._binding.values[output.place]) for output in growing]
-        call = self._caller([(lock, output) for lock, output in zip(locks, growing, strict=True)])
+        call = self._caller(
+            [(marked(self._binding.values[output.place]), output) for output in growing]
+        )
         program = self._program
         call.__name__ = program.name
         call.__qualname__ = f"{program.name}.bind({', '.join(self._binding.names)})"
         call.__doc__ = f"Run {program.name} on the arguments that it was bound to."
         return call
 
-    def _caller(self, held: Sequence[tuple[Any, Growing]] = ()) -> Callable[[], Any]:
-        """``caller()`` that holds these locks; of those that it has none of, the caller holds
-        them."""
+    def _caller(self, alone: Sequence[tuple[Any, Growing]] = ()) -> Callable[[], Any]:
+        """``caller()``, beside which no other call writes these tensors; those of others have been
+        seen to by the caller."""
         guards = self._binding.guards
         arrays = [known for guard in guards for known in guard.array]
         others = [guard.holds for guard in guards if not guard.array]
-        call: Callable[[], Any] = _caller(len(arrays), len(others), len(held))(
+        call: Callable[[], Any] = _caller(len(arrays), len(others), len(alone))(
             self,
             *(x for known in arrays for x in known),
             *others,
-            *(x for lock, output in held for x in (lock.acquire, lock.release, output.refuse)),
+            *(x for tensor, output in alone for x in (tensor, output.refuse)),
         )
         return call
 
@@ -241,29 +242,36 @@ _BODY = """\
             raise
         return self.outcome(code, failure) if code else self.result
 """
-_HOLDING = """\
-        acquire{k}(False) or busy{k}()
+_ALONE = """\
+        own = Writer()
         try:
+{marks}
 {body}
         finally:
-            release{k}()
+            own.ended = True
+"""
+_MARK = """\
+            if not t{k}.writer.ended:
+                busy{k}()
+            t{k}.writer = own
 """
 
 
 @lru_cache(maxsize=64)
-def _caller(arrays: int, others: int, locks: int) -> Callable[..., Any]:
+def _caller(arrays: int, others: int, tensors: int) -> Callable[..., Any]:
     """A function that makes the caller, given the bound call, each array with its shape and dtype,
-    other guards, and of each lock what takes it, lets it go, and refuses. It is made as text: a
-    loop over the guards costs as much as they do."""
+    other guards, and each tensor that one call at a time may write, with what refuses. It is made
+    as text: a loop over the guards costs as much as they do."""
     given = "".join(f", a{k}, s{k}, d{k}" for k in range(arrays))
     given += "".join(f", h{k}" for k in range(others))
-    given += "".join(f", acquire{k}, release{k}, busy{k}" for k in range(locks))
+    given += "".join(f", t{k}, busy{k}" for k in range(tensors))
     changed = [f"a{k}.shape != s{k} or a{k}.dtype is not d{k}" for k in range(arrays)]
     changed += [f"not h{k}()" for k in range(others)]
-    made: dict[str, Any] = {}
+    made: dict[str, Any] = {"Writer": Writer}
     body = _BODY.format(changed=" or ".join(changed) or "False")
-    for k in range(locks):
-        body = _HOLDING.format(k=k, body=indent(body, "    "))
+    if tensors:
+        marks = "".join(_MARK.format(k=k) for k in range(tensors))
+        body = _ALONE.format(marks=marks.rstrip(), body=indent(body, "    "))
     exec(_CALLER.format(parameters=given, body=body), made)
     caller: Callable[..., Any] = made["caller"]
     return caller

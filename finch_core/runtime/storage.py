@@ -44,10 +44,11 @@ class TensorStorage:
 
     __slots__ = (
         "__weakref__", "address", "arrays", "format", "layout", "memory", "record", "signature",
-        "state", "writing",
+        "state", "writer",
     )  # fmt: skip
-    writing: Any
-    """The lock that a call holds while it writes; unset before the first (see ``writers``)."""
+    writer: Any
+    """The last call that wrote it, if its structure grows; unset before the first (see
+    ``writers``)."""
     format: Format
     signature: TensorSignature
     address: int

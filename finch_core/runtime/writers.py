@@ -2,24 +2,36 @@
 
 Calls release the global interpreter lock. Of two that insert into one tensor each would go on in
 memory that the other has given back.
+
+Handlers of signals may raise at any call of a function. So a call marks a tensor by an assignment,
+and what ends it is one assignment, too: no lock stays held. That one thread at a time tests and
+sets the mark follows from CPython's lock, which changes hands at calls and jumps back alone.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from typing import Any
+from typing import Any, NoReturn
 
 from finch_core.errors import LifecycleError, Span
 from finch_core.interface.signatures import Signature, TensorSignature
-from finch_core.locks import Lock
 from finch_core.records import frozen
 from finch_core.runtime.storage import TensorStorage
 
 Caller = Callable[..., Any]
 
-_making = Lock()
+
+class Writer:
+    """A call that writes tensors, until it has ``ended``."""
+
+    __slots__ = ("ended",)
+
+    def __init__(self) -> None:
+        self.ended = False
+
+
+NOBODY = Writer()
+NOBODY.ended = True
 
 
 @frozen
@@ -31,36 +43,13 @@ class Growing:
     name: str
     span: Span | None
 
-    def held(self, values: Sequence[Any]) -> _Held:
-        """What holds the lock of the output for the time of a call. Raises ``LifecycleError`` where
-        another call holds it."""
-        lock = lock_of(values[self.place])
-        if not lock.acquire(False):
-            self.refuse()
-        return _Held(lock)
-
-    def refuse(self) -> None:
+    def refuse(self) -> NoReturn:
         """Raise ``LifecycleError``: another call is writing the output."""
         raise LifecycleError(
             f"{self.name} is being written by another call, of another thread",
             span=self.span,
             hint="give each thread a tensor of its own, or hold a lock around the calls",
         )
-
-
-class _Held:
-    """A lock that is held, and let go at the end."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self, lock: Any) -> None:
-        self._lock = lock
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        self._lock.release()
 
 
 def grows(signature: Signature) -> bool:
@@ -74,17 +63,13 @@ def grows(signature: Signature) -> bool:
     return not signature.fixed and any(level.fields for level in levels if not level.is_leaf)
 
 
-def lock_of(value: Any) -> Any:
-    """The lock of a tensor, or of that inside of wrappers, which a call that writes it holds."""
+def marked(value: Any) -> TensorStorage:
+    """The tensor, or the one inside of wrappers, on which calls that write it leave a mark."""
     while not isinstance(value, TensorStorage):
         value = value.tensor
-    try:
-        return value.writing
-    except AttributeError:
-        with _making:
-            if not hasattr(value, "writing"):
-                value.writing = threading.Lock()
-        return value.writing
+    if not hasattr(value, "writer"):
+        value.writer = NOBODY
+    return value
 
 
 def one_at_a_time(call: Caller, outputs: Sequence[Growing]) -> Caller:
@@ -96,29 +81,36 @@ def one_at_a_time(call: Caller, outputs: Sequence[Growing]) -> Caller:
     place, refuse = only.place, only.refuse
 
     def alone(words: Any, given: Any, values: Any = None) -> Any:
-        tensor = (given if values is None else values)[place]
+        tensor, own = (given if values is None else values)[place], Writer()
         try:
-            lock = tensor.writing
+            tensor.writer  # noqa: B018 (whether it has one)
         except AttributeError:
-            lock = lock_of(tensor)
-        if not lock.acquire(False):
-            refuse()
+            tensor = marked(tensor)
         try:
+            if not tensor.writer.ended:
+                refuse()
+            tensor.writer = own
             return call(words, given, values)
         finally:
-            lock.release()
+            own.ended = True
 
     return alone
 
 
 def _several(call: Caller, outputs: Sequence[Growing]) -> Caller:
     def alone(words: Any, given: Any, values: Any = None) -> Any:
-        with ExitStack() as stack:
+        tensors, own = given if values is None else values, Writer()
+        try:
             for output in outputs:
-                stack.enter_context(output.held(given if values is None else values))
+                tensor = marked(tensors[output.place])
+                if not tensor.writer.ended:
+                    output.refuse()
+                tensor.writer = own
             return call(words, given, values)
+        finally:
+            own.ended = True
 
     return alone
 
 
-__all__ = ["Growing", "grows", "lock_of", "one_at_a_time"]
+__all__ = ["Growing", "Writer", "grows", "marked", "one_at_a_time"]
