@@ -21,6 +21,7 @@ from finch_core.ir.program import Stmt, Update
 from finch_core.looplets.invariant import repetition
 from finch_core.looplets.short_circuit import may_end_early
 from finch_core.looplets.spike import Spike
+from finch_core.symbolic.updates import is_closed
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
@@ -46,8 +47,11 @@ def made_once(ctx: Context, region: Region, slot: int, steps: Stepper) -> Stmt |
         return None
     filled = region.fill(ctx, slot, tail.body)
     found = repetition(ctx, filled, region.stop - region.start)
-    same = isinstance(found, Update) and found.op is op and found.target == body.target
-    return found if same else None
+    if not isinstance(found, Update) or found.op is not op or found.target != body.target:
+        return None
+    dtype = concrete(body.target.dtype)  # what is cast when it is stored may not be the last
+    closed = is_closed(op, dtype, body.value) and is_closed(op, dtype, found.value)
+    return found if closed else None
 
 
 def without_gap(body: Looplet, tail: Looplet) -> Looplet | None:

@@ -200,7 +200,7 @@ def test_a_kernel_that_returns_early_is_a_value():
 
 
 def test_the_code_of_a_search_is_a_loop_that_is_left():
-    text = kernel(find).lower(np.zeros(3), 1.0).as_text("source")
+    text = kernel(backend="c")(find).lower(np.zeros(3), 1.0).as_text("source")
     loop = text[text.index("for (int64_t i = 0") :]
     assert loop.index("break;") < loop.index("}\n    }")
     assert "returned" not in kernel(kind).lower(1).as_text("program")
