@@ -118,10 +118,17 @@ class Work:
         """What the tensors store before an index."""
         total: Expr = self.ctx.lift(0)
         for fiber in self.fibers:
-            entries = _entries(self.ctx, fiber, index)
+            entries = _entries(self.ctx, fiber, self._within(fiber, index))
             assert entries is not None
             total = total + entries * self.entry[fiber.tensor]
         return total
+
+    def _within(self, fiber: Fiber, index: Expr) -> Expr:
+        """An index of the loop, or the end of the fiber that is nearest: conditions may keep the
+        accesses of a range inside that leaves it."""
+        prover, shape = self.ctx.prover, fiber.lvl.shape
+        inside = prover.le(ZERO, self.start) and prover.le(self.stop, shape)
+        return index if inside else index.max(0).min(shape)
 
     def _known(self) -> list[Fiber]:
         """The fibers along the loop whose entries can be counted, one for each tensor."""
