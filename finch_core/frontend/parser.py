@@ -16,7 +16,7 @@ from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import Binding, Scope, makes_tensor
 from finch_core.frontend.nodes import walk
 from finch_core.frontend.refusals import VARIADIC
-from finch_core.frontend.results import named_results
+from finch_core.frontend.results import named_results, returned_values
 from finch_core.frontend.source import FunctionSource, read_source
 from finch_core.frontend.statements import StatementParser, sequence
 from finch_core.frontend.variables import find_variables
@@ -149,13 +149,6 @@ def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _values(node: ast.Return | None) -> list[ast.expr]:
-    """The expressions that are returned."""
-    if node is None or node.value is None:
-        return []
-    return node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-
-
 def _results(
     context: ParseContext,
     node: ast.Return | None,
@@ -165,7 +158,9 @@ def _results(
 ) -> tuple[tuple[str, ...], bool]:
     """The names of a ``return``, and whether it is a single name without a comma."""
     name_of = statements.expressions.tensor_name
-    names = tuple(numbered.get(id(value)) or name_of(value, scope) for value in _values(node))
+    names = tuple(
+        numbered.get(id(value)) or name_of(value, scope) for value in returned_values(node)
+    )
     return names, not (node is not None and isinstance(node.value, ast.Tuple))
 
 
@@ -173,7 +168,7 @@ def _numbers_of_caller(
     context: ParseContext, last: ast.Return | None, numbered: Mapping[int, str]
 ) -> frozenset[str]:
     """The parameters that are returned, and that the program uses as numbers."""
-    names = (value for value in _values(last) if isinstance(value, ast.Name))
+    names = (value for value in returned_values(last) if isinstance(value, ast.Name))
     return frozenset(
         name.id for name in names if id(name) not in numbered and name.id in context.numbers
     )

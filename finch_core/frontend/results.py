@@ -40,7 +40,7 @@ def named_results(
     if not found:
         return Results(body, None, {})
     last, names = found[-1], _Names(function)
-    rows = [_values(node) for node in found]
+    rows = [returned_values(node) for node in found]
     if len(found) > 1 or body[-1] is not last:
         _check(found, body, refuse)
     numbered: dict[int, str] = {}
@@ -60,7 +60,11 @@ def named_results(
         places[k] = numbered[id(rows[-1][k])] = names.fresh("result")
 
     def assign(node: ast.Return) -> list[ast.stmt]:
-        return [_assigned(places[k], value) for k, value in enumerate(_values(node)) if k in places]
+        return [
+            _assigned(places[k], value)
+            for k, value in enumerate(returned_values(node))
+            if k in places
+        ]
 
     if len(found) == 1 and body[-1] is last:
         return Results([*body[:-1], *assign(last)], last, numbered)
@@ -70,9 +74,9 @@ def named_results(
 def _check(found: list[ast.Return], body: list[ast.stmt], refuse: Refuse) -> None:
     """Refuse returns that differ in what they give, and an end that gives nothing."""
     last = found[-1]
-    count, is_tuple = len(_values(last)), _is_tuple(last)
+    count, is_tuple = len(returned_values(last)), _is_tuple(last)
     for node in found:
-        if (len(_values(node)), _is_tuple(node)) != (count, is_tuple):
+        if (len(returned_values(node)), _is_tuple(node)) != (count, is_tuple):
             refuse(
                 node, f"this 'return' gives {_shown(node)}, the last one {_shown(last)}",
                 "let each 'return' give the same number of results",
@@ -87,7 +91,7 @@ def _check(found: list[ast.Return], body: list[ast.stmt], refuse: Refuse) -> Non
 def _shown(node: ast.Return) -> str:
     if node.value is None:
         return "nothing"
-    count = len(_values(node))
+    count = len(returned_values(node))
     return f"{count} result{'s' * (count != 1)}" if _is_tuple(node) else "one value"
 
 
@@ -95,9 +99,9 @@ def _is_tuple(node: ast.Return) -> bool:
     return isinstance(node.value, ast.Tuple)
 
 
-def _values(node: ast.Return) -> list[ast.expr]:
+def returned_values(node: ast.Return | None) -> list[ast.expr]:
     """The expressions that are returned."""
-    if node.value is None:
+    if node is None or node.value is None:
         return []
     return node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
 
@@ -124,4 +128,4 @@ class _Names:
         return name
 
 
-__all__ = ["Results", "named_results"]
+__all__ = ["Results", "named_results", "returned_values"]

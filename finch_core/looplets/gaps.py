@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from finch_core.interface.run import Run, as_looplet
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.dtypes import concrete
+from finch_core.ir.expressions import Expr
 from finch_core.ir.program import Stmt, Update
 from finch_core.looplets.invariant import repetition
 from finch_core.looplets.short_circuit import may_end_early
@@ -25,7 +26,6 @@ from finch_core.symbolic.updates import is_closed
 
 if TYPE_CHECKING:
     from finch_core.interface.context import Context
-    from finch_core.interface.looplet import Looplet
     from finch_core.looplets.region import Region
     from finch_core.looplets.stepper import Stepper
 
@@ -54,11 +54,20 @@ def made_once(ctx: Context, region: Region, slot: int, steps: Stepper) -> Stmt |
     return found if closed else None
 
 
-def without_gap(body: Looplet, tail: Looplet) -> Looplet | None:
-    """The looplet at the last index of a step, if all before it is as behind the last step."""
-    if not isinstance(body, Spike) or as_looplet(body.body) != tail:
-        return None
-    return as_looplet(body.tail)
+def step_without_gap(
+    ctx: Context, region: Region, slot: int, steps: Stepper, position: Expr
+) -> bool:
+    """Emit the last index of a step, if all before it in the step is as behind the last step; else
+    emit nothing, and give False."""
+    body = steps.step(ctx, position)
+    assert steps.tail is not None
+    if not isinstance(body, Spike) or as_looplet(body.body) != as_looplet(steps.tail):
+        return False
+    stop = steps.stop_of(ctx, region.index.name, position)
+    with ctx.prover.assuming(region.start < stop, stop <= region.stop):
+        steps.note(ctx, region.body, position, stop)
+        region.between(stop - 1, stop).put(slot, as_looplet(body.tail)).lower(ctx)
+    return True
 
 
-__all__ = ["made_once", "without_gap"]
+__all__ = ["made_once", "step_without_gap"]

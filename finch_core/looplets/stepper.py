@@ -13,7 +13,7 @@ from finch_core.ir.dtypes import INTP
 from finch_core.ir.expressions import TRUE, Expr, Var
 from finch_core.ir.program import Loop, Stmt, leaves
 from finch_core.looplets.covering import require_covered
-from finch_core.looplets.gaps import made_once, without_gap
+from finch_core.looplets.gaps import made_once, step_without_gap
 from finch_core.looplets.sequence import Phase, Sequence
 from finch_core.looplets.short_circuit import end_early
 from finch_core.looplets.switch import Switch
@@ -264,13 +264,14 @@ def lower_lone(ctx: Context, region: Region, slot: int, steps: Stepper) -> None:
     if steps.is_counted(ctx, region):
         once = made_once(ctx, region, slot, steps)
         with ctx.for_("q", steps.position, steps.end) as q:
-            if once is not None and _step_without_gap(ctx, region, slot, steps, q):
+            if once is not None and step_without_gap(ctx, region, slot, steps, q):
                 early = False
             else:
                 once = None
                 _step_present(ctx, region, slot, steps, q, reached)
                 early = end_early(ctx, region, reached, {steps.position: q + 1})
         if once is not None:
+            ctx.loop_cursors(region.looplets.values())
             gap = steps.end - steps.position < region.stop - region.start
             ctx.fork(gap, lambda: ctx.lower(ctx.simplify(once)))
             ctx.cursors[steps.position] = region.stop
@@ -329,22 +330,6 @@ def _step_present(
     else:
         with ctx.if_(balanced(steps.present(position, reached))):
             _step(ctx, region, slot, steps, position, reached)
-
-
-def _step_without_gap(
-    ctx: Context, region: Region, slot: int, steps: Stepper, position: Expr
-) -> bool:
-    """The last index of a step of a single stepper, if what comes before it in the step is as
-    behind the last step; else nothing is emitted."""
-    assert steps.tail is not None
-    body = without_gap(steps.step(ctx, position), as_looplet(steps.tail))
-    if body is None:
-        return False
-    stop = steps.stop_of(ctx, region.index.name, position)
-    with ctx.prover.assuming(region.start < stop, stop <= region.stop):
-        steps.note(ctx, region.body, position, stop)
-        region.between(stop - 1, stop).put(slot, body).lower(ctx)
-    return True
 
 
 def _step(

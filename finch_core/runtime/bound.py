@@ -90,7 +90,7 @@ class BoundCall:
         and ``FormatError`` where an array, or an object of another library, has changed.
         """
         growing = self._binding.specialized.growing
-        call = self._caller(
+        call = self._beside_others(
             [(marked(self._binding.values[output.place]), output) for output in growing]
         )
         program = self._program
@@ -99,7 +99,7 @@ class BoundCall:
         call.__doc__ = f"Run {program.name} on the arguments that it was bound to."
         return call
 
-    def _caller(self, alone: Sequence[tuple[Any, Growing]] = ()) -> Callable[[], Any]:
+    def _beside_others(self, alone: Sequence[tuple[Any, Growing]] = ()) -> Callable[[], Any]:
         """``caller()``, beside which no other call writes these tensors; those of others have been
         seen to by the caller."""
         guards = self._binding.guards
@@ -171,7 +171,7 @@ class BoundCall:
             return self._of_this_thread()()
         if code <= CHANGED:
             self._follow(CHANGED - code)
-            return self._caller()()
+            return self._beside_others()()
         if failure is None:
             return self.result
         self._attach()
@@ -183,7 +183,7 @@ class BoundCall:
         try:
             found: Callable[[], Any] = threads.call
         except AttributeError:
-            found = threads.call = BoundCall(self._binding)._caller()
+            found = threads.call = BoundCall(self._binding)._beside_others()
         return found
 
     def refuse(self) -> NoReturn:

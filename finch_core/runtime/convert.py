@@ -189,7 +189,7 @@ def _take_rows(out: Tensor, data: Any) -> bool:
     shape, coords, values = found
     if len(shape) != 2:
         return False
-    _check_range(shape, coords)
+    check_range(shape, coords)
     buffers = _rows(out.format, shape, coords, values, False)
     if buffers is None:
         return False
@@ -325,7 +325,7 @@ def from_coordinates(
     shape = checked_shape(shape, format.ndim)
     arrays = [np.asarray(c) for c in coords]
     arrays = [a if a.dtype.kind == "i" else a.astype(np.intp) for a in arrays]
-    _check_range(shape, arrays)
+    check_range(shape, arrays)
     if owned:
         coords.clear()
     values = np.asarray(values)
@@ -349,7 +349,7 @@ def _rows(
         raise OutOfMemory(f"there is no memory for {shape[0]} rows") from error
 
 
-def _check_range(shape: tuple[int, ...], coords: Sequence[Any]) -> None:
+def check_range(shape: tuple[int, ...], coords: Sequence[Any]) -> None:
     """Raise ``FormatError`` for an index outside of ``shape``."""
     for k, (array, n) in enumerate(zip(coords, shape, strict=True)):
         if array.size and not (array.min() >= 0 and array.max() < n):

@@ -12,7 +12,12 @@ from finch_core.errors import FormatError
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.runtime.compressed import coordinate_format
-from finch_core.runtime.convert import from_coordinates, kernel_of, stored_coordinates
+from finch_core.runtime.convert import (
+    check_range,
+    from_coordinates,
+    kernel_of,
+    stored_coordinates,
+)
 from finch_core.runtime.remembered import are_same
 from finch_core.runtime.sorting import in_order_of, sorting, starts_of
 from finch_core.runtime.tensor import Tensor
@@ -169,6 +174,7 @@ def _in_remembered_order(array: Any) -> Any:
             return made
     if not (array.ndim and len(array.data)):
         return _of_coordinates(array.shape, coords, array.data)
+    check_range(array.shape, coords)
     order = sorting(array.shape, list(coords), kernel_of)
     taken = [c[order] for c in coords]
     starts = starts_of(taken)

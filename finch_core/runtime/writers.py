@@ -67,7 +67,9 @@ def marked(value: Any) -> TensorStorage:
     """The tensor, or the one inside of wrappers, on which calls that write it leave a mark."""
     while not isinstance(value, TensorStorage):
         value = value.tensor
-    if not hasattr(value, "writer"):
+    try:
+        value.writer  # noqa: B018 (``hasattr`` is a call, after which another thread may run)
+    except AttributeError:
         value.writer = NOBODY
     return value
 

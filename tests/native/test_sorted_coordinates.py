@@ -58,7 +58,7 @@ def test_the_permutation_is_stable(way):
     assert sorting.sorting((1 << 42, 1 << 42), wide).tolist() == [3, 2, 0, 1]
 
 
-def test_what_a_format_is_made_of_is_checked():
+def test_what_a_format_is_made_of_is_checked(way):
     given = sp.coo_array((np.array([100, 100], np.int8), ([0, 0], [1, 1])), shape=(2, 2))
     with pytest.raises(FormatError, match="add up to 200, which does not fit in int8"):
         Tensor(Dense(SparseList(Element(np.int8(0)))), given)
@@ -67,6 +67,13 @@ def test_what_a_format_is_made_of_is_checked():
     outside.coords[0][1] = 5
     with pytest.raises(FormatError, match="index 5 of dimension 0, at position 1, is not within 2"):
         Tensor(CSR, outside)
+    for bad in (5, -1):
+        outside = sp.coo_array((np.ones(3), ([0, 1, 1], [1, 1, 0])), shape=(2, 2))
+        outside.coords[1][2] = bad
+        for make in (fa.asarray, Tensor):
+            given = (outside,) if make is fa.asarray else (DCSR, outside)
+            with pytest.raises(TypeError, match=f"index {bad} of dimension 1"):
+                make(*given)
     ones = Tensor(Dense(SparseList(Element(1.0))), sp.coo_array(np.eye(2)))
     assert ones.to_numpy().tolist() == [[1, 0], [0, 1]]
 

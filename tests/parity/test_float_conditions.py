@@ -95,6 +95,10 @@ def test_floats_beside_indices(function, runs, backend):
                 function(Checked(wanted), n)
             except IndexError:
                 wanted = None
+            else:
+                referred = np.zeros(size)
+                referred = run.reference(referred, n).get("y", referred)
+                np.testing.assert_array_equal(referred, wanted)
             try:
                 run(memory[:size], n)
             except (DimensionMismatch, OutOfBounds):
