@@ -274,16 +274,39 @@ def _read(part: Access, book: Book) -> Read:
     return Read(part, stored, book.pattern(part), known.sparse, lists)
 
 
-def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
-    """Choose loops and the format of the result; False if the price is not below ``limit``."""
+@define(eq=False)
+class Sketch:
+    """A kernel before its loops are chosen: its operands, all indices, the join of the patterns
+    that restrict it, how often its body is run, and less than its price."""
+
+    kernel: Kernel
+    operands: Operands
+    names: tuple[str, ...]
+    join: Join
+    visited: float
+    least: float
+
+
+def sketched(kernel: Kernel, book: Book) -> Sketch:
+    """What is known of a kernel before its loops are chosen."""
     operands = Operands.of(kernel, book)
-    terms, restricted, names = operands.terms, operands.restricted, kernel.named(operands.indices)
-    join = Join([pattern for _, pattern in restricted], book.sizes)
+    names = kernel.named(operands.indices)
+    join = Join([pattern for _, pattern in operands.restricted], book.sizes)
     visited = join.count(names)
-    if loops.least(None, visited) >= limit and not _contracts(kernel, terms):
+    least = loops.least(len(operands.terms), visited)
+    if _contracts(kernel, operands.terms):
+        least = min(least, CALLED + CONTRACTED * visited)
+    return Sketch(kernel, operands, names, join, visited, least)
+
+
+def priced(sketch: Sketch, book: Book, limit: float = math.inf) -> bool:
+    """Choose loops and the format of the result; False if the price is not below ``limit``."""
+    if sketch.least >= limit:
         return False
+    kernel, operands, visited = sketch.kernel, sketch.operands, sketch.visited
+    terms, restricted = operands.terms, operands.restricted
     fill = result_fill(kernel, book)
-    estimated = reduced(join, visited, kernel.out, book.sizes, fill)
+    estimated = reduced(sketch.join, visited, kernel.out, book.sizes, fill)
     if book.truths:
         true = book.truths.get(identity_of(kernel, book))
         if true is not None and not estimated.full:
@@ -297,10 +320,10 @@ def priced(kernel: Kernel, book: Book, limit: float = math.inf) -> bool:
     by_numpy = math.inf
     if dense and _contracts(kernel, terms):
         by_numpy = CALLED + CONTRACTED * visited
-    if min(loops.least(result, visited), by_numpy) >= limit:
+    if min(loops.least(len(terms), visited, result), by_numpy) >= limit:
         return False
     below = math.inf if by_numpy < limit else limit
-    found = loops.choose(terms, restricted, names, result, book.sizes, below, join)
+    found = loops.choose(terms, restricted, sketch.names, result, book.sizes, below, sketch.join)
     if found is None:
         return False
     kernel.loops, kernel.copied, kernel.price = found.loops, found.copied, found.price
@@ -427,5 +450,5 @@ def access(kernel: Kernel) -> Expr:
 
 __all__ = [
     "Book", "Kernel", "Known", "access", "accesses", "known_result", "prim",
-    "identity_of", "priced", "Literal", "Mapping", "Sequence",
+    "identity_of", "priced", "sketched", "Literal", "Mapping", "Sequence",
 ]  # fmt: skip

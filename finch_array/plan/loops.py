@@ -9,6 +9,7 @@ Sets of indices are the bits of an integer here: the search asks for the same se
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,6 +61,13 @@ _fresh = itertools.count()
 def bit_of(name: str) -> int:
     """The bit of an index in sets of indices."""
     return _bits.get(name) or _bits.setdefault(name, 1 << next(_fresh))
+
+
+@functools.lru_cache(4096)
+def bits_of(names: tuple[str, ...]) -> tuple[dict[str, int], tuple[tuple[str, int], ...], int]:
+    """The bits of indices by name, the same as pairs, and the set of all."""
+    bits = {name: bit_of(name) for name in names}
+    return bits, tuple(bits.items()), mask_of(names)
 
 
 def mask_of(names: Iterable[str]) -> int:
@@ -154,11 +162,16 @@ Restriction = tuple[tuple[int, ...], Pattern]
 """A pattern outside of which the value is the fill, and the operands whose lists find it out."""
 
 
-def least(result: Result | None, visits: float) -> float:
-    """Less than the price of any kernel with loops, this result and number of visits: that of its
-    innermost loop and of its body. ``result`` may be unknown."""
-    price = LAUNCH + 1.25 * STEP * visits
+def least(operands: int, visits: float, result: Result | None = None) -> float:
+    """Less than the price of any kernel with loops over so many operands and this number of visits:
+    that of its innermost loop and of its body. ``result`` may be unknown."""
+    price = LAUNCH + STEP * visits * (1.0 + once(operands))
     return price + result.price if result is not None else price
+
+
+def once(operands: int) -> float:
+    """The least price of the body, in steps."""
+    return 0.25 * operands if operands else 1.0
 
 
 class Space:
@@ -174,13 +187,10 @@ class Space:
         self.joins: dict[tuple[int, ...], Join] = {}
         if join is not None:
             self.joins[tuple(range(len(restricted)))] = join
-        self.bits = {name: bit_of(name) for name in names}
-        self.indices = tuple(self.bits.items())
-        self.whole = sum(self.bits.values())
+        self.bits, self.indices, self.whole = bits_of(names)
         self.stored_as(terms, ())
-        once = min(0.25 * len(terms) or 1.0, 1.0)
         self.inner = STEP * self.visits(self.whole)
-        self.floor = once * self.inner + result.price
+        self.floor = once(len(terms)) * self.inner + result.price
 
     lists: dict[str, list[int]]
     before: dict[str, list[tuple[int, int, float]]]
@@ -221,7 +231,9 @@ class Space:
         """The number of turns of loops over these indices."""
         found = self.counts.get(known)
         if found is None:
-            own = [i for i, bit in self.indices if bit & known]
+            own = self.names
+            if known != self.whole:
+                own = tuple([i for i, bit in self.indices if bit & known])
             parts: tuple[int, ...] = ()
             for k, lists in enumerate(self.restricted):
                 if lists & known:

@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from finch_array.plan.estimates import decides
 from finch_array.plan.kernels import (
     Book,
     Kernel,
+    Sketch,
     access,
     identity_of,
     known_result,
     priced,
+    sketched,
 )
 from finch_array.plan.loops import LAUNCH, NEAR
 from finch_array.plan.merging import merged
@@ -75,7 +78,7 @@ class Lowering:
     def add(self, kernels: Sequence[Kernel]) -> None:
         for kernel in kernels:
             if kernel.pattern is None:
-                priced(kernel, self.book)
+                priced(sketched(kernel, self.book), self.book)
             self.book.arrays[kernel.name] = known_result(kernel, self.book)
             self.book.identities[kernel.name] = identity_of(kernel, self.book)
             self.kernels.append(kernel)
@@ -233,10 +236,7 @@ class Elimination:
             first = count <= 1 or (bool(endings) and count <= TOGETHER and _little(endings[0]))
             if first:
                 found = self.together(names, math.inf)
-            for ending in endings:
-                limit = NEAR * found[0] if found else math.inf
-                if ending.price + LAUNCH < limit:
-                    found = self.ended(names, ending, limit) or found
+            found = self.ended(names, endings, found) or found
             if found is None or (not first and self.may_be_one(names, found)):
                 found = self.together(names, NEAR * found[0] if found else math.inf) or found
             assert found is not None
@@ -272,17 +272,36 @@ class Elimination:
             return Ending(price - results[0].price, kernels[:-1], [], list(results[0].factors))
         return Ending(price, kernels, results, direct)
 
-    def ended(self, names: int, ending: Ending, limit: float) -> Solution | None:
-        """Kernels that sum ``names``; None if their price is not below ``limit``."""
+    def ended(
+        self, names: int, endings: Sequence[Ending], found: Solution | None
+    ) -> Solution | None:
+        """The cheapest kernels that sum ``names`` with one of the ``endings`` last: those first
+        that may be the cheapest. ``found``: kernels that they must be cheaper than."""
+        limit = NEAR * found[0] if found else math.inf
+        queue: list[tuple[float, int, Ending, Sketch | None]]
+        queue = [(e.price + LAUNCH, n, e, None) for n, e in enumerate(endings)]  # a heap
+        while queue:
+            least, n, ending, sketch = heappop(queue)
+            if least >= limit:
+                break
+            if sketch is None:
+                sketch = self.last(names, ending)
+                heappush(queue, (ending.price + sketch.least, n, ending, sketch))
+            elif priced(sketch, self.book, limit - ending.price):
+                kernel = sketch.kernel
+                found = ending.price + kernel.price, (*ending.kernels, kernel)
+                limit = NEAR * found[0]
+        return found
+
+    def last(self, names: int, ending: Ending) -> Sketch:
+        """The last kernel of an ending."""
         book = self.book
         if book.truths:
             for made in ending.results:
                 if made.name not in book.identities:
                     book.identities[made.name] = identity_of(made, book)
-        kernel = self.kernel(names, [*map(book.result, ending.results), *ending.factors])
-        if not priced(kernel, self.book, limit - ending.price):
-            return None
-        return ending.price + kernel.price, (*ending.kernels, kernel)
+        factors = [*map(book.result, ending.results), *ending.factors]
+        return sketched(self.kernel(names, factors), book)
 
     def candidates(self, names: int) -> Sequence[int]:
         """The indices that may be summed last: all, or of many the one in most factors."""
@@ -300,6 +319,9 @@ class Elimination:
         """Whether the factors form a cycle: then one kernel may visit less than any sequence of
         kernels of two."""
         edges = [self.own[k] for k in _places(self.touching(names))]
+        pairs, ends = {e for e in edges if e & (e - 1)}, _union(self.near, names)
+        if len(pairs) < ends.bit_count() and all(e.bit_count() == 2 for e in pairs):
+            return False  # a tree
         while True:
             once = several = 0
             for e in edges:
@@ -316,7 +338,8 @@ class Elimination:
     def together(self, names: int, limit: float) -> Solution | None:
         """One kernel for all of the indices; None if its price is not below ``limit``."""
         kernel = self.kernel(names, self.chosen(self.touching(names)))
-        return (kernel.price, (kernel,)) if priced(kernel, self.book, limit) else None
+        sketch = sketched(kernel, self.book)
+        return (kernel.price, (kernel,)) if priced(sketch, self.book, limit) else None
 
     def kernel(self, names: int, factors: Sequence[Expr]) -> Kernel:
         edge = _union(self.near, names) & ~names

@@ -141,7 +141,7 @@ def _single(self: Any, names: int, limit: float) -> Any:
     if names.bit_count() > 1:
         return None
     kernel = self.kernel(names, self.chosen(self.touching(names)))
-    search.priced(kernel, self.book)
+    search.priced(search.sketched(kernel, self.book), self.book)
     return kernel.price, (kernel,)
 
 
