@@ -8,20 +8,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from finch_core.errors import FormatError, count
+from finch_core.errors import count
+from finch_core.frontend.arrays import fill, make_array
 from finch_core.frontend.calls import operator_of
 from finch_core.frontend.context import ParseContext
-from finch_core.frontend.expressions import ExpressionParser, is_tensor, literal
+from finch_core.frontend.exchanges import exchanged_names
+from finch_core.frontend.expressions import ExpressionParser, is_tensor
 from finch_core.frontend.inlining import reduction, substitute
-from finch_core.frontend.names import ARRAYS, SHOWN, Binding, Scope, is_maker
+from finch_core.frontend.names import ARRAYS, SHOWN, Binding, Scope, is_copy, is_maker
 from finch_core.frontend.nodes import walk
 from finch_core.frontend.variables import Variable
-from finch_core.interface.plugins import hub
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Call, Cast, Dimension, Expr, Literal, Name
 from finch_core.ir.missing import Missing
 from finch_core.ir.operators import Operator
-from finch_core.ir.program import Declare, Local, Stmt, Update
+from finch_core.ir.program import Declare, Local, Stmt, Swap, Update
 from finch_core.records import evolve, field, frozen
 
 
@@ -105,7 +106,11 @@ class AssignmentParser:
 
     def maker(self, node: ast.expr, scope: Scope) -> Any:
         """The class or function if ``node`` is a call that makes a local, else ``None``."""
-        if not isinstance(node, ast.Call) or not scope_free(node.func, scope):
+        if not isinstance(node, ast.Call):
+            return None
+        if is_copy(self.context.source.function, node):
+            return np.copy
+        if not scope_free(node.func, scope):
             return None
         function = self.context.object_of(node.func, scope)
         return function if is_maker(function) else None
@@ -161,8 +166,10 @@ class AssignmentParser:
             variable = self.context.variable(target)
             if variable is not None:
                 return self.set_variable(node, target, variable, scope)
-            return [self.local(node, target, scope)]
+            return self.local(node, target, scope)
         if not isinstance(target, ast.Subscript):
+            if exchanged_names(node) is not None:
+                return [self.exchanged(node, target, scope)]
             self.refuse_target(node, target)
         if is_whole(target):
             return [self.declare(node, target, scope)]
@@ -173,6 +180,22 @@ class AssignmentParser:
             value = self.expressions.parse(node.value.args[1], scope)
             return [Update(access, op, value, span=self.context.span(node))]
         return self.update(node, access, self.expressions.parse(node.value, scope))
+
+    def exchanged(self, node: ast.Assign, target: ast.expr, scope: Scope) -> Stmt:
+        """``prev, cur = cur, prev`` of two tensors."""
+        assert isinstance(target, ast.Tuple)
+        hint = "only tensors and tensors, or numbers and numbers, change places"
+        for part in target.elts:
+            assert isinstance(part, ast.Name)
+            if part.id in self.context.variables.names:
+                self.context.refuse(node, f"{part.id!r} is a variable, not a tensor", hint)
+            if self.context.find(part, scope, part.id) is None:
+                self.context.refuse(
+                    node, f"{part.id!r} is a name from outside the kernel, which keeps its meaning",
+                    "pass it as an argument, or write 'swap', which exchanges contents",
+                )  # fmt: skip
+        first, second = (self.expressions.tensor_name(part, scope) for part in target.elts)
+        return Swap(first, second, span=self.context.span(node))
 
     def refuse_target(self, node: ast.Assign, target: ast.expr) -> NoReturn:
         if not isinstance(target, (ast.Tuple, ast.List)):
@@ -256,7 +279,7 @@ class AssignmentParser:
         init = folded(self.expressions.parse(node.value, scope))
         return Declare(name, init, span=self.context.span(node))
 
-    def local(self, node: ast.Assign, target: ast.Name, scope: Scope) -> Stmt:
+    def local(self, node: ast.Assign, target: ast.Name, scope: Scope) -> list[Stmt]:
         """``w = Tensor(fmt)``: the format is made when the kernel is parsed, the declaration
         stands here."""
         if target.id in self.locals:
@@ -265,7 +288,7 @@ class AssignmentParser:
             )
         maker = self.maker(node.value, scope)
         if any(maker is function for function in ARRAYS):
-            return self.array(node, target, maker, scope)
+            return make_array(self, node, target, maker, scope)
         maker, computed = self.computed_shape(node.value, scope)
         made = self.context.evaluate(maker, scope, "a tensor of a kernel")
         span = self.context.span(target)
@@ -278,44 +301,7 @@ class AssignmentParser:
         given = tuple(made.shape) if made.shape and not made.is_sizeless else None
         shape = computed or given
         self.locals[target.id] = Local(target.id, made.format, shape, span)
-        return Declare(target.id, fill(made.fill_value), span=self.context.span(node))
-
-    def array(self, node: ast.Assign, target: ast.Name, function: Any, scope: Scope) -> Stmt:
-        """``w = np.zeros(n)``, a dense tensor with the values that NumPy gives it, or zeros."""
-        assert isinstance(node.value, ast.Call)
-        names = ("shape", "fill_value", "dtype") if function is np.full else ("shape", "dtype")
-        shown = ast.unparse(node.value.func)
-        given = dict(zip(names, node.value.args, strict=False))
-        given |= {str(keyword.arg): keyword.value for keyword in node.value.keywords}
-        count_ = len(node.value.args) + len(node.value.keywords)
-        if len(given) != count_ or not given.keys() <= set(names) or "shape" not in given:
-            self.context.refuse(node.value, f"{shown!r} takes {', '.join(names)} in a kernel")
-        known = {
-            name: self.context.evaluate(given[name], scope, f"the {name} of {shown!r}")
-            for name in names[1:]
-            if name in given
-        }
-        value = known.get("fill_value", int(function is np.ones))
-        default = np.asarray(value).dtype if function is np.full else np.float64
-        try:
-            dtype = np.dtype(known.get("dtype", default))
-            format = hub().layout("values")(dtype.type(value), dtype)
-        except (FormatError, TypeError, ValueError) as error:
-            self.context.refuse(node.value, str(error).partition("\n")[0])
-        shape = given["shape"]
-        if isinstance(shape, ast.Attribute):
-            self.context.refuse(
-                shape, "the shape of a tensor of a kernel is written out",
-                f"write '({ast.unparse(shape)}[0],)', one size a dimension",
-            )  # fmt: skip
-        sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
-        for _ in sizes:
-            format = hub().layout("dense")(format)
-        span = self.context.span(target)
-        self.context.bind(target, scope, target.id, Binding("local", span))
-        extents = tuple(self.size(size, scope) for size in sizes)
-        self.locals[target.id] = Local(target.id, format, extents, span)
-        return Declare(target.id, fill(format.fill_value), span=self.context.span(node))
+        return [Declare(target.id, fill(made.fill_value), span=self.context.span(node))]
 
     def computed_shape(
         self, node: ast.expr, scope: Scope
@@ -378,8 +364,3 @@ def folded(expr: Expr) -> Expr:
         if len(parts) == len(expr.args):
             return Literal(tuple(part.value for part in parts), expr.dtype)
     return expr
-
-
-def fill(value: Any) -> Literal:
-    """A fill value as a constant."""
-    return Literal(value, value.dtype) if hasattr(value, "dtype") else literal(value)

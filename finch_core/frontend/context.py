@@ -59,6 +59,8 @@ class ParseContext:
     """Whether one of the kernels that this one calls keeps the order of reductions."""
     declared: frozenset[str] = frozenset()
     """The names of the tensors that the function declares."""
+    swapped: frozenset[str] = frozenset()
+    """The names that the function may swap: those of exchanges, and of arguments of calls."""
     seen: Seen = field(factory=Seen)
     """The objects that names in this function, and in those that it calls, were resolved to."""
 

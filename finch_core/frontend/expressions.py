@@ -13,6 +13,7 @@ from finch_core.frontend.context import NUMBERS, ParseContext
 from finch_core.frontend.names import SHOWN, Scope
 from finch_core.frontend.nodes import walk
 from finch_core.frontend.refusals import EXPRESSIONS, OPERATIONS, OUTSIDE, TEXT
+from finch_core.frontend.tuple_targets import parts_of
 from finch_core.frontend.variables import Variable
 from finch_core.ir import primitives as prim
 from finch_core.ir.dtypes import type_of
@@ -247,7 +248,7 @@ class ExpressionParser:
     def dimension(self, node: ast.expr, tensor: ast.expr, axis: int, scope: Scope) -> Expr:
         """``len(A)``, ``A.shape[axis]``."""
         name = self.tensor_name(tensor, scope)
-        return Dimension(name, axis, span=self.context.span(node))
+        return Dimension(name, axis, span=self.context.span(node), parts=parts_of(node))
 
     def axis(self, node: ast.expr) -> int:
         sign = -1 if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else 1

@@ -20,6 +20,7 @@ from typing import Any
 from finch_core.frontend.assignments import AssignmentParser, scope_free
 from finch_core.frontend.names import Scope, found
 from finch_core.ir import primitives as prim
+from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.expressions import Access, Call, Dimension, Expr, Index, Name
 from finch_core.ir.program import (
     Declare,
@@ -167,7 +168,7 @@ class _Inlined:
     def at(self, node: ast.Call, scope: Scope) -> Stmt:
         """The statements of the program, for a call at ``node``."""
         taken: list[tuple[Name, Expr]] = []
-        tensors = _tensors(self.program.body)
+        tensors = _tensors(self.program)
         for name, value in self.given.items():
             if name in tensors:
                 self.names[name] = self.parser.expressions.tensor_name(value, scope)
@@ -210,7 +211,10 @@ class _Inlined:
                     rewrite_expr(size, self.expr) if isinstance(size, Expr) else size
                     for size in shape
                 )
-            self.parser.locals[own] = Local(own, local.format, shape, local.span)
+            format = local.format
+            if isinstance(format, DenseLike):
+                format = format.renamed(self.names.__getitem__)
+            self.parser.locals[own] = Local(own, format, shape, local.span)
 
     def expr(self, node: Expr) -> Expr:
         if isinstance(node, Index):
@@ -235,10 +239,11 @@ class _Inlined:
         return stmt
 
 
-def _tensors(body: Stmt) -> set[str]:
+def _tensors(program: Program) -> set[str]:
     """The names that a program uses as tensors."""
-    found = set()
-    for part in body.walk():
+    likes = (local.format for local in program.locals if isinstance(local.format, DenseLike))
+    found = {name for like in likes for name in like.sources}
+    for part in program.body.walk():
         if isinstance(part, (Declare, Freeze, Thaw)):
             found.add(part.tensor)
         if isinstance(part, Swap):

@@ -52,7 +52,19 @@ def origin(function: FunctionType, name: str) -> Any:
 
 def makes_tensor(function: FunctionType, node: ast.expr) -> bool:
     """Whether ``node`` is a call, in the source of ``function``, that makes a tensor."""
-    return isinstance(node, ast.Call) and is_maker(found(function, node.func))
+    if not isinstance(node, ast.Call):
+        return False
+    return is_copy(function, node) or is_maker(found(function, node.func))
+
+
+def is_copy(function: FunctionType, node: ast.Call) -> bool:
+    """Whether ``node`` is ``x.copy()``, of a tensor as far as its form tells."""
+    func = node.func
+    if not isinstance(func, ast.Attribute) or func.attr != "copy" or node.args or node.keywords:
+        return False
+    return isinstance(func.value, ast.Name) and not isinstance(
+        found(function, func.value), ModuleType
+    )
 
 
 def is_maker(function: Any) -> bool:
@@ -60,8 +72,19 @@ def is_maker(function: Any) -> bool:
     return getattr(function, "__finch_local__", False) or any(function is a for a in ARRAYS)
 
 
-ARRAYS = (np.zeros, np.empty, np.ones, np.full)
-"""Functions of NumPy that make dense tensors of a kernel."""
+ARRAYS: dict[Any, tuple[str, ...]] = {
+    np.zeros: ("shape", "dtype"),
+    np.ones: ("shape", "dtype"),
+    np.empty: ("shape", "dtype"),
+    np.full: ("shape", "fill_value", "dtype"),
+    np.zeros_like: ("a", "dtype"),
+    np.ones_like: ("a", "dtype"),
+    np.empty_like: ("prototype", "dtype"),
+    np.full_like: ("a", "fill_value", "dtype"),
+    np.copy: ("a",),
+}
+"""Functions of NumPy that make dense tensors of a kernel, and what kernels take of their
+parameters, in their order."""
 
 
 def found(function: FunctionType, node: ast.expr) -> Any:

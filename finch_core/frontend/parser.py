@@ -11,6 +11,7 @@ from typing import Any
 from finch_core.errors import Span
 from finch_core.frontend.assignments import is_whole
 from finch_core.frontend.context import NUMBERS, ParseContext
+from finch_core.frontend.exchanges import exchanged_names, restored
 from finch_core.frontend.expressions import ExpressionParser
 from finch_core.frontend.inlining import see_operators
 from finch_core.frontend.names import Binding, Scope, makes_tensor
@@ -45,7 +46,8 @@ def parse(
     is_tensor = partial(makes_tensor, source.function)
     numbers = find_variables(source.node, body, is_tensor).names | returned
     found = named_results(source.node, body, numbers, context.subscripted, context.refuse)
-    body, last, numbered = found.body, found.last, found.numbered
+    last, numbered = found.last, found.numbered
+    body = restored(source.node, found.body, returned_values(last), context.refuse)
     context.variables = find_variables(source.node, body, is_tensor, numbered.values())
     context.names |= _all_names(context)
     scope = Scope(None, {name: _parameter(context, name, span) for name, span in params.items()})
@@ -80,6 +82,7 @@ def _context(
         source,
         subscripted=_subscripted(source.node),
         declared=declared | _declared(source.node),
+        swapped=_swapped(source.node),
         kernels=(*callers, source.function),
     )
 
@@ -91,6 +94,16 @@ def _subscripted(node: ast.FunctionDef) -> frozenset[str]:
         for part in walk(node)
         if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
     )
+
+
+def _swapped(node: ast.FunctionDef) -> frozenset[str]:
+    """The names that are exchanged, or given to a function alone on its line."""
+    nodes = list(walk(node))
+    calls = (part.value for part in nodes if isinstance(part, ast.Expr))
+    given = (call.args for call in calls if isinstance(call, ast.Call))
+    pairs = (dict(exchanged_names(part) or ()) for part in nodes)
+    names = {arg.id for args in given for arg in args if isinstance(arg, ast.Name)}
+    return frozenset(names.union(*pairs))
 
 
 def _all_names(context: ParseContext) -> set[str]:

@@ -76,6 +76,7 @@ ATTRIBUTES = {
     "ndim": "a kernel is written for one number of dimensions, that of its accesses",
     "nstored": "take it before the call, and pass the number",
     "fill_value": "take it before the call, and pass the number",
+    "copy": "'w = x.copy()' on a line of its own makes a dense copy of a tensor",
     "dot": "write the loops of the product",
     **dict.fromkeys(("sum", "prod", "mean", "max", "min", "any", "all"), _REDUCED),
 }
@@ -89,7 +90,6 @@ WHOLE_ARRAYS = {
     **dict.fromkeys(("matmul", "outer", "tensordot", "einsum"), "write the loops of the product"),
     **dict.fromkeys(("cumsum", "cumprod"), "write the loop: 't += x[i]', then 'y[i] = t'"),
     **dict.fromkeys(("array", "asarray", "arange", "linspace", "eye"), _WORKSPACE),
-    **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like", "copy"), _WORKSPACE),
     **dict.fromkeys(("sort", "argsort", "unique", "concatenate", "where"), "call it before"),
 }
 """Functions of NumPy that take or make whole arrays: what is written instead."""

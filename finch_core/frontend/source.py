@@ -51,8 +51,9 @@ def _column(text: str, offset: int) -> int:
     return offset if text.isascii() else len(text.encode()[:offset].decode())
 
 
-def read_source(function: Any) -> FunctionSource:
-    """The source of a function written with ``def``; ``KernelSyntaxError`` for anything else."""
+def read_source(function: Any, *, as_written: bool = False) -> FunctionSource:
+    """The source of a function written with ``def``; ``KernelSyntaxError`` for anything else.
+    Assignments to several targets are taken apart, unless it is to stay ``as_written``."""
     if not isinstance(function, FunctionType):
         raise KernelSyntaxError(
             f"a {type(function).__name__} is not a Python function, so it cannot be parsed"
@@ -83,7 +84,8 @@ def read_source(function: Any) -> FunctionSource:
     found = FunctionSource(function, node, source, source.first_line - 1 - indented)
     if not isinstance(node, ast.FunctionDef):
         found.refuse(node, "only a function written with 'def' can be parsed")
-    with_single_targets(node)
+    if not as_written:
+        with_single_targets(node, function)
     return found
 
 

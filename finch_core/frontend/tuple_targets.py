@@ -15,21 +15,25 @@ from __future__ import annotations
 
 import ast
 from copy import copy
+from types import FunctionType
 
+from finch_core.frontend.exchanges import exchanged_names, in_pairs, tensors_of
 from finch_core.frontend.nodes import walk
 from finch_core.records import define
 
 _TUPLES = (ast.Tuple, ast.List)
 
 
-def with_single_targets(function: ast.FunctionDef) -> ast.FunctionDef:
-    """``function`` with its assignments to several targets taken apart, in place. Those with
-    another number of values, with ``*``, or of what may be a tensor are left as they are."""
-    if any(map(_is_apart, walk(function))):
-        found = {node.id for node in walk(function) if isinstance(node, ast.Name)}
-        taken = found | {node.arg for node in walk(function) if isinstance(node, ast.arg)}
-        _Apart(taken).visit(function)
-    return function
+def with_single_targets(node: ast.FunctionDef, function: FunctionType) -> ast.FunctionDef:
+    """The definition ``node`` of ``function``, with its assignments to several targets taken apart,
+    in place. Those with another number of values, with ``*``, or of what may be a tensor are left
+    as they are; those that exchange tensors exchange two at a time."""
+    if any(map(_is_apart, walk(node))):
+        found = {part.id for part in walk(node) if isinstance(part, ast.Name)}
+        taken = found | {part.arg for part in walk(node) if isinstance(part, ast.arg)}
+        exchanges = any(map(exchanged_names, walk(node)))
+        _Apart(taken, tensors_of(function, node) if exchanges else frozenset()).visit(node)
+    return node
 
 
 def _is_apart(node: ast.AST) -> bool:
@@ -51,9 +55,11 @@ def _is_number(value: ast.expr) -> bool:
 
 @define
 class _Apart(ast.NodeTransformer):
-    """Takes assignments apart; ``taken`` are names that are in use."""
+    """Takes assignments apart; ``taken`` are names that are in use, ``tensors`` some of those of
+    tensors."""
 
     taken: set[str]
+    tensors: frozenset[str]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         if not _is_apart(node) or node.value is None:
@@ -65,6 +71,9 @@ class _Apart(ast.NodeTransformer):
             return self.chained(node)
         if not _is_tuple(node) or not _matches(node.targets[0], node.value):
             return node
+        exchanged = exchanged_names(node)
+        if exchanged is not None and not self.tensors.isdisjoint(dict(exchanged)):
+            return in_pairs(node)
         first: list[ast.stmt] = []
         pairs = self.pairs(node.targets[0], node.value, first, node)
         done: list[ast.stmt] = []
@@ -93,7 +102,7 @@ class _Apart(ast.NodeTransformer):
         if isinstance(value, _TUPLES):
             values: list[ast.expr] = value.elts
         elif isinstance(value, ast.Attribute) and value.attr == "shape":
-            values = [_part(value, k) for k in range(len(target.elts))]
+            values = [_of_shape(value, k, len(target.elts)) for k in range(len(target.elts))]
         else:
             self.kept("values", value, first, node)
             values = [_element(first[-1], k, value) for k in range(len(target.elts))]
@@ -121,6 +130,23 @@ def _element(kept: ast.stmt, k: int, value: ast.expr) -> ast.expr:
     assert isinstance(kept, ast.Assign)
     assert isinstance(kept.targets[0], ast.Name)
     return _part(ast.copy_location(ast.Name(kept.targets[0].id, ast.Load()), value), k)
+
+
+def _of_shape(value: ast.expr, k: int, parts: int) -> ast.expr:
+    """Dimension ``k`` of a shape that is taken apart into ``parts`` names."""
+    found = _part(value, k)
+    vars(found)[_PARTS] = parts
+    return found
+
+
+_PARTS = "finch_parts"
+
+
+def parts_of(node: ast.expr) -> int | None:
+    """How many names take apart the shape that ``node`` is a dimension of; None if it is not one
+    of ``n, m = A.shape``."""
+    found: int | None = vars(node).get(_PARTS)
+    return found
 
 
 def _part(value: ast.expr, k: int) -> ast.expr:
@@ -154,4 +180,4 @@ def _changes(target: ast.expr, value: ast.expr) -> bool:
     return any(isinstance(part, ast.Name) and part.id == name for part in walk(value))
 
 
-__all__ = ["with_single_targets"]
+__all__ = ["parts_of", "with_single_targets"]

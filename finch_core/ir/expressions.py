@@ -216,13 +216,15 @@ class Dimension(Expr):
     """The number of indices of a tensor's dimension: ``len(A)``, ``A.shape[axis]``.
 
     The tensor is a name until it is bound; ``size`` is then its size as an expression, if the
-    program does not change it.
+    program does not change it. ``parts`` is how many names ``n, m = A.shape`` takes it apart into:
+    the tensor must have as many dimensions.
     """
 
     tensor: Any
     axis: int
     size: Expr | None = None
     span: Span | None = field(default=None, eq=False, repr=False)
+    parts: int | None = field(default=None, eq=False)
 
     @property
     def dtype(self) -> Type:

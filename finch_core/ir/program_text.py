@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from finch_core.ir import primitives as prim
+from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import (
     Access,
@@ -188,8 +189,13 @@ def _declare(node: Declare, fresh: dict[str, Any]) -> Iterator[str]:
             yield f"{node.tensor} = {expression_text(node.init)}"
         return
     if local is not None:
-        sizes = "".join(f"{expression_text(lift(size))}, " for size in local.shape or ())
-        shape = "" if local.shape is None else f", ({sizes.rstrip()})"
+        sizes = ", ".join(expression_text(lift(size)) for size in local.shape or ())
+        sizes += "," * (len(local.shape or ()) == 1)
+        if isinstance(local.format, DenseLike):
+            constant = expression_text(lift(local.format.fill))
+            yield f"{node.tensor} = {local.format.text(sizes, constant)}"
+            return
+        shape = "" if local.shape is None else f", ({sizes})"
         yield f"{node.tensor} = Tensor({local.format}{shape})"
         return
     known = [expression_text(extent) for extent in node.dims if extent is not None]

@@ -15,6 +15,7 @@ def dimension(unit: Unit, node: Dimension, span: Span | None) -> Expr:
     """
     where = node.span or span
     tensor = unit.arguments[node.tensor]
+    check_parts(node, tensor.ndim, where)
     axis = node.axis + tensor.ndim if node.axis < 0 else node.axis
     if not 0 <= axis < tensor.ndim:
         raise DimensionMismatch(
@@ -37,6 +38,23 @@ def dimension(unit: Unit, node: Dimension, span: Span | None) -> Expr:
     return Dimension(tensor, axis, size, node.span)
 
 
+def check_parts(node: Dimension, ndim: int, span: Span | None) -> None:
+    """Raise ``DimensionMismatch`` where ``n, m = A.shape`` has another number of names than ``A``
+    has dimensions."""
+    if node.parts in (None, ndim):
+        return
+    name = node.tensor
+    names = ", ".join("nmklpqrs"[:ndim]) + "," * (ndim == 1)
+    raise DimensionMismatch(
+        f"{name} has {count(ndim, 'dimension')}, and its shape is taken apart into "
+        f"{count(node.parts or 0, 'name')}",
+        span=span,
+        hint=f"write '{names} = {name}.shape', or take one, '{name}.shape[0]'"
+        if ndim
+        else f"{name} is one number, '{name}[()]'",
+    )
+
+
 def sized(expr: Expr) -> Expr:
     """An expression with sizes that the program does not change as plain dimensions, so that they
     are compared with others."""
@@ -48,4 +66,4 @@ def sized(expr: Expr) -> Expr:
     return rewrite_expr(expr, rule)
 
 
-__all__ = ["dimension", "sized"]
+__all__ = ["check_parts", "dimension", "sized"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.interface.plugins import hub
+from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.dtypes import Type, concrete, holds, type_of
 from finch_core.ir.expressions import Access, Var, lift
 from finch_core.ir.missing import Missing
@@ -39,6 +40,7 @@ from finch_core.ir.program import (
 from finch_core.ir.python_code import Code, Emitter, evaluate, inside, is_permissive, strip
 from finch_core.ir.variables import variable_types
 from finch_core.looplets.short_circuit import inexact_fixed_point
+from finch_core.lower.made_like import Known, made_like
 from finch_core.records import evolve, frozen
 from finch_core.reference.extents import Extents
 from finch_core.reference.linear import accesses
@@ -66,6 +68,7 @@ def run(
     update with ``missing``.
     """
     given = {**arguments, **(free or {})}
+    program = _with_formats(program, given)
     fixed = set() if resize else {name for name, value in given.items() if _is_fixed(value)}
     program = with_sizes(program, given, fixed)
     program, values = unwrapped(program, given)
@@ -85,6 +88,19 @@ def run(
     with np.errstate(all="ignore"):
         found: dict[str, np.ndarray[Any, Any]] = scope["run"](*copies, *scalars.values())
     return {name: as_seen(given.get(name), array) for name, array in found.items()}
+
+
+def _with_formats(program: Program, given: Mapping[str, Any]) -> Program:
+    """The program with a format for each tensor that it makes."""
+    like = any(isinstance(local.format, DenseLike) for local in program.locals)
+    tensors, numbers = {}, {}
+    for name, value in given.items() if like else ():
+        if isinstance(value, _NUMBERS):
+            numbers[name] = type_of(value)
+        else:
+            known = value if hasattr(value, "dtype") and hasattr(value, "ndim") else to_array(value)
+            tensors[name] = Known(known.dtype, known.ndim, getattr(value, "fill_value", 0))
+    return made_like(program, tensors, numbers) if like else program
 
 
 def _text(program: Program, params: Sequence[str], lines: Iterable[str]) -> str:

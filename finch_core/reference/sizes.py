@@ -9,6 +9,7 @@ from typing import Any
 from finch_core.ir.expressions import Dimension, Expr, Literal
 from finch_core.ir.program import Declare, Local, Program, Stmt
 from finch_core.ir.rewrite import rewrite, rewrite_expr
+from finch_core.lower.sizes import check_parts
 from finch_core.records import evolve
 
 
@@ -19,6 +20,9 @@ def with_sizes(program: Program, values: Mapping[str, Any], fixed: Collection[st
     steady = {name for name in values if name in fixed or name not in declared}
 
     def rule(node: Expr) -> Expr:
+        if isinstance(node, Dimension) and (node.tensor in values or node.tensor in shapes):
+            shape = values[node.tensor].shape if node.tensor in values else shapes[node.tensor]
+            check_parts(node, len(shape), node.span)
         if isinstance(node, Dimension) and node.tensor in steady:
             return Literal(int(values[node.tensor].shape[node.axis]), int)
         shape = shapes.get(node.tensor) if isinstance(node, Dimension) else None

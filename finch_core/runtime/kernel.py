@@ -45,6 +45,7 @@ from finch_core.records import evolve
 from finch_core.runtime import backends
 from finch_core.runtime.arguments import TAKEN, are_small, as_argument
 from finch_core.runtime.call_interface import ordered
+from finch_core.runtime.local_formats import with_formats
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.specialization import Call, Specialization, drafts
@@ -327,7 +328,8 @@ class Kernel(Generic[P, R]):
         options = self._options
         if self.program.strict:
             options = evolve(options, strict=True)
-        return Lowered(self.program, signatures, options, backend, self._warned)
+        program = with_formats(self.program, signatures)
+        return Lowered(program, signatures, options, backend, self._warned)
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
         """A call of this kernel on these arguments, to be repeated: ``call = spmv.bind(y, A, x)``,

@@ -15,6 +15,7 @@ from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import Signature
 from finch_core.ir.dtypes import SUPPORTED
 from finch_core.runtime.kernel import Kernel, kernel
+from finch_core.runtime.local_formats import with_formats
 from finch_core.runtime.options import Options
 from finch_core.runtime.pipeline import Lowered
 from finch_core.runtime.tensor import Tensor
@@ -55,7 +56,8 @@ class _KernelOn(Kernel[..., Any]):
         self.backend = backend
 
     def lowered(self, signatures: tuple[Signature, ...]) -> Lowered:
-        return Lowered(self.program, signatures, Options(), self.backend)
+        program = with_formats(self.program, signatures)
+        return Lowered(program, signatures, Options(), self.backend)
 
 
 def _without_spare_room(tensor: Tensor) -> Tensor:

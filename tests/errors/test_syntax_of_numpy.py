@@ -32,9 +32,39 @@ def norm(y, x):
     y[0] = np.linalg.norm(x)
 
 
-def like(y, x):
-    w = np.zeros_like(x)
+def like_an_element(y, x):
+    w = np.zeros_like(x[0])
     y[0] = w[0]
+
+
+def like_a_value(y, x):
+    y[0] = np.zeros_like(x)
+
+
+def like_a_number(y, x):
+    t = 1.0
+    t += x[0]
+    w = np.full_like(t, 2)
+    y[0] = w[0]
+
+
+def like_in_order(y, x):
+    w = np.full_like(x, 1.5, order="C")
+    y[0] = w[0]
+
+
+def like_of_shape(y, x):
+    w = np.zeros_like(x, shape=(3,))
+    y[0] = w[0]
+
+
+def copied(y, x):
+    y[0] = x.copy()
+
+
+def copied_over(y, x):
+    x = x.copy()
+    y[0] = x[0]
 
 
 def drawn(y, x):
@@ -105,13 +135,13 @@ def element_of_number(y, x):
     y[0] = n[0]
 
 
-def shaped(y, x):
-    w = np.zeros(x.shape)
+def typed(y, x):
+    w = np.zeros(3, dtype=x)
     y[0] = w[0]
 
 
 def filled(y, x):
-    w = np.full(3, x[0])
+    w = np.full(3, x)
     y[0] = w[0]
 
 
@@ -128,7 +158,31 @@ TOLD = {
     total: (f"'np.sum' {WHOLE}", LOOP),
     product: (f"'np.dot' {WHOLE}", "write the loop: 's[()] += a[i] * b[i]'"),
     norm: (f"'np.linalg.norm' {WHOLE}", "call it before the kernel, and pass what it gives"),
-    like: (f"'np.zeros_like' {WHOLE}", ZEROS),
+    like_an_element: (
+        "'x[0]' is no tensor: it takes a plain name",
+        "write the shape out, 'np.zeros(n)' or 'np.zeros((n, m))'",
+    ),
+    like_a_value: (
+        "'np.zeros_like' makes a tensor and is not a value",
+        "write 'w = np.zeros_like(...)' on its own",
+    ),
+    like_a_number: ("'t' is a variable, not a tensor", ""),
+    like_in_order: (
+        "'np.full_like' takes a, fill_value, dtype in a kernel, not 'order'",
+        "leave it out: a workspace is dense, and its order in memory has no meaning",
+    ),
+    like_of_shape: (
+        "'np.zeros_like' takes a, dtype in a kernel, not 'shape'",
+        "write 'np.zeros(shape, x.dtype)'",
+    ),
+    copied: (
+        "the attribute 'copy' is not part of the language",
+        "'w = x.copy()' on a line of its own makes a dense copy of a tensor",
+    ),
+    copied_over: (
+        f"'x' is bound already: a parameter since line {copied_over.__code__.co_firstlineno}",
+        "a name keeps its meaning to the end of its block: use another name",
+    ),
     drawn: (
         "'np.random.rand' draws random numbers, which a kernel cannot",
         "pass an array of random numbers, made before the call",
@@ -164,14 +218,11 @@ TOLD = {
         "loops visit what is stored, in any format: 'stored(A[i, j])' is whether an entry is",
     ),
     element_of_number: ("int64 has no element 0", "tensors and tuples have elements"),
-    shaped: (
-        "the shape of a tensor of a kernel is written out",
-        "write '(x.shape[0],)', one size a dimension",
+    typed: (
+        "the dtype of 'np.zeros' is made when the kernel is parsed, and 'x' is a parameter",
+        "use constants and names from outside the kernel, or the dtype of a tensor, 'x.dtype'",
     ),
-    filled: (
-        "the fill_value of 'np.full' is made when the kernel is parsed, and 'x' is a parameter",
-        "use constants and names from outside the kernel",
-    ),
+    filled: (WITHOUT.format("x"), "read or update an element, x[i], in a loop"),
     unshaped: ("'np.empty' takes shape, dtype in a kernel", ""),
     within: ("'np.ones' makes a tensor and is not a value", "write 'w = np.ones(...)' on its own"),
 }

@@ -1,7 +1,8 @@
 """Random whole programs, which read what they write: ``random_whole_programs.py 10000 --jobs 2``.
 
 Drawn are recurrences, names that are assigned again, ``while``, ``break`` and ``continue``, steps
-and ``reversed``, updates of what is stored, workspaces, ``swap``, and kernels that call kernels.
+and ``reversed``, updates of what is stored, workspaces, also as NumPy makes arrays, ``swap``,
+exchanged names, and kernels that call kernels.
 The expected results are those of the undecorated function over NumPy arrays. The interpreter, which
 checks each access, C and the reference are to find the same. Values are small integers, and every
 sum is clamped, so that results are equal in any order.
@@ -74,6 +75,7 @@ MATRICES = [
 
 NAMES = {
     "Tensor": Tensor, "swap": swap, "stored": stored, "parallel": parallel, "VECTOR": VECTOR,
+    "np": np,
 }  # fmt: skip
 
 
@@ -106,7 +108,12 @@ def expected(text: str, seed: str, S: Any) -> dict[str, Any]:
     """What the undecorated function makes of arrays; ``S`` is the argument of the kernel."""
     args = data(seed)
     text = text.replace("stored(S[", "(kept[")
-    names = {"Tensor": lambda _format, shape: np.zeros(shape), "swap": exchanged, "VECTOR": None}
+    names = {
+        "Tensor": lambda _format, shape: np.zeros(shape),
+        "swap": exchanged,
+        "VECTOR": None,
+        "np": np,
+    }
     made = _executed(text, f"<plain {seed}>", {**names, "kept": kept(S)})
     return {**args, "returned": made["program"](*args.values())}
 

@@ -201,8 +201,13 @@ class Writer:
 
     def _workspace(self, _depth: int) -> list[str]:
         name = self.fresh("w")
+        made = [
+            "Tensor(VECTOR, (n,))", "np.zeros(n)", "np.zeros(x.shape, y.dtype)", "np.zeros_like(x)",
+            f"np.full(n, {self.small()}, dtype=x.dtype)", f"np.full_like(y, {self.small()})",
+            f"{self.random.choice(self.arrays)}.copy()",
+        ]  # fmt: skip
         self.arrays.append(name)
-        return [f"{name} = Tensor(VECTOR, (n,))"]
+        return [f"{name} = {self.random.choice(made)}"]
 
     def _pair(self, _depth: int) -> list[str]:
         """Two targets that take their values at once; names or elements."""
@@ -216,7 +221,7 @@ class Writer:
         return [f"{first}, {second} = {self.random.choice([second, self.small()])}, {first}"]
 
     def _swap(self, _depth: int) -> list[str]:
-        return ["swap(x, y)"]
+        return [self.random.choice(["swap(x, y)", "x, y = y, x"])]
 
     def program(self) -> str:
         """The text of the kernel ``program`` and of the kernels that it calls: ``helper``, which
