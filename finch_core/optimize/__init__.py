@@ -31,6 +31,7 @@ from finch_core.optimize.jump_threading import jump_threading
 from finch_core.optimize.loop_coalescing import loop_coalescing
 from finch_core.optimize.loop_interchange import loop_interchange
 from finch_core.optimize.predicate_compaction import predicate_compaction
+from finch_core.optimize.predictive_commoning import predictive_commoning
 from finch_core.optimize.prefetch import prefetch
 from finch_core.optimize.privatization import privatization
 from finch_core.optimize.scalar_promotion import scalar_promotion
@@ -68,6 +69,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("prefetch", prefetch),
     ("growth_hoisting", growth_hoisting),
     ("branchless_appends", branchless_appends),
+    ("predictive_commoning", predictive_commoning),
 )
 """The pipeline, in order: the name of each pass and its function."""
 

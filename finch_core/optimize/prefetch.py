@@ -86,7 +86,7 @@ from finch_core.ir.builder import Names, conditional
 from finch_core.ir.dtypes import BOOL, INTP
 from finch_core.ir.expressions import Buffer, Call, Cast, Expr, Length, Literal, Load, Var
 from finch_core.ir.strides import scattered, stride_along
-from finch_core.records import evolve, frozen
+from finch_core.records import evolve, field, frozen
 from finch_core.symbolic.simplifier import folded
 
 
@@ -133,11 +133,13 @@ def prefetch(block: Block, names: Names) -> Block:
 @frozen
 class _Place:
     """Where a block is: the loop of which it is the body; whether it is in a loop of which several
-    threads run parts, or in a function, which does not know how large arrays are."""
+    threads run parts, or in a function, which does not know how large arrays are; and where
+    statements are added that are run once, before ``outer``."""
 
     outer: For | None = None
     in_part: bool = False
     in_function: bool = False
+    before: list[Statement] = field(factory=list)
 
 
 def _inside(block: Block, names: Names, place: _Place) -> Block:
@@ -147,10 +149,11 @@ def _inside(block: Block, names: Names, place: _Place) -> Block:
     for statement in block.statements:
         around = statement if isinstance(statement, For) else None
         in_part = place.in_part or isinstance(statement, Parallel)
-        below = evolve(place, outer=around, in_part=in_part)
+        below = evolve(place, outer=around, in_part=in_part, before=[])
         before, followed = _followed(statement, names, place.in_part)
         inner = tuple(_inside(b, names, below) for b in followed.blocks)
-        done += (*before, *_prefetched(statement, with_blocks(statement, inner), names, place))
+        prefetched = _prefetched(statement, with_blocks(statement, inner), names, place)
+        done += (*before, *below.before, *prefetched)
     return with_statements(block, done)
 
 
@@ -176,15 +179,25 @@ def _prefetched(
         last = _end_of_rows(loop, places, rows) if rows is not None else None
         ahead = kind.within if last is None else kind.across
         end = loop.stop if last is None else last
-        far_away = None if place.in_function else _is_far_away(places, loop)
-        if far_away is not None:
-            end = call(prim.ifelse, far_away, end, Literal(0, INTP))
+        whole = loop if last is None or rows is None else rows
+        far_away = None if place.in_function else _is_far_away(places, whole)
+        wanted = far_away if whole is loop else _both(whole.start < whole.stop, far_away)
+        if wanted is not None:
+            end = call(prim.ifelse, wanted, end, Literal(0, INTP))
         if end is not loop.stop:
             held = Var(names.fresh(f"{loop.var.name}_last"), INTP)
-            before, end = (*before, Let(held, end)), held
+            if whole is loop:
+                before = (*before, Let(held, end))
+            else:
+                place.before.append(Let(held, end))
+            end = held
         requests.append(_requests(loop, places, ahead, end, names))
     body = Block((*requests, *done.body.statements))
     return *before, evolve(done, stop=loop.stop, body=body)
+
+
+def _both(one: Expr, other: Expr | None) -> Expr:
+    return one if other is None else one.and_(other)
 
 
 def _is_far_away(places: Places, loop: For) -> Expr | None:

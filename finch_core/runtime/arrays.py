@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +15,15 @@ from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import TensorSignature, tensor_signature
 from finch_core.runtime.storage import MOST_AT_ONCE, TensorStorage
-from finch_core.runtime.tensor_records import ADDRESS, address_of, cast, from_buffer, unset
+from finch_core.runtime.tensor_records import (
+    ADDRESS,
+    ADDRESSES,
+    address_of,
+    as_words,
+    cast,
+    from_buffer,
+    unset,
+)
 
 Stored = TypeVar("Stored", bound=TensorStorage)
 
@@ -109,19 +118,22 @@ def dense_makers(
             tensor.state = object()
             return tensor
 
-        blank: list[tuple[Any, int]] = []
+        blank: list[tuple[Any, int, int, Any, Any]] = []
         pop_blank = blank.pop
 
-        def more_records() -> tuple[Any, int]:
-            """New records with their addresses, of which one is given."""
+        def more_records() -> tuple[Any, int, int, Any, Any]:
+            """New records with their addresses, where each has the address of its values among the
+            words of all, and these words to be set and to be read; of which one is given."""
             nonlocal count
             count = min(2 * count, MOST_AT_ONCE) or 1
             records = np.empty((count, words), np.uint64)
             records[:] = template
             address = address_of(records)
             first, *others = zip(
-                records, range(address, address + 8 * count * words, 8 * words), strict=True
-            )
+                records, range(address, address + 8 * count * words, 8 * words),
+                range(place, count * words, words), repeat(as_words(records)),
+                repeat(cast(ADDRESSES, address)), strict=False,
+            )  # fmt: skip
             blank.extend(others)
             return first
 
@@ -129,12 +141,15 @@ def dense_makers(
             tensor = new(kind)
             tensor.format, tensor.signature, tensor.layout = format, signature, parts
             values = np.empty(cells, dtype)
-            start = int(cast(ADDRESS, from_buffer(values))) if has_buffer else address_of(values)
             try:
-                own, address = pop_blank()
+                own, address, word, pointers, numbers = pop_blank()
             except IndexError:
-                own, address = more_records()
-            own[place] = start
+                own, address, word, pointers, numbers = more_records()
+            if has_buffer:
+                pointers[word] = from_buffer(values)
+                start = numbers[word]
+            else:
+                own[place] = start = address_of(values)
             tensor.record, tensor.address, tensor.arrays = own, address, [values]
             tensor.memory = ((start, start + size),) if size else ((address, address + own.nbytes),)
             tensor.state = object()

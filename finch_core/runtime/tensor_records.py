@@ -17,6 +17,7 @@ cast, from_buffer = _ffi.cast, _ffi.from_buffer
 ADDRESS = _ffi.typeof("uintptr_t")
 """``int(cast(ADDRESS, from_buffer(array)))`` is ``address_of`` a contiguous array of numbers, where
 a call of a function counts."""
+ADDRESSES = _ffi.typeof("uintptr_t *")
 
 
 def as_words(record: np.ndarray[Any, Any]) -> Any:

@@ -198,9 +198,11 @@ def test_one_that_some_turns_read_is_not():
 
 def test_rows_that_follow_one_another_ask_for_what_the_next_ones_name():
     text = block_text(only(nested()))
+    assert text.startswith(
+        "q_last: int64 = ifelse(0 < n and length(val) > 32768, ptr[n], 0)\nfor i"
+    )
     assert (
         """\
-    q_last: int64 = ifelse(length(val) > 32768, ptr[n], 0)
     for q in range(p, p_stop):
         if q + 16 < q_last:
             k_ahead: int64 = int64(idx[q + 16])
