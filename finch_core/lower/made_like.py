@@ -30,7 +30,7 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite_statements
 from finch_core.ir.variables import variable_types
-from finch_core.records import evolve, frozen
+from finch_core.records import evolve, field, frozen
 
 
 @frozen
@@ -40,7 +40,7 @@ class Known:
 
     dtype: Type
     ndim: int
-    fill_value: Any = 0
+    fill_value: Any = field(default=0, eq=False)  # it may be NaN, which equals nothing
     order: tuple[int, ...] | None = None
 
 

@@ -66,6 +66,13 @@ def fulls(y, x, B):
         y[i] = w[i] + a[i, 1] + b[i] / 2 + (c[i] > 5) + d[i] + e[i] + f[i]
 
 
+def without_values(y, x, B):
+    w = np.full_like(x, np.nan, dtype=np.float64)
+    c, d = np.copy(w), np.full(x.shape, np.nan)
+    for i in range(len(x)):
+        y[i] = (c[i] != c[i]) + (d[i] != w[i])
+
+
 def in_loops(y, x, B):
     for i in range(len(x)):
         w = np.full_like(x, i)
@@ -100,7 +107,7 @@ def from_outside(y, x, B):
 @pytest.mark.parametrize("level", [None, Dense, SparseList])
 @pytest.mark.parametrize(
     "program",
-    [likes, shapes, copies, fulls, in_loops, returned, returned_copy, from_outside],
+    [likes, shapes, copies, fulls, without_values, in_loops, returned, returned_copy, from_outside],
     ids=lambda program: program.__name__,
 )
 def test_made_like(backend, dtype, level, program):
