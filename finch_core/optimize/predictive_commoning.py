@@ -16,6 +16,7 @@ is little beside what a turn does, and the variable takes a register.
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import Any
 
 from finch_core.ir import primitives as prim
 from finch_core.ir.arithmetic import call
@@ -31,8 +32,9 @@ from finch_core.ir.assembly_rewrite import (
 )
 from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import concrete
-from finch_core.ir.expressions import Cast, Expr, Literal, Load, Var
+from finch_core.ir.expressions import Buffer, Cast, Expr, Literal, Load, Var
 from finch_core.ir.operators import cast_value
+from finch_core.optimize.polynomial import Polynomial, polynomial
 from finch_core.records import evolve
 from finch_core.symbolic.simplifier import folded
 
@@ -54,28 +56,32 @@ def _kept(loop: For, names: Names) -> tuple[Statement, ...]:
     if loop.loose or not _is_around_innermost(loop):
         return (loop,)
     changed = changed_names(loop) | redeclared_names(loop.body)
-    loads = [
-        s for s in takewhile(lambda s: not leaves(s), loop.body.statements)
+    loads = {
+        k: s for k, s in enumerate(takewhile(lambda s: not leaves(s), loop.body.statements))
         if isinstance(s, Let) and not s.mutable and _is_load(s.value)
         and not read_names(s.value) & (changed - {loop.var.name})
-    ]  # fmt: skip
+    }  # fmt: skip
     after = replacing({loop.var: loop.var + Literal(1, loop.var.type)}, folded)
     first = replacing({loop.var: loop.start}, folded)
     before: list[Statement] = []
-    body = list(loop.body.statements)
-    for again in loads:
-        later = after(again.value)
-        source = next((s for s in loads if s is not again and s.value == later), None)
+    body: list[list[Statement]] = [[s] for s in loop.body.statements]
+    for place, again in loads.items():
+        later = _loaded(after(again.value))
+        known = (k for k, s in loads.items() if k != place and _loaded(s.value) == later)
+        source = next(known, None)
         if source is None:
             continue
         kept = Var(names.fresh(f"{again.var.name}_next"), again.var.type)
         nothing = Literal(cast_value(0, concrete(kept.type)), concrete(kept.type))
         begun = call(prim.ifelse, loop.start < loop.stop, first(again.value), nothing)
         before.append(Let(kept, begun, mutable=True))
-        place = body.index(again)
-        body[place] = evolve(again, value=kept)
-        body.insert(max(place, body.index(source)) + 1, Assign(kept, source.var))
-    return *before, evolve(loop, body=with_statements(loop.body, body)) if before else loop
+        body[place][0] = evolve(again, value=kept)
+        body[max(place, source)].append(Assign(kept, loads[source].var))
+    if not before:
+        return (loop,)
+    return *before, evolve(
+        loop, body=with_statements(loop.body, [s for part in body for s in part])
+    )
 
 
 def _is_around_innermost(loop: For) -> bool:
@@ -87,3 +93,10 @@ def _is_around_innermost(loop: For) -> bool:
 def _is_load(expr: Expr) -> bool:
     """Whether an expression is one load, which may be cast."""
     return isinstance(expr.value if isinstance(expr, Cast) else expr, Load)
+
+
+def _loaded(expr: Expr) -> tuple[Buffer, Polynomial, Any]:
+    """What a load, which may be cast, has: equal for equal values."""
+    load = expr.value if isinstance(expr, Cast) else expr
+    assert isinstance(load, Load)
+    return load.buffer, polynomial(load.index), expr.dtype

@@ -25,10 +25,10 @@ def in_turn(b, i):
     return b.let("q", Load(PTR, i)), b.let("q_stop", Load(PTR, i + 1))
 
 
-def rows(bounds=in_turn, first=None, then=None, start=0):
+def rows(bounds=in_turn, first=None, then=None, start=0, stop=N):
     """A sum of each row."""
     b = Builder(Names(["n", "m"]), constants=(N, M))
-    with b.for_("i", start, N) as i:
+    with b.for_("i", start, stop) as i:
         if first is not None:
             first(b, i)
         low, high = bounds(b, i)
@@ -138,6 +138,19 @@ def test_loops_around_loops_around_loops_are_left():
         with b.for_("p", low, high) as p, b.for_("k", 0, M) as k:
             b.store(OUT, i, Load(VAL, p) + k.cast(FLOAT64))
     assert "next" not in same(typed(b.finish()))
+
+
+def test_what_is_kept_is_kept_once_more():
+    """Three loads, of which each is the next one of the turn before."""
+
+    def windows(b, i):
+        low = [b.let(f"q{k}", Load(PTR, i + k)) for k in range(3)]
+        b.store(OUT, i, (low[2] - low[0]).cast(FLOAT64))
+        return low[:2]
+
+    text = same(rows(windows, stop=N - 1), 2)
+    assert "q0: int64 = q0_next" in text
+    assert "q1: int64 = q1_next" in text
 
 
 def test_two_buffers():
