@@ -19,7 +19,7 @@ from finch_backend_c import toolchain
 HERE = Path(__file__).parent
 TACO_FLAGS = ("-O3", "-ffast-math", "-std=gnu99")
 """What TACO compiles its own code with."""
-KERNEL_FLAGS = ("-O3", "-march=native", "-ffp-contract=off")
+KERNEL_FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-falign-loops=64")
 """What kernels are compiled with, of what makes a difference."""
 SIGNATURE = re.compile(
     r"^(?:void|int64_t|int|void \*|const (?:int|double) \*) ?\w+\([^{]*?\)\n\{", re.MULTILINE

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bench.peers import Contenders
+from bench.peers import Contenders, aligned
 from bench.peers.numba_loops import _unsigned
 
 
@@ -177,7 +177,7 @@ def matching(graph: Any) -> Contenders:
 
 
 def all_pairs_dense(D: Any) -> Contenders:
-    found = D.copy()
+    found = aligned(D)
     return {"numba": lambda: (np.copyto(found, D), _all_pairs(found))[1]}
 
 

@@ -285,7 +285,8 @@ def bellman_ford(graph: Network, source: int) -> tuple[Any, Any]:
 
 
 @kernel
-def _all_pairs(D):
+def all_pairs(D):
+    """All shortest distances, in place of the lengths of edges in a dense matrix."""
     for i in _:
         D[i, i] = min(D[i, i], 0)
     for k, i in _:
@@ -297,7 +298,7 @@ def _all_pairs(D):
 def floyd_warshall(lengths: Any) -> Any:
     """All shortest distances, from a dense matrix of lengths (infinity: no edge)."""
     D = np.array(lengths, dtype=float)
-    _all_pairs(D)
+    all_pairs(D)
     return D
 
 

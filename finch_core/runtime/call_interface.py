@@ -15,6 +15,8 @@ def ordered(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     names = program.params
     if len(args) > len(names):
         raise TypeError(f"{program.name}() takes {len(names)} arguments, {len(args)} were given")
+    if not kwargs and program.defaults.keys() >= set(names[len(args) :]):
+        return [*args, *[program.defaults[name] for name in names[len(args) :]]]
     given = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:

@@ -18,8 +18,8 @@ does not know; what is found is entered into those before.
 (1) where what was read while parsing has changed: a function that the kernel inlines, say.
 
 A tensor whose buffers have moved has a new ``state``, so a key of ``_calls`` never comes again. A
-call is entered there when it comes for the second time, with memory that ``_checked`` knows. Calls
-with numbers or wrappers begin at ``_quick``; those with keywords, or of kernels with free names, at
+call is entered there when it comes for the second time, with memory that ``_checked`` knows.
+Numbers may differ. Calls with wrappers begin at ``_quick``; those of kernels with free names, at
 ``_specializations``.
 """
 
@@ -142,6 +142,7 @@ class Kernel(Generic[P, R]):
         self._lock = Lock()
         self._warned: set[Any] = set()
         self._program: Program | None = None
+        self._arity = -1
         self._given: Program | None = None
         self._seen: Seen | None = None
         self._placed: tuple[Program | None, tuple[tuple[str, bool], ...]] = (None, ())
@@ -221,6 +222,8 @@ class Kernel(Generic[P, R]):
         try:
             if self._seen is not None:
                 self._notice()
+            if (kwargs or len(args) != self._arity) and self._arity >= 0:
+                args, kwargs = tuple(ordered(self.program, args, kwargs)), {}
             if not kwargs:
                 if calls := self._calls:
                     try:
@@ -232,12 +235,20 @@ class Kernel(Generic[P, R]):
                     except (KeyError, AttributeError, ValueError, TypeError, BufferError):
                         known = None
                     if known is not None:
-                        call, words, arrays = known
+                        call, words, arrays, numbers = known
                         for k in arrays:
                             if not args[k].flags.writeable:
                                 break
                         else:
-                            return call(words, args)
+                            if not numbers:
+                                return call(words, args)
+                            words = words.copy()
+                            for k, convert in numbers:
+                                words[k] = convert(args[k])
+                            try:
+                                return call(words, args)
+                            except OverflowError:  # of an argument: it is told below
+                                pass
                 try:
                     values = [
                         arg if (take := TAKEN.get(arg.__class__)) is None else take(arg)
@@ -260,6 +271,7 @@ class Kernel(Generic[P, R]):
         """The slow path: arguments of any kind, keyword arguments, and free names."""
         quick, calls = self._quick, self._calls
         given, values = self._bind(args, kwargs)
+        self._arity = len(self.program.params)
         signatures = tuple([value.signature for value in values])
         specialized = quick.get(signatures)
         if specialized is None:

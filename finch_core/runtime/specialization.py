@@ -24,11 +24,12 @@ from finch_core.interface.abi import (
     CompleteKernel,
 )
 from finch_core.interface.level import Format
-from finch_core.interface.signatures import Signature, TensorSignature
+from finch_core.interface.signatures import ScalarSignature, Signature, TensorSignature
 from finch_core.ir.assembly import OUT_OF_MEMORY
+from finch_core.ir.dtypes import concrete
 from finch_core.ir.program import swapped, written
 from finch_core.locks import Lock
-from finch_core.runtime.arguments import Number, are_small, as_tensor, is_writeable
+from finch_core.runtime.arguments import TAKEN, Number, are_small, as_tensor, is_writeable
 from finch_core.runtime.call_interface import TAKE, Result, declared, result_plan
 from finch_core.runtime.local_formats import record_formats
 from finch_core.runtime.new_outputs import NewOutputs, blank_places
@@ -52,9 +53,10 @@ def drafts() -> bool:
 
 Caller = Callable[..., Any]
 Values = Sequence[Any]
-Call = tuple[Caller, list[Any], tuple[int, ...]]
+Call = tuple[Caller, list[Any], tuple[int, ...], tuple[tuple[int, type], ...]]
 """What a call on known tensors needs while their buffers stay in place: the function to run, the
-addresses of the tensors' records, and the positions of arrays that are written."""
+addresses of the tensors' records, the positions of arrays that are written, and those of numbers,
+with their type as words."""
 
 Workspace = tuple[tuple[TensorStorage, ...], list[int]]
 """The temporary tensors of a call, and the addresses of their records."""
@@ -86,6 +88,7 @@ class Specialization:
         self._lock = Lock()
         names = (*program.params, *program.free)
         self._simple = all(isinstance(s, TensorSignature) for s in lowered.signatures)
+        self._is_repeatable = all(map(_is_word, lowered.signatures))
         outputs = written(program)
         self.outputs = tuple(k for k, name in enumerate(names) if name in outputs)
         self._new = NewOutputs(self.outputs)
@@ -123,8 +126,8 @@ class Specialization:
         """
         if self._is_draft and not are_small(values):
             self.finish()
-        call, simple = self.call_alone, self._simple
-        blank = blank_places(values) if simple else ()
+        call, repeatable = self.call_alone, self._is_repeatable
+        blank = blank_places(values) if repeatable else ()
         roomy = not blank and self._new.give(values)
         if roomy:
             calls = None  # it is not repeated: its output is new
@@ -136,9 +139,9 @@ class Specialization:
         if memory not in self._checked:
             self.check_memory(values)
             self._checked.append(memory)
-        elif calls is not None and simple:
+        elif calls is not None and repeatable:
             self._enter(calls, values, given, call)
-        if simple:
+        if self._simple:
             words = [value.address for value in values]
         else:
             words = [word for value in values for word in value.words()]
@@ -232,8 +235,12 @@ class Specialization:
             calls.clear()
         arrays = tuple(k for k in self.arrays if isinstance(given[k], np.ndarray))
         self._entered = calls
-        words = [value.address for value in values]
-        calls[tuple([value.state for value in values])] = call, words, arrays
+        numbers = tuple(
+            (k, float if value.kind == "f" else int)
+            for k, value in enumerate(values) if value.__class__ is Number
+        )  # fmt: skip
+        words = [word for value in values for word in value.words()]
+        calls[tuple([value.state for value in values])] = call, words, arrays, numbers
 
     def _caller(self) -> Caller:
         """The function that runs the kernel on checked arguments, given as addresses of records
@@ -437,5 +444,12 @@ def _shared(a: Any, b: Any) -> bool:
     return False
 
 
+def _is_word(signature: Signature) -> bool:
+    """Whether an argument is one word: the address of a record, or a real number."""
+    if isinstance(signature, ScalarSignature):
+        return concrete(signature.type).kind in "biuf"
+    return isinstance(signature, TensorSignature)
+
+
 def _tensors(given: Values) -> Values:
-    return [as_tensor(value) for value in given]
+    return [Number(v) if TAKEN.get(v.__class__) is Number else as_tensor(v) for v in given]
