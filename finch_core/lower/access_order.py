@@ -10,7 +10,7 @@ enclosing loops repeat that. ``A[follow(i)]`` states that the search is intended
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from finch_core.errors import PerformanceWarning, Source, Span, explained, quote
 from finch_core.interface.abilities import Order
@@ -30,11 +30,13 @@ class Discordance:
 
 
 def discordance(
-    node: Access, k: int, depths: Mapping[Index, int], plain: bool, scope: Scope
-) -> Sequence[Discordance]:
+    node: Access, k: int, depths: Mapping[Index, int], plain: bool, scope: Scope,
+    name_of: Callable[[Index], str],
+) -> Sequence[Discordance]:  # fmt: skip
     """The warning, if there is one, for a read whose index ``k`` is found by random access.
 
-    ``plain``: the tensor is an argument in its storage order.
+    ``plain``: the tensor is an argument in its storage order. ``name_of``: what the program calls
+    an index.
     """
     level, index = node.tensor.level_of(k), node.indices[k]
     if level is None or not level.random_access or not depths:
@@ -46,17 +48,19 @@ def discordance(
         f"of its {level.name} level is found by {level.random_access}, each time"
     )
     stored = _transposed(node, depths, scope) if plain else ()
-    ways = (*_loop_order(node, k, depths), *stored, _formats())
+    ways = (*_loop_order(node, k, depths, name_of), *stored, _formats())
     return (Discordance(message, node.span, "; or ".join(ways)),)
 
 
-def _loop_order(node: Access, k: int, depths: Mapping[Index, int]) -> Sequence[str]:
+def _loop_order(
+    node: Access, k: int, depths: Mapping[Index, int], name_of: Callable[[Index], str]
+) -> Sequence[str]:
     """The order of loops that would match the storage."""
     index, before = node.indices[k], [i for i in node.indices[:k] if i in depths]
     if index not in depths or not before:
         return ()
     deepest: Index = max(before, key=lambda i: depths[i])  # type: ignore[index, assignment]
-    return (f"loop over {deepest.name} outside of {index.name}",)  # type: ignore[attr-defined]
+    return (f"loop over {name_of(deepest)} outside of {name_of(index)}",)  # type: ignore[arg-type]
 
 
 def _transposed(node: Access, depths: Mapping[Index, int], scope: Scope) -> Sequence[str]:

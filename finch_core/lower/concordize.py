@@ -137,7 +137,7 @@ class _Units:
                 index, depth = self.index_for(given, above, guard)
                 if not written:
                     self.unit.costly += discordance(
-                        node, k, self.depths, self.plain(root), self.scope
+                        node, k, self.depths, self.plain(root), self.scope, self.unit.name_of
                     )
                 if (given, extent) in self.unit.fitting:
                     self.unit.fitting.add((index, extent))

@@ -51,6 +51,19 @@ def test_what_it_says():
     assert lines[5:] == []
 
 
+def again(s, A):
+    s[...] = 0
+    for i, j in _:
+        s[()] += A[i, j]
+    for j, i in _:
+        s[()] += A[i, j]
+
+
+def test_it_calls_indices_what_the_program_calls_them():
+    (message,) = warned(again, Scalar(0.0), Tensor(CSR))
+    assert "hint: loop over i outside of j; " in message
+
+
 def rows(s, A):
     s[...] = 0
     for i, j in _:
