@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from finch_core.interface.array_namespace import METHODS, array_method, array_namespace
+from finch_core.interface.names_elsewhere import NamesElsewhere
 
 Array = TypeVar("Array")
 Method = Callable[..., Any]
@@ -137,7 +138,7 @@ class ArrayOperators:
     __array_ufunc__ = _method("array_ufunc")
 
 
-class ArrayMethods(ArrayOperators):
+class ArrayMethods(NamesElsewhere, ArrayOperators):
     """What makes a tensor or wrapper an array of the array API standard.
 
     Raises ``TypeError`` if no plugin provides an array namespace.

@@ -1,0 +1,59 @@
+"""Attributes that arrays of other libraries have and tensors lack: who asks for one is told what
+does the same here (docs/arrays.md, Names elsewhere)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+_DENSE = "todense() gives a NumPy array"
+_SCIPY = "to_scipy_sparse() gives a SciPy array, to(format) a tensor of another format"
+_PARTS = "buffers has the arrays of the format, nonzero() the indices of what is not 0"
+_INSTEAD = {
+    **dict.fromkeys(("toarray", "to_dense", "dense", "numpy"), _DENSE),
+    **dict.fromkeys(
+        "asformat to_coo tobsr tocoo tocsc tocsr todia todok tolil".split(), _SCIPY
+    ),
+    **dict.fromkeys("col coords data indices indptr row values".split(), _PARTS),
+    "count_nonzero": "count_nonzero(A) of the array namespace counts",
+    "density": "it is nnz / size",
+    "getcol": "A[:, j] gives a column",
+    "getnnz": "nnz is the number of stored values",
+    "getrow": "A[i] gives a row",
+    "maximum": "maximum(A, B) of the array namespace, or of NumPy, gives it",
+    "minimum": "minimum(A, B) of the array namespace, or of NumPy, gives it",
+    "multiply": "A * B multiplies element by element",
+    "power": "A ** n gives powers of elements",
+}  # fmt: skip
+ELSEWHERE = frozenset(_INSTEAD)
+"""The names."""
+
+
+class _Elsewhere:
+    """A name that is not there: not for ``hasattr``, either."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, array: Any, owner: type) -> NoReturn:
+        raise AttributeError(
+            f"{owner.__name__!r} object has no attribute {self.name!r}: {_INSTEAD[self.name]}",
+            name=self.name,
+            obj=array,
+        )
+
+
+class NamesElsewhere:
+    """A base class with these names."""
+
+    __slots__ = ()
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted(set(super().__dir__()) - ELSEWHERE)
+
+
+for _name in ELSEWHERE:
+    setattr(NamesElsewhere, _name, _Elsewhere(_name))
+
+
+__all__ = ["ELSEWHERE", "NamesElsewhere"]
