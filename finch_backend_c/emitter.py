@@ -325,10 +325,15 @@ class Emitter:
         return (*loop[:-1], parted(self, s, loop[-1]))
 
     def _emit_if(self, s: asm.If) -> tuple[c.Stmt, ...]:
-        cond = self.node(s.cond)
+        cond, body = self.node(s.cond), self.block(s.body)
         if s.likely is not None:
             cond = c.Call("likely" if s.likely else "unlikely", (cond,))
-        return (c.If(cond, self.block(s.body), self.block(s.orelse)),)
+        is_or = isinstance(cond, c.Binary) and cond.op == "||"
+        if is_or and len(body.statements) == 1 and not s.orelse.statements:
+            only = body.statements[0]
+            if isinstance(only, c.Increment):  # of an if, gcc keeps the branches
+                return (c.Assign(only.target, cond, "+="),)
+        return (c.If(cond, body, self.block(s.orelse)),)
 
     def _emit_break(self, s: asm.Break) -> tuple[c.Stmt, ...]:
         return (c.Break(),)
