@@ -279,6 +279,9 @@ def to_coordinates(source: Any) -> tuple[tuple[int, ...], list[Any], Any]:
 def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the stored indices (one array for each dimension, sorted) and the stored values of
     a tensor; of formats that store ranges of indices, elements equal to the fill are left out."""
+    found = _coordinates_of_lists(tensor)
+    if found is not None:
+        return found
     coords: list[Any] = []
     compressed, stored = _copied_as(coordinate_format, tensor), 1
     levels = compressed.layout.fields
@@ -289,6 +292,26 @@ def stored_coordinates(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]:
         coords = [np.repeat(c, counts) for c in coords]
         coords.append(compressed.arrays[below["idx"].number][:stored])
     return tensor.shape, coords, compressed.arrays[levels[-1]["val"].number][:stored]
+
+
+def _coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any] | None:
+    """``stored_coordinates`` of dense levels around sorted lists, from the buffers: no kernel is
+    compiled for it. None for other formats."""
+    if not isinstance(tensor, Tensor):
+        return None
+    *layouts, leaf = [getattr(level, "layout", "") for level in tensor.format.levels()]
+    dense = next((k for k, layout in enumerate(layouts) if layout != "dense"), len(layouts))
+    lists = range(dense, len(layouts))
+    if leaf != "values" or not lists or {layouts[k] for k in lists} != {"compressed"}:
+        return None
+    shape, buffers = tensor.shape, tensor.buffers
+    positions = np.arange(math.prod(shape[:dense]))
+    coords = list(np.unravel_index(positions, shape[:dense])) if dense > 1 else [positions][:dense]
+    for k in lists:
+        counts = np.diff(buffers[f"{k}_ptr"])
+        coords = [np.repeat(c, counts) for c in coords]
+        coords.append(buffers[f"{k}_idx"].astype(np.intp))
+    return shape, coords, buffers[f"{tensor.ndim}_val"].copy()
 
 
 def _copied_as(build: Callable[[int, Any, Any], Format], tensor: Any) -> Tensor:
