@@ -9,6 +9,7 @@ from finch_core.ir.close_names import nearest
 _NO_LOOP = "write 'for i in _:' or 'for i in range(a, b):'"
 _NO_NEST = "define it outside the kernel and call it here: it is inlined"
 _WORKSPACE = "'w = np.zeros(n)' on a line of its own makes a vector of n zeros"
+_COPY = "'w = x.copy()' on a line of its own makes a dense copy of a whole tensor"
 _NO_LIST = "write the loop: 'for i in _:' with an update inside"
 TEXT = "let a number stand for it, and write text after the call"
 OUTSIDE = "look it up before the call, and pass the number"
@@ -76,7 +77,7 @@ ATTRIBUTES = {
     "ndim": "a kernel is written for one number of dimensions, that of its accesses",
     "nstored": "take it before the call, and pass the number",
     "fill_value": "take it before the call, and pass the number",
-    "copy": "'w = x.copy()' on a line of its own makes a dense copy of a tensor",
+    "copy": _COPY,
     "dot": "write the loops of the product",
     **dict.fromkeys(("sum", "prod", "mean", "max", "min", "any", "all"), _REDUCED),
 }
@@ -89,7 +90,8 @@ WHOLE_ARRAYS = {
     **dict.fromkeys(("dot", "vdot", "inner"), "write the loop: 's[()] += a[i] * b[i]'"),
     **dict.fromkeys(("matmul", "outer", "tensordot", "einsum"), "write the loops of the product"),
     **dict.fromkeys(("cumsum", "cumprod"), "write the loop: 't += x[i]', then 'y[i] = t'"),
-    **dict.fromkeys(("array", "asarray", "arange", "linspace", "eye"), _WORKSPACE),
+    **dict.fromkeys(("array", "asarray"), _COPY),
+    **dict.fromkeys(("arange", "linspace", "eye"), _WORKSPACE),
     **dict.fromkeys(("sort", "argsort", "unique", "concatenate", "where"), "call it before"),
 }
 """Functions of NumPy that take or make whole arrays: what is written instead."""

@@ -177,7 +177,7 @@ TOLD = {
     ),
     copied: (
         "the attribute 'copy' is not part of the language",
-        "'w = x.copy()' on a line of its own makes a dense copy of a tensor",
+        "'w = x.copy()' on a line of its own makes a dense copy of a whole tensor",
     ),
     copied_over: (
         f"'x' is bound already: a parameter since line {copied_over.__code__.co_firstlineno}",
