@@ -232,8 +232,8 @@ def _refuse_result(value: ast.Name, names: list[str], refuse: Refuse) -> NoRetur
         value,
         f"'return' gives {value.id!r}, whose name is exchanged with that of another tensor: which "
         "one that is, only the run tells",
-        f"write 'swap({value.id}, {other})', which exchanges contents: then {value.id!r} is one "
-        "tensor",
+        f"write 'swap({value.id}, {other})', which exchanges contents, those of the caller's "
+        f"arrays too: then {value.id!r} is one tensor",
     )
 
 

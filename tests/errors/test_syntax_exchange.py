@@ -58,7 +58,8 @@ TOLD = {
     gives: (
         "'return' gives 'x', whose name is exchanged with that of another tensor: which one that "
         "is, only the run tells",
-        "write 'swap(x, w)', which exchanges contents: then 'x' is one tensor",
+        "write 'swap(x, w)', which exchanges contents, those of the caller's arrays too: then 'x' is "
+        "one tensor",
     ),
     within: block("w"),
     followed: block("w"),
