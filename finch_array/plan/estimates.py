@@ -330,18 +330,10 @@ class Join:
             if total >= best:
                 continue
             degrees = self.degrees()
-            left = [i for i in names if i not in own]
-            if len(left) == 1:  # mostly: as below
-                i = left[0]
-                width = domains[i] if i in domains else float(sizes[i])
-                for j, degree in degrees[i]:
-                    if degree < width and j in own:
-                        width = degree
-                if total * width < best:
-                    best = total * width
-                continue
             # by index, the least degree given what is known: it falls as more is
-            widths = {i: domains[i] if i in domains else float(sizes[i]) for i in left}
+            widths = {
+                i: domains[i] if i in domains else float(sizes[i]) for i in names if i not in own
+            }
             new: Iterable[str] = own
             while widths and total < best:
                 for i, width in widths.items():

@@ -15,7 +15,7 @@ from finch_core.errors import FormatError, Span
 from finch_core.frontend.context import NUMBERS
 from finch_core.frontend.expressions import is_tensor, literal
 from finch_core.frontend.names import ARRAYS, SHOWN, UNBOUND, Binding, Scope, is_copy, lookup
-from finch_core.interface.plugins import hub
+from finch_core.interface.dense_format import dense_format
 from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.expressions import Access, Literal
 from finch_core.ir.missing import Missing
@@ -43,18 +43,15 @@ def make_array(
     return _Array(parser, node, target, function, scope).made()
 
 
-def dense_format(value: Any, dtype: np.dtype[Any], ndim: int, span: Span | None) -> Any:
+def format_with(value: Any, dtype: np.dtype[Any], ndim: int, span: Span | None) -> Any:
     """A dense format of ``ndim`` dimensions. Raises ``FormatError`` where ``dtype`` does not hold
     the value."""
     try:
         counted = dtype.kind in "mM" and not isinstance(value, np.generic)  # units of time
         first = np.asarray(value).astype(dtype)[()] if counted else dtype.type(value)
-        format = hub().layout("values")(first, dtype)
+        return dense_format(ndim, first, dtype)
     except (FormatError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(str(error).partition("\n")[0], span=span) from None
-    for _ in range(ndim):
-        format = hub().layout("dense")(format)
-    return format
 
 
 def fill(value: Any) -> Literal:
@@ -113,7 +110,7 @@ class _Array:
         format: Any
         if isinstance(dtype, np.dtype) and not late and self.target.id not in self.context.swapped:
             try:
-                format = dense_format(value, dtype, len(sizes), None)
+                format = format_with(value, dtype, len(sizes), None)
             except FormatError as error:
                 self.context.refuse(self.call, error.message)
             init = fill(format.fill_value)
@@ -219,4 +216,4 @@ class _Array:
         return value is not UNBOUND and is_tensor(value)
 
 
-__all__ = ["dense_format", "fill", "make_array"]
+__all__ = ["fill", "format_with", "make_array"]

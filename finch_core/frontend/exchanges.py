@@ -24,7 +24,7 @@ from typing import NoReturn
 from finch_core.errors import KernelSyntaxError
 from finch_core.frontend.functions import swap
 from finch_core.frontend.names import found, makes_tensor
-from finch_core.frontend.nodes import walk
+from finch_core.frontend.nodes import fresh, walk
 from finch_core.records import frozen
 
 Refuse = Callable[[ast.AST, str, str], NoReturn]
@@ -248,8 +248,8 @@ class _Restored:
     def put(self, block: Block) -> None:
         """Let ``block`` count places from its beginning on, and swap back at its end."""
         first, last = block[0], block[-1]
-        places = {name: self.fresh(f"{name}_at") for name in self.names}
-        kept = self.fresh("at")
+        places = {name: fresh(f"{name}_at", self.taken) for name in self.names}
+        kept = fresh("at", self.taken)
         known = set(map(id, self.pairs))
 
         def follow(part: Block) -> None:
@@ -276,14 +276,6 @@ class _Restored:
             _assigned(places[name], ast.Constant(k), first) for k, name in enumerate(self.names)
         ]
         block[:0] = begun
-
-    def fresh(self, wanted: str) -> str:
-        number, name = 1, wanted
-        while name in self.taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        self.taken.add(name)
-        return name
 
 
 def _moved(first: str, second: str, kept: str, node: ast.stmt) -> Block:

@@ -6,6 +6,16 @@ import ast
 from collections.abc import Iterator
 
 
+def fresh(wanted: str, taken: set[str]) -> str:
+    """``wanted``, or ``wanted_2``, ``wanted_3``, ... if that is ``taken``; it is taken then."""
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(name)
+    return name
+
+
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """``ast.walk``, in its order and in two thirds of the time: a small program is parsed by a
     dozen walks of a few nodes."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container
 from typing import NoReturn
 
 from finch_core.frontend.early_returns import always_returns, returns, without_returns
-from finch_core.frontend.nodes import walk
+from finch_core.frontend.nodes import fresh, walk
 from finch_core.records import frozen
 
 Refuse = Callable[[ast.AST, str, str], NoReturn]
@@ -120,12 +120,7 @@ class _Names:
         self.taken |= {node.arg for node in nodes if isinstance(node, ast.arg)}
 
     def fresh(self, wanted: str) -> str:
-        number, name = 1, wanted
-        while name in self.taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        self.taken.add(name)
-        return name
+        return fresh(wanted, self.taken)
 
 
 __all__ = ["Results", "named_results", "returned_values"]

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import FinchError, FormatError, PluginError, quote
+from finch_core.interface.dense_format import dense_format
 from finch_core.interface.file_formats import FileFormat
 from finch_core.interface.plugin_checks import describe
 from finch_core.interface.plugins import hub
 from finch_core.io.file_contents import Coordinates, content_objection
 from finch_core.io.progress import asked
-from finch_core.runtime.arrays import dense_format
 from finch_core.runtime.compressed import coordinate_format
 from finch_core.runtime.convert import asarray, from_coordinates
 from finch_core.runtime.tensor import Tensor

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import KernelSyntaxError
-from finch_core.frontend.arrays import dense_format, fill
+from finch_core.frontend.arrays import fill, format_with
+from finch_core.ir.builder import Names
 from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.dtypes import Type, concrete, same
 from finch_core.ir.expressions import Access, Cast, Dimension, Expr, Index
@@ -134,7 +135,7 @@ class _Formats:
         known, shape = self.tensors[local.name], local.shape
         if like.shape_of is not None:
             shape = tuple(Dimension(like.shape_of, k, span=like.span) for k in range(known.ndim))
-        format = dense_format(self.fills[local.name], concrete(known.dtype), known.ndim, like.span)
+        format = format_with(self.fills[local.name], concrete(known.dtype), known.ndim, like.span)
         return evolve(local, format=format, shape=shape)
 
 
@@ -146,12 +147,13 @@ class _Fill:
         self.formats = {local.name: local.format for local in made}
         self.left = {x.name: x.format for x in program.locals if isinstance(x.format, DenseLike)}
         self.loops: list[Stmt] = []
-        self.taken = {*program.params, *program.free, *(local.name for local in made)}
+        taken = {*program.params, *program.free, *(local.name for local in made)}
         for part in program.body.walk():
             if isinstance(part, Loop):
-                self.taken.add(part.index.name)
+                taken.add(part.index.name)
             elif isinstance(part, Define):
-                self.taken.add(part.name.name)
+                taken.add(part.name.name)
+        self.names = Names(taken)
 
     def stmt(self, stmt: Stmt) -> Stmt:
         """The first declaration of a workspace makes it: no name is used before."""
@@ -162,7 +164,7 @@ class _Fill:
         name, like = stmt.tensor, self.left.pop(stmt.tensor)
         made = evolve(stmt, init=fill(self.formats[name].fill_value))
         own = self.found.tensors[name]
-        indices = tuple(self.index(name) for _ in range(own.ndim))
+        indices = tuple(Index(self.names.fresh(f"{name}_i")) for _ in range(own.ndim))
         found = self.value(like, indices)
         if found is None:
             if repr(own.fill_value) == repr(self.formats[name].fill_value):
@@ -194,19 +196,10 @@ class _Fill:
             return None
         return Access(like.filled_with, (), like.span), self.found.variables[like.filled_with]
 
-    def index(self, name: str) -> Index:
-        """An index that the program does not have."""
-        number, found = 1, f"{name}_i"
-        while found in self.taken:
-            number += 1
-            found = f"{name}_i{number}"
-        self.taken.add(found)
-        return Index(found)
-
 
 def _value(like: DenseLike, dtype: np.dtype[Any]) -> Any:
     """The constant that fills a workspace."""
-    return dense_format(like.fill, dtype, 0, like.span).fill_value
+    return format_with(like.fill, dtype, 0, like.span).fill_value
 
 
 __all__ = ["Known", "made_like"]

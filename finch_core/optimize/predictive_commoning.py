@@ -34,7 +34,7 @@ from finch_core.ir.builder import Names
 from finch_core.ir.dtypes import concrete
 from finch_core.ir.expressions import Buffer, Cast, Expr, Literal, Load, Var
 from finch_core.ir.operators import cast_value
-from finch_core.optimize.polynomial import Polynomial, polynomial
+from finch_core.optimize.polynomial import polynomial
 from finch_core.records import evolve
 from finch_core.symbolic.simplifier import folded
 
@@ -65,11 +65,10 @@ def _kept(loop: For, names: Names) -> tuple[Statement, ...]:
     first = replacing({loop.var: loop.start}, folded)
     before: list[Statement] = []
     body: list[list[Statement]] = [[s] for s in loop.body.statements]
+    sources = {_loaded(s.value): k for k, s in loads.items()}
     for place, again in loads.items():
-        later = _loaded(after(again.value))
-        known = (k for k, s in loads.items() if k != place and _loaded(s.value) == later)
-        source = next(known, None)
-        if source is None:
+        source = sources.get(_loaded(after(again.value)), place)
+        if source == place:  # none, or one that does not move
             continue
         kept = Var(names.fresh(f"{again.var.name}_next"), again.var.type)
         nothing = Literal(cast_value(0, concrete(kept.type)), concrete(kept.type))
@@ -95,8 +94,8 @@ def _is_load(expr: Expr) -> bool:
     return isinstance(expr.value if isinstance(expr, Cast) else expr, Load)
 
 
-def _loaded(expr: Expr) -> tuple[Buffer, Polynomial, Any]:
-    """What a load, which may be cast, has: equal for equal values."""
+def _loaded(expr: Expr) -> tuple[Buffer, frozenset[Any], Any]:
+    """What tells the value of a load, which may be cast: the buffer, the index, the dtype."""
     load = expr.value if isinstance(expr, Cast) else expr
     assert isinstance(load, Load)
-    return load.buffer, polynomial(load.index), expr.dtype
+    return load.buffer, frozenset(polynomial(load.index).items()), expr.dtype

@@ -15,9 +15,9 @@ waits for memory first. The loads that compute the address are only those of a l
 Where the rows of ``q`` follow one another, a later iteration may be one of the next rows; the last
 row tells where they end:
 
+                                            last = ptr[n] if 0 < n else 0
     for i in range(0, n):                   for i in range(0, n):
         p, p_stop = ptr[i], ptr[i + 1]          p, p_stop = ptr[i], ptr[i + 1]
-                                                last = ptr[n]
         for q in range(p, p_stop):      ->      for q in range(p, p_stop):
             k = A_idx[q]                            if q + 4 < last:
             ...                                         k_ahead = A_idx[q + 4]

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from finch_core.interface.dense_format import dense_format
 from finch_core.interface.layout import Layout, layout
 from finch_core.interface.level import Format
-from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import TensorSignature, tensor_signature
 from finch_core.runtime.storage import MOST_AT_ONCE, TensorStorage
 from finch_core.runtime.tensor_records import (
@@ -26,15 +26,6 @@ from finch_core.runtime.tensor_records import (
 )
 
 Stored = TypeVar("Stored", bound=TensorStorage)
-
-
-def dense_format(ndim: int, fill: Any, dtype: Any = None) -> Format:
-    """The format of a NumPy array: ``ndim`` dense levels over values of ``dtype`` (default: the
-    dtype of ``fill``), with the fill value ``fill``."""
-    format: Format = hub().layout("values")(fill, dtype)
-    for _ in range(ndim):
-        format = hub().layout("dense")(format)
-    return format
 
 
 def from_array(array: np.ndarray[Any, Any], kind: type[Stored]) -> Stored:

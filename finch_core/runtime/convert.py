@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import DimensionMismatch, FormatError, OutOfMemory
+from finch_core.interface.dense_format import dense_format
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import hub, when_plugins_change
 from finch_core.interface.signatures import tensor_signature
@@ -21,7 +22,7 @@ from finch_core.ir.expressions import Access, Call, Expr, Index, Literal, Name
 from finch_core.ir.program import Declare, Loop, Program, Sequential, Sieve, Stmt, Stored, Update
 from finch_core.locks import Lock
 from finch_core.runtime.arguments import UNMASK, is_masked
-from finch_core.runtime.arrays import dense_format, from_array
+from finch_core.runtime.arrays import from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.compressed import compressed_fields, coordinate_format, format_of
 from finch_core.runtime.kernel import Kernel

@@ -43,7 +43,7 @@ from finch_core.ir.program import Program, written
 from finch_core.locks import Lock
 from finch_core.records import evolve
 from finch_core.runtime import backends
-from finch_core.runtime.arguments import TAKEN, are_small, as_argument
+from finch_core.runtime.arguments import TAKEN, Number, are_small, as_argument
 from finch_core.runtime.call_interface import ordered
 from finch_core.runtime.local_formats import with_formats
 from finch_core.runtime.options import Options
@@ -247,8 +247,9 @@ class Kernel(Generic[P, R]):
                                 words[k] = convert(args[k])
                             try:
                                 return call(words, args)
-                            except OverflowError:  # of an argument: it is told below
-                                pass
+                            except OverflowError:
+                                if all(Number(args[k]).fits for k, _ in numbers):
+                                    raise  # by a handler of signals
                 try:
                     values = [
                         arg if (take := TAKEN.get(arg.__class__)) is None else take(arg)

@@ -42,11 +42,7 @@ def with_formats(program: Program, signatures: tuple[Signature, ...]) -> Program
     included. Raises ``FinchError`` where an argument is no tensor, as they need."""
     if not any(isinstance(local.format, DenseLike) for local in program.locals):
         return program
-    # what lowers is imported when it is needed
-    from finch_core.lower.made_like import (
-        Known,
-        made_like,
-    )  # what lowers is imported when it is needed
+    from finch_core.lower.made_like import Known, made_like  # what lowers, when it is needed
 
     tensors, numbers = _types(program, signatures)
     known = {

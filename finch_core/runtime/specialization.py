@@ -119,7 +119,8 @@ class Specialization:
         """Run on ``values``, which have this specialisation's signatures; return the results, taken
         from ``given``, the arguments as the caller passed them.
 
-        A call on tensors and arrays only is entered into ``calls`` when it is repeated. Raises
+        A call on tensors and arrays, and on numbers where this is no draft, which may be for small
+        numbers alone, is entered into ``calls`` when it is repeated. Raises
         ``LifecycleError`` where an output shares memory with another argument, or one that grows is
         being written by another call, ``FormatError`` for an integer beyond 64 bits, and whatever
         the kernel fails with.
@@ -139,7 +140,7 @@ class Specialization:
         if memory not in self._checked:
             self.check_memory(values)
             self._checked.append(memory)
-        elif calls is not None and repeatable:
+        elif calls is not None and repeatable and (self._simple or not self._is_draft):
             self._enter(calls, values, given, call)
         if self._simple:
             words = [value.address for value in values]

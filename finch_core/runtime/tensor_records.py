@@ -18,6 +18,7 @@ ADDRESS = _ffi.typeof("uintptr_t")
 """``int(cast(ADDRESS, from_buffer(array)))`` is ``address_of`` a contiguous array of numbers, where
 a call of a function counts."""
 ADDRESSES = _ffi.typeof("uintptr_t *")
+"""The words of records, to be read."""
 
 
 def as_words(record: np.ndarray[Any, Any]) -> Any:

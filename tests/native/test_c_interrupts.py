@@ -272,6 +272,30 @@ def test_what_a_handler_raises_is_raised():
     assert s.value == 0
 
 
+def test_an_overflow_that_a_handler_raises_in_a_repeated_call_is_raised(monkeypatch):
+    """It is not taken for a number that the kernel does not hold, for which the call is repeated
+    with a message."""
+    monkeypatch.setenv("FINCH_DRAFTS", "0")
+    run, s = kernel(one_loop), Scalar(0)
+    for _time in range(3):
+        run(s, 10)
+    assert run._calls
+    raised = []
+
+    def late(*about):
+        raised.append(about)
+        raise OverflowError("too much")
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(OverflowError, match="too much"):
+            run(s, 10**13)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(raised) == 1
+
+
 def test_a_kernel_of_another_thread_goes_on():
     run, found = kernel(one_loop), []
     run(Scalar(0), 10)

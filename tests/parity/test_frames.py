@@ -11,7 +11,8 @@ from finch_array import remembered
 from finch_core import Tensor, kernel
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.abi import bound_here
-from finch_core.runtime.arrays import MOST_AT_ONCE, SMALL, dense_format, dense_makers
+from finch_core.interface.dense_format import dense_format
+from finch_core.runtime.arrays import MOST_AT_ONCE, SMALL, dense_makers
 from finch_core.runtime.frames import Frame
 from finch_levels import Dense, Element, SparseList
 
