@@ -26,6 +26,7 @@ def _drafts(monkeypatch, tmp_path):
     monkeypatch.setenv("FINCH_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("FINCH_CFLAGS", raising=False)
     monkeypatch.setattr(entries, "DRAFT_CALLS", 5)
+    monkeypatch.setattr(entries, "DRAFT_SECONDS", float("inf"))
 
 
 def made():
@@ -110,6 +111,23 @@ def test_large_numbers_make_no_draft():
         counted(s, n)
         assert s.value == n * (n - 1) // 2
         assert is_draft(counted) == draft
+
+
+def test_a_repeated_call_with_a_large_number_ends_the_draft():
+    """A draft is for small numbers, which a repeated call does not look at."""
+
+    @kernel
+    def counted(s, n):
+        for i in range(n):
+            s[()] += i % 2
+
+    s = Scalar(0)
+    for _time in range(3):
+        counted(s, 10)
+    assert is_draft(counted)
+    counted(s, 10**6)
+    assert not is_draft(counted)
+    assert s.value == 15 + 500_000
 
 
 def test_a_draft_that_ran_long_enough_is_replaced_in_that_call(monkeypatch):

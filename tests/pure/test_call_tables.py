@@ -6,7 +6,7 @@ import pytest
 from finch_core import Tensor, kernel
 from finch_core.errors import DimensionMismatch, FormatError
 from finch_core.runtime.specialization import MOST_CALLS
-from finch_levels import Dense, Element, Scalar
+from finch_levels import Dense, Element
 
 VECTOR = Dense(Element(0.0))
 
@@ -152,22 +152,3 @@ def test_no_more_calls_are_remembered_than_said(scaled):
         scaled(*args)
         scaled(*args)
     assert 0 < len(scaled._calls) <= MOST_CALLS
-
-
-def test_a_draft_does_not_run_long_loops_again(monkeypatch):
-    """A draft is for small numbers, which a repeated call does not look at."""
-    monkeypatch.setenv("FINCH_DRAFTS", "1")
-
-    @kernel(backend="c")
-    def counted(s, n):
-        for i in range(n):
-            s[()] += i % 2
-
-    s = Scalar(0)
-    for _time in range(3):
-        counted(s, 10)
-    (specialized,) = counted._specializations.values()
-    assert specialized.is_draft
-    counted(s, 10**6)
-    assert not specialized.is_draft
-    assert s.value == 15 + 500_000
