@@ -26,7 +26,7 @@ from finch_core.ir.expressions import Access, Cast, Index, Literal, alike
 from finch_core.ir.operators import Operator, cast_value
 from finch_core.ir.program import Declare, Local, Loop, Program, Sequential, Stmt, Update
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import Options
+from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.tensor import Tensor
 
 
@@ -117,5 +117,5 @@ def _kernel(name: str, op: Operator, ndim: int, start: Any) -> Kernel[..., Any]:
         whole = Sequential((Declare("out", first), body))
         locals_ = (Local(programs.TOTAL, programs.total_format(start, start.dtype)),)
         program = Program(name, ("out", "a"), whole, locals_, ("out",))
-        _kernels[key] = Kernel.of_program(program, Options(), quiet=True)
+        _kernels[key] = Kernel.of_program(program, Options(small=ALONG_DATA), quiet=True)
     return _kernels[key]

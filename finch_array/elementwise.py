@@ -28,7 +28,7 @@ from finch_core.ir.operators import Operator, cast_value, operator_for
 from finch_core.ir.program import Loop, Program, Stored, Update
 from finch_core.records import define, evolve
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import Options
+from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.tensor import Tensor
 
 MOST = 256
@@ -174,7 +174,9 @@ class Elementwise:
             program = Program(
                 _identifier(self.__name__), ("out", "a", *names), Loop(Index("i"), None, write)
             )
-            found = self._maps[place, count] = Map(Kernel.of_program(program, Options()))
+            found = self._maps[place, count] = Map(
+                Kernel.of_program(program, Options(small=ALONG_DATA))
+            )
         return found
 
     def _lazily(self, operands: list[Any]) -> Any:

@@ -11,8 +11,9 @@ from finch_core.records import frozen
 MOST_PERMUTED = 6
 """Statements of more indices take their loops in the order of the operands, unsearched."""
 
-SCATTER = 3.0
-"""The time of an update in no order, through a workspace, relative to one in order."""
+SCATTER, HASHED = 3.0, 24.0
+"""The time of an update in no order, through a workspace of one row or through a hash table of
+several dimensions, relative to one in order."""
 
 COPY = 8.0
 """The time of sorting an entry into another order, relative to a step of a loop."""
@@ -109,8 +110,10 @@ def _cost(
     late = stored[appends(loops, stored) :]
     if forced and late:
         return float("inf")
-    in_place = all(name in full for name in late)
-    cost = sum(steps) + steps[-1] * (1.0 if in_place else SCATTER) if steps else 1.0
+    update = 1.0
+    if not all(name in full for name in late):
+        update = SCATTER if len(late) == 1 else HASHED
+    cost = sum(steps) + steps[-1] * update if steps else 1.0
     cost += COPY * sum(terms[k].entries for k in copied)
     return cost * (1.0 if stored == list(out) else 1.01)
 

@@ -20,7 +20,7 @@ from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
 from finch_core.runtime.compressed import compressed_fields
-from finch_core.runtime.convert import compressed_tensor, from_sorted, stored_coordinates
+from finch_core.runtime.convert import compressed_tensor, stored_coordinates
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers.swizzle import SwizzleTensor
 
@@ -228,11 +228,21 @@ _IN_ORDER = [tuple(range(n)) for n in range(65)]
 
 
 def reordered(source: Any, order: Sequence[int]) -> Tensor:
-    """A sparse copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted."""
+    """A sparse copy whose dimension ``k`` is dimension ``order[k]`` of ``source``, sorted. It has
+    narrow indices where ``source`` has, and then often the kernel of one that is not copied."""
     shape, coords, values = coordinates(source)
     return sorted_tensor(
-        tuple(shape[p] for p in order), [coords[p] for p in order], values, source.fill_value
-    )
+        tuple(shape[p] for p in order), [coords[p] for p in order], values, source.fill_value,
+        index=_index_of(source),
+    )  # fmt: skip
+
+
+def _index_of(source: Any) -> Any:
+    """The dtype of the indices and positions of a copy: int32 if those of ``source`` are."""
+    levels = source.format.levels() if isinstance(source, Tensor) else ()
+    found = {getattr(level, key) for level in levels for key in ("index", "pointer")
+             if hasattr(level, key)}  # fmt: skip
+    return np.int32 if found == {np.dtype(np.int32)} else np.int64
 
 
 def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:
@@ -257,10 +267,12 @@ def materialised(array: Any) -> Tensor:
 
 
 def sorted_tensor(
-    shape: Any, coords: Any, values: Any, fill: Any, there: int | None = None
-) -> Tensor:
+    shape: Any, coords: Any, values: Any, fill: Any, there: int | None = None,
+    index: Any = np.int64,
+) -> Tensor:  # fmt: skip
     """A tensor from coordinates without duplicates, in any order: dense in the first dimension
-    where it is not much longer than what is stored (or ``there``), compressed in the others."""
+    where it is not much longer than what is stored (or ``there``), compressed in the others, with
+    indices of dtype ``index``."""
     coords = [np.asarray(c, np.intp) for c in coords]
     if coords and len(values):
         order = order_of(shape, coords)
@@ -268,8 +280,8 @@ def sorted_tensor(
             coords, values = [c[order] for c in coords], values[order]
     values = np.ascontiguousarray(values)
     if len(shape) > 1 and is_short(shape[0], len(values) if there is None else there):
-        return _rows(tuple(shape), coords, values, fill)
-    return from_sorted(tuple(shape), coords, values, fill)
+        return _rows(tuple(shape), coords, values, fill, index)
+    return compressed_tensor(shape, compressed_fields(coords, values), fill, index)
 
 
 def is_short(length: int, there: int) -> bool:
@@ -309,17 +321,17 @@ def _radix_order(places: Any, stop: int) -> Any:
     return order
 
 
-def _rows(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any) -> Tensor:
+def _rows(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any, index: Any) -> Tensor:
     """A tensor from sorted coordinates, dense in the first dimension."""
     starts = np.zeros(shape[0] + 1, np.intp)
     if len(shape) == 2:  # as is most of what is made
         np.cumsum(np.bincount(coords[0], minlength=shape[0]), out=starts[1:])
         columns = {"ptr": starts, "idx": np.ascontiguousarray(coords[1])}
-        return compressed_tensor(shape, [{}, columns, {"val": values}], fill)
+        return compressed_tensor(shape, [{}, columns, {"val": values}], fill, index)
     rows, columns, *rest = compressed_fields(coords, values)
     starts[rows["idx"] + 1] = np.diff(columns["ptr"])
     columns["ptr"] = np.cumsum(starts)
-    return compressed_tensor(shape, [{}, columns, *rest], fill)
+    return compressed_tensor(shape, [{}, columns, *rest], fill, index)
 
 
 def numpy_of(value: Any) -> Any:

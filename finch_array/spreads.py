@@ -31,7 +31,7 @@ from finch_core.ir.program import (
     Update,
 )
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import Options
+from finch_core.runtime.options import ALONG_DATA, Options
 
 MOST = 4096
 """The most calls that are remembered; beyond it all are forgotten."""
@@ -86,7 +86,8 @@ def _ready(
         stored = Stored(seen.exprs[0])
         program = _program(read, stored, plan.order.loops, plan.stored, dtype, of)
         found = plans.Plan(
-            request, plan.order, {}, Kernel.of_program(program, Options(), quiet=True),
+            request, plan.order, {},
+            Kernel.of_program(program, Options(small=ALONG_DATA), quiet=True),
             format=plan.format, back=plan.back, stored=plan.stored, blank=blank_of(plan.format),
         )  # fmt: skip
         _plans[plan, of] = found

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
+from finch_array.orders import appends
 from finch_array.plan.estimates import Join, Pattern, count_of_one
 from finch_core.records import define, field, frozen
 
@@ -27,8 +28,9 @@ LOOKUP = 1.5
 """A value that is looked up in a workspace."""
 MARK = 3.0
 """An entry that is copied into a workspace, in which it is looked up."""
-SCATTER = 2.0
-"""An update in no order, through a workspace."""
+SCATTER, HASHED = 2.0, 40.0
+"""An update in no order, through a workspace of one row, or through a hash table of several
+dimensions."""
 APPEND = 4.0
 """An entry that is appended to a sparse result."""
 ACROSS = 2.0
@@ -326,8 +328,9 @@ class Space:
         if result.dense:
             return price
         stored = [i for i in loops if i in result.out]
-        if list(loops[: len(stored)]) != stored:
-            price += SCATTER * visits
+        late = len(stored) - appends(loops, stored)
+        if late:
+            price += (SCATTER if late == 1 else HASHED) * visits
         if result.fixed and stored != list(result.out):
             price += REORDER + COPY * result.entries
         return price

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from _cffi_backend import FFI
@@ -19,6 +19,9 @@ from finch_core.ir.program import Program, Update
 from finch_core.ir.stored_dtypes import stored_dtype
 from finch_core.runtime.arrays import array_signature, from_array
 from finch_core.runtime.storage import TensorStorage
+
+if TYPE_CHECKING:
+    from finch_core.runtime.options import Small
 
 
 class Number:
@@ -147,22 +150,24 @@ def _is_supported(dtype: np.dtype[Any]) -> bool:
     return is_storable(dtype) or is_tuple(dtype)
 
 
-SMALL_BYTES, SMALL_EXTENT = 1 << 18, 1 << 12
-"""Arguments are small up to this many bytes in all, and this extent or number."""
+SMALL_NUMBER = 1 << 12
+"""Integers are small up to this: loops may be nested over them, with no data."""
 
 
-def are_small(values: Iterable[Any]) -> bool:
+def are_small(values: Iterable[Any], small: Small) -> bool:
     """Whether all arguments are numbers and tensors so small that a draft will do."""
-    room = SMALL_BYTES
+    room = small.bytes
     for value in values:
         if value.__class__ is Number:
-            if value.kind in "iu" and abs(int(value.value)) > SMALL_EXTENT:
+            if value.kind in "iu" and abs(int(value.value)) > SMALL_NUMBER:
                 return False
-        elif isinstance(value, TensorStorage):
-            room -= sum(stop - start for start, stop in value.memory)
-            if room < 0 or max(value.shape, default=0) > SMALL_EXTENT:
+            continue
+        while not isinstance(value, TensorStorage):
+            if not hasattr(value, "tensor"):
                 return False
-        else:
+            value = value.tensor
+        room -= sum(stop - start for start, stop in value.memory)
+        if room < 0 or max(value.shape, default=0) > small.extent:
             return False
     return True
 

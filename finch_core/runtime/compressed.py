@@ -40,11 +40,15 @@ def compressed_fields(coords: list[Any], values: Any) -> list[dict[str, Any]]:
     return found
 
 
-def format_of(dense: Sequence[bool], fill: Any, dtype: Any) -> Format:
-    """The format of levels that are dense, or else compressed."""
+def format_of(dense: Sequence[bool], fill: Any, dtype: Any, index: Any = np.int64) -> Format:
+    """The format of levels that are dense, or else compressed, with indices and positions of dtype
+    ``index``."""
     format: Format = hub().layout("values")(fill, dtype)
     for level in reversed(dense):
-        format = hub().layout("dense" if level else "compressed")(format)
+        if level:
+            format = hub().layout("dense")(format)
+        else:
+            format = hub().layout("compressed")(format, index=index, pointer=index)
     return format
 
 

@@ -26,7 +26,7 @@ from finch_core.runtime.arrays import from_array
 from finch_core.runtime.backends import LAST, VARIABLE
 from finch_core.runtime.compressed import compressed_fields, coordinate_format, format_of
 from finch_core.runtime.kernel import Kernel
-from finch_core.runtime.options import Options
+from finch_core.runtime.options import ALONG_DATA, Options
 from finch_core.runtime.sorting import csr_buffers, sorted_coordinates
 from finch_core.runtime.tensor import Tensor, checked_shape
 from finch_core.runtime.tensor_records import MOST_FORMATS
@@ -133,7 +133,7 @@ def cached_kernel(program: Program, options: Options) -> Any:
 @cache
 def kernel_of(function: Any) -> Any:
     """The kernel of a function of this package."""
-    return Kernel(function, Options())
+    return Kernel(function, Options(small=ALONG_DATA))
 
 
 def _copy_program(ndim: int, sieve: bool, fill: Any, dtype: Any) -> Program:
@@ -209,7 +209,7 @@ def _copying_kernel(out: Tensor, source: Any) -> Any:
         )
     sieve = not (_stores_all(out.format) or _keeps_fills(source, out))
     program = _copy_program(out.ndim, sieve, out.fill_value, out.dtype)
-    return cached_kernel(program, Options())
+    return cached_kernel(program, Options(small=ALONG_DATA))
 
 
 def _wider(out: Tensor, dtype: np.dtype[Any]) -> str:
@@ -388,16 +388,23 @@ def from_sorted(shape: tuple[int, ...], coords: list[Any], values: Any, fill: An
     return compressed_tensor(shape, compressed_fields(coords, values), fill)
 
 
-def compressed_tensor(shape: Sequence[int], fields: list[dict[str, Any]], fill: Any) -> Tensor:
-    """A tensor over the buffers of ``compressed_fields``. A level that has none is dense."""
+def compressed_tensor(
+    shape: Sequence[int], fields: list[dict[str, Any]], fill: Any, index: Any = np.int64
+) -> Tensor:
+    """A tensor over the buffers of ``compressed_fields``, whose indices and positions become of
+    dtype ``index``. A level that has none is dense."""
     dtype = fields[-1]["val"].dtype
     dense = tuple([not field for field in fields[:-1]])
-    key = (dense, dtype, np.asarray(fill).tobytes(), type(fill))
+    key = (dense, dtype, np.asarray(fill).tobytes(), type(fill), index)
     make = _makers.get(key)
     if make is None:
         if len(_makers) >= MOST_FORMATS:
             _makers.clear()
-        make = _makers[key] = Tensor.maker(format_of(dense, fill, dtype))
+        make = _makers[key] = Tensor.maker(format_of(dense, fill, dtype, index))
+    if index is not np.int64:
+        *levels, leaf = fields
+        levels = [{key: part.astype(index) for key, part in level.items()} for level in levels]
+        fields = [*levels, leaf]
     tensor: Tensor = make()
     tensor.set_fields(checked_shape(shape, len(dense)), fields)
     tensor.note_readonly()
@@ -440,7 +447,7 @@ def structure(source: Any) -> np.ndarray[Any, Any]:
 def set_stored(tensor: Tensor, value: Any) -> None:
     """Set all that a tensor stores to ``value``, in place."""
     program = _where_stored(("out",), tensor.ndim, Literal(value, tensor.dtype))
-    cached_kernel(program, Options())(tensor)
+    cached_kernel(program, Options(small=ALONG_DATA))(tensor)
 
 
 def _where_stored(params: tuple[str, ...], ndim: int, value: Expr) -> Program:

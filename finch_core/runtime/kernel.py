@@ -276,7 +276,7 @@ class Kernel(Generic[P, R]):
         signatures = tuple([value.signature for value in values])
         specialized = quick.get(signatures)
         if specialized is None:
-            draft = drafts() and are_small(values)
+            draft = drafts() and are_small(values, self._options.small)
             specialized = self._specialization(signatures, draft)
         if self.program.free:
             return specialized.run(values, given)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from finch_core.records import frozen
 
 if TYPE_CHECKING:
     from finch_core.symbolic.simplifier import Rule
+
+
+class Small(NamedTuple):
+    """Up to which arguments a draft will do: their ``bytes`` in all, and the ``extent`` of each
+    dimension, over which loops without data may be nested."""
+
+    bytes: int
+    extent: int
+
+
+ALONG_DATA = Small(1 << 23, 1 << 18)
+"""For kernels with little work where the data are little, such as conversions: no loops of theirs
+are nested without data."""
 
 
 @frozen
@@ -24,9 +37,11 @@ class Options:
     least_work: int = 1 << 16
     """The work of a part of a parallel loop, at least: some ten microseconds. Tests take less."""
 
+    small: Small = Small(1 << 22, 1 << 14)
+
     def key(self) -> str:
-        """A text that differs between different options; ``rules`` and ``backend`` left out."""
+        """A text that differs between different options; those that change no code left out."""
         return f"strict={self.strict} disabled={sorted(self.disabled)} work={self.least_work}"
 
 
-__all__ = ["Options"]
+__all__ = ["ALONG_DATA", "Options", "Small"]

@@ -125,7 +125,7 @@ class Specialization:
         being written by another call, ``FormatError`` for an integer beyond 64 bits, and whatever
         the kernel fails with.
         """
-        if self._is_draft and not are_small(values):
+        if self._is_draft and not are_small(values, self.lowered.options.small):
             self.finish()
         call, repeatable = self.call_alone, self._is_repeatable
         blank = blank_places(values) if repeatable else ()
@@ -160,7 +160,7 @@ class Specialization:
         signatures, of which those that are written were made for this call: they share no memory
         with others. Raises ``FormatError`` for an integer beyond 64 bits, and whatever the kernel
         fails with."""
-        if self._is_draft and not are_small(values):
+        if self._is_draft and not are_small(values, self.lowered.options.small):
             self.finish()
         if self._simple:
             words = [value.address for value in values]
@@ -219,7 +219,8 @@ class Specialization:
             start = perf_counter()
             found = call(words, given, values)
             self._drafted_for += perf_counter() - start
-            if self._drafted_for > DRAFT_SECONDS or self.calls > DRAFT_CALLS:
+            long = self._drafted_for > DRAFT_SECONDS or self.calls > DRAFT_CALLS
+            if long and (self.calls > 1 or self.lowered.cached):  # not twice in one call
                 self.finish()
             return found
 

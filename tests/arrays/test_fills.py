@@ -53,7 +53,7 @@ def _plain_kernels():
         patch.setenv("FINCH_BACKEND", "interpreter")
         plain = Options(disabled=frozenset(name for name, _ in PASSES))
         for module in (finch_array.plans, finch_array.elementwise):
-            patch.setattr(module, "Options", lambda: plain)
+            patch.setattr(module, "Options", lambda **_given: plain)
         yield
 
 

@@ -22,3 +22,12 @@ def test_an_update_along_one_with_gaps_is():
 
 def test_loops_that_must_be_outermost_are():
     assert choose(TERMS, SIZES, "ir", True, full={"r"}).loops[:2] in (("i", "r"), ("r", "i"))
+
+
+def test_rows_are_sorted_rather_than_updates_scattered_over_two_dimensions():
+    """``A.T @ B``: a hash table of pairs costs more than a copy of ``A`` by columns."""
+    sizes = dict.fromkeys("ikj", 16384.0)
+    by_rows = (16384.0, 8.0), True, 131072.0, True
+    terms = [Term(("k", "i"), *by_rows), Term(("k", "j"), *by_rows)]
+    order = choose(terms, sizes, "ij", False)
+    assert (order.loops, order.copied) == (("i", "k", "j"), (0,))

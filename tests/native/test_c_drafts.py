@@ -15,8 +15,10 @@ from finch_core import Tensor, _, kernel, parallel
 from finch_core.errors import FinchError
 from finch_core.interface.abi import POOL
 from finch_core.runtime import specialization as entries
-from finch_core.runtime.arguments import SMALL_BYTES, SMALL_EXTENT
+from finch_core.runtime.arguments import SMALL_NUMBER
+from finch_core.runtime.options import Options
 from finch_levels import Dense, Element, Scalar, SparseList
+from finch_wrappers import swizzle
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +29,9 @@ def _drafts(monkeypatch, tmp_path):
     monkeypatch.delenv("FINCH_CFLAGS", raising=False)
     monkeypatch.setattr(entries, "DRAFT_CALLS", 5)
     monkeypatch.setattr(entries, "DRAFT_SECONDS", float("inf"))
+
+
+SMALL = Options().small
 
 
 def made():
@@ -79,7 +84,7 @@ def test_calls_that_are_remembered_count_too():
 
 
 @pytest.mark.parametrize(
-    ("n", "width"), [(3, SMALL_EXTENT + 1), (SMALL_EXTENT + 1, 1), (64, SMALL_BYTES // 8 // 64)]
+    ("n", "width"), [(3, SMALL.extent + 1), (SMALL.extent + 1, 1), (64, SMALL.bytes // 8 // 64)]
 )
 def test_much_data_ends_the_draft(n, width):
     spmv = made()
@@ -93,7 +98,7 @@ def test_much_data_ends_the_draft(n, width):
 
 def test_much_data_makes_no_draft():
     spmv = made()
-    spmv(*arguments(3, SMALL_EXTENT + 1))
+    spmv(*arguments(3, SMALL.extent + 1))
     assert not is_draft(spmv)
 
 
@@ -104,7 +109,7 @@ def test_large_numbers_make_no_draft():
         for i in range(n):
             s[()] += i
 
-    for n, draft in ((10, True), (SMALL_EXTENT + 1, False)):
+    for n, draft in ((10, True), (SMALL_NUMBER + 1, False)):
         counted._specializations.clear()
         counted._quick.clear()
         s = Scalar(0)
@@ -146,6 +151,32 @@ def test_a_draft_that_ran_long_enough_is_replaced_in_that_call(monkeypatch):
         assert np.array_equal(y.to_numpy(), A.to_numpy() @ x)
         found.append(is_draft(spmv))
     assert found == [True] * 5 + [False] * 3
+
+
+def test_the_call_that_compiled_a_draft_does_not_compile_the_kernel_too(monkeypatch):
+    """However long it ran: the next does, or the first of a process that found the draft."""
+    monkeypatch.setattr(entries, "DRAFT_SECONDS", -1)
+    spmv, args = made(), arguments()
+    spmv(*args)
+    assert is_draft(spmv)
+    again = made()
+    again(*args)
+    assert not is_draft(again)
+    spmv(*args)
+    assert not is_draft(spmv)
+
+
+def test_wrappers_are_as_small_as_what_they_wrap():
+    @kernel
+    def total(s, A):
+        s[...] = 0
+        for j, i in _:
+            s[()] += A[j, i]
+
+    s = Scalar(0.0)
+    total(s, swizzle(arguments()[1], (1, 0)))
+    assert s.value == 36
+    assert is_draft(total)
 
 
 def test_a_draft_of_parallel_loops_has_no_threads_and_the_kernel_has():
