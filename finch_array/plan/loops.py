@@ -28,9 +28,10 @@ LOOKUP = 1.5
 """A value that is looked up in a workspace."""
 MARK = 3.0
 """An entry that is copied into a workspace, in which it is looked up."""
-SCATTER, HASHED = 2.0, 40.0
-"""An update in no order, through a workspace of one row, or through a hash table of several
-dimensions."""
+SCATTER = 2.0
+"""An update in no order, through a workspace of one row."""
+HASHED, INSERT = 6.0, 40.0
+"""An update through a hash table of several dimensions, and an entry that is new in it."""
 APPEND = 4.0
 """An entry that is appended to a sparse result."""
 ACROSS = 2.0
@@ -330,7 +331,7 @@ class Space:
         stored = [i for i in loops if i in result.out]
         late = len(stored) - appends(loops, stored)
         if late:
-            price += (SCATTER if late == 1 else HASHED) * visits
+            price += SCATTER * visits if late == 1 else HASHED * visits + INSERT * result.entries
         if result.fixed and stored != list(result.out):
             price += REORDER + COPY * result.entries
         return price
