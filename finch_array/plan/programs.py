@@ -14,7 +14,7 @@ from finch_array.plan.normal import Forms, indices_of, normal_forms
 from finch_array.plan.products import identity
 from finch_array.plan.search import Lowering
 from finch_array.plan.statistics import statistics
-from finch_array.plan.steps import Runnable, as_operand, runnable, stored_entries
+from finch_array.plan.steps import Runnable, as_operand, stored_entries
 from finch_core.records import define, evolve, field
 
 WRONG = 10.0
@@ -91,9 +91,10 @@ class Problem:
         lowering = Lowering(book)
         for node, (out, expr) in forms.forms.items():
             lowering.store(forms.name(node), out, expr, node.dtype)
-        steps = [runnable(kernel, book) for kernel in lowering.kernels]
-        read = {name for step in steps for name, _ in step.canonical.operands}
-        for step in steps:
+        steps = [Runnable(kernel, book) for kernel in lowering.kernels]
+        numbers = [step for step in steps if not step.kernel.out and step.kernel.op is not None]
+        read = {name for step in steps for name, _ in step.canonical.operands} if numbers else ()
+        for step in numbers:
             step.kept = step.kernel.name not in read and makes_number(step)
         return Plan(
             steps, self.slots(forms), tuple(forms.name(n) for n in self.roots),
@@ -145,11 +146,11 @@ def wrong(step: Runnable) -> bool:
 
 
 def makes_number(step: Runnable) -> bool:
-    """Whether the result is a tensor as ``array_operand`` makes one of its number."""
-    kernel = step.kernel
-    if kernel.out or kernel.op is None or step.canonical.contraction is not None:
-        return False
-    return bool(identity(kernel.op, kernel.dtype) == 0)
+    """Whether the result of a reduction to a number is a tensor as ``array_operand`` makes one of
+    it."""
+    op, dtype = step.kernel.op, step.kernel.dtype
+    assert op is not None
+    return step.canonical.contraction is None and bool(identity(op, dtype) == 0)
 
 
 def reread(roots: Sequence[Node]) -> list[Node]:

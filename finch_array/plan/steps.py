@@ -71,16 +71,26 @@ class Canonical:
 
 @define(eq=False)
 class Runnable:
-    """A kernel with its request; ``plan`` is the eager plan of the last call."""
+    """A kernel with its request, which is made when it is first run: of what is planned again, few
+    are. ``plan`` is the eager plan of the last call."""
 
     kernel: Kernel
-    canonical: Canonical
+    book: Book = field(repr=False)
     plan: Any = None
     signatures: Any = None
     entries: float | None = None
     """How many entries the last result had; None before the first call."""
     kept: bool = False
     """Whether a result without dimensions stays a tensor: no other step reads the number."""
+    _canonical: Canonical | None = field(default=None, init=False, repr=False)
+
+    @property
+    def canonical(self) -> Canonical:
+        """The kernel as a request, by names of its own."""
+        found = self._canonical
+        if found is None:
+            found = self._canonical = canonical(self.kernel, self.book)
+        return found
 
     def __call__(self, arrays: Mapping[str, Any]) -> Any:
         """The result, from the arrays by name."""
@@ -106,11 +116,6 @@ def _part(array: Any, part: tuple[range, ...] | None) -> Any:
     from finch_array.indexing import part_of
 
     return part_of(array, part)
-
-
-def runnable(kernel: Kernel, book: Book) -> Runnable:
-    """A kernel made ready to run."""
-    return Runnable(kernel, canonical(kernel, book))
 
 
 def canonical(kernel: Kernel, book: Book) -> Canonical:
@@ -214,5 +219,5 @@ def stored_entries(array: Any) -> float:
 
 
 __all__ = [
-    "Canonical", "Contraction", "Runnable", "as_operand", "runnable", "stored_entries",
+    "Canonical", "Contraction", "Runnable", "as_operand", "stored_entries",
 ]  # fmt: skip
