@@ -65,8 +65,9 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     array = array_operand(x)
     if array.dtype.kind not in "fc":
         array = fn.cast(array, np.float64)
-    size = array_operand(fn.abs(array))
     options = {"axis": axis, "keepdims": keepdims}
+    real = array.dtype.kind == "f"
+    size = array if ord == 2 and real else array_operand(fn.abs(array))
     if ord == np.inf:
         return red.max(size, **options)
     if ord == -np.inf:
@@ -76,7 +77,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 1:
         return red.sum(size, **options)
     if ord == 2:
-        return array_operand(fn.FUNCTIONS["sqrt"](red.sum(fn.multiply(size, size), **options)))
+        return array_operand(fn.FUNCTIONS["sqrt"](red.sum(fn.FUNCTIONS["square"](size), **options)))
     power = fn.FUNCTIONS["pow"]
     return array_operand(power(red.sum(power(size, float(ord)), **options), 1.0 / ord))
 
