@@ -32,9 +32,10 @@ def einsum(subscripts: str, /, *arrays: Any, format: Format | None = None, **nam
 
     ``einsum("ij,jk->ik", A, B)`` is NumPy's, with ``...`` and without ``->`` too.
     ``einsum("C[i,j] min= A[i,k] + B[k,j]", A=A, B=B)`` takes any expression of the language:
-    arithmetic, comparisons, ``and``, ``or``, ``not``, ``x if c else y`` and functions of this
-    package and of ``named``. What stands before ``=`` reduces the indices that the result lacks:
-    a symbol (``+ * & | ^``), or the name of an operator (``min max and or``).
+    arithmetic, comparisons, ``and``, ``or`` and ``not``, which give bools as ``logical_and`` does,
+    ``x if c else y`` and functions of this package and of ``named``. What stands before ``=``
+    reduces the indices that the result lacks: a symbol (``+ * & | ^``), or the name of an operator
+    (``min max and or``).
 
     Raises ``SyntaxError`` for what is no such text, ``TypeError`` for a name that it does not read,
     ``DimensionMismatch`` for wrong numbers of indices and sizes that disagree.
@@ -192,9 +193,7 @@ class _Reader:
                 return self.read(node.operand)
             return self.call(_BINARY[type(node.op)], [node.operand])
         if isinstance(node, ast.BoolOp):
-            parts = [self.read(v) for v in node.values]
-            op = _BINARY[type(node.op)]
-            return self.chain(op, parts) if self.is_bool(node) else self.choice(op, parts)
+            return self.chain(_BINARY[type(node.op)], [self.read(v) for v in node.values])
         if isinstance(node, ast.Compare) and all(type(op) in _BINARY for op in node.ops):
             sides = [node.left, *node.comparators]
             tests = [
@@ -211,29 +210,6 @@ class _Reader:
     def call(self, op: Operator, args: list[ast.expr]) -> Callable[[list[Expr]], Expr]:
         parts = [self.read(arg) for arg in args]
         return lambda exprs: Call(op, tuple(part(exprs) for part in parts))
-
-    def is_bool(self, node: ast.expr) -> bool:
-        """Whether an expression is one of bools, as far as it is written."""
-        if isinstance(node, ast.BoolOp):
-            return all(map(self.is_bool, node.values))
-        array = node.value if isinstance(node, ast.Subscript) else node
-        if isinstance(array, ast.Name) and array.id in self.named:
-            return bool(np.dtype(operand(self.named[array.id]).dtype).kind == "b")
-        negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-        constant = isinstance(node, ast.Constant) and isinstance(node.value, bool)
-        return negated or constant or isinstance(node, ast.Compare)
-
-    def choice(self, op: Operator, parts: list[Any]) -> Callable[[list[Expr]], Expr]:
-        """``a and b``, ``a or b`` as values: one of both."""
-
-        def built(exprs: list[Expr]) -> Expr:
-            *first, found = [part(exprs) for part in parts]
-            for value in reversed(first):
-                both = (found, value) if op is prim.and_ else (value, found)
-                found = Call(prim.ifelse, (value, *both))
-            return found  # type: ignore[no-any-return]
-
-        return built
 
     def chain(self, op: Operator, parts: list[Any]) -> Callable[[list[Expr]], Expr]:
         def built(exprs: list[Expr]) -> Expr:

@@ -19,6 +19,7 @@ from finch_array.ready import Ready
 from finch_array.requests import Request, letters
 from finch_core.interface.level import Format
 from finch_core.interface.plugins import when_plugins_change
+from finch_core.records import evolve
 from finch_core.runtime.compressed import compressed_fields
 from finch_core.runtime.convert import compressed_tensor, stored_coordinates
 from finch_core.runtime.tensor import Tensor
@@ -122,8 +123,11 @@ def _prepared(
     size = magnitudes(operands, sizes)
     plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)
     if plan.copies:
-        copies = [_copied(plan, k, x) for k, x in enumerate(operands)]
-        return _prepared(key, make, copies, given, _told(key, copies, given))
+        copies, loops = [_copied(plan, k, x) for k, x in enumerate(operands)], plan.order.loops
+        key = ("copied", key, loops)  # in the loops that they are copied for, whatever others cost
+        return _prepared(
+            key, lambda: evolve(known, loops=loops), copies, given, _told(key, copies, given)
+        )
     if plan.varies is not None:
         whole = (*whole, plan.varies(sizes).tobytes())
         plan = _plans.get((whole, size)) or _planned(whole, size, known, operands, sizes, dense)

@@ -243,6 +243,8 @@ def test_einsum_of_statements():
     same(fa.einsum("C[j,i] = -A[i,j] ** 2", A=A), -(a.T**2))
     same(fa.einsum("s[] max= sqrt(abs(A[i,j]))", A=A), np.sqrt(a).max())
     same(fa.einsum("y[i] or= 1 < A[i,j] <= 3", A=A), ((a > 1) & (a <= 3)).any(1))
+    same(fa.einsum("C[i,j] = A[i,j] or False", A=A), np.logical_or(a, False))
+    same(fa.einsum("C[i,j] = not (A[i,j] and True)", A=A), ~np.logical_and(a, True))
 
     def double(x):
         return 2 * x

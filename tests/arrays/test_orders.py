@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+import finch_array as fa
 from finch_array.orders import Term, choose
+from finch_core import Tensor
+from finch_levels import Dense, Element, SparseList
 
 SIZES = {"i": 256.0, "j": 512.0, "k": 512.0, "r": 16.0}
 TERMS = [
@@ -31,3 +36,14 @@ def test_rows_are_sorted_rather_than_updates_scattered_over_two_dimensions():
     terms = [Term(("k", "i"), *by_rows), Term(("k", "j"), *by_rows)]
     order = choose(terms, sizes, "ij", False)
     assert (order.loops, order.copied) == (("i", "k", "j"), (0,))
+
+
+def test_copies_are_read_in_the_order_that_they_are_made_for():
+    """Copies have other costs than what they are of: an order chosen anew would copy others."""
+    rng = np.random.default_rng(2)
+    core = Tensor(Dense(SparseList(SparseList(Element(0.0)))), rng.random((1, 1, 1)))
+    factors = [Tensor(Dense(SparseList(Element(0.0))), rng.random((10, 1))) for _ in range(3)]
+    arrays = [core, *factors]
+    found = fa.einsum("ABC,aA,bB,cC->abc", *arrays)
+    wanted = np.einsum("ABC,aA,bB,cC->abc", *(x.to_numpy() for x in arrays))
+    np.testing.assert_allclose(found.to_numpy(), wanted)
