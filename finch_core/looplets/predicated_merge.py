@@ -306,7 +306,10 @@ class _Merge:
         looplet = self._expanded(given, guard)
         if isinstance(looplet, Run):
             present = place.is_present(looplet.body)
-            return None if looplet.fails else Piece(None, looplet, present, looplet)
+            beyond = looplet.body.is_out_of_bounds  # a point fails where its value is needed
+            if looplet.fails or (beyond and not self.region.is_point(self.ctx)):
+                return None
+            return Piece(None, looplet, present, looplet)
         if isinstance(looplet, Lookup):
             return Piece(None, looplet, TRUE, looplet)
         if isinstance(looplet, Spike):

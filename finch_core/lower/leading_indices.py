@@ -88,7 +88,7 @@ class At(Around):
             assert isinstance(part, Lookup)
             yield select(part.body(ctx, self.index))
 
-        if isinstance(part, (Run, Missed)):
+        if isinstance(part, Run):
             part = part.body
         if isinstance(part, TensorLike):
             return part.unfurl(ctx, mode, protocol)
@@ -129,15 +129,16 @@ class Failing(Looplet):
 
 
 @frozen
-class Missed(Looplet):
+class Missed(Run):
     """A run that fails where it is read. It takes precedence: the failure does not depend on
     other looplets."""
 
-    body: Beyond
     precedence: ClassVar[Precedence] = Precedence.THUNK
 
-    def lower(self, ctx: Context, region: Region, slot: int) -> None:
-        Run(self.body).lower(ctx, region, slot)
+    @property
+    def fails(self) -> bool:
+        """False: a loop in which nothing reads it goes on."""
+        return False
 
 
 def selected(ctx: Context, access: Access, sure: bool) -> TensorLike:

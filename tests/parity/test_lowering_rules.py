@@ -306,3 +306,59 @@ def test_what_a_kernel_changes_is_loaded_again(backend, level):
     first, second = np.array([0.0, 3.0, 0.0, 0.0, 0.0]), np.array([0.0, 1.0, 2.0, 0.0, 0.0])
     given = Scalar(0.0), Tensor(format, (5,)), Tensor(format, first), Tensor(format, second)
     assert run(*given)[0].value == 1 + 4 + 9
+
+
+def chosen_2(y, A, p):
+    for i in _:
+        y[i] = (A[i, p[0]] if p[0] > 0 else 0.0) - (A[i, p[1]] if p[1] > 0 else 7.0)
+
+
+def chosen_4(y, A, p):
+    for i in _:
+        y[i] = (
+            (A[i, p[0]] if p[0] > 0 else 0.0) - (A[i, p[1]] if p[1] > 0 else 7.0)
+            + (A[i, p[2]] if p[2] > 0 else 5.0) * (A[i, p[3]] if p[3] > 0 else 2.0)
+        )  # fmt: skip
+
+
+def chosen_6(y, A, p):
+    for i in _:
+        y[i] = (
+            (A[i, p[0]] if p[0] > 0 else 0.0) - (A[i, p[1]] if p[1] > 0 else 7.0)
+            + (A[i, p[2]] if p[2] > 0 else 5.0) * (A[i, p[3]] if p[3] > 0 else 2.0)
+            + (A[i, p[4]] if p[4] > 0 else 3.0) - (A[i, p[5]] if p[5] > 0 else 1.0)
+        )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::finch_core.errors.PerformanceWarning")
+@pytest.mark.parametrize("backend", ["interpreter", "c"])
+def test_each_look_up_under_a_condition_adds_as_much_code(backend):
+    """They may fail, which must not double the code after each of them."""
+    data = np.random.default_rng(4).random((3, 4)) * (np.arange(12).reshape(3, 4) % 3 > 0)
+    A, sizes = Tensor(Dense(SparseList(Element(0.0))), data), []
+    for function in (chosen_2, chosen_4, chosen_6):
+        run = Kernel(function, Options(backend=backend))
+        p = np.zeros(6, np.int64)
+        sizes.append(len(run.lower(np.zeros(3), A, p).as_text("assembly").splitlines()))
+        for p in ([1, 2, 3, 1, 2, 3], [0, 3, 0, -1, 1, -9], [0] * 6):
+            found, wanted = np.zeros(3), np.zeros(3)
+            run(found, A, np.array(p))
+            for i in range(3):
+                function_of_row(function, wanted, data, p, i)
+            assert np.array_equal(found, wanted)
+        for k in range({chosen_2: 2, chosen_4: 4, chosen_6: 6}[function]):
+            p = np.ones(6, np.int64)
+            p[k] = 4
+            with pytest.raises(OutOfBounds, match="index 4 is out of bounds for dimension 1 of A"):
+                run(np.zeros(3), A, p)
+    assert sizes[2] - sizes[1] <= 1.5 * (sizes[1] - sizes[0])
+
+
+def function_of_row(function, y, A, p, i):
+    """One turn of the loop of a function of this page, by NumPy."""
+    terms = [A[i, p[k]] if p[k] > 0 else other for k, other in enumerate((0, 7, 5, 2, 3, 1))]
+    y[i] = terms[0] - terms[1]
+    if function is not chosen_2:
+        y[i] += terms[2] * terms[3]
+    if function is chosen_6:
+        y[i] = y[i] + terms[4] - terms[5]
