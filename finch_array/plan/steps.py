@@ -75,7 +75,8 @@ class Runnable:
     are. ``plan`` is the eager plan of the last call."""
 
     kernel: Kernel
-    book: Book = field(repr=False)
+    book: Book | None = field(repr=False)
+    """What is known of its operands, until the request is made."""
     plan: Any = None
     signatures: Any = None
     entries: float | None = None
@@ -87,10 +88,12 @@ class Runnable:
     @property
     def canonical(self) -> Canonical:
         """The kernel as a request, by names of its own."""
-        found = self._canonical
-        if found is None:
-            found = self._canonical = canonical(self.kernel, self.book)
-        return found
+        book = self.book
+        if book is not None:
+            self._canonical = canonical(self.kernel, book)
+            self.book = None  # after it: another thread may be here
+        assert self._canonical is not None
+        return self._canonical
 
     def __call__(self, arrays: Mapping[str, Any]) -> Any:
         """The result, from the arrays by name."""
