@@ -55,17 +55,18 @@ class Order:
 
 def choose(
     terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str], in_turn: bool,
-    copying: bool = True, full: Container[str] = (),
+    copying: bool = True, full: Container[str] = (), dense: bool = False,
 ) -> Order:  # fmt: skip
     """The cheapest order of the loops over ``sizes``. ``out`` are the indices of the result,
     ``in_turn`` is whether they must be the outermost loops, ``copying`` whether operands may be
-    copied into another order, and ``full`` are the indices along which the result has no gaps."""
+    copied into another order, ``full`` are the indices along which the result has no gaps, and
+    ``dense`` is whether a result that is written in no order is dense."""
     best: tuple[float, Order] | None = None
     for loops in _candidates(terms, sizes, out):
         copied = tuple(k for k, term in enumerate(terms) if not in_order(term, loops))
         if copied and not copying:
             continue
-        cost = _cost(terms, sizes, out, loops, copied, in_turn, full)
+        cost = _cost(terms, sizes, out, loops, copied, in_turn, full, dense)
         if best is None or cost < best[0]:
             best = cost, Order(loops, copied)
     assert best is not None
@@ -103,7 +104,7 @@ def appends(loops: Sequence[str], out: Sequence[str]) -> int:
 
 def _cost(
     terms: Sequence[Term], sizes: Mapping[str, float], out: Sequence[str], loops: Sequence[str],
-    copied: Sequence[int], forced: bool, full: Container[str],
+    copied: Sequence[int], forced: bool, full: Container[str], dense: bool,
 ) -> float:  # fmt: skip
     steps = _steps(terms, sizes, loops)
     stored = [name for name in loops if name in out]
@@ -112,7 +113,7 @@ def _cost(
         return float("inf")
     update = 1.0
     if not all(name in full for name in late):
-        update = SCATTER if len(late) == 1 else HASHED
+        update = SCATTER if dense or len(late) == 1 else HASHED
     cost = sum(steps) + steps[-1] * update if steps else 1.0
     cost += COPY * sum(terms[k].entries for k in copied)
     return cost * (1.0 if stored == list(out) else 1.01)

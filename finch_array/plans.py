@@ -172,15 +172,18 @@ class Schedule:
         return self.order.loops, self.order.copied
 
 
-def schedule(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -> Schedule:
-    """The value of a request, and the order of loops for operands of about these sizes."""
+def schedule(
+    request: Request, operands: Sequence[Any], sizes: Mapping[str, int], dense: bool = False
+) -> Schedule:
+    """The value of a request, and the order of loops for operands of about these sizes;
+    ``dense``: see ``make``."""
     seen = _seen(request, operands, sizes)
     value = request.value(*seen.exprs)
     known = structures.settled(
         structures.analyse(value, seen.leaves, seen.numbers, tuple(sizes)), request.dtype
     )
     value, dtype = known.expr, concrete(known.dtype)
-    order = _ordered(request, operands, sizes, seen, value, known, dtype)
+    order = _ordered(request, operands, sizes, seen, value, known, dtype, dense)
     return Schedule(request, seen, value, known, dtype, order)
 
 
@@ -231,7 +234,7 @@ def _seen(request: Request, operands: Sequence[Any], sizes: Mapping[str, int]) -
 
 def _ordered(
     request: Request, operands: Sequence[Any], sizes: Mapping[str, int], seen: _Operands,
-    value: Expr, known: structures.Analysis, dtype: Any,
+    value: Expr, known: structures.Analysis, dtype: Any, dense: bool,
 ) -> orders.Order:  # fmt: skip
     terms = []
     for k, found in enumerate(seen.sources):
@@ -250,7 +253,7 @@ def _ordered(
     full = frozenset(name for name, kind in kinds if not kind.gaps)
     counts = {i: orders.rounded(n) for i, n in sizes.items()}
     order = _given(request, terms, in_turn) or orders.choose(
-        terms, counts, request.out, in_turn, copying, full
+        terms, counts, request.out, in_turn, copying, full, dense
     )
     return orders.Order(order.loops, tuple(places[n] for n in order.copied))
 

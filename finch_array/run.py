@@ -164,7 +164,7 @@ def _planned(
     """The plan for operands of these magnitudes: that of others, if their loops have one order."""
     if len(_plans) >= MOST:
         _plans.clear()
-    schedule = plans.schedule(request, operands, sizes)
+    schedule = plans.schedule(request, operands, sizes, dense)
     long = tuple([n > ROOM for n in sizes.values()])  # whose workspaces are hash tables
     key = whole, schedule.key, long
     plan = _plans.get(key)

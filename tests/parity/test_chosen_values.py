@@ -90,12 +90,10 @@ def test_what_is_missing_decides_nothing(backend: str) -> None:
 def test_einsum() -> None:
     A = Tensor(Dense(SparseList(Element(0.0))), np.diag([2.0, 3.0]))
     B = np.array([[5.0, 0.0], [7.0, 0.0]])
-    assert fa.einsum("C[i, j] = A[i, j] or B[i, j] or 1", A=A, B=B).to_numpy().tolist() == [
-        [2.0, 1.0],
-        [7.0, 3.0],
-    ]
+    either = fa.einsum("C[i, j] = A[i, j] or B[i, j]", A=A, B=B)  # logical, as for arrays
+    assert either.to_numpy().tolist() == [[True, False], [True, True]]
     both = fa.einsum("C[i, j] = A[i, j] and B[i, j]", A=A, B=B)
-    assert both.to_numpy().tolist() == [[5.0, 0.0], [0.0, 0.0]]
+    assert both.to_numpy().tolist() == [[True, False], [False, False]]
     bools = fa.einsum("C[i, j] = A[i, j] > 2 and True", A=A)
     assert bools.dtype == bool
     assert bools.to_numpy().sum() == 1
