@@ -237,16 +237,18 @@ def reordered(source: Any, order: Sequence[int]) -> Tensor:
     shape, coords, values = coordinates(source)
     return sorted_tensor(
         tuple(shape[p] for p in order), [coords[p] for p in order], values, source.fill_value,
-        index=_index_of(source),
+        index=_index_of(source, len(values)),
     )  # fmt: skip
 
 
-def _index_of(source: Any) -> Any:
-    """The dtype of the indices and positions of a copy: int32 if those of ``source`` are."""
+def _index_of(source: Any, count: int) -> Any:
+    """The dtype of the indices and positions of a copy of ``count`` entries: int32 if those of
+    ``source`` are, and it holds those of the copy, whose lists are of other dimensions."""
     levels = source.format.levels() if isinstance(source, Tensor) else ()
     found = {getattr(level, key) for level in levels for key in ("index", "pointer")
              if hasattr(level, key)}  # fmt: skip
-    return np.int32 if found == {np.dtype(np.int32)} else np.int64
+    fits = max(count, *source.shape) <= np.iinfo(np.int32).max
+    return np.int32 if fits and found == {np.dtype(np.int32)} else np.int64
 
 
 def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:

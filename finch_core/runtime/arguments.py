@@ -163,7 +163,10 @@ def are_small(values: Iterable[Any], small: Small) -> bool:
                 return False
             continue
         while not isinstance(value, TensorStorage):
-            if not hasattr(value, "tensor"):
+            shape = getattr(value, "shape", None)  # may be longer than that of what it wraps
+            if shape is None or not hasattr(value, "tensor"):
+                return False
+            if any(n is not None and n > small.extent for n in shape):
                 return False
             value = value.tensor
         room -= sum(stop - start for start, stop in value.memory)

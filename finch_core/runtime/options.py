@@ -36,8 +36,8 @@ class Options:
     disabled: frozenset[str] = frozenset()
     least_work: int = 1 << 16
     """The work of a part of a parallel loop, at least: some ten microseconds. Tests take less."""
-
     small: Small = Small(1 << 22, 1 << 14)
+    """Up to which arguments the kernel is compiled as a draft first."""
 
     def key(self) -> str:
         """A text that differs between different options; those that change no code left out."""

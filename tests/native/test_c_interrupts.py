@@ -255,6 +255,17 @@ def test_a_handler_that_raises_nothing_lets_the_kernel_go_on():
     assert seen == [5]
 
 
+@contextlib.contextmanager
+def alarm(handler):
+    """``handler`` runs 0.2 seconds from now."""
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_what_a_handler_raises_is_raised():
     run, s = kernel(one_loop), Scalar(0)
     run(s, 10)
@@ -262,13 +273,8 @@ def test_what_a_handler_raises_is_raised():
     def late(*about):
         raise TimeoutError("too late")
 
-    before = signal.signal(signal.SIGALRM, late)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(TimeoutError, match="too late"):
-            run(s, 10**13)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    with alarm(late), pytest.raises(TimeoutError, match="too late"):
+        run(s, 10**13)
     assert s.value == 0
 
 
@@ -286,13 +292,8 @@ def test_an_overflow_that_a_handler_raises_in_a_repeated_call_is_raised(monkeypa
         raised.append(about)
         raise OverflowError("too much")
 
-    before = signal.signal(signal.SIGALRM, late)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(OverflowError, match="too much"):
-            run(s, 10**13)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    with alarm(late), pytest.raises(OverflowError, match="too much"):
+        run(s, 10**13)
     assert len(raised) == 1
 
 
