@@ -338,6 +338,30 @@ def sampled_entries() -> tuple[Any, ...]:
     return Tensor(CSR), random_csr(100_000, 10)
 
 
+def grid() -> Any:
+    return generators.grid(512)
+
+
+def power_law() -> Any:
+    return generators.rmat(16, 16)
+
+
+def graph_of(made: Callable[[], Any]) -> Callable[[], tuple[Any, ...]]:
+    """A place for levels, a graph, and the vertex of most neighbours."""
+
+    def arguments() -> tuple[Any, ...]:
+        graph = made()
+        start = int(np.argmax(np.diff(graph.indptr)))
+        return np.empty(graph.shape[0], np.int64), graphs.stored(graph), start
+
+    return arguments
+
+
+def matched_grid() -> tuple[Any, ...]:
+    graph = grid()
+    return np.empty(graph.shape[0], np.int32), graphs.stored(graph)
+
+
 def source(program: Kernel) -> Callable[..., Any]:
     """The function that a kernel was made of."""
     return program.__wrapped__  # type: ignore[attr-defined,no-any-return]
@@ -430,6 +454,9 @@ CASES = (
         banded_images,
     ),
     Case(("predicate_compaction",), "BFS, a pull", pull, pull_arguments),
+    Case(("peeling",), "a search of a grid", source(graphs._levels), graph_of(grid)),
+    Case(("peeling",), "a search of a power law", source(graphs._levels), graph_of(power_law)),
+    Case(("peeling",), "matching on a grid", source(graphs._matching), matched_grid),
     Case(("privatization",), "histogram, photograph", source(images.histogram_bytes), photographed),
     Case(("index_set_splitting",), "Floyd-Warshall, 400", shortest, distances),
     Case(("loop_interchange",), "SpMV, seven diagonals", rows, seven_diagonals),

@@ -28,7 +28,7 @@ _PLAIN = ("-O", "-g", "-m", "-D", "-W")
 """Prefixes of flags that need no library."""
 
 
-OPTIMISATIONS = frozenset({"restrict", "rooms", "sort"})
+OPTIMISATIONS = frozenset({"restrict", "rooms", "sort", "peeling"})
 """The optimisations of this backend that ``Options.disabled`` can name (docs/performance.md)."""
 
 

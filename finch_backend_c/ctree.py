@@ -188,6 +188,13 @@ class Block:
 
 
 @frozen
+class Scope(Stmt):
+    """Statements in braces, whose names are their own."""
+
+    body: Block
+
+
+@frozen
 class For(Stmt):
     """``for (type name = start; name < limit; name++)``.
 

@@ -17,6 +17,7 @@ from finch_backend_c.c_names import CNames
 from finch_backend_c.lanes import Lanes, in_lanes, kept_around, permitted
 from finch_backend_c.operators import Value, cast, constant, in_memory, operate
 from finch_backend_c.parallel import Part
+from finch_backend_c.peeling import branches, peeled
 from finch_backend_c.registers import Reductions, Registers
 from finch_backend_c.rooms import has_room, parted
 from finch_backend_c.spelling import ctype, memory, suffix
@@ -266,6 +267,10 @@ class Emitter:
             with self.turning(name):
                 body = self.block(s.body)
             loop = self._parted(s, self._loop(s, name, body))
+        if "peeling" not in self.disabled and not has_room(s) and branches(s):
+            *before, walk = loop
+            assert isinstance(walk, c.For)
+            loop = (*before, peeled(walk))
         return in_bits(self, s, loop) if gathered(s) else around(loop)
 
     @contextmanager

@@ -189,6 +189,12 @@ def _for(node: c.For, depth: int) -> Iterator[str]:
     yield from _headed(_for_head(node), node.body, depth)
 
 
+def _scope(node: c.Scope, depth: int) -> Iterator[str]:
+    yield INDENT * depth + "{"
+    yield from block(node.body, depth + 1)
+    yield INDENT * depth + "}"
+
+
 def _while(node: c.While, depth: int) -> Iterator[str]:
     return _headed(f"while ({expression(node.cond)})", node.body, depth)
 
@@ -231,6 +237,7 @@ _COMPOUND: dict[type, Any] = {
     c.For: _for,
     c.While: _while,
     c.DoWhile: _do_while,
+    c.Scope: _scope,
     c.If: lambda node, depth: _joined(_if(node, depth)),
     c.Declare: lambda node, depth: wrapped(INDENT * depth + _declare(node)),
     c.Label: lambda node, depth: iter([f"{node.name}:"]),

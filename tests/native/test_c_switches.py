@@ -1,9 +1,13 @@
 """What the backend, and a routine, do for speed: switched off, answers stay."""
 
+import re
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from finch_core import Tensor, _
+from finch_core.errors import OutOfBounds
 from finch_core.runtime.kernel import Kernel
 from finch_core.runtime.options import Options
 from finch_levels import Dense, Element, RunList, SparseByteMap, SparseList, SparseRunList
@@ -66,6 +70,94 @@ def test_a_sum_in_loops_that_are_parted_from_making_room(stored):
     made, text = lowered(total, arguments, "rooms")
     assert " < c0_room);" not in text
     np.testing.assert_array_equal(made(*arguments).to_numpy(), a + b)
+
+
+def search(parents, A, source, most):
+    queue = np.zeros(most, np.int32)
+    for i in _:
+        parents[i] = -1
+    parents[source] = source
+    queue[0] = source
+    first = 0
+    last = 1
+    while first < last:
+        i = queue[first]
+        first += 1
+        for j in _:
+            if A[i, j] and parents[j] < 0:
+                parents[j] = i
+                queue[last] = j
+                last += 1
+    return parents
+
+
+def first_marked(found, A, marks):
+    n = 0
+    for i in _:
+        for j in _:
+            if A[i, j] and marks[j]:
+                found[n] = j
+                n += 1
+                break
+    return n
+
+
+def rows_of_each_length(most):
+    """A matrix whose row k has k entries, the last ones; a row of the middle has none."""
+    dense = np.tri(most, most, -1)[:, ::-1]
+    dense[most // 2] = 0
+    return dense
+
+
+BETWEEN = re.compile(r"if \(\+\+q\w* >= \w+_stop\) break;")
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 14])
+def test_searches_in_walks_that_are_peeled(size):
+    dense = rows_of_each_length(size)
+    A, start = sp.csr_array(dense), size - 1
+    arguments = np.zeros(size, np.int32), A, start, size
+    made, text = lowered(search, arguments)
+    assert len(BETWEEN.findall(text)) == 3
+    expected = search_by_hand(dense, start)
+    without, text = lowered(search, arguments, "peeling")
+    assert not BETWEEN.findall(text)
+    for each in (made, without, Kernel(search, Options(backend="interpreter"))):
+        np.testing.assert_array_equal(each(*arguments), expected)
+
+
+def search_by_hand(dense, start):
+    parents, queue = np.full(len(dense), -1), [start]
+    parents[start] = start
+    for i in queue:
+        for j in np.flatnonzero(dense[i]):
+            if parents[j] < 0:
+                parents[j] = i
+                queue.append(j)
+    return parents
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 8])
+def test_a_failure_in_each_copy_of_a_walk_that_is_peeled(most):
+    A, told = sp.csr_array(np.ones((9, 9))), set()
+    for backend in ("c", "interpreter"):
+        parents = np.zeros(9, np.int32)
+        with pytest.raises(OutOfBounds) as error:
+            Kernel(search, Options(backend=backend))(parents, A, 0, most)
+        told.add((str(error.value), *parents))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("at", range(10))
+def test_a_walk_that_is_peeled_and_ends_early(at):
+    A = sp.csr_array(np.tri(10, 10))
+    marks = np.zeros(10, bool)
+    marks[at:] = True
+    found = np.full(10, -1, np.int32)
+    made, text = lowered(first_marked, (found, A, marks))
+    assert len(BETWEEN.findall(text)) == 3
+    assert made(found, A, marks) == 10 - at
+    np.testing.assert_array_equal(found, [at] * (10 - at) + [-1] * at)
 
 
 @pytest.mark.parametrize("kind", [RunList, SparseRunList])
