@@ -97,9 +97,10 @@ class _Overwriting:
         """``statements`` rewritten so that they do not need the fill, or None if they need it."""
         extents: Extents = ((self._fill.start, self._fill.stop),)
         found = self._part(statements, ZERO, extents, outermost=True)
-        factors = _factors(self._fill.stop)
-        if found is None and len(factors) > 1 and not polynomial(self._fill.start):
-            extents = tuple((ZERO, factor) for factor in factors)
+        stop, *row = _factors(self._fill.stop)
+        start = _quotient(self._fill.start, row)
+        if found is None and row and start is not None:
+            extents = ((start, stop), *((ZERO, factor) for factor in row))
             found = self._part(statements, ZERO, extents, outermost=True)
         return found
 
@@ -262,6 +263,14 @@ def _factors(expr: Expr) -> tuple[Expr, ...]:
     if isinstance(expr, Call) and expr.op is prim.mul:
         return tuple(factor for arg in expr.args for factor in _factors(arg))
     return (expr,)
+
+
+def _quotient(expr: Expr, row: list[Expr]) -> Expr | None:
+    """What times the factors of ``row`` is ``expr``: zero, or its first factor; else None."""
+    if not polynomial(expr):
+        return ZERO
+    first, *others = _factors(expr)
+    return first if others == row else None
 
 
 def _loop_bounds(statement: Statement) -> tuple[Expr, Expr] | None:

@@ -243,6 +243,19 @@ def test_a_fill_of_rows_is_taken_over_by_loops_over_them(b):
     assert "fill" not in text
 
 
+FROM = Var("from_", INTP)
+
+
+@pytest.mark.parametrize("spoil", ["", "later", "other rows"])
+def test_a_fill_of_the_rows_of_a_part_is_taken_over(spoil):
+    b = Builder(Names(["n", "m", "from_"]), constants=(N, M, FROM))
+    b.fill(Y, FROM * (M + 1 if spoil == "other rows" else M), N * M, 2.0)
+    start = FROM + 1 if spoil == "later" else FROM
+    rows(b, start, N, lambda at, j: b.store(Y, at, Load(Y, at) + Load(X, j)))
+    values = {N: 4, M: 3, FROM: 1, X: [1.0, 2.0, 3.0], Y: [7.0] * 12}
+    assert ("fill" in agree(typed(b.finish()), values)) is bool(spoil)
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_pieces_without_a_gap_take_a_fill_over(b, n):
     def store(at, j):
