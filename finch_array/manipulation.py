@@ -112,12 +112,17 @@ def _placed(array: Any, wanted: tuple[int, ...], coords: list[Any], values: Any)
         kept = [c for c, n in zip(coords, array.shape, strict=True) if n != 1]
         rest = iter(kept)
         none = np.zeros(len(values), np.intp)
-        return sorted_tensor(
-            wanted, [none if n == 1 else next(rest) for n in wanted], values, array.fill_value
-        )
-    check_size(wanted)
-    place = np.ravel_multi_index(tuple(coords), array.shape)
-    return sorted_tensor(wanted, np.unravel_index(place, wanted), values, array.fill_value)
+        found: Any = [none if n == 1 else next(rest) for n in wanted]
+    else:
+        check_size(wanted)
+        found = unraveled(np.ravel_multi_index(tuple(coords), array.shape), wanted)
+    in_order = array.__class__ is Tensor
+    return sorted_tensor(wanted, found, values, array.fill_value, in_order=in_order)
+
+
+def unraveled(places: Any, shape: tuple[int, ...]) -> Sequence[Any]:
+    """The coordinates of elements that are numbered in row-major order."""
+    return (places,) if len(shape) == 1 else np.unravel_index(places, shape)
 
 
 def _nontrivial(shape: tuple[int, ...]) -> list[int]:
@@ -201,8 +206,8 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
         given, axis = [reshape(x, (-1,)) for x in given], 0
     place = axis_of(axis, given[0].ndim)
     _check_joined(given, place)
-    dtype = np.result_type(*(x.dtype for x in given))
-    if all(is_dense(x) for x in given):
+    dtype = np.result_type(*[x.dtype for x in given])
+    if all(map(is_dense, given)):
         return array_of(np.concatenate([x.to_numpy() for x in given], axis=place))
     return _joined(given, place, dtype)
 
@@ -214,20 +219,29 @@ def _check_joined(given: list[Any], place: int) -> None:
         raise DimensionMismatch(f"arrays of shapes {told} cannot be joined along axis {place}")
 
 
-def _joined(given: list[Any], place: int, dtype: Any) -> Any:
+def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
+    """The arrays one after another along a dimension, or each at an index of a ``new`` one."""
     fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value).astype(dtype)[()]
     shape = list(given[0].shape)
-    shape[place] = sum(x.shape[place] for x in given)
+    if new:
+        shape.insert(place, len(given))
+    else:
+        shape[place] = sum([x.shape[place] for x in given])
     checked_shape(shape, len(shape))
     parts, values, start = [], [], 0
-    for x in given:
+    for k, x in enumerate(given):
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
-        _, coords, found = coordinates(with_fill(array, fill))
-        parts.append([c + start if k == place else c for k, c in enumerate(coords)])
-        values.append(found.astype(dtype))
-        start += array.shape[place]
+        size, coords, found = coordinates(with_fill(array, fill))
+        if new:
+            coords.insert(place, np.full(len(found), k, np.intp))
+        elif start:
+            coords[place] = coords[place] + start
+        parts.append(coords)
+        values.append(found if found.dtype == dtype else found.astype(dtype))
+        start += 0 if new else size[place]
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return sorted_tensor(tuple(shape), coords, np.concatenate(values), fill)
+    in_order = place == 0 and all([x.__class__ is Tensor for x in given])
+    return sorted_tensor(tuple(shape), coords, np.concatenate(values), fill, in_order=in_order)
 
 
 def with_fill(array: Any, fill: Any) -> Any:
@@ -260,7 +274,10 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
         raise DimensionMismatch(
             f"arrays of shapes {', '.join(str(x.shape) for x in given)} cannot be stacked"
         )
-    return concat([expand_dims(x, axis=axis) for x in given], axis=axis_of(axis, given[0].ndim + 1))
+    place = axis_of(axis, given[0].ndim + 1)
+    if not given[0].ndim or all(map(is_dense, given)):
+        return concat([expand_dims(x, axis=axis) for x in given], axis=place)
+    return _joined(given, place, np.result_type(*[x.dtype for x in given]), new=True)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
@@ -271,12 +288,6 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 # -- moving elements --------------------------------------------------------------------------
-
-
-def _moved(array: Any, shape: tuple[int, ...], move: Any) -> Any:
-    """``array`` with its coordinates changed by ``move``, a function of the list of them."""
-    _, coords, values = coordinates(array)
-    return sorted_tensor(shape, move(coords), values, array.fill_value)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
@@ -294,18 +305,39 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """``x`` with its elements moved along ``axis`` (None: in the flattened array); those that leave
     come in at the other end. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
-    if axis is None:
+    if axis is None and (is_dense(array) or not array.ndim):
         return reshape(roll(reshape(array, (-1,)), shift, axis=0), array.shape)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    by = [0] * array.ndim
-    for a, s in np.broadcast(np.asarray(given), np.asarray(shifts)):
-        by[axis_of(a, array.ndim)] += int(s)
+    by = _shifts(shift, 0, 1) if axis is None else _shifts(shift, axis, array.ndim)
     if is_dense(array):
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
-    sizes = [max(size, 1) for size in array.shape]
-    by = [moved % size for moved, size in zip(by, sizes, strict=True)]  # sums of indices fit
-    return _moved(array, array.shape, lambda cs: [(c + by[k]) % sizes[k] for k, c in enumerate(cs)])
+    shape, coords, values = coordinates(array)
+    if axis is None:
+        check_size(shape)
+        places = np.ravel_multi_index(tuple(coords), shape)
+        coords = list(unraveled(_rolled(places, by[0], math.prod(shape)), shape))
+    else:
+        coords = [_rolled(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)]
+    return sorted_tensor(shape, coords, values, array.fill_value)
+
+
+def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:
+    """How far elements move along each of ``ndim`` dimensions."""
+    by = [0] * ndim
+    if shift.__class__ is int and axis.__class__ is int:
+        by[axis_of(axis, ndim)] = shift
+        return by
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    for a, s in np.broadcast(np.asarray(given), np.asarray(shifts)):
+        by[axis_of(a, ndim)] += int(s)
+    return by
+
+
+def _rolled(indices: Any, by: int, size: int) -> Any:
+    """Indices of a dimension of this size, moved by a number, of which sums with them may be too
+    large for an integer."""
+    size = max(size, 1)
+    return (indices + by % size) % size
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
@@ -333,9 +365,13 @@ def _each_repeated(array: Any, place: int, count: int) -> Any:
     shape[place] *= count
     checked_shape(shape, len(shape))
     _, coords, values = coordinates(array)
-    coords = [np.repeat(c, count) for c in coords]
-    coords[place] = coords[place] * count + np.tile(np.arange(count), len(values))
-    return sorted_tensor(tuple(shape), coords, np.repeat(values, count), array.fill_value)
+    coords = [c.repeat(count) for c in coords]
+    coords[place] *= count
+    coords[place].reshape(len(values), count)[...] += np.arange(count)
+    in_order = place == len(coords) - 1 and array.__class__ is Tensor
+    return sorted_tensor(
+        tuple(shape), coords, values.repeat(count), array.fill_value, in_order=in_order
+    )
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:
@@ -345,6 +381,10 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     ndim = max(array.ndim, len(times))
     array = reshape(array, (1,) * (ndim - array.ndim) + array.shape)
     times = (1,) * (ndim - len(times)) + times
+    if all([n == 1 for n in times]):
+        return fn.copied(array)
+    if min(times) > 0 and not is_dense(array):
+        return _tiled(array, times)
     for axis, n in enumerate(times):
         if n != 1:
             array = (
@@ -352,7 +392,20 @@ def tile(x: Any, repetitions: Any, /) -> Any:
                 if n
                 else array[(slice(None),) * axis + (slice(0, 0),)]
             )
-    return array if any(n != 1 for n in times) else fn.copied(array)
+    return array
+
+
+def _tiled(array: Any, times: Sequence[int]) -> Any:
+    """A sparse array repeated along each dimension, once at least."""
+    shape, coords, values = coordinates(array)
+    for axis, n in enumerate(times):
+        if n != 1:
+            copy = np.arange(n).repeat(len(values))
+            coords = [np.concatenate([c] * n) for c in coords]
+            coords[axis] += copy * shape[axis]
+            values = np.concatenate([values] * n)
+    full = [m * n for m, n in zip(shape, times, strict=True)]
+    return sorted_tensor(checked_shape(full, len(full)), coords, values, array.fill_value)
 
 
 def atleast_nd(x: Any, ndim: int) -> Any:

@@ -299,16 +299,23 @@ def is_short(length: int, there: int) -> bool:
 
 def order_of(shape: Any, coords: Any) -> Any:
     """The permutation that sorts coordinates; None if they are sorted."""
-    if math.prod(shape) > np.iinfo(np.intp).max:
+    if math.prod(shape) > _MOST_PLACES:
         return np.lexsort(coords[::-1])
     place = np.ravel_multi_index(tuple(coords), shape)
     if _rises(place):
         return None
+    if len(place) <= FEW:
+        return place.argsort(kind="stable")
     for m in range(1, len(shape)):  # what was sorted by the last dimensions, such as a transpose
         if _rises(np.ravel_multi_index(tuple(coords[m:]), shape[m:])):
             shape, place = shape[:m], np.ravel_multi_index(tuple(coords[:m]), shape[:m])
             break
     return _radix_order(place, math.prod(shape))
+
+
+FEW = 1 << 10
+"""So many numbers are sorted by comparing them."""
+_MOST_PLACES = int(np.iinfo(np.intp).max)
 
 
 def _rises(places: Any) -> bool:
