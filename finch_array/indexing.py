@@ -21,6 +21,7 @@ from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers import stride
+from finch_wrappers.stride import StrideTensor
 from finch_wrappers.window import WindowTensor, window_of
 
 # -- reading ----------------------------------------------------------------------------------
@@ -41,8 +42,9 @@ def getitem(x: Any, index: Any) -> Any:
     shape = array.shape
     items = _plain_items(index, shape)
     if items is not None:
-        cut = _cut(array, items, shape) if array.__class__ is Tensor else None
-        return _basic(array, items, ()) if cut is None else cut
+        if array.__class__ is Tensor:
+            return _cut(array, items, shape)
+        return _basic(array, items, ())
     parts = parts_of(index, array.shape)
     if any([item.__class__ is np.ndarray for item in parts.items]):
         return _advanced(array, parts, index)
@@ -119,20 +121,30 @@ def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
 
 
 def _cut(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """A tensor at integers and slices without steps; None for others."""
+    """A tensor at integers and slices."""
+    dropped = [k for k, x in enumerate(items) if x.__class__ is int]
+    return without(view_of(tensor, items, shape), dropped)
+
+
+def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """A view of a tensor at integers, whose dimensions have a size of 1, and slices."""
     bounds: list[tuple[int, int] | None] = []
-    dropped = []
-    for k, (x, n) in enumerate(zip(items, shape, strict=True)):
+    steps: list[int] = []
+    for x, n in zip(items, shape, strict=True):
         if x.__class__ is int:
             bounds.append((x, x + 1))
-            dropped.append(k)
+            steps.append(1)
             continue
         start, stop, step = x.indices(n)
         if step != 1:
-            return None
+            wanted = range(start, stop, step)
+            start, stop = (wanted[0], wanted[-1]) if wanted else (0, -1)
+            start, stop = min(start, stop), max(start, stop) + 1
         whole = start == 0 and stop == n
         bounds.append(None if whole else (start, stop) if start < stop else (0, 0))
-    return without(WindowTensor(tensor, tuple(bounds)) if any(bounds) else tensor, dropped)
+        steps.append(step)
+    found: Any = WindowTensor(tensor, tuple(bounds)) if any(bounds) else tensor
+    return found if all([step == 1 for step in steps]) else StrideTensor(found, tuple(steps))
 
 
 def part_of(array: Any, ranges: Sequence[range]) -> Any:
@@ -230,10 +242,10 @@ def _chosen(array: Any, parts: Parts) -> Any:
 
 def _sought(items: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
     """The shape to which integers and arrays of them broadcast, and each of them so, flattened."""
-    first = items[0]
-    if len(items) == 1:
-        return first.shape, [first.reshape(-1)]
-    joint = np.broadcast_shapes(*map(np.shape, items))
+    shapes = [np.shape(x) for x in items]
+    if len(set(shapes)) == 1:  # one of them is an array
+        return shapes[0], [x.reshape(-1) for x in items]
+    joint = np.broadcast_shapes(*shapes)
     return joint, [np.broadcast_to(x, joint).reshape(-1) for x in items]
 
 
@@ -378,7 +390,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
         if array.ndim != 1:
             raise DimensionMismatch(f"take of an array of {array.ndim} dimensions needs an axis")
         axis = 0
-    return getitem(array, (slice(None),) * axis_of(axis, array.ndim) + (array_of(indices),))
+    chosen = indices if indices.__class__ is np.ndarray else array_of(indices)
+    return getitem(array, (_WHOLE,) * axis_of(axis, array.ndim) + (chosen,))
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -160,25 +161,34 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
     Raises ``DimensionMismatch`` for a shape that it cannot be repeated to.
     """
     array, wanted = x if is_lazy(x) else array_of(x), shape_of(shape)
-    if broadcast_shape(array.shape, wanted) != wanted:
-        raise DimensionMismatch(f"an array of shape {array.shape} cannot be broadcast to {wanted}")
     if array.shape == wanted:
         return array
+    key, own, lacking = _stretched(array.shape, wanted)
     if array.ndim == 0 or is_dense(array):
         return array_of(np.ascontiguousarray(np.broadcast_to(array.to_numpy(), wanted)))
-    names = letters(len(wanted))
-    own = letters(array.ndim, len(wanted))
-    shorter = tuple(n == 1 != w for n, w in zip(array.shape, wanted[-array.ndim :], strict=True))
-    sizes = dict(zip(names, wanted, strict=True))
-    key = ("broadcast_to", array.ndim, len(wanted), shorter)
-    lacking = {
-        n: 0 for k, n in enumerate(names) if n not in own or shorter[k - len(wanted) + array.ndim]
-    }
 
     def request() -> Request:
-        return Request("broadcast_to", lambda x: x, (own,), names, sizes=dict(lacking))
+        sizes = dict.fromkeys(lacking, 0)
+        return Request("broadcast_to", lambda x: x, (own,), letters(len(wanted)), sizes=sizes)
 
-    return run(key, request, [array], {n: sizes[n] for n in lacking})
+    return run(key, request, [array], lacking)
+
+
+@lru_cache(maxsize=4096)
+def _stretched(shape: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
+    """The key of requests that repeat an array of this shape, the indices of the array, and the
+    sizes of those that it lacks. Raises ``DimensionMismatch`` where it cannot be repeated."""
+    if broadcast_shape(shape, wanted) != wanted:
+        raise DimensionMismatch(f"an array of shape {shape} cannot be broadcast to {wanted}")
+    names, first = letters(len(wanted)), len(wanted) - len(shape)
+    shorter = tuple([n == 1 != w for n, w in zip(shape, wanted[first:], strict=True)])
+    lacking = {
+        name: size
+        for k, (name, size) in enumerate(zip(names, wanted, strict=True))
+        if k < first or shorter[k - first]
+    }
+    key = ("broadcast_to", len(shape), len(wanted), shorter)
+    return key, letters(len(shape), len(wanted)), lacking
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
@@ -284,7 +294,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The subarrays along ``axis``: a tuple of arrays with one dimension less. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = moveaxis(array_of(x), axis, 0)
-    return tuple(array[(k, ...)] for k in range(array.shape[0]))
+    if array.ndim == 1:
+        return tuple([array[(k, ...)] for k in range(array.shape[0])])
+    return tuple([array[k] for k in range(array.shape[0])])
 
 
 # -- moving elements --------------------------------------------------------------------------
