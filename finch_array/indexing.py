@@ -7,7 +7,7 @@ else is found among the coordinates of what is stored, or gathered by a kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -138,8 +138,8 @@ def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any
         start, stop, step = x.indices(n)
         if step != 1:
             wanted = range(start, stop, step)
-            start, stop = (wanted[0], wanted[-1]) if wanted else (0, -1)
-            start, stop = min(start, stop), max(start, stop) + 1
+            ends = (wanted[0], wanted[-1])[::1 if step > 0 else -1] if wanted else (0, -1)
+            start, stop = ends[0], ends[1] + 1
         whole = start == 0 and stop == n
         bounds.append(None if whole else (start, stop) if start < stop else (0, 0))
         steps.append(step)
@@ -172,19 +172,25 @@ def without(array: Any, dropped: Sequence[int]) -> Any:
     """A copy of a view without the dimensions ``dropped``, of size 1; a NumPy scalar of none."""
     if not dropped:
         return copied(array)
-    kept = tuple(k for k in range(array.ndim) if k not in dropped)
-    if not kept:
+    if len(dropped) == array.ndim:
         return array.to_numpy().reshape(())[()]
-    names = letters(array.ndim)
-    out = tuple(names[k] for k in kept)
-    inner = stored(array).axes
-    last = max(inner.index(k) for k in kept)
-    fixed = frozenset(names[k] for k in dropped if inner.index(k) < last)
+    return run(*_part(tuple(dropped), stored(array).axes), [array])
+
+
+@lru_cache(maxsize=1024)
+def _part(dropped: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, Callable[[], Request]]:
+    """The key and the request of copies without the dimensions ``dropped``, of size 1, of arrays
+    that are stored in this order of dimensions."""
+    ndim = len(axes)
+    names, kept = letters(ndim), tuple([k for k in range(ndim) if k not in dropped])
+    last = max([axes.index(k) for k in kept])
+    fixed = frozenset([names[k] for k in dropped if axes.index(k) < last])
+    out = tuple([names[k] for k in kept])
 
     def request() -> Request:
         return Request("part", lambda x: x, (names,), out, fixed=fixed)
 
-    return run(("part", array.ndim, kept, fixed), request, [array])
+    return ("part", ndim, kept, fixed), request
 
 
 def copied(array: Any) -> Any:

@@ -25,7 +25,7 @@ from finch_array.manipulation import check_size, concat, expand_dims, reshape
 from finch_array.operands import array_of, is_dense
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
-from finch_array.run import coordinates, sorted_tensor
+from finch_array.run import FEW, coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch
 from finch_core.runtime.tensor import Tensor
 
@@ -259,7 +259,8 @@ def _distinct(x: Any) -> Any:
 
 def _among(values: Any, wanted: Any) -> Any:
     """Which values are among sorted ones."""
-    if values.dtype != wanted.dtype or values.dtype.kind not in "biuf" or not len(wanted):
+    plain = values.dtype == wanted.dtype and values.dtype.kind in "biuf"
+    if not plain or not len(wanted) or len(values) > FEW:
         return np.isin(values, wanted)
     return wanted[np.minimum(wanted.searchsorted(values), len(wanted) - 1)] == values
 
