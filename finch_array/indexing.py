@@ -15,7 +15,7 @@ import numpy as np
 
 from finch_array.axes import axis_of
 from finch_array.indices import Parts, checked_item, parts_of
-from finch_array.operands import array_of, is_dense, is_lazy, levels_of, stored
+from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
@@ -46,7 +46,7 @@ def getitem(x: Any, index: Any) -> Any:
             return _cut(array, items, shape)
         return _basic(array, items, ())
     parts = parts_of(index, array.shape)
-    if any([item.__class__ is np.ndarray for item in parts.items]):
+    if any(item.__class__ is np.ndarray for item in parts.items):
         return _advanced(array, parts, index)
     return _basic(array, parts.items, parts.new)
 
@@ -138,13 +138,13 @@ def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any
         start, stop, step = x.indices(n)
         if step != 1:
             wanted = range(start, stop, step)
-            ends = (wanted[0], wanted[-1])[::1 if step > 0 else -1] if wanted else (0, -1)
+            ends = (wanted[0], wanted[-1])[:: 1 if step > 0 else -1] if wanted else (0, -1)
             start, stop = ends[0], ends[1] + 1
         whole = start == 0 and stop == n
         bounds.append(None if whole else (start, stop) if start < stop else (0, 0))
         steps.append(step)
     found: Any = WindowTensor(tensor, tuple(bounds)) if any(bounds) else tensor
-    return found if all([step == 1 for step in steps]) else StrideTensor(found, tuple(steps))
+    return StrideTensor(found, tuple(steps)) if any(step != 1 for step in steps) else found
 
 
 def part_of(array: Any, ranges: Sequence[range]) -> Any:
@@ -211,7 +211,7 @@ def _with_new(array: Any, new: Sequence[int]) -> Any:
 def _advanced(array: Any, parts: Parts, index: Any) -> Any:
     """Integer arrays: stored elements are chosen by their coordinates; where every element is
     stored, those at the coordinates of the result are gathered."""
-    if any(level_has_gaps(array)):
+    if has_gaps(array):
         return _chosen(array, parts)
     grids, shape = positions(parts.items, array.shape)
     found = gathered(array, [g.reshape(-1) for g in grids]).reshape(shape)
@@ -223,7 +223,7 @@ def _chosen(array: Any, parts: Parts) -> Any:
     """The stored elements at integer arrays and slices, in time proportional to what is stored and
     to the lengths of the integer arrays."""
     slices = tuple([x if x.__class__ is slice else _WHOLE for x in parts.items])
-    cut = array if all([x == _WHOLE for x in slices]) else getitem(array, slices)
+    cut = array if all(x == _WHOLE for x in slices) else getitem(array, slices)
     shape, coords, values = coordinates(cut)
     arrays, dimensions = _result_dimensions(parts.widths)
     joint, sought = _sought([parts.items[k] for k in arrays])
@@ -289,12 +289,6 @@ def _matches_in_order(own: Any, sought: Any) -> tuple[Any, Any]:
     place = np.arange(len(sought)).repeat(count)
     first -= np.add.accumulate(count) - count
     return first.repeat(count) + np.arange(len(place)), place
-
-
-def level_has_gaps(array: Any) -> list[bool]:
-    """For each dimension, whether its level has gaps."""
-    levels = levels_of(stored(array).source)
-    return [level.structure.gaps for level in levels] if levels is not None else [True]
 
 
 def _numpy_order(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

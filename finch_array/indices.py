@@ -58,7 +58,9 @@ def _item(x: Any) -> Any:
         return np.asarray(x)
     if isinstance(x, (int, np.integer)):
         return int(x)
-    found = x.to_numpy() if hasattr(x, "signature") else np.asarray(x)
+    found = x
+    if x.__class__ is not np.ndarray:
+        found = x.to_numpy() if hasattr(x, "signature") else np.asarray(x)
     if found.dtype.kind not in "biu" and found.size:
         raise FormatError(
             f"an index is an integer, slice, mask or integer array, not {found.dtype}"
@@ -115,7 +117,7 @@ def checked_item(x: Any, n: int, k: int) -> Any:
     if isinstance(x, int):
         least = greatest = x
     elif x.size:
-        least, greatest = _least(x), _greatest(x)
+        least, greatest = x.flat[x.argmin()], x.flat[x.argmax()]
     else:
         return x.astype(np.intp)
     if not (least >= -n and greatest < n):
@@ -126,14 +128,6 @@ def checked_item(x: Any, n: int, k: int) -> Any:
     if isinstance(x, int):
         return x % n
     return (np.where(x < 0, x + n, x) if least < 0 else x).astype(np.intp)
-
-
-def _least(x: Any) -> Any:
-    return np.minimum.reduce(x, axis=None)
-
-
-def _greatest(x: Any) -> Any:
-    return np.maximum.reduce(x, axis=None)
 
 
 __all__ = ["Parts", "checked_item", "expanded", "parts_of", "width"]

@@ -243,14 +243,15 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
         size, coords, found = coordinates(with_fill(array, fill))
         if new:
-            coords.insert(place, np.full(len(found), k, np.intp))
+            coords.insert(place, np.empty(len(found), np.intp))
+            coords[place].fill(k)
         elif start:
-            coords[place] = coords[place] + start
+            coords[place] += start
         parts.append(coords)
         values.append(found if found.dtype == dtype else found.astype(dtype))
         start += 0 if new else size[place]
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    in_order = place == 0 and all([x.__class__ is Tensor for x in given])
+    in_order = place == 0 and all(x.__class__ is Tensor for x in given)
     return sorted_tensor(tuple(shape), coords, np.concatenate(values), fill, in_order=in_order)
 
 
@@ -393,7 +394,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     ndim = max(array.ndim, len(times))
     array = reshape(array, (1,) * (ndim - array.ndim) + array.shape)
     times = (1,) * (ndim - len(times)) + times
-    if all([n == 1 for n in times]):
+    if all(n == 1 for n in times):
         return fn.copied(array)
     if min(times) > 0 and not is_dense(array):
         return _tiled(array, times)

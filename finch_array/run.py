@@ -319,7 +319,7 @@ _MOST_PLACES = int(np.iinfo(np.intp).max)
 
 
 def _rises(places: Any) -> bool:
-    return bool((places[1:] >= places[:-1]).all())
+    return not np.count_nonzero(places[1:] < places[:-1])
 
 
 def _radix_order(places: Any, stop: int) -> Any:
@@ -336,9 +336,7 @@ def _radix_order(places: Any, stop: int) -> Any:
     return order
 
 
-def _rows(
-    shape: Sequence[int], coords: list[Any], values: Any, fill: Any, index: Any
-) -> Tensor:
+def _rows(shape: Sequence[int], coords: list[Any], values: Any, fill: Any, index: Any) -> Tensor:
     """A tensor from sorted coordinates, dense in the first dimension."""
     starts = np.zeros(shape[0] + 1, np.intp)
     if len(shape) == 2:  # as is most of what is made

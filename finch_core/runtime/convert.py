@@ -432,7 +432,7 @@ def compressed_tensor(
         fields = [*levels, leaf]
     tensor: Tensor = make()
     tensor.set_fields(checked_shape(shape, len(dense)), fields)
-    if not all([array.flags.writeable for array in tensor.arrays]):
+    if not all(array.flags.writeable for array in tensor.arrays):
         tensor.note_readonly()
     return tensor
 
