@@ -12,7 +12,7 @@ import numpy as np
 
 from finch_array import programs, structures
 from finch_array.axes import axis_of
-from finch_array.manipulation import concat, moveaxis, reshape
+from finch_array.manipulation import concat, reshape
 from finch_array.operands import array_of, is_dense, stored
 from finch_array.orders import Order
 from finch_array.plans import Plan
@@ -73,8 +73,8 @@ def _cumulated(
 
 def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> Any:
     """The recurrence over an array with the axis last, whose dimensions are moved back."""
-    ndim = array.ndim
-    own = _in_order(array if axis == ndim - 1 else moveaxis(array, axis, -1))
+    order = [*(k for k in range(array.ndim) if k != axis), axis]
+    own = _in_order(array, order)
     key = (name, own.signature, own.shape, start.dtype, hub().generation)
     ready = _calls.get(key)
     if ready is None:
@@ -82,8 +82,7 @@ def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> An
             _calls.clear()
         ready = _calls[key] = _ready(name, op, start, own)
     warn_if_dense(name, ready.plan.format, own.shape, [own])
-    out = ready([own])
-    return as_seen(out, [*(k for k in range(ndim) if k != axis), axis])
+    return as_seen(ready([own]), order)
 
 
 MOST = 1024
@@ -103,13 +102,13 @@ def _ready(name: str, op: Operator, start: Any, array: Tensor) -> Ready:
     return plan.ready(dict(zip(names, shape, strict=True)), None)
 
 
-def _in_order(array: Any) -> Tensor:
-    """A tensor that is stored in the order of the dimensions of ``array``."""
+def _in_order(array: Any, order: list[int]) -> Tensor:
+    """A tensor whose dimension ``k``, as it is stored, is dimension ``order[k]`` of ``array``."""
     found = stored(array)
-    if found.axes == tuple(range(array.ndim)):
+    if list(found.axes) == order:
         source = found.source
         return source if isinstance(source, Tensor) else materialised(source)
-    return reordered(found.source, [found.axes.index(k) for k in range(array.ndim)])
+    return reordered(found.source, [found.axes.index(k) for k in order])
 
 
 def _format(array: Tensor, start: Any) -> Format:

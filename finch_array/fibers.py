@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from finch_array.leaves import differs, same
-from finch_array.manipulation import moveaxis, unraveled
-from finch_array.run import FEW, coordinates, order_of, sorted_tensor
+from finch_array.manipulation import unraveled
+from finch_array.run import FEW, as_seen, coordinates, order_of, sorted_tensor
 from finch_core.records import frozen
 from finch_core.runtime.tensor import Tensor
 
@@ -170,7 +170,7 @@ def of_fibers(own: Fibers, axis: int) -> Any:
     if not keep.all():
         coords, values = [c[keep] for c in coords], values[keep]
     found = sorted_tensor(own.shape, coords, values, fill, in_order=True)
-    return found if axis == len(outer) else moveaxis(found, -1, axis)
+    return as_seen(found, [*(k for k in range(len(own.shape)) if k != axis), axis])
 
 
 __all__ = ["Fibers", "fibers", "first_extreme", "first_extremes", "of_fibers", "sorted_fibers"]

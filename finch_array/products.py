@@ -9,7 +9,15 @@ import numpy as np
 
 from finch_array import functions as fn
 from finch_array.axes import axis_of
-from finch_array.operands import NUMBERS, array_of, is_dense, is_lazy, operand, stored
+from finch_array.operands import (
+    NUMBERS,
+    array_of,
+    has_gaps,
+    is_dense,
+    is_lazy,
+    operand,
+    stored,
+)
 from finch_array.reductions import array_operand
 from finch_array.remembered import comes_again, key_of, recall, remember
 from finch_array.requests import Request, letters
@@ -196,11 +204,10 @@ def kron(x1: Any, x2: Any, /) -> Any:
 
 
 def _is_of_stored(a: Any, b: Any) -> bool:
-    """Whether the products of two arrays, not both dense, are 0 but for those of what both
-    store."""
+    """Whether the products of two sparse arrays are 0 but for those of what both store."""
     if a.dtype.kind not in "biufc" or b.dtype.kind not in "biufc" or a.fill_value or b.fill_value:
         return False
-    return not (is_dense(a) and is_dense(b))
+    return has_gaps(a) and has_gaps(b)
 
 
 def _kron_of_stored(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
