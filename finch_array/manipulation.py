@@ -223,22 +223,17 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
 
 
 def _check_joined(given: list[Any], place: int) -> None:
-    shapes = {x.shape[:place] + x.shape[place + 1 :] for x in given}
-    if len({x.ndim for x in given}) > 1 or len(shapes) > 1:
-        told = ", ".join(str(x.shape) for x in given)
+    shapes = [x.shape for x in given]
+    others = {shape[:place] + shape[place + 1 :] for shape in shapes}
+    if len(others) > 1 or len(set(map(len, shapes))) > 1:
+        told = ", ".join(map(str, shapes))
         raise DimensionMismatch(f"arrays of shapes {told} cannot be joined along axis {place}")
 
 
 def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
     """The arrays one after another along a dimension, or each at an index of a ``new`` one."""
-    fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value).astype(dtype)[()]
-    shape = list(given[0].shape)
-    if new:
-        shape.insert(place, len(given))
-    else:
-        shape[place] = sum([x.shape[place] for x in given])
-    checked_shape(shape, len(shape))
-    parts, values, start = [], [], 0
+    fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value, dtype)[()]
+    parts, values, start, size = [], [], 0, ()
     for k, x in enumerate(given):
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
         size, coords, found = coordinates(with_fill(array, fill))
@@ -249,10 +244,11 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
             coords[place] += start
         parts.append(coords)
         values.append(found if found.dtype == dtype else found.astype(dtype))
-        start += 0 if new else size[place]
+        start += 1 if new else size[place]
+    shape = (*size[:place], start, *size[place + (not new) :])
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
     in_order = place == 0 and all(x.__class__ is Tensor for x in given)
-    return sorted_tensor(tuple(shape), coords, np.concatenate(values), fill, in_order=in_order)
+    return sorted_tensor(shape, coords, np.concatenate(values), fill, in_order=in_order)
 
 
 def with_fill(array: Any, fill: Any) -> Any:
@@ -294,10 +290,15 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The subarrays along ``axis``: a tuple of arrays with one dimension less. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks."""
-    array = moveaxis(array_of(x), axis, 0)
-    if array.ndim == 1:
-        return tuple([array[(k, ...)] for k in range(array.shape[0])])
-    return tuple([array[k] for k in range(array.shape[0])])
+    array = array_of(x)
+    if axis_of(axis, array.ndim):
+        array = moveaxis(array, axis, 0)
+    shape, rest = array.shape, (slice(None),) * (array.ndim - 1)
+    if array.__class__ is not Tensor or not rest or is_dense(array):
+        return tuple([array[(k, ...)] for k in range(shape[0])])
+    from finch_array.indexing import view_of, without
+
+    return tuple([without(view_of(array, (k, *rest), shape), (0,)) for k in range(shape[0])])
 
 
 # -- moving elements --------------------------------------------------------------------------

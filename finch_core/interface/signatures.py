@@ -69,7 +69,8 @@ class ImplicitSignature(Signature):
 
 
 _interned: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
-"""Each lives as long as a tensor or a kernel that has it: fills are drawn without end."""
+"""Each lives as long as a tensor or a kernel that has it (those of wrappers a while longer): fills
+are drawn without end."""
 atexit.register(_interned.clear)  # keys are compared by code that modules lose as Python ends
 _lock = Lock()
 
