@@ -369,11 +369,12 @@ def masked(array: Any, mask: Any) -> Any:
 
 
 def true_places(mask: Any) -> list[Any]:
-    """The coordinates at which a boolean array is true, in row-major order."""
+    """The coordinates at which an array is true, or not 0, in row-major order."""
     if is_dense(mask) or mask.fill_value:
         return list(np.nonzero(mask.to_numpy()))
     _, coords, values = coordinates(mask)
-    coords = [c[values] for c in coords]
+    (chosen,) = values.nonzero()
+    coords = [c[chosen] for c in coords]
     if mask.__class__ is Tensor:  # otherwise they may be in another order
         return coords
     order = np.lexsort(coords[::-1])

@@ -41,10 +41,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     array = array_of(x)
     if array.ndim == 0:
         raise DimensionMismatch("nonzero of an array without dimensions")
-    if is_dense(array) or array.fill_value != 0:
-        return tuple(array_of(np.ascontiguousarray(c)) for c in np.nonzero(array.to_numpy()))
-    truth = FUNCTIONS["not_equal"](array, array.dtype.type(0)) if array.dtype.kind != "b" else array
-    return tuple(array_of(np.ascontiguousarray(c)) for c in true_places(truth))
+    return tuple([array_of(np.ascontiguousarray(c)) for c in true_places(array)])
 
 
 def argwhere(x: Any, /) -> Any:
@@ -238,7 +235,7 @@ def _first_gap(place: Any) -> int:
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Whether each element of ``x1`` is one of ``x2`` (``invert``: is not): bools in the shape of
     ``x1``."""
-    array, wanted = array_operand(x1), _distinct(x2)
+    array, wanted = array_operand(x1), _sorted(x2)
     if is_dense(array) or array.ndim == 0:
         return array_of(np.asarray(np.isin(array.to_numpy(), wanted, invert=invert)))
     shape, coords, values = coordinates(array)
@@ -251,10 +248,10 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     )  # fmt: skip
 
 
-def _distinct(x: Any) -> Any:
-    """The distinct elements of an array, sorted."""
+def _sorted(x: Any) -> Any:
+    """The elements of an array, sorted; each once where it is sparse."""
     array = array_operand(x)
-    return np.unique(array.to_numpy()) if is_dense(array) else unique_values(array).to_numpy()
+    return np.sort(array.to_numpy(), axis=None) if is_dense(array) else unique_values(x).to_numpy()
 
 
 def _among(values: Any, wanted: Any) -> Any:
