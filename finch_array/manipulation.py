@@ -233,7 +233,8 @@ def _check_joined(given: list[Any], place: int) -> None:
 def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
     """The arrays one after another along a dimension, or each at an index of a ``new`` one."""
     fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value, dtype)[()]
-    parts, values, start, size = [], [], 0, ()
+    parts, values, start = [], [], 0
+    size: tuple[int, ...] = ()
     for k, x in enumerate(given):
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
         size, coords, found = coordinates(with_fill(array, fill))
