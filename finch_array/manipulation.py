@@ -233,11 +233,13 @@ def _check_joined(given: list[Any], place: int) -> None:
 def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
     """The arrays one after another along a dimension, or each at an index of a ``new`` one."""
     fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value, dtype)[()]
+    first = given[0].shape
+    length = len(given) if new else sum([x.shape[place] for x in given])
+    shape = checked_shape((*first[:place], length, *first[place + (not new) :]), len(first) + new)
     parts, values, start = [], [], 0
-    size: tuple[int, ...] = ()
     for k, x in enumerate(given):
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
-        size, coords, found = coordinates(with_fill(array, fill))
+        _, coords, found = coordinates(with_fill(array, fill))
         if new:
             coords.insert(place, np.empty(len(found), np.intp))
             coords[place].fill(k)
@@ -245,8 +247,7 @@ def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
             coords[place] += start
         parts.append(coords)
         values.append(found if found.dtype == dtype else found.astype(dtype))
-        start += 1 if new else size[place]
-    shape = (*size[:place], start, *size[place + (not new) :])
+        start += 0 if new else array.shape[place]
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
     in_order = place == 0 and all(x.__class__ is Tensor for x in given)
     return sorted_tensor(shape, coords, np.concatenate(values), fill, in_order=in_order)
@@ -412,6 +413,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
 
 def _tiled(array: Any, times: Sequence[int]) -> Any:
     """A sparse array repeated along each dimension, once at least."""
+    full = checked_shape([m * n for m, n in zip(array.shape, times, strict=True)], array.ndim)
     shape, coords, values = coordinates(array)
     for axis, n in enumerate(times):
         if n != 1:
@@ -419,8 +421,7 @@ def _tiled(array: Any, times: Sequence[int]) -> Any:
             coords = [np.concatenate([c] * n) for c in coords]
             coords[axis] += copy * shape[axis]
             values = np.concatenate([values] * n)
-    full = [m * n for m, n in zip(shape, times, strict=True)]
-    return sorted_tensor(checked_shape(full, len(full)), coords, values, array.fill_value)
+    return sorted_tensor(full, coords, values, array.fill_value)
 
 
 def atleast_nd(x: Any, ndim: int) -> Any:
