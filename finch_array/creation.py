@@ -307,9 +307,12 @@ def _triangle(x: Any, inside: Any) -> Any:
         n, m = array.shape[-2:]
         kept = inside(np.arange(n)[:, None], np.arange(m))
         return array_of(np.where(kept, array.to_numpy(), array.dtype.type(0)))
-    _, coords, values = coordinates(with_fill(array, array.dtype.type(0)))
-    kept = inside(coords[-2], coords[-1])
-    return sorted_tensor(array.shape, [c[kept] for c in coords], values[kept], array.dtype.type(0))
+    zero = array.dtype.type(0)
+    shape, coords, values = coordinates(with_fill(array, zero))
+    (kept,) = inside(coords[-2], coords[-1]).nonzero()
+    return sorted_tensor(
+        shape, [c[kept] for c in coords], values[kept], zero, in_order=array.__class__ is Tensor
+    )
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
@@ -363,13 +366,15 @@ def random(
     if not 0 <= density <= 1:
         raise ValueError(f"a density is from 0 to 1, not {density}")
     generator = np.random.default_rng(rng)
-    total = int(np.prod(sizes, dtype=object)) if sizes else 1
+    total = math.prod(sizes)
     count = round(total * density)
     if total > np.iinfo(np.int64).max:
         raise ValueError(f"an array of shape {sizes} has too many elements to draw from")
     places = _distinct(generator, total, count)
     values = _drawn(generator, wanted, count)
-    found = sorted_tensor(sizes, np.unravel_index(places, sizes), values, wanted.type(0))
+    found = sorted_tensor(
+        sizes, np.unravel_index(places, sizes), values, wanted.type(0), in_order=True
+    )
     return found if format is None else in_format(found, format)
 
 

@@ -12,14 +12,17 @@ import numpy as np
 
 from finch_array import programs, structures
 from finch_array.axes import axis_of
-from finch_array.manipulation import concat, moveaxis, reshape
+from finch_array.manipulation import concat, reshape
 from finch_array.operands import array_of, is_dense, stored
-from finch_array.ready import warn_if_dense
+from finch_array.orders import Order
+from finch_array.plans import Plan
+from finch_array.ready import Ready, blank_of, warn_if_dense
 from finch_array.reductions import array_operand, sum_dtype
-from finch_array.requests import letters
+from finch_array.requests import Request, letters
 from finch_array.run import as_seen, materialised, reordered
 from finch_core.errors import DimensionMismatch
 from finch_core.interface.level import Format
+from finch_core.interface.plugins import hub
 from finch_core.interface.structure import Pieces, Structure
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Access, Cast, Index, Literal, alike
@@ -70,22 +73,42 @@ def _cumulated(
 
 def _of_sparse(name: str, op: Operator, start: Any, array: Any, axis: int) -> Any:
     """The recurrence over an array with the axis last, whose dimensions are moved back."""
-    own = _in_order(moveaxis(array, axis, -1))
-    format = _format(own, start)
-    out = Tensor(format)
-    warn_if_dense(name, format, own.shape, [own])
-    _kernel(name, op, own.ndim, start)(out, own)
-    order = [k for k in range(own.ndim) if k != axis]
-    return as_seen(out, (*order, axis))
+    order = [*(k for k in range(array.ndim) if k != axis), axis]
+    own = _in_order(array, order)
+    key = (name, own.signature, own.shape, start.dtype, hub().generation)
+    ready = _calls.get(key)
+    if ready is None:
+        if len(_calls) >= MOST:
+            _calls.clear()
+        ready = _calls[key] = _ready(name, op, start, own)
+    warn_if_dense(name, ready.plan.format, own.shape, [own])
+    return as_seen(ready([own]), order)
 
 
-def _in_order(array: Any) -> Tensor:
-    """A tensor that is stored in the order of the dimensions of ``array``."""
+MOST = 1024
+"""The most calls that are remembered; beyond it all are forgotten."""
+_calls: dict[Any, Ready] = {}
+
+
+def _ready(name: str, op: Operator, start: Any, array: Tensor) -> Ready:
+    """What is left of calls on tensors of this format and shape."""
+    names, shape = letters(array.ndim), array.shape
+    format = _format(array, start)
+    plan = Plan(
+        Request(name, lambda x: x, (names,), names), Order(names, ()), {},
+        _kernel(name, op, array.ndim, start), format=format, stored=names, plain=True,
+        blank=blank_of(format),
+    )  # fmt: skip
+    return plan.ready(dict(zip(names, shape, strict=True)), None)
+
+
+def _in_order(array: Any, order: list[int]) -> Tensor:
+    """A tensor whose dimension ``k``, as it is stored, is dimension ``order[k]`` of ``array``."""
     found = stored(array)
-    if found.axes == tuple(range(array.ndim)):
+    if list(found.axes) == order:
         source = found.source
         return source if isinstance(source, Tensor) else materialised(source)
-    return reordered(found.source, [found.axes.index(k) for k in range(array.ndim)])
+    return reordered(found.source, [found.axes.index(k) for k in order])
 
 
 def _format(array: Tensor, start: Any) -> Format:

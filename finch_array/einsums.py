@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ from finch_core.interface.level import Format
 from finch_core.ir import primitives as prim
 from finch_core.ir.expressions import Call, Expr, Literal
 from finch_core.ir.operators import Operator, operator, operator_for
+from finch_core.records import frozen
 
 _STATEMENT = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*([^=\s\[\]]*)=(?!=)(.*)", re.DOTALL)
 
@@ -249,32 +250,59 @@ _BUILTINS = {"abs": abs, "min": min, "max": max, "pow": pow}
 
 
 def _statement(found: re.Match[str], named: Mapping[str, Any]) -> Any:
+    functions = _functions(named)
+    key = (found.group(0), tuple(named), functions)
+    reading = _readings.get(key)
+    if reading is None:
+        if len(_readings) >= MOST:
+            _readings.clear()
+        reading = _readings[key] = _read(found, named)
+    accesses = reading.accesses
+    operands = [operand(named[name]) for name, _ in accesses]
+    _check_indices(accesses, operands)
+    with _told([(s, a[1], x) for s, a, x in zip(reading.shown, accesses, operands, strict=True)]):
+        return run(("statement", *key, _kinds(operands)), reading.request, operands)
+
+
+@frozen(eq=False)
+class _Reading:
+    """A statement over arrays of given names: the names and indices of its accesses, how these are
+    written, and its request."""
+
+    accesses: Sequence[tuple[str, tuple[str, ...]]]
+    shown: Sequence[str]
+    request: Callable[[], Request]
+
+
+MOST = 1024
+"""The most statements that are remembered; beyond it all are forgotten."""
+_readings: dict[Any, _Reading] = {}
+
+
+def _read(found: re.Match[str], named: Mapping[str, Any]) -> _Reading:
+    """The statement taken apart; the arrays are not looked at."""
     _, indices, sign, text = found.groups()
-    out = tuple(part.strip() for part in indices.split(",") if part.strip())
+    out = tuple([part.strip() for part in indices.split(",") if part.strip()])
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise SyntaxError(f"{text.strip()!r} is no expression: {error.msg}") from None
     reader = _Reader(named)
-    build = reader.read(tree)
+    build, accesses = reader.read(tree), reader.accesses
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if spare := sorted(named.keys() - read):
         raise TypeError(f"{text.strip()!r} does not read {', '.join(spare)}")
-    operands = [operand(named[name]) for name, _ in reader.accesses]
-    _check_indices(reader.accesses, operands, out)
-    reduced = {n for _, names in reader.accesses for n in names} - set(out)
-    op = _reducing(sign, bool(reduced))
-    known = {n: f"e{k}" for k, n in enumerate(_all_names(reader.accesses))}
-    inputs = tuple(tuple(known[n] for n in names) for _, names in reader.accesses)
-    wanted = tuple(known[n] for n in out)
-    key = ("statement", found.group(0), _functions(named), _kinds(operands))
-    shown = [f"{name}[{', '.join(names)}]" for name, names in reader.accesses]
-    with _told([(s, a[1], x) for s, a, x in zip(shown, reader.accesses, operands, strict=True)]):
-        return run(
-            key,
-            lambda: Request("einsum", lambda *e: build(list(e)), inputs, wanted, op),
-            operands,
-        )
+    names = list(dict.fromkeys(n for _, own in accesses for n in own))
+    if not set(out) <= set(names) or len(set(out)) != len(out):
+        raise SyntaxError(f"the result has an index twice, or one of no array: {', '.join(out)}")
+    op = _reducing(sign, bool(set(names) - set(out)))
+    known = {n: f"e{k}" for k, n in enumerate(names)}
+    inputs = tuple([tuple([known[n] for n in own]) for _, own in accesses])
+    wanted = tuple([known[n] for n in out])
+    shown = [f"{name}[{', '.join(own)}]" for name, own in accesses]
+    return _Reading(
+        accesses, shown, lambda: Request("einsum", lambda *e: build(list(e)), inputs, wanted, op)
+    )
 
 
 def _kinds(operands: Any) -> tuple[bool, ...]:
@@ -285,17 +313,11 @@ def _functions(named: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple((k, v) for k, v in named.items() if callable(v) and not hasattr(v, "shape"))
 
 
-def _all_names(accesses: Any) -> list[str]:
-    return list(dict.fromkeys(n for _, names in accesses for n in names))
-
-
-def _check_indices(accesses: Any, operands: Any, out: tuple[str, ...]) -> None:
+def _check_indices(accesses: Any, operands: Any) -> None:
     for (name, names), x in zip(accesses, operands, strict=True):
         ndim = 0 if isinstance(x, NUMBERS) else x.ndim
         if len(names) != ndim:
             raise DimensionMismatch(f"{name} has {ndim} dimensions, and {len(names)} indices here")
-    if not set(out) <= set(_all_names(accesses)) or len(set(out)) != len(out):
-        raise SyntaxError(f"the result has an index twice, or one of no array: {', '.join(out)}")
 
 
 def _reducing(sign: str, needed: bool) -> Operator | None:

@@ -46,8 +46,9 @@ class Filled:
     seen: bool = False
 
 
-Rule = tuple[Operator, tuple[np.dtype[Any], ...], np.dtype[Any]]
-"""An operator, and the dtypes of its operands and its value."""
+Rule = tuple[Operator, tuple[np.dtype[Any], ...], np.dtype[Any], tuple[Any, ...]]
+"""An operator, the dtypes of its operands and its value, and what the operands are: the numbers of
+those of a function, or rules."""
 
 
 class Elementwise:
@@ -268,30 +269,14 @@ class Elementwise:
             known = self._rules[kinds] = self._rule(types)
         if not known:
             return None
-        op, wanted, dtype = known
-        values = [x if isinstance(x, NUMBERS) else x.fill_value for x in operands]
-        return cast_value(op.evaluate(*map(cast_value, values, wanted)), dtype)
+        return _by_rule(known, [x if isinstance(x, NUMBERS) else x.fill_value for x in operands])
 
     def _rule(self, types: Sequence[Any]) -> Rule | tuple[()]:
-        """The operator, and the dtypes of its operands and value, on numbers of these types."""
-        found = self.value(*[Var(f"x{k}", type) for k, type in enumerate(types)])
-        if not isinstance(found, Call):
-            return ()
-        op = found.op
-        if op.definition is not None or op.refuses is not None:
-            return ()
-        if [getattr(arg, "name", None) for arg in found.args] != [
-            f"x{k}" for k in range(len(types))
-        ]:
-            return ()
-        wanted, result = op.typing(tuple(types))
-        kinds = [concrete(type).kind for type in types]
-        if isinstance(result, type) or (op in prim.COMPARISONS and set(kinds) <= set("iu")):
-            return ()  # plain numbers, and integers that are compared, are exact
-        dtypes = tuple(map(concrete, wanted))
-        if any(dtype.kind not in "biufc" for dtype in (*dtypes, result)):
-            return ()
-        return op, dtypes, result
+        """How the function is computed of numbers of these types, by operators on NumPy's scalars;
+        () where that is not known."""
+        names = {f"x{k}": k for k in range(len(types))}
+        found = _rule_of(self.value(*map(Var, names, types)), names)
+        return found if found.__class__ is tuple else ()
 
     def _request(self, value: Value, ranks: Sequence[int], ndim: int) -> Request:
         inputs = tuple(letters(rank, ndim) for rank in ranks)
@@ -338,6 +323,38 @@ class Elementwise:
         ]
         exact = fill_of(lambda parts: self.value(*parts), known)
         return not equal(exact, simplified(self.value(*unknown)))
+
+
+def _rule_of(expr: Expr, names: dict[str, int]) -> Any:
+    """The rule of an expression of variables of these names; None where it has none."""
+    if isinstance(expr, Var):
+        return names[expr.name]
+    if not isinstance(expr, Call):
+        return None
+    op, parts, types = expr.op, [], []
+    for arg in expr.args:
+        part = _rule_of(arg, names)
+        if part is None:
+            return None
+        parts.append(part)
+        types.append(arg.type if isinstance(arg, Var) else part[2])
+    if op.definition is not None or op.refuses is not None:
+        return None
+    wanted, result = op.typing(tuple(types))
+    kinds = [concrete(type).kind for type in types]
+    if isinstance(result, type) or (op in prim.COMPARISONS and set(kinds) <= set("iu")):
+        return None  # plain numbers, and integers that are compared, are exact
+    dtypes = tuple(map(concrete, wanted))
+    if any(dtype.kind not in "biufc" for dtype in (*dtypes, result)):
+        return None
+    return op, dtypes, result, tuple(parts)
+
+
+def _by_rule(rule: Rule, values: Sequence[Any]) -> Any:
+    """The value that a rule gives for the operands of a function."""
+    op, dtypes, result, parts = rule
+    found = [values[p] if p.__class__ is int else _by_rule(p, values) for p in parts]
+    return cast_value(op.evaluate(*map(cast_value, found, dtypes)), result)
 
 
 def _forgets(levels: Sequence[Any]) -> bool:

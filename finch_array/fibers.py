@@ -6,14 +6,16 @@ elements of one fiber are neighbours, so that ``reduceat`` reduces all fibers at
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from finch_array.leaves import differs, same
-from finch_array.manipulation import moveaxis
-from finch_array.run import coordinates, order_of, sorted_tensor
+from finch_array.manipulation import unraveled
+from finch_array.run import FEW, as_seen, coordinates, order_of, sorted_tensor
 from finch_core.records import frozen
+from finch_core.runtime.tensor import Tensor
 
 
 @frozen(eq=False)
@@ -37,7 +39,7 @@ class Fibers:
     @property
     def ranks(self) -> Any:
         """How many elements each fiber stores before each of its elements."""
-        return np.arange(len(self.places)) - np.repeat(self.starts, self.counts)
+        return np.arange(len(self.places)) - self.starts.repeat(self.counts)
 
     def gaps(self) -> Any:
         """The first index that each fiber does not store; its length if it stores all."""
@@ -48,18 +50,27 @@ class Fibers:
 
 def fibers(array: Any, axis: int) -> Fibers:
     """The stored elements of ``array`` by fibers along ``axis``."""
-    shape, coords, values = coordinates(moveaxis(array, axis, -1))
-    outer, places = shape[:-1], coords[-1]
-    numbers = coords[0] if len(outer) == 1 else np.zeros(len(values), np.intp)
-    if len(outer) > 1:
-        numbers = np.ravel_multi_index(tuple(coords[:-1]), outer)
-    order = order_of((int(np.prod(outer, dtype=np.intp)), shape[-1]), [numbers, places])
-    if order is not None:
-        numbers, places, values = numbers[order], places[order], values[order]
+    shape, coords, values = coordinates(array)
+    places = coords.pop(axis)
+    length, outer = shape[axis], shape[:axis] + shape[axis + 1 :]
+    if len(outer) == 1:
+        (numbers,) = coords
+    elif outer:
+        numbers = np.ravel_multi_index(tuple(coords), outer)
+    else:
+        numbers = np.zeros(len(values), np.intp)
+    if axis < len(outer) or array.__class__ is not Tensor:  # otherwise they are sorted so
+        order = order_of((math.prod(outer), length), [numbers, places])
+        if order is not None:
+            numbers, places, values = numbers[order], places[order], values[order]
     first = np.ones(len(numbers), bool)
     np.not_equal(numbers[1:], numbers[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    counts = np.diff(starts, append=len(numbers))
+    (starts,) = first.nonzero()
+    counts = np.empty_like(starts)
+    if len(starts):
+        counts[:-1] = starts[1:] - starts[:-1]
+        counts[-1] = len(numbers) - starts[-1]
+    shape = (*outer, length)
     return Fibers(numbers[starts], starts, counts, places, values, array.fill_value, shape)
 
 
@@ -82,22 +93,48 @@ def first_extremes(own: Fibers, greatest: bool) -> Any:
     return found
 
 
+def first_extreme(array: Any, greatest: bool) -> int:
+    """The number, in row-major order, of the first greatest or least element of an array, or of its
+    first NaN."""
+    shape, coords, values = coordinates(array)
+    fill = array.fill_value
+    if not len(values):
+        return 0
+    places = np.ravel_multi_index(tuple(coords), shape) if len(shape) > 1 else coords[0]
+    if array.__class__ is not Tensor:  # otherwise they are sorted
+        order = places.argsort(kind="stable")
+        places, values = places[order], values[order]
+    at = (values.argmax if greatest else values.argmin)()
+    best, place = values[at], int(places[at])
+    if len(values) == math.prod(shape):
+        return place
+    extreme = (np.maximum if greatest else np.minimum)(best, fill)
+    if not same(extreme, fill):
+        return place
+    gaps = (places != np.arange(len(places))).argmax() if places[-1] >= len(places) else len(places)
+    return min(int(gaps), place) if same(best, fill) else int(gaps)
+
+
 def sorted_fibers(own: Fibers, descending: bool) -> Fibers:
     """The fibers of the array sorted along its axis: NaN last, or first where ``descending``."""
-    values = sorted_values(own, descending)
-    fill, ranks = values.dtype.type(own.fill), own.ranks
-    found = np.searchsorted([fill], values, "right" if descending else "left")  # NaN is greatest
-    behind = found == 0 if descending else found > 0
-    places = np.where(behind, ranks + np.repeat(own.shape[-1] - own.counts, own.counts), ranks)
+    ranks = own.ranks
+    values = sorted_values(own, ranks, descending)
+    fill = values.dtype.type(own.fill)
+    found = np.asarray([fill]).searchsorted(values, "right" if descending else "left")
+    behind = found == 0 if descending else found > 0  # NaN is greatest
+    places = ranks + behind * (own.shape[-1] - own.counts).repeat(own.counts)
     return Fibers(own.numbers, own.starts, own.counts, places, values, own.fill, own.shape)
 
 
-def sorted_values(own: Fibers, descending: bool) -> Any:
+def sorted_values(own: Fibers, ranks: Any, descending: bool) -> Any:
     """The values of each fiber, sorted. Fibers of about as many are rows of one matrix, which NumPy
     sorts at once: with what is greatest behind the values."""
+    if len(own.values) <= FEW:
+        found = own.values[np.lexsort((own.values, own.numbers.repeat(own.counts)))]
+        if not descending:
+            return found
+        return found[(own.starts + own.counts - 1).repeat(own.counts) - ranks]
     found = np.empty_like(own.values)
-    if not len(own.values):
-        return found
     last = np.arange(int(own.counts.max()))
     above = _greatest(own.values)
     width = 1
@@ -124,15 +161,16 @@ def _greatest(values: Any) -> Any:
 
 
 def of_fibers(own: Fibers, axis: int) -> Any:
-    """The array of which these are fibers along ``axis``."""
+    """The array of which these, with rising places, are fibers along ``axis``."""
     outer = own.shape[:-1]
-    numbers = np.repeat(own.numbers, own.counts)
-    coords = [*(np.unravel_index(numbers, outer) if outer else ()), own.places]
+    numbers = own.numbers.repeat(own.counts)
+    coords = [*(unraveled(numbers, outer) if outer else ()), own.places]
     values, fill = own.values, own.fill
     keep = differs(values, fill)
     if not keep.all():
         coords, values = [c[keep] for c in coords], values[keep]
-    return moveaxis(sorted_tensor(own.shape, coords, values, fill), -1, axis)
+    found = sorted_tensor(own.shape, coords, values, fill, in_order=True)
+    return as_seen(found, [*(k for k in range(len(own.shape)) if k != axis), axis])
 
 
-__all__ = ["Fibers", "fibers", "first_extremes", "of_fibers", "sorted_fibers"]
+__all__ = ["Fibers", "fibers", "first_extreme", "first_extremes", "of_fibers", "sorted_fibers"]

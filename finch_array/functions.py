@@ -269,11 +269,25 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     dtype. Raises ``OverflowError`` for an integer that the dtype cannot hold."""
     kept = dtype_of(operand(x))
     low, high = _bound(min, kept), _bound(max, kept)
+    if _are_alike(low, high, kept):
+        return _within(x, low, high)
     if low is not None:
         x = FUNCTIONS["maximum"](x, low)
     if high is not None:
         x = FUNCTIONS["minimum"](x, high)
     return _copy(x) if low is None and high is None else x
+
+
+_within = Direct(
+    "clip", lambda x, low, high: Call(prim.minimum, (Call(prim.maximum, (x, low)), high))
+)
+
+
+def _are_alike(low: Any, high: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether both bounds are numbers, and none changes what the other may be."""
+    if not (isinstance(low, NUMBERS) and isinstance(high, NUMBERS)):
+        return False
+    return dtype.kind == "f" or (type(low) is int and type(high) is int)
 
 
 def _bound(bound: Any, dtype: np.dtype[Any]) -> Any:

@@ -7,19 +7,21 @@ else is found among the coordinates of what is stored, or gathered by a kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from finch_array.axes import axis_of
-from finch_array.indices import Parts, checked_item, expanded, parts_of, width
-from finch_array.operands import array_of, is_dense, is_lazy, levels_of, stored
+from finch_array.indices import Parts, checked_item, parts_of
+from finch_array.operands import array_of, has_gaps, is_dense, is_lazy, stored
 from finch_array.requests import Request, letters
 from finch_array.run import as_seen, coordinates, run, sorted_tensor
 from finch_core.errors import DimensionMismatch, OutOfBounds
 from finch_core.runtime.tensor import Tensor
 from finch_wrappers import stride
+from finch_wrappers.stride import StrideTensor
 from finch_wrappers.window import WindowTensor, window_of
 
 # -- reading ----------------------------------------------------------------------------------
@@ -40,10 +42,11 @@ def getitem(x: Any, index: Any) -> Any:
     shape = array.shape
     items = _plain_items(index, shape)
     if items is not None:
-        cut = _cut(array, items, shape) if array.__class__ is Tensor else None
-        return _basic(array, items, ()) if cut is None else cut
+        if array.__class__ is Tensor:
+            return _cut(array, items, shape)
+        return _basic(array, items, ())
     parts = parts_of(index, array.shape)
-    if any(isinstance(item, np.ndarray) for item in parts.items):
+    if any(item.__class__ is np.ndarray for item in parts.items):
         return _advanced(array, parts, index)
     return _basic(array, parts.items, parts.new)
 
@@ -118,20 +121,30 @@ def _basic(array: Any, items: Sequence[Any], new: Sequence[int]) -> Any:
 
 
 def _cut(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """A tensor at integers and slices without steps; None for others."""
+    """A tensor at integers and slices."""
+    dropped = [k for k, x in enumerate(items) if x.__class__ is int]
+    return without(view_of(tensor, items, shape), dropped)
+
+
+def view_of(tensor: Tensor, items: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """A view of a tensor at integers, whose dimensions have a size of 1, and slices."""
     bounds: list[tuple[int, int] | None] = []
-    dropped = []
-    for k, (x, n) in enumerate(zip(items, shape, strict=True)):
+    steps: list[int] = []
+    for x, n in zip(items, shape, strict=True):
         if x.__class__ is int:
             bounds.append((x, x + 1))
-            dropped.append(k)
+            steps.append(1)
             continue
         start, stop, step = x.indices(n)
         if step != 1:
-            return None
+            wanted = range(start, stop, step)
+            ends = (wanted[0], wanted[-1])[:: 1 if step > 0 else -1] if wanted else (0, -1)
+            start, stop = ends[0], ends[1] + 1
         whole = start == 0 and stop == n
         bounds.append(None if whole else (start, stop) if start < stop else (0, 0))
-    return without(WindowTensor(tensor, tuple(bounds)) if any(bounds) else tensor, dropped)
+        steps.append(step)
+    found: Any = WindowTensor(tensor, tuple(bounds)) if any(bounds) else tensor
+    return StrideTensor(found, tuple(steps)) if any(step != 1 for step in steps) else found
 
 
 def part_of(array: Any, ranges: Sequence[range]) -> Any:
@@ -159,19 +172,25 @@ def without(array: Any, dropped: Sequence[int]) -> Any:
     """A copy of a view without the dimensions ``dropped``, of size 1; a NumPy scalar of none."""
     if not dropped:
         return copied(array)
-    kept = tuple(k for k in range(array.ndim) if k not in dropped)
-    if not kept:
+    if len(dropped) == array.ndim:
         return array.to_numpy().reshape(())[()]
-    names = letters(array.ndim)
-    out = tuple(names[k] for k in kept)
-    inner = stored(array).axes
-    last = max(inner.index(k) for k in kept)
-    fixed = frozenset(names[k] for k in dropped if inner.index(k) < last)
+    return run(*_part(tuple(dropped), stored(array).axes), [array])
+
+
+@lru_cache(maxsize=1024)
+def _part(dropped: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Any, Callable[[], Request]]:
+    """The key and the request of copies without the dimensions ``dropped``, of size 1, of arrays
+    that are stored in this order of dimensions."""
+    ndim = len(axes)
+    names, kept = letters(ndim), tuple([k for k in range(ndim) if k not in dropped])
+    last = max([axes.index(k) for k in kept])
+    fixed = frozenset([names[k] for k in dropped if axes.index(k) < last])
+    out = tuple([names[k] for k in kept])
 
     def request() -> Request:
         return Request("part", lambda x: x, (names,), out, fixed=fixed)
 
-    return run(("part", array.ndim, kept, fixed), request, [array])
+    return ("part", ndim, kept, fixed), request
 
 
 def copied(array: Any) -> Any:
@@ -192,68 +211,84 @@ def _with_new(array: Any, new: Sequence[int]) -> Any:
 def _advanced(array: Any, parts: Parts, index: Any) -> Any:
     """Integer arrays: stored elements are chosen by their coordinates; where every element is
     stored, those at the coordinates of the result are gathered."""
-    if any(level_has_gaps(array)):
-        return _chosen(array, parts, index)
+    if has_gaps(array):
+        return _chosen(array, parts)
     grids, shape = positions(parts.items, array.shape)
     found = gathered(array, [g.reshape(-1) for g in grids]).reshape(shape)
     order = _numpy_order(index, array.shape)
     return array_of(np.ascontiguousarray(found.reshape(order)) if order != shape else found)
 
 
-def _chosen(array: Any, parts: Parts, index: Any) -> Any:
+def _chosen(array: Any, parts: Parts) -> Any:
     """The stored elements at integer arrays and slices, in time proportional to what is stored and
     to the lengths of the integer arrays."""
-    slices = tuple(x if isinstance(x, slice) else slice(None) for x in parts.items)
-    cut = array if all(x == slice(None) for x in slices) else getitem(array, slices)
+    slices = tuple([x if x.__class__ is slice else _WHOLE for x in parts.items])
+    cut = array if all(x == _WHOLE for x in slices) else getitem(array, slices)
     shape, coords, values = coordinates(cut)
-    arrays = [k for k, x in enumerate(parts.items) if not isinstance(x, slice)]
-    joint = np.broadcast_shapes(*(np.shape(parts.items[k]) for k in arrays))
-    sizes = tuple(shape[k] for k in arrays)
-    sought = [np.broadcast_to(parts.items[k], joint).reshape(-1) for k in arrays]
-    entry, place = _matches(keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought))
-    zeros = np.zeros(len(entry), np.intp)
+    arrays, dimensions = _result_dimensions(parts.widths)
+    joint, sought = _sought([parts.items[k] for k in arrays])
+    sizes = tuple([shape[k] for k in arrays])
+    own, keys = keys_of(sizes, [coords[k] for k in arrays]), keys_of(sizes, sought)
+    leading = cut.__class__ is Tensor and arrays[-1] == len(arrays) - 1  # so that these are sorted
+    entry, place = _matches_in_order(own, keys) if leading else _matches(own, keys)
     result: list[tuple[int, Any]] = []
-    for item in _result_dimensions(expanded(index, array.shape)):
+    for item in dimensions:
         if item == "joint":
-            result += zip(joint, np.unravel_index(place, joint), strict=True) if joint else ()
+            found = (place,) if len(joint) == 1 else np.unravel_index(place, joint) if joint else ()
+            result += zip(joint, found, strict=True)
+        elif item is None:
+            result.append((1, np.zeros(len(entry), np.intp)))
         else:
-            result.append((1, zeros) if item is None else (shape[item], coords[item][entry]))
+            result.append((shape[item], coords[item][entry]))
     return sorted_tensor(
-        tuple(n for n, _ in result), [c for _, c in result], values[entry], array.fill_value
-    )
+        tuple([n for n, _ in result]), [c for _, c in result], values[entry], array.fill_value,
+        in_order=leading,
+    )  # fmt: skip
 
 
-def _result_dimensions(given: Sequence[Any]) -> list[Any]:
-    """The dimensions of the result of an index with integer arrays, in NumPy's order: the numbers
-    of those that are sliced, None for new ones, and once ``"joint"`` for all of the arrays."""
+def _sought(items: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """The shape to which integers and arrays of them broadcast, and each of them so, flattened."""
+    shapes = [np.shape(x) for x in items]
+    if len(set(shapes)) == 1:  # one of them is an array
+        return shapes[0], [x.reshape(-1) for x in items]
+    joint = np.broadcast_shapes(*shapes)
+    return joint, [np.broadcast_to(x, joint).reshape(-1) for x in items]
+
+
+@lru_cache(maxsize=1024)
+def _result_dimensions(widths: tuple[int | None, ...]) -> tuple[list[int], list[Any]]:
+    """The dimensions that an index with integer arrays, of these widths (see ``Parts``), does not
+    slice; and the dimensions of its result, in NumPy's order: the numbers of those that are sliced,
+    None for new ones, and once ``"joint"`` for all of the arrays."""
+    arrays: list[int] = []
     found: list[Any] = []
     dimension = 0
-    for x in given:
-        is_array = not (x is None or isinstance(x, slice))
-        found.append("joint" if is_array else None if x is None else dimension)
-        dimension += width(x)
+    for n in widths:
+        if n:
+            arrays += range(dimension, dimension + n)
+        found.append("joint" if n else None if n is None else dimension)
+        dimension += n if n else n is not None
     first = found.index("joint")
     rest = [x for x in found if x != "joint"]
     together = found[first : first + len(found) - len(rest)].count("joint") == found.count("joint")
     at = first if together else 0
-    return [*rest[:at], "joint", *rest[at:]]
+    return arrays, [*rest[:at], "joint", *rest[at:]]
 
 
 def _matches(own: Any, sought: Any) -> tuple[Any, Any]:
     """All pairs of equal elements: their positions in ``own`` and in ``sought``."""
-    order = np.argsort(sought, kind="stable")
-    ranked = sought[order]
-    first = np.searchsorted(ranked, own, "left")
-    count = np.searchsorted(ranked, own, "right") - first
-    entry = np.repeat(np.arange(len(own)), count)
-    rank = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count)
-    return entry, order[first[entry] + rank]
+    order = sought.argsort(kind="stable")
+    entry, place = _matches_in_order(sought[order], own)[::-1]
+    return entry, order[place]
 
 
-def level_has_gaps(array: Any) -> list[bool]:
-    """For each dimension, whether its level has gaps."""
-    levels = levels_of(stored(array).source)
-    return [level.structure.gaps for level in levels] if levels is not None else [True]
+def _matches_in_order(own: Any, sought: Any) -> tuple[Any, Any]:
+    """The same, of elements ``own`` that are sorted, in the order of ``sought``."""
+    first = own.searchsorted(sought)
+    count = own.searchsorted(sought, "right") - first
+    place = np.arange(len(sought)).repeat(count)
+    first -= np.add.accumulate(count) - count
+    return first.repeat(count) + np.arange(len(place)), place
 
 
 def _numpy_order(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -297,23 +332,29 @@ def gathered(array: Any, indices: Sequence[Any]) -> Any:
     if not len(indices[0]):
         return np.zeros(0, array.dtype)
     shape, coords, values = coordinates(array)
-    wanted = [np.ascontiguousarray(i, np.intp) for i in indices]
-    result = np.full(len(wanted[0]), array.fill_value, array.dtype)
+    result = np.full(len(indices[0]), array.fill_value, array.dtype)
     if len(values):
-        keys, sought = keys_of(shape, coords), keys_of(shape, wanted)
-        order = np.argsort(keys, kind="stable")
-        place = np.minimum(np.searchsorted(keys, sought, sorter=order), len(keys) - 1)
-        there = keys[order[place]] == sought
-        result[there] = values[order[place[there]]]
+        keys, sought = keys_of(shape, coords), keys_of(shape, indices)
+        if array.__class__ is not Tensor:  # otherwise sorted
+            order = keys.argsort(kind="stable")
+            keys, values = keys[order], values[order]
+        place = np.minimum(keys.searchsorted(sought), len(keys) - 1)
+        there = keys[place] == sought
+        result[there] = values[place[there]]
     return result
 
 
 def keys_of(shape: tuple[int, ...], coords: Sequence[Any]) -> Any:
     """One number for each coordinate, in row-major order. Raises ``DimensionMismatch`` for a shape
     with more elements than an integer tells apart."""
-    if math.prod(shape) > np.iinfo(np.intp).max:
+    if len(shape) == 1:
+        return coords[0]
+    if math.prod(shape) > _MOST:
         raise DimensionMismatch(f"an array of shape {shape} has too many elements to be indexed so")
     return np.ravel_multi_index(tuple(coords), shape)
+
+
+_MOST = int(np.iinfo(np.intp).max)
 
 
 # -- masks and take ---------------------------------------------------------------------------
@@ -328,11 +369,14 @@ def masked(array: Any, mask: Any) -> Any:
 
 
 def true_places(mask: Any) -> list[Any]:
-    """The coordinates at which a boolean array is true, in row-major order."""
+    """The coordinates at which an array is true, or not 0, in row-major order."""
     if is_dense(mask) or mask.fill_value:
         return list(np.nonzero(mask.to_numpy()))
     _, coords, values = coordinates(mask)
-    coords = [c[values] for c in coords]
+    (chosen,) = values.nonzero()
+    coords = [c[chosen] for c in coords]
+    if mask.__class__ is Tensor:  # otherwise they may be in another order
+        return coords
     order = np.lexsort(coords[::-1])
     return [c[order] for c in coords]
 
@@ -347,7 +391,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
         if array.ndim != 1:
             raise DimensionMismatch(f"take of an array of {array.ndim} dimensions needs an axis")
         axis = 0
-    return getitem(array, (slice(None),) * axis_of(axis, array.ndim) + (array_of(indices),))
+    chosen = indices if indices.__class__ is np.ndarray else array_of(indices)
+    return getitem(array, (_WHOLE,) * axis_of(axis, array.ndim) + (chosen,))
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:

@@ -13,11 +13,12 @@ from finch_core.records import frozen
 @frozen(eq=False)
 class Parts:
     """An index taken apart: one item (an int, a slice or an array of integers) for each dimension
-    of the array, and where the result has new dimensions of 1."""
+    of the array, and where the result has new dimensions of 1. ``widths`` are those of what was
+    given, in turn: 0 of a slice, None of a new dimension."""
 
     items: tuple[Any, ...]
     new: tuple[int, ...]
-    mask: bool = False
+    widths: tuple[int | None, ...]
 
 
 def parts_of(index: Any, shape: tuple[int, ...]) -> Parts:
@@ -34,29 +35,32 @@ def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
 
     Raises ``OutOfBounds`` for more items than dimensions, or a second ``...``.
     """
-    given = list(index) if isinstance(index, tuple) else [index]
-    given = [_item(x) for x in given]
-    used = sum(width(x) for x in given)
-    if sum(x is Ellipsis for x in given) > 1:
+    given = [_item(x) for x in index] if isinstance(index, tuple) else [_item(index)]
+    used, dots = 0, []
+    for k, x in enumerate(given):
+        used += width(x)
+        if x is Ellipsis:
+            dots.append(k)
+    if len(dots) > 1:
         raise OutOfBounds("an index has one ... at most")
     if used > len(shape):
         raise OutOfBounds(f"{used} indices for an array of {len(shape)} dimensions")
-    if not any(x is Ellipsis for x in given):
-        given.append(Ellipsis)
-    at = next(k for k, x in enumerate(given) if x is Ellipsis)
+    at = dots[0] if dots else len(given)
     given[at : at + 1] = [slice(None)] * (len(shape) - used)
     return given
 
 
 def _item(x: Any) -> Any:
     """One item of an index, with arrays as NumPy arrays."""
-    if x is None or x is Ellipsis or isinstance(x, slice):
+    if x is None or x is Ellipsis or x.__class__ in (slice, int):
         return x
     if isinstance(x, (bool, np.bool_)):
         return np.asarray(x)
     if isinstance(x, (int, np.integer)):
         return int(x)
-    found = x.to_numpy() if hasattr(x, "signature") else np.asarray(x)
+    found = x
+    if x.__class__ is not np.ndarray:
+        found = x.to_numpy() if hasattr(x, "signature") else np.asarray(x)
     if found.dtype.kind not in "biu" and found.size:
         raise FormatError(
             f"an index is an integer, slice, mask or integer array, not {found.dtype}"
@@ -76,19 +80,26 @@ def width(x: Any) -> int:
 def _placed(given: list[Any], shape: tuple[int, ...]) -> Parts:
     items: list[Any] = []
     new: list[int] = []
-    place, mask = 0, False
+    widths: list[int | None] = []
+    place = 0
     for x in given:
         if x is None:
             new.append(place)
+            widths.append(None)
+            place += 1
+        elif x.__class__ is slice:
+            items.append(x)
+            widths.append(0)
             place += 1
         elif isinstance(x, np.ndarray) and x.dtype.kind == "b":
-            mask = True
             items += _mask_items(x, shape[len(items) : len(items) + x.ndim])
+            widths.append(x.ndim)
             place += 1
         else:
             items.append(checked_item(x, shape[len(items)], len(items)))
+            widths.append(1)
             place += not isinstance(x, int)
-    return Parts(tuple(items), tuple(new), mask)
+    return Parts(tuple(items), tuple(new), tuple(widths))
 
 
 def _mask_items(mask: Any, shape: tuple[int, ...]) -> list[Any]:
@@ -103,13 +114,20 @@ def checked_item(x: Any, n: int, k: int) -> Any:
     """An item, with integers from 0 up. Raises ``OutOfBounds`` for one outside the dimension."""
     if isinstance(x, slice):
         return x
-    values = np.asarray(x)
-    if values.size and not (values.min() >= -n and values.max() < n):
-        bad = values[(values < -n) | (values >= n)].flat[0]
+    if isinstance(x, int):
+        least = greatest = x
+    elif x.size:
+        least, greatest = x.flat[x.argmin()], x.flat[x.argmax()]
+    else:
+        return x.astype(np.intp)
+    if not (least >= -n and greatest < n):
+        bad = least if least < -n else greatest
+        if not isinstance(x, int):
+            bad = x[(x < -n) | (x >= n)].flat[0]
         raise OutOfBounds(f"index {bad} is out of bounds for dimension {k} of size {n}")
     if isinstance(x, int):
         return x % n
-    return np.where(values < 0, values + n, values).astype(np.intp)
+    return (np.where(x < 0, x + n, x) if least < 0 else x).astype(np.intp)
 
 
 __all__ = ["Parts", "checked_item", "expanded", "parts_of", "width"]

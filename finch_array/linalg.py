@@ -16,6 +16,7 @@ from finch_array.products import kron, matmul, matrix_transpose, outer, tensordo
 from finch_array.reductions import array_operand
 from finch_array.run import coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch, FormatError
+from finch_core.runtime.tensor import Tensor
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
@@ -27,10 +28,14 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     if is_dense(array):
         return array_of(np.ascontiguousarray(np.diagonal(array.to_numpy(), offset, -2, -1)))
     shape, coords, values = coordinates(array)
-    on = coords[-1] - coords[-2] == offset
-    place = np.minimum(coords[-2], coords[-1])[on]
-    kept = [*(c[on] for c in coords[:-2]), place]
-    return sorted_tensor((*shape[:-2], length), kept, values[on], array.fill_value)
+    rows, columns = coords[-2:]
+    (on,) = (columns - rows == offset).nonzero()
+    kept = [c[on] for c in coords[:-2]]
+    kept.append((rows if offset >= 0 else columns)[on])
+    return sorted_tensor(
+        (*shape[:-2], length), kept, values[on], array.fill_value,
+        in_order=array.__class__ is Tensor,
+    )  # fmt: skip
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
@@ -77,7 +82,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 1:
         return red.sum(size, **options)
     if ord == 2:
-        return array_operand(fn.FUNCTIONS["sqrt"](red.sum(fn.FUNCTIONS["square"](size), **options)))
+        return red.root(red.sum_of_squares(size, **options))
     power = fn.FUNCTIONS["pow"]
     return array_operand(power(red.sum(power(size, float(ord)), **options), 1.0 / ord))
 

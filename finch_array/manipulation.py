@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -112,12 +113,17 @@ def _placed(array: Any, wanted: tuple[int, ...], coords: list[Any], values: Any)
         kept = [c for c, n in zip(coords, array.shape, strict=True) if n != 1]
         rest = iter(kept)
         none = np.zeros(len(values), np.intp)
-        return sorted_tensor(
-            wanted, [none if n == 1 else next(rest) for n in wanted], values, array.fill_value
-        )
-    check_size(wanted)
-    place = np.ravel_multi_index(tuple(coords), array.shape)
-    return sorted_tensor(wanted, np.unravel_index(place, wanted), values, array.fill_value)
+        found: Any = [none if n == 1 else next(rest) for n in wanted]
+    else:
+        check_size(wanted)
+        found = unraveled(np.ravel_multi_index(tuple(coords), array.shape), wanted)
+    in_order = array.__class__ is Tensor
+    return sorted_tensor(wanted, found, values, array.fill_value, in_order=in_order)
+
+
+def unraveled(places: Any, shape: tuple[int, ...]) -> Sequence[Any]:
+    """The coordinates of elements that are numbered in row-major order."""
+    return (places,) if len(shape) == 1 else np.unravel_index(places, shape)
 
 
 def _nontrivial(shape: tuple[int, ...]) -> list[int]:
@@ -155,25 +161,34 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
     Raises ``DimensionMismatch`` for a shape that it cannot be repeated to.
     """
     array, wanted = x if is_lazy(x) else array_of(x), shape_of(shape)
-    if broadcast_shape(array.shape, wanted) != wanted:
-        raise DimensionMismatch(f"an array of shape {array.shape} cannot be broadcast to {wanted}")
     if array.shape == wanted:
         return array
+    key, own, lacking = _stretched(array.shape, wanted)
     if array.ndim == 0 or is_dense(array):
         return array_of(np.ascontiguousarray(np.broadcast_to(array.to_numpy(), wanted)))
-    names = letters(len(wanted))
-    own = letters(array.ndim, len(wanted))
-    shorter = tuple(n == 1 != w for n, w in zip(array.shape, wanted[-array.ndim :], strict=True))
-    sizes = dict(zip(names, wanted, strict=True))
-    key = ("broadcast_to", array.ndim, len(wanted), shorter)
-    lacking = {
-        n: 0 for k, n in enumerate(names) if n not in own or shorter[k - len(wanted) + array.ndim]
-    }
 
     def request() -> Request:
-        return Request("broadcast_to", lambda x: x, (own,), names, sizes=dict(lacking))
+        sizes = dict.fromkeys(lacking, 0)
+        return Request("broadcast_to", lambda x: x, (own,), letters(len(wanted)), sizes=sizes)
 
-    return run(key, request, [array], {n: sizes[n] for n in lacking})
+    return run(key, request, [array], lacking)
+
+
+@lru_cache(maxsize=4096)
+def _stretched(shape: tuple[int, ...], wanted: tuple[int, ...]) -> Any:
+    """The key of requests that repeat an array of this shape, the indices of the array, and the
+    sizes of those that it lacks. Raises ``DimensionMismatch`` where it cannot be repeated."""
+    if broadcast_shape(shape, wanted) != wanted:
+        raise DimensionMismatch(f"an array of shape {shape} cannot be broadcast to {wanted}")
+    names, first = letters(len(wanted)), len(wanted) - len(shape)
+    shorter = tuple([n == 1 != w for n, w in zip(shape, wanted[first:], strict=True)])
+    lacking = {
+        name: size
+        for k, (name, size) in enumerate(zip(names, wanted, strict=True))
+        if k < first or shorter[k - first]
+    }
+    key = ("broadcast_to", len(shape), len(wanted), shorter)
+    return key, letters(len(shape), len(wanted)), lacking
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
@@ -201,33 +216,41 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
         given, axis = [reshape(x, (-1,)) for x in given], 0
     place = axis_of(axis, given[0].ndim)
     _check_joined(given, place)
-    dtype = np.result_type(*(x.dtype for x in given))
-    if all(is_dense(x) for x in given):
+    dtype = np.result_type(*[x.dtype for x in given])
+    if all(map(is_dense, given)):
         return array_of(np.concatenate([x.to_numpy() for x in given], axis=place))
     return _joined(given, place, dtype)
 
 
 def _check_joined(given: list[Any], place: int) -> None:
-    shapes = {x.shape[:place] + x.shape[place + 1 :] for x in given}
-    if len({x.ndim for x in given}) > 1 or len(shapes) > 1:
-        told = ", ".join(str(x.shape) for x in given)
+    shapes = [x.shape for x in given]
+    others = {shape[:place] + shape[place + 1 :] for shape in shapes}
+    if len(others) > 1 or len(set(map(len, shapes))) > 1:
+        told = ", ".join(map(str, shapes))
         raise DimensionMismatch(f"arrays of shapes {told} cannot be joined along axis {place}")
 
 
-def _joined(given: list[Any], place: int, dtype: Any) -> Any:
-    fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value).astype(dtype)[()]
-    shape = list(given[0].shape)
-    shape[place] = sum(x.shape[place] for x in given)
-    checked_shape(shape, len(shape))
+def _joined(given: list[Any], place: int, dtype: Any, new: bool = False) -> Any:
+    """The arrays one after another along a dimension, or each at an index of a ``new`` one."""
+    fill = np.asarray(next(x for x in given if not is_dense(x)).fill_value, dtype)[()]
+    first = given[0].shape
+    length = len(given) if new else sum([x.shape[place] for x in given])
+    shape = checked_shape((*first[:place], length, *first[place + (not new) :]), len(first) + new)
     parts, values, start = [], [], 0
-    for x in given:
+    for k, x in enumerate(given):
         array = x if x.dtype == dtype or not is_dense(x) else fn.cast(x, dtype)
         _, coords, found = coordinates(with_fill(array, fill))
-        parts.append([c + start if k == place else c for k, c in enumerate(coords)])
-        values.append(found.astype(dtype))
-        start += array.shape[place]
+        if new:
+            coords.insert(place, np.empty(len(found), np.intp))
+            coords[place].fill(k)
+        elif start:
+            coords[place] += start
+        parts.append(coords)
+        values.append(found if found.dtype == dtype else found.astype(dtype))
+        start += 0 if new else array.shape[place]
     coords = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return sorted_tensor(tuple(shape), coords, np.concatenate(values), fill)
+    in_order = place == 0 and all(x.__class__ is Tensor for x in given)
+    return sorted_tensor(shape, coords, np.concatenate(values), fill, in_order=in_order)
 
 
 def with_fill(array: Any, fill: Any) -> Any:
@@ -260,23 +283,27 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Any:
         raise DimensionMismatch(
             f"arrays of shapes {', '.join(str(x.shape) for x in given)} cannot be stacked"
         )
-    return concat([expand_dims(x, axis=axis) for x in given], axis=axis_of(axis, given[0].ndim + 1))
+    place = axis_of(axis, given[0].ndim + 1)
+    if not given[0].ndim or all(map(is_dense, given)):
+        return concat([expand_dims(x, axis=axis) for x in given], axis=place)
+    return _joined(given, place, np.result_type(*[x.dtype for x in given]), new=True)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The subarrays along ``axis``: a tuple of arrays with one dimension less. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks."""
-    array = moveaxis(array_of(x), axis, 0)
-    return tuple(array[(k, ...)] for k in range(array.shape[0]))
+    array = array_of(x)
+    if axis_of(axis, array.ndim):
+        array = moveaxis(array, axis, 0)
+    shape, rest = array.shape, (slice(None),) * (array.ndim - 1)
+    if array.__class__ is not Tensor or not rest or is_dense(array):
+        return tuple([array[(k, ...)] for k in range(shape[0])])
+    from finch_array.indexing import view_of, without
+
+    return tuple([without(view_of(array, (k, *rest), shape), (0,)) for k in range(shape[0])])
 
 
 # -- moving elements --------------------------------------------------------------------------
-
-
-def _moved(array: Any, shape: tuple[int, ...], move: Any) -> Any:
-    """``array`` with its coordinates changed by ``move``, a function of the list of them."""
-    _, coords, values = coordinates(array)
-    return sorted_tensor(shape, move(coords), values, array.fill_value)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Any:
@@ -294,18 +321,39 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """``x`` with its elements moved along ``axis`` (None: in the flattened array); those that leave
     come in at the other end. Raises ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
-    if axis is None:
+    if axis is None and (is_dense(array) or not array.ndim):
         return reshape(roll(reshape(array, (-1,)), shift, axis=0), array.shape)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    by = [0] * array.ndim
-    for a, s in np.broadcast(np.asarray(given), np.asarray(shifts)):
-        by[axis_of(a, array.ndim)] += int(s)
+    by = _shifts(shift, 0, 1) if axis is None else _shifts(shift, axis, array.ndim)
     if is_dense(array):
         return array_of(np.roll(array.to_numpy(), by, range(array.ndim)))
-    sizes = [max(size, 1) for size in array.shape]
-    by = [moved % size for moved, size in zip(by, sizes, strict=True)]  # sums of indices fit
-    return _moved(array, array.shape, lambda cs: [(c + by[k]) % sizes[k] for k, c in enumerate(cs)])
+    shape, coords, values = coordinates(array)
+    if axis is None:
+        check_size(shape)
+        places = np.ravel_multi_index(tuple(coords), shape)
+        coords = list(unraveled(_rolled(places, by[0], math.prod(shape)), shape))
+    else:
+        coords = [_rolled(c, k, n) if k else c for c, k, n in zip(coords, by, shape, strict=True)]
+    return sorted_tensor(shape, coords, values, array.fill_value)
+
+
+def _shifts(shift: Any, axis: Any, ndim: int) -> list[int]:
+    """How far elements move along each of ``ndim`` dimensions."""
+    by = [0] * ndim
+    if shift.__class__ is int and axis.__class__ is int:
+        by[axis_of(axis, ndim)] = shift
+        return by
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    for a, s in np.broadcast(np.asarray(given), np.asarray(shifts)):
+        by[axis_of(a, ndim)] += int(s)
+    return by
+
+
+def _rolled(indices: Any, by: int, size: int) -> Any:
+    """Indices of a dimension of this size, moved by a number, of which sums with them may be too
+    large for an integer."""
+    size = max(size, 1)
+    return (indices + by % size) % size
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
@@ -333,9 +381,13 @@ def _each_repeated(array: Any, place: int, count: int) -> Any:
     shape[place] *= count
     checked_shape(shape, len(shape))
     _, coords, values = coordinates(array)
-    coords = [np.repeat(c, count) for c in coords]
-    coords[place] = coords[place] * count + np.tile(np.arange(count), len(values))
-    return sorted_tensor(tuple(shape), coords, np.repeat(values, count), array.fill_value)
+    coords = [c.repeat(count) for c in coords]
+    coords[place] *= count
+    coords[place].reshape(len(values), count)[...] += np.arange(count)
+    in_order = place == len(coords) - 1 and array.__class__ is Tensor
+    return sorted_tensor(
+        tuple(shape), coords, values.repeat(count), array.fill_value, in_order=in_order
+    )
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:
@@ -345,6 +397,10 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     ndim = max(array.ndim, len(times))
     array = reshape(array, (1,) * (ndim - array.ndim) + array.shape)
     times = (1,) * (ndim - len(times)) + times
+    if all(n == 1 for n in times):
+        return fn.copied(array)
+    if min(times) > 0 and not is_dense(array):
+        return _tiled(array, times)
     for axis, n in enumerate(times):
         if n != 1:
             array = (
@@ -352,7 +408,20 @@ def tile(x: Any, repetitions: Any, /) -> Any:
                 if n
                 else array[(slice(None),) * axis + (slice(0, 0),)]
             )
-    return array if any(n != 1 for n in times) else fn.copied(array)
+    return array
+
+
+def _tiled(array: Any, times: Sequence[int]) -> Any:
+    """A sparse array repeated along each dimension, once at least."""
+    full = checked_shape([m * n for m, n in zip(array.shape, times, strict=True)], array.ndim)
+    shape, coords, values = coordinates(array)
+    for axis, n in enumerate(times):
+        if n != 1:
+            copy = np.arange(n).repeat(len(values))
+            coords = [np.concatenate([c] * n) for c in coords]
+            coords[axis] += copy * shape[axis]
+            values = np.concatenate([values] * n)
+    return sorted_tensor(full, coords, values, array.fill_value)
 
 
 def atleast_nd(x: Any, ndim: int) -> Any:

@@ -220,6 +220,19 @@ def is_dense(array: Any) -> bool:
     return found
 
 
+def has_gaps(array: Any) -> bool:
+    """Whether an array has a level with gaps, or levels that are not known."""
+    found = _gaps.get(array.signature)
+    if found is None:
+        if len(_gaps) >= MOST:
+            _gaps.clear()
+        levels = levels_of(stored(array).source)
+        found = levels is None or any(level.structure.gaps for level in levels)
+        _gaps[array.signature] = found
+    return found
+
+
 _dense: dict[Any, bool] = {}
+_gaps: dict[Any, bool] = {}
 MOST = 4096
 """The most signatures of dense arrays, and of others, that are remembered."""

@@ -152,6 +152,25 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
     )
 
 
+def sum_of_squares(array: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The sum of the squares of real floats along ``axis``."""
+    return reduce("sum_of_squares", prim.add, array, axis, keepdims, value=_square)
+
+
+def _square(expr: Expr) -> Expr:
+    return Call(prim.mul, (expr, expr))
+
+
+def root(array: Any) -> Any:
+    """The square roots of an array of floats that was made for this: in its memory where it is
+    dense, and its fill does not change."""
+    if array.__class__ is Tensor and is_dense(array) and not array.fill_value:
+        with np.errstate(all="ignore"):
+            np.sqrt(array.arrays[0], out=array.arrays[0])
+        return array
+    return array_operand(fn.FUNCTIONS["sqrt"](array))
+
+
 # -- means ------------------------------------------------------------------------------------
 
 

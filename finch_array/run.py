@@ -255,13 +255,15 @@ def coordinates(array: Any) -> tuple[tuple[int, ...], list[Any], Any]:
     """The shape, the stored indices by dimension and the values of an array, sorted unless a
     wrapper permutes its dimensions. Elements equal to the fill that only pad a format are left
     out."""
+    if array.__class__ is Tensor:
+        return stored_coordinates(array)
     found = stored(array)
     source = found.source
     if not isinstance(source, Tensor):
         source = materialised(source)
     shape, coords, values = stored_coordinates(source)
     back = [found.axes.index(k) for k in range(array.ndim)]
-    return tuple(shape[b] for b in back), [coords[b] for b in back], values
+    return tuple([shape[b] for b in back]), [coords[b] for b in back], values
 
 
 def materialised(array: Any) -> Tensor:
@@ -274,19 +276,19 @@ def materialised(array: Any) -> Tensor:
 
 def sorted_tensor(
     shape: Any, coords: Any, values: Any, fill: Any, there: int | None = None,
-    index: Any = np.int64,
+    index: Any = np.int64, in_order: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A tensor from coordinates without duplicates, in any order: dense in the first dimension
-    where it is not much longer than what is stored (or ``there``), compressed in the others, with
-    indices of dtype ``index``."""
+    """A tensor from coordinates without duplicates, in any order unless they are known to be
+    ``in_order``: dense in the first dimension where it is not much longer than what is stored (or
+    ``there``), compressed in the others, with indices of dtype ``index``."""
     coords = [np.asarray(c, np.intp) for c in coords]
-    if coords and len(values):
+    if not in_order and coords and len(values):
         order = order_of(shape, coords)
         if order is not None:
             coords, values = [c[order] for c in coords], values[order]
     values = np.ascontiguousarray(values)
     if len(shape) > 1 and is_short(shape[0], len(values) if there is None else there):
-        return _rows(tuple(shape), coords, values, fill, index)
+        return _rows(shape, coords, values, fill, index)
     return compressed_tensor(shape, compressed_fields(coords, values), fill, index)
 
 
@@ -297,11 +299,13 @@ def is_short(length: int, there: int) -> bool:
 
 def order_of(shape: Any, coords: Any) -> Any:
     """The permutation that sorts coordinates; None if they are sorted."""
-    if math.prod(shape) > np.iinfo(np.intp).max:
+    if math.prod(shape) > _MOST_PLACES:
         return np.lexsort(coords[::-1])
     place = np.ravel_multi_index(tuple(coords), shape)
     if _rises(place):
         return None
+    if len(place) <= FEW:
+        return place.argsort(kind="stable")
     for m in range(1, len(shape)):  # what was sorted by the last dimensions, such as a transpose
         if _rises(np.ravel_multi_index(tuple(coords[m:]), shape[m:])):
             shape, place = shape[:m], np.ravel_multi_index(tuple(coords[:m]), shape[:m])
@@ -309,8 +313,13 @@ def order_of(shape: Any, coords: Any) -> Any:
     return _radix_order(place, math.prod(shape))
 
 
+FEW = 1 << 10
+"""So many numbers are sorted by comparing them."""
+_MOST_PLACES = int(np.iinfo(np.intp).max)
+
+
 def _rises(places: Any) -> bool:
-    return bool((places[1:] >= places[:-1]).all())
+    return not np.count_nonzero(places[1:] < places[:-1])
 
 
 def _radix_order(places: Any, stop: int) -> Any:
@@ -327,16 +336,17 @@ def _radix_order(places: Any, stop: int) -> Any:
     return order
 
 
-def _rows(shape: tuple[int, ...], coords: list[Any], values: Any, fill: Any, index: Any) -> Tensor:
+def _rows(shape: Sequence[int], coords: list[Any], values: Any, fill: Any, index: Any) -> Tensor:
     """A tensor from sorted coordinates, dense in the first dimension."""
     starts = np.zeros(shape[0] + 1, np.intp)
     if len(shape) == 2:  # as is most of what is made
-        np.cumsum(np.bincount(coords[0], minlength=shape[0]), out=starts[1:])
+        np.add.accumulate(np.bincount(coords[0], minlength=shape[0]), out=starts[1:])
         columns = {"ptr": starts, "idx": np.ascontiguousarray(coords[1])}
         return compressed_tensor(shape, [{}, columns, {"val": values}], fill, index)
     rows, columns, *rest = compressed_fields(coords, values)
-    starts[rows["idx"] + 1] = np.diff(columns["ptr"])
-    columns["ptr"] = np.cumsum(starts)
+    ends = columns["ptr"]
+    starts[rows["idx"] + 1] = ends[1:] - ends[:-1]
+    columns["ptr"] = np.add.accumulate(starts)
     return compressed_tensor(shape, [{}, columns, *rest], fill, index)
 
 

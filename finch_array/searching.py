@@ -12,15 +12,22 @@ from typing import Any
 import numpy as np
 
 from finch_array.axes import axis_of
-from finch_array.fibers import fibers, first_extremes, of_fibers, sorted_fibers
+from finch_array.fibers import (
+    fibers,
+    first_extreme,
+    first_extremes,
+    of_fibers,
+    sorted_fibers,
+)
 from finch_array.functions import FUNCTIONS
-from finch_array.indexing import keys_of, take_along_axis, true_places
-from finch_array.manipulation import concat, expand_dims, reshape
+from finch_array.indexing import keys_of, take_along_axis, true_places, view_of
+from finch_array.manipulation import check_size, concat, expand_dims, reshape
 from finch_array.operands import array_of, is_dense
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
-from finch_array.run import coordinates, sorted_tensor
+from finch_array.run import FEW, coordinates, sorted_tensor
 from finch_core.errors import DimensionMismatch
+from finch_core.runtime.tensor import Tensor
 
 # -- searching --------------------------------------------------------------------------------
 
@@ -34,10 +41,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     array = array_of(x)
     if array.ndim == 0:
         raise DimensionMismatch("nonzero of an array without dimensions")
-    if is_dense(array) or array.fill_value != 0:
-        return tuple(array_of(np.ascontiguousarray(c)) for c in np.nonzero(array.to_numpy()))
-    truth = FUNCTIONS["not_equal"](array, array.dtype.type(0)) if array.dtype.kind != "b" else array
-    return tuple(array_of(np.ascontiguousarray(c)) for c in true_places(truth))
+    return tuple([array_of(np.ascontiguousarray(c)) for c in true_places(array)])
 
 
 def argwhere(x: Any, /) -> Any:
@@ -64,14 +68,15 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, greatest: bool) -> An
     if array.dtype.kind == "c":
         raise TypeError("complex numbers have no order")
     ndim = array.ndim
-    if axis is None:
-        array, place = reshape(array, (-1,)), 0
-    else:
-        place = axis_of(axis, ndim)
-    if array.shape[place] == 0:
+    place = 0 if axis is None else axis_of(axis, ndim)
+    if (array.size if axis is None else array.shape[place]) == 0:
         raise ValueError("the greatest or least of no elements")
+    found: Any
     if is_dense(array):
-        found = (np.argmax if greatest else np.argmin)(array.to_numpy(), axis=place)
+        found = (np.argmax if greatest else np.argmin)(array.to_numpy(), axis=axis)
+    elif axis is None:
+        check_size(array.shape)
+        found = first_extreme(array, greatest)
     else:
         found = first_extremes(fibers(array, place), greatest)
     result = array_of(np.asarray(found, np.intp))
@@ -160,11 +165,12 @@ def unique_counts(x: Any, /) -> Any:
     values, counts = np.unique(found, return_counts=True, equal_nan=False)
     fill = array.fill_value
     if missing and fill == fill:
-        at = int(np.searchsorted(values, fill))
+        at = int(values.searchsorted(fill))
         if at < len(values) and values[at] == fill:
             counts[at] += missing
         else:
-            values, counts = np.insert(values, at, fill), np.insert(counts, at, missing)
+            values = np.concatenate([values[:at], [fill], values[at:]], dtype=values.dtype)
+            counts = np.concatenate([counts[:at], [missing], counts[at:]])
     elif missing:
         values = np.append(values, np.full(missing, fill))
         counts = np.append(counts, np.ones(missing, counts.dtype))
@@ -229,14 +235,31 @@ def _first_gap(place: Any) -> int:
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Whether each element of ``x1`` is one of ``x2`` (``invert``: is not): bools in the shape of
     ``x1``."""
-    array, wanted = array_operand(x1), unique_values(x2).to_numpy()
+    array, wanted = array_operand(x1), _sorted(x2)
     if is_dense(array) or array.ndim == 0:
         return array_of(np.asarray(np.isin(array.to_numpy(), wanted, invert=invert)))
     shape, coords, values = coordinates(array)
-    fill = np.isin(np.asarray([array.fill_value]), wanted, invert=invert)[0]
-    found = np.isin(values, wanted, invert=invert)
-    kept = found != fill
-    return sorted_tensor(shape, [c[kept] for c in coords], found[kept], np.bool_(fill))
+    fill = bool(_among(np.asarray([array.fill_value]), wanted)[0])
+    (kept,) = (_among(values, wanted) != fill).nonzero()
+    found = np.full(len(kept), invert == fill)
+    return sorted_tensor(
+        shape, [c[kept] for c in coords], found, np.bool_(invert != fill),
+        in_order=array.__class__ is Tensor,
+    )  # fmt: skip
+
+
+def _sorted(x: Any) -> Any:
+    """The elements of an array, sorted; each once where it is sparse."""
+    array = array_operand(x)
+    return np.sort(array.to_numpy(), axis=None) if is_dense(array) else unique_values(x).to_numpy()
+
+
+def _among(values: Any, wanted: Any) -> Any:
+    """Which values are among sorted ones."""
+    plain = values.dtype == wanted.dtype and values.dtype.kind in "biuf"
+    if not plain or not len(wanted) or len(values) > FEW:
+        return np.isin(values, wanted)
+    return wanted[np.minimum(wanted.searchsorted(values), len(wanted) - 1)] == values
 
 
 # -- statistics -------------------------------------------------------------------------------
@@ -253,6 +276,15 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     array = concat(parts, axis=place) if len(parts) > 1 else array
     subtract = FUNCTIONS["not_equal" if array.dtype.kind == "b" else "subtract"]
     for _ in range(n):
-        before = (slice(None),) * place
-        array = subtract(array[(*before, slice(1, None))], array[(*before, slice(None, -1))])
+        array = subtract(*_neighbours(array, place))
     return array
+
+
+def _neighbours(array: Any, place: int) -> tuple[Any, Any]:
+    """The elements along a dimension but the first, and but the last: views of a sparse tensor."""
+    before = (slice(None),) * place
+    later, sooner = (*before, slice(1, None)), (*before, slice(None, -1))
+    if array.__class__ is not Tensor or is_dense(array):
+        return array[later], array[sooner]
+    shape, rest = array.shape, (slice(None),) * (array.ndim - place - 1)
+    return view_of(array, later + rest, shape), view_of(array, sooner + rest, shape)

@@ -4,6 +4,7 @@ scalar."""
 from __future__ import annotations
 
 import atexit
+from collections import deque
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -68,7 +69,8 @@ class ImplicitSignature(Signature):
 
 
 _interned: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
-"""Each lives as long as a tensor or a kernel that has it: fills are drawn without end."""
+"""Each lives as long as a tensor or a kernel that has it (those of wrappers a while longer): fills
+are drawn without end."""
 atexit.register(_interned.clear)  # keys are compared by code that modules lose as Python ends
 _lock = Lock()
 
@@ -126,7 +128,16 @@ def wrapped_signature(wrapper: Any, inner: Signature, key: Any) -> WrappedSignat
     """The interned signature of ``wrapper``, whose attributes are set, around ``wrapper.tensor`` of
     signature ``inner``."""
     made = (type(wrapper), inner, key)
-    return _intern(made, lambda: WrappedSignature(_outline(wrapper, inner), inner, key))  # type: ignore[no-any-return]
+    found = _interned.get(made)
+    if found is None:
+        found = _intern(made, lambda: WrappedSignature(_outline(wrapper, inner), inner, key))
+        _recent.append(found)
+    return found  # type: ignore[return-value]
+
+
+_recent: deque[Signature] = deque(maxlen=64)
+"""Signatures that live on after their wrappers: the next one around a result of the same kind has
+them, and to make one takes longer than a small kernel."""
 
 
 def _outline(wrapper: Any, inner: Signature) -> Any:

@@ -20,22 +20,21 @@ def compressed_fields(coords: list[Any], values: Any) -> list[dict[str, Any]]:
     """The buffers of each level of a tensor that is compressed in every dimension, from sorted,
     unique coordinates and their values."""
     found: list[dict[str, Any]] = []
-    new = np.zeros(len(values), bool)
+    count, last = len(values), len(coords) - 1
+    new = np.zeros(count, bool)
     new[:1] = True
     fibers = np.zeros(1, np.intp)  # the position in values at which each fiber begins
     for k, coord in enumerate(coords):
-        new[1:] |= coord[1:] != coord[:-1]
-        if new.all():
-            starts = fibers, len(values)
-            indices = coord
-        else:
-            fibers, outer = np.flatnonzero(new), fibers
-            starts = np.searchsorted(fibers, outer), len(fibers)
-            indices = coord[fibers]
-        ends = np.append(*starts).astype(np.intp, copy=False)
+        starts, indices, total = fibers, coord, count
+        if k < last:
+            new[1:] |= coord[1:] != coord[:-1]
+            (fibers,) = new.nonzero()
+            total = len(fibers)
+            if total < count:
+                starts, indices = fibers.searchsorted(starts), coord[fibers]
+        ends = np.empty(len(starts) + 1, np.intp)
+        ends[:-1], ends[-1] = starts, total
         found.append({"ptr": ends, "idx": np.ascontiguousarray(indices, np.intp)})
-        if len(fibers) != len(indices) and k + 1 < len(coords):
-            fibers = np.arange(len(values))
     found.append({"val": np.ascontiguousarray(values)})
     return found
 

@@ -300,19 +300,44 @@ def _coordinates_of_lists(tensor: Any) -> tuple[tuple[int, ...], list[Any], Any]
     compiled for it. None for other formats."""
     if not isinstance(tensor, Tensor):
         return None
+    try:
+        lists = _lists[tensor.signature]
+    except KeyError:
+        if len(_lists) >= MOST_FORMATS:
+            _lists.clear()
+        lists = _lists[tensor.signature] = _lists_of(tensor)
+    if lists is None:
+        return None
+    dense, parts, number = lists
+    shape, arrays = tensor.shape, tensor.arrays
+    stored = math.prod(shape[:dense])
+    coords = [np.arange(stored)][:dense]
+    if dense > 1:
+        coords = list(np.unravel_index(coords[0], shape[:dense]))
+    for pointer, index in parts:
+        ends = arrays[pointer][: stored + 1]
+        counts = ends[1:] - ends[:-1]
+        coords = [c.repeat(counts) for c in coords]
+        stored = int(ends[-1]) if ends.size else 0
+        coords.append(arrays[index][:stored].astype(np.intp))
+    return shape, coords, arrays[number][:stored].copy()
+
+
+Lists = tuple[int, Sequence[tuple[int, int]], int]
+"""How many levels are dense, the numbers of the buffers of each list inside of them (where its
+fibers end, and indices), and that of the values."""
+_lists: dict[Any, Lists | None] = {}
+
+
+def _lists_of(tensor: Tensor) -> Lists | None:
+    """The lists of tensors like this one; None for those of other levels."""
     *layouts, leaf = [getattr(level, "layout", "") for level in tensor.format.levels()]
     dense = next((k for k, layout in enumerate(layouts) if layout != "dense"), len(layouts))
-    lists = range(dense, len(layouts))
-    if leaf != "values" or not lists or {layouts[k] for k in lists} != {"compressed"}:
+    inner = tensor.layout.fields[dense:-1]
+    if leaf != "values" or not inner or set(layouts[dense:]) != {"compressed"}:
         return None
-    shape, buffers = tensor.shape, tensor.buffers
-    positions = np.arange(math.prod(shape[:dense]))
-    coords = list(np.unravel_index(positions, shape[:dense])) if dense > 1 else [positions][:dense]
-    for k in lists:
-        counts = np.diff(buffers[f"{k}_ptr"])
-        coords = [np.repeat(c, counts) for c in coords]
-        coords.append(buffers[f"{k}_idx"].astype(np.intp))
-    return shape, coords, buffers[f"{tensor.ndim}_val"].copy()
+    parts = [(fields["ptr"].number, fields["idx"].number) for fields in inner]
+    return dense, parts, tensor.layout.fields[-1]["val"].number
 
 
 def _copied_as(build: Callable[[int, Any, Any], Format], tensor: Any) -> Tensor:
@@ -395,7 +420,7 @@ def compressed_tensor(
     dtype ``index``. A level that has none is dense."""
     dtype = fields[-1]["val"].dtype
     dense = tuple([not field for field in fields[:-1]])
-    key = (dense, dtype, np.asarray(fill).tobytes(), type(fill), index)
+    key = (dense, dtype, np.asarray(fill).tobytes(), fill.__class__, index)
     make = _makers.get(key)
     if make is None:
         if len(_makers) >= MOST_FORMATS:
@@ -407,7 +432,8 @@ def compressed_tensor(
         fields = [*levels, leaf]
     tensor: Tensor = make()
     tensor.set_fields(checked_shape(shape, len(dense)), fields)
-    tensor.note_readonly()
+    if not all(array.flags.writeable for array in tensor.arrays):
+        tensor.note_readonly()
     return tensor
 
 

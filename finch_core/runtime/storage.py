@@ -255,13 +255,18 @@ class TensorStorage:
             if not plain:
                 rest.append((part, value))
         for part in self.layout.buffers:
-            arrays[part.number] = array = self._given(fields, part)
+            field = part.field
+            try:
+                array = fields[part.level][field.name]
+            except KeyError:
+                array = self._given(fields, part)
+            arrays[part.number] = array
             dtype = getattr(array, "dtype", None)
-            if dtype is not part.field.dtype and dtype != part.field.dtype:
+            if dtype is not field.dtype and dtype != field.dtype:
                 given = type(array).__name__ if dtype is None else f"an array of {dtype}"
                 raise PluginError(
                     f"{described(self.layout.levels[part.level])} is made with {given} as "
-                    f"{part.field.name!r}, which is an array of {part.field.dtype}"
+                    f"{field.name!r}, which is an array of {field.dtype}"
                 )
             start, size = address_of(array), array.size
             words += (start, size)

@@ -297,7 +297,7 @@ def checked_shape(shape: Any, ndim: int) -> tuple[int, ...]:
     that is not an integer, ``IndexOverflow`` for one beyond ``MOST_INDICES``, and
     ``DimensionMismatch`` for a negative one or a wrong number of them."""
     for n in shape:
-        if not _is_whole(n):
+        if n.__class__ is not int and not _is_whole(n):
             raise FormatError(f"a dimension is an integer, not {type(n).__name__} {n!r}")
     taken = tuple([int(n) for n in shape])
     if len(taken) != ndim:
