@@ -246,10 +246,9 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
         parser.context.refuse_recursion(node, function)
         parser.context.refuse(
             node,
-            f"{name!r} is a kernel, whose call is a value only where it runs once: not in the "
-            "condition of 'while', nor after 'and', 'or' or 'if'",
-            f"give its value a name on a line before: 'value = {name}(...)'; what 'while' asks "
-            "again is computed again at the end of its body",
+            f"{name!r} is a kernel, whose call is a value in a statement of a kernel only",
+            f"give its value a name on a line before: 'value = {name}(...)'; a function that calls "
+            "kernels is a kernel itself, '@kernel'",
         )
     owner = type(getattr(function, "__self__", None))
     module = getattr(function, "__module__", None) or owner.__module__

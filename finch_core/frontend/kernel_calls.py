@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from finch_core.frontend.assignments import AssignmentParser, scope_free
+from finch_core.frontend.conditional_calls import is_kernel
 from finch_core.frontend.names import Scope, found
 from finch_core.ir import primitives as prim
 from finch_core.ir.dense_like import DenseLike
@@ -36,11 +37,6 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
 from finch_core.records import evolve
-
-
-def is_kernel(function: Any) -> bool:
-    """Whether an object is a kernel, whose program can be inlined."""
-    return hasattr(type(function), "__finch_program__")
 
 
 def inline_kernel(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: Scope) -> Stmt:

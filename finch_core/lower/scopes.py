@@ -144,10 +144,13 @@ class _Scopes:
         for end, how in zip(extent.children, ways, strict=False):
             type_ = concrete(self.type_of(end, span))
             if type_.kind not in "biu":
+                whole = _floored(end)
                 raise FormatError(
                     f"the range of {name} {how} a value of {type_}, not an integer",
                     span=span,
-                    hint="give an integer, or cast it, as in range(int(n))",
+                    hint="give an integer, or cast it, as in range(int(n))"
+                    if whole is None
+                    else f"write {whole}, or cast it, int({_code(end)})",
                 )
             if type_ == np.uint64 and isinstance(end, Var):
                 message = f"the range of {name} {how} {end.name}, which is 2**63 or more"
@@ -310,10 +313,10 @@ class _Scopes:
         dtype = concrete(self.type_of(inner, node.span))
         if dtype.kind in "iu":
             return
-        code = expression_text(inner)
+        code, whole = _code(inner), _floored(inner)
         hint = f"cast it, int({code})"
-        if isinstance(inner, Call) and inner.op is prim.truediv:
-            hint = f"write {expression_text(evolve(inner, op=prim.floordiv))}, or {hint}"
+        if whole is not None:
+            hint = f"write {whole}, or {hint}"
         if dtype.kind == "b":
             hint = f"a condition selects where it is tested, as in if {code}:, or {hint}"
         raise FormatError(
@@ -356,6 +359,27 @@ class _Scopes:
         what = f"{node.op.spelling} is not defined on {' and '.join(map(spelled, dtypes))}"
         joined = node.op in (prim.bitand, prim.bitor)
         return FormatError(what, span=span, hint=_JOINED if joined else remedy(dtypes))
+
+
+def _code(expr: Expr) -> str:
+    """An expression as it is written in a kernel, where variables have no index."""
+
+    def rule(node: Expr) -> Expr:
+        root = node.tensor.root if isinstance(node, Access) else None
+        return Name(root.name) if root is not None and _is_variable(root) else node
+
+    return expression_text(rewrite_expr(expr, rule))
+
+
+def _is_variable(tensor: BoundTensor) -> bool:
+    return isinstance(tensor.format, Variable)
+
+
+def _floored(expr: Expr) -> str | None:
+    """The quotient in whole numbers that is written in place of one in floats; None of others."""
+    if isinstance(expr, Call) and expr.op is prim.truediv:
+        return _code(evolve(expr, op=prim.floordiv))
+    return None
 
 
 _JOINED = "join conditions by 'and' and 'or': '&' and '|' bind tighter than comparisons do"

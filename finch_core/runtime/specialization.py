@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.errors import FormatError, IndexOverflow, LifecycleError
+from finch_core.errors import FormatError, IndexOverflow, LifecycleError, OutOfMemory
 from finch_core.interface.abi import (
     CONTROL_WORDS,
     DONE,
@@ -402,9 +402,15 @@ class Specialization:
             return None
         numbers = [int(v) for v in block[:3]]
         site = sites[code - FAILED]
+        error = site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
+        if isinstance(error, OutOfMemory):
+            from finch_core.runtime.out_of_memory import out_of_memory
+
+            outputs = [(self._names[k], values[k]) for k in self.outputs]
+            error = out_of_memory(self.lowered.program, outputs, locals_, error)
         if not site.early:
             self._reset(values, code - FAILED == OUT_OF_MEMORY)
-        return site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
+        return error
 
     def _reset(self, values: Sequence[Any], memory: bool) -> None:
         """Make the outputs valid after a failure: those that the kernel declares, and those whose
