@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import ast
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from finch_core.frontend.names import found
 from finch_core.frontend.nodes import fresh, walk
@@ -52,7 +52,7 @@ def is_kernel(function: object) -> bool:
 
 @define(eq=False)
 class _Apart:
-    function: FunctionType
+    function: Any
     taken: set[str]
 
     def calls(self, node: ast.AST) -> bool:
