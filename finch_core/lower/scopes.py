@@ -22,6 +22,7 @@ from finch_core.errors import (
     Span,
     count,
 )
+from finch_core.interface.dense_format import dense_format
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
@@ -208,16 +209,13 @@ class _Scopes:
         known = outcomes(init)  # 1 + 2j is a sum
         given = known[0] if len(known) == 1 else None
         if not isinstance(given, Literal) or not _is_fill(given, fill, dtype):
+            if is_array(tensor):
+                return self.stmt(_filled(stmt, tensor.format.ndim), scope)
             shown = _shown(given.value) if isinstance(given, Literal) else "a run-time value"
             leaf = tensor.format.levels()[-1]
             other = "make the tensor with that fill value"
             if not leaf.holds_fill:
                 other = f"use another leaf, as a {leaf.name} has no other fill"
-            elif tensor.fixed:
-                written = _spelled(shown) if isinstance(given, Literal) else expression_text(init)
-                set_ = f"{stmt.tensor}[i] = {written}"
-                other = f"set an array to another value in a loop, {set_}, or pass a Tensor "
-                other += "that has it as its fill"
             raise FormatError(
                 f"{stmt.tensor} is declared to {shown}, but its fill value is {as_number(fill)}",
                 span=stmt.span,
@@ -359,6 +357,26 @@ class _Scopes:
         what = f"{node.op.spelling} is not defined on {' and '.join(map(spelled, dtypes))}"
         joined = node.op in (prim.bitand, prim.bitor)
         return FormatError(what, span=span, hint=_JOINED if joined else remedy(dtypes))
+
+
+def is_array(tensor: BoundTensor) -> bool:
+    """Whether a tensor is an array of NumPy's, or a workspace of this kind with a size of its
+    own: any value may be written to all of its elements."""
+    if tensor.fixed or not tensor.local or tensor.shape is None:
+        return tensor.fixed
+    plain = dense_format(tensor.format.ndim, tensor.format.fill_value, tensor.format.dtype)
+    return tensor.format == plain
+
+
+def _filled(stmt: Declare, ndim: int) -> Stmt:
+    """``A[...] = e`` as the loops that store the value, which is computed once."""
+    name = Name("value", span=stmt.span)
+    value = stmt.init if isinstance(stmt.init, Literal) else name
+    indices = tuple(Index(f"{stmt.tensor}_{k}") for k in range(ndim))
+    body: Stmt = Update(Access(stmt.tensor, indices, stmt.span), None, value, span=stmt.span)
+    for index in reversed(indices):
+        body = Loop(index, None, body, span=stmt.span)
+    return body if value is stmt.init else Define(name, stmt.init, body, span=stmt.span)
 
 
 def _code(expr: Expr) -> str:
