@@ -42,7 +42,10 @@ ROUNDING: dict[Any, tuple[Operator, np.dtype[Any] | None]] = {
     np.round: (operator("rint"), None),
 }
 REFUSED: dict[Any, tuple[str, str]] = {
-    builtins.sum: ("'sum' is not part of the language", "write the loop: 's[()] += A[i]'"),
+    builtins.sum: (
+        "'sum' is not part of the language",
+        "write the loop: 't = 0', then 't += A[i]'",
+    ),
     builtins.print: ("'print' is not part of the language", "print results after the call"),
     builtins.range: ("'range' is only the extent of a loop", "write 'for i in range(a, b):'"),
     parallel: ("'parallel' is only for loops", "write 'for i in parallel(_):'"),
@@ -188,6 +191,11 @@ def _cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
 
 
 def _rounding(parser: ExpressionParser, node: ast.Call, function: Any, scope: Scope) -> Expr:
+    if len(node.args) == 2 and function in (builtins.round, np.round):
+        parser.context.refuse(
+            node, f"{shown(node)!r} takes 1 argument, not 2",
+            "to two digits it is 'np.round(100 * x) / 100'",
+        )  # fmt: skip
     _positional(parser, node, shown(node), 1)
     op, dtype = ROUNDING[function]
     value = Call(op, (parser.parse(node.args[0], scope),))

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from finch_core.frontend.assignments import AssignmentParser, scope_free
-from finch_core.frontend.conditional_calls import is_kernel
+from finch_core.frontend.conditional_calls import is_kernel, is_part
 from finch_core.frontend.names import Scope, found
 from finch_core.ir import primitives as prim
 from finch_core.ir.dense_like import DenseLike
@@ -70,7 +70,7 @@ def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]
                 call, f"{shown!r} is a kernel that returns no number",
                 "call it on a line of its own: it writes to its arguments",
             )  # fmt: skip
-        alone = call is whole and not isinstance(node, ast.AugAssign)
+        alone = call is whole and not isinstance(node, ast.AugAssign) and not is_part(call)
         if not alone and not written(program).isdisjoint(program.params):
             parser.context.refuse(
                 call, f"{shown!r} writes to its arguments, and its call is a part of a value",
