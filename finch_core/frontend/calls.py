@@ -213,8 +213,9 @@ def _operator_call(parser: ExpressionParser, node: ast.Call, op: Operator, scope
         if op in _NARY:
             wanted = "at least 2"
         parser.context.refuse(
-            node, f"{shown(node)!r} takes {wanted} argument{'s' * (wanted != '1')}, not {count}"
-        )
+            node, f"{shown(node)!r} takes {wanted} argument{'s' * (wanted != '1')}, not {count}",
+            WHOLE_ARRAYS["max"] if op in _NARY and count == 1 else "",
+        )  # fmt: skip
     args = [parser.parse(arg, scope) for arg in node.args]
     return fold_left(op, args) if nary else Call(op, tuple(args))
 

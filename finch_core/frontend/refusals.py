@@ -98,6 +98,14 @@ WHOLE_ARRAYS = {
 RANDOM = "pass an array of random numbers, made before the call"
 
 
+def element_hint(name: str, ndim: int) -> str:
+    """What to write where a tensor stands without an index."""
+    if not ndim:
+        return f"write '{name}[()]', or pass a number, 'float({name})'"
+    indices = ", ".join("ijklmnop"[:ndim])
+    return f"read or update an element, {name}[{indices}], in a loop"
+
+
 def attribute_hint(name: str) -> str:
     """What to write in place of an attribute that the language lacks."""
     if name in ATTRIBUTES:

@@ -22,6 +22,7 @@ from finch_core.errors import (
     Span,
     count,
 )
+from finch_core.frontend.refusals import element_hint
 from finch_core.interface.dense_format import dense_format
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
@@ -283,12 +284,10 @@ class _Scopes:
             return self.unit.scalars[node.name]
         where = getattr(node, "span", None) or span
         if node.name in self.unit.arguments:
-            argument = self.unit.arguments[node.name]
-            indices = ", ".join("ijklmnop"[: argument.ndim]) or "()"
             raise KernelSyntaxError(
                 f"{node.name} is a tensor, and is used here without an index",
                 span=where,
-                hint=f"read or update an element, {node.name}[{indices}], in a loop",
+                hint=element_hint(node.name, self.unit.arguments[node.name].ndim),
             )
         raise KernelSyntaxError(f"the name {node.name} is not bound", span=where)
 
