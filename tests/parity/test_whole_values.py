@@ -46,9 +46,17 @@ def neighbours(y, A):
             y[i] *= k
 
 
+def from_itself(y, A):
+    w = np.full(3, 7.0)
+    for k in range(3):
+        w[:] = w[0] + w[1] + 1
+        w[1] += 1
+        y[k] = w[0] + w[2] + 10 * w[1]
+
+
 @pytest.mark.parametrize("backend", backend_names())
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize("program", [constants, computed, workspaces, neighbours])
+@pytest.mark.parametrize("program", [constants, computed, workspaces, neighbours, from_itself])
 def test_values_of_whole_arrays(backend, dtype, program):
     if dtype == np.complex128 and program in (workspaces, constants):
         pytest.skip("complex numbers have no order in Python")
