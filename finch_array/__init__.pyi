@@ -391,7 +391,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
-    away. ``prepend`` and ``append`` are arrays that are joined to ``x`` before. Raises
+    away. ``prepend`` and ``append`` are arrays, or numbers, that are joined to ``x`` before. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks."""
 
 @overload
@@ -792,6 +792,10 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Ten
     computed in single, as a sum may overflow. Raises ``OutOfBounds`` for an axis that ``x``
     lacks."""
 
+def median(a: Any, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
+    """The middle of the sorted elements along ``axis``, or the mean of the two in the middle; NaN
+    where one of them is."""
+
 @overload
 def min(x: Lazy, /, *, axis: Any = None, keepdims: builtins.bool = False) -> Lazy:
     """The least element along ``axis``; NaN if there is one. Raises ``OutOfBounds`` for an axis
@@ -922,6 +926,10 @@ def prod(x: Lazy, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: builtins.bool = False) -> Tensor:
     """The product along ``axis``; axes and dtypes are those of ``sum``. Raises ``OutOfBounds`` for
     an axis that ``x`` lacks."""
+
+def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: builtins.bool = False, method: str = 'linear', keepdims: Any = False) -> Tensor:
+    """The value below which the part ``q``, a number or several, of the sorted elements along
+    ``axis`` is, between two elements in proportion; NaN where one of them is."""
 
 @overload
 def real(x: Lazy, /) -> Lazy:
@@ -1119,6 +1127,14 @@ def tile(x: Any, repetitions: Any, /) -> Tensor:
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sum of diagonal ``offset`` of matrices, two dimensions less; dtypes are those of ``sum``.
     Raises ``DimensionMismatch`` for fewer than two dimensions."""
+
+@overload
+def transpose(x: Lazy, /, axes: Any = None) -> Lazy:
+    """``x`` with its axes in another order, that of ``axes``: in reverse, if none are given."""
+
+@overload
+def transpose(x: Any, /, axes: Any = None) -> Tensor:
+    """``x`` with its axes in another order, that of ``axes``: in reverse, if none are given."""
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:
     """The part of matrices on and below diagonal ``k``, with the shape and dtype of ``x``; the rest

@@ -99,8 +99,24 @@ class Direct(Elementwise):
         return self._function
 
 
+class Power(Elementwise):
+    """``x ** y``. Raises ``ValueError``, as NumPy, for whole numbers to a power that is a negative
+    whole number."""
+
+    def __call__(self, *args: Any) -> Any:
+        base, exponent = args
+        negative = isinstance(exponent, (int, np.integer)) and exponent < 0
+        if negative and dtype_of(operand(base)).kind in "biu":
+            raise ValueError(
+                "an integer to a negative power is not an integer: give the power as a float, "
+                f"x ** {float(exponent)}, or cast x to a dtype of floats"
+            )
+        return super().__call__(*args)
+
+
 FUNCTIONS: dict[str, Elementwise] = {name: Elementwise(name, f) for name, f in _UFUNCS.items()}
 FUNCTIONS.update({name: Elementwise(name, f) for name, f in _DEFINED.items()})
+FUNCTIONS["pow"] = Power("pow", np.power)
 FUNCTIONS.update(
     logical_and=Direct("logical_and", lambda x, y: Call(prim.and_, _truth(x, y))),
     logical_or=Direct("logical_or", lambda x, y: Call(prim.or_, _truth(x, y))),

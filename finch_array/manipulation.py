@@ -152,6 +152,11 @@ def transpose_method(x: Any, *axes: Any) -> Any:
     return permute_dims(x, given or tuple(reversed(range(x.ndim))))
 
 
+def transpose(x: Any, /, axes: Any = None) -> Any:
+    """``x`` with its axes in another order, that of ``axes``: in reverse, if none are given."""
+    return transpose_method(x, *(() if axes is None else (axes,)))
+
+
 # -- broadcasting -----------------------------------------------------------------------------
 
 

@@ -98,50 +98,6 @@ def cumulated(own: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: Any = False,
-) -> Any:  # fmt: skip
-    """The value below which the part ``q``, a number or several, of the sorted elements along
-    ``axis`` is, between two elements in proportion; NaN where one of them is."""
-    array = array_of(a)
-    if method != "linear" or array.dtype.kind not in "biuf":
-        raise TypeError(f"quantile has the method 'linear' for real numbers, not {method!r}")
-    parts = np.asarray(q, np.float64)
-    if parts.size and not (parts.min() >= 0 and parts.max() <= 1):
-        raise ValueError("quantiles are from 0 to 1, percentiles to 100")
-    shape, last = array.shape, axis
-    if axis is None:
-        array, last = ravel(array), 0
-    last = axis_of(last, array.ndim)
-    ordered = searching.sort(array, axis=last)
-    found = _between(ordered, parts.reshape(-1) * (array.shape[last] - 1), last)
-    kept = [1] * len(shape) if axis is None else [*shape[:last], 1, *shape[last + 1 :]]
-    if keepdims is not True:
-        kept = [] if axis is None else [*shape[:last], *shape[last + 1 :]]
-    kind = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
-    return array_of(found.astype(kind).reshape((*parts.shape, *kept)))
-
-
-def _between(ordered: Any, places: Any, axis: int) -> Any:
-    """The elements of sorted fibers at places between two of them, the places outermost."""
-    last = ordered.shape[axis] - 1
-    low = np.floor(places).astype(np.intp)
-    wanted = np.concatenate([low, np.minimum(low + 1, last), [last]])
-    chosen = getitem(ordered, (*[slice(None)] * axis, wanted)).to_numpy()
-    rows = np.moveaxis(chosen.astype(np.float64), axis, 0)
-    below, above, greatest = rows[: len(low)], rows[len(low) : -1], rows[-1]
-    part = (places - low).reshape(-1, *(1,) * (rows.ndim - 1))
-    apart = np.subtract(above, below, out=np.zeros_like(above), where=above != below)
-    found = np.where(part < 0.5, below + apart * part, above - apart * (1 - part))
-    return np.where(np.isnan(greatest), np.nan, found)
-
-
-def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
-    """``quantile`` of hundredths."""
-    return quantile(a, np.asarray(q) / 100, *args, **options)
-
-
 def _ordered(own: Callable[..., Any]) -> Callable[..., Any]:
     """``np.sort`` and ``np.argsort``: along ``axis`` (None: of all elements, in a row)."""
 
@@ -286,7 +242,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.min: reduction(red.min, ELEMENTWISE["minimum"], None),
     np.any: reduction(red.any, ELEMENTWISE["logical_or"], 0),
     np.all: reduction(red.all, ELEMENTWISE["logical_and"], 1),
-    np.mean: mean, np.average: average, np.quantile: quantile, np.percentile: percentile,
+    np.mean: mean, np.average: average,
     np.cumsum: cumulated(cumulative_sum), np.cumprod: cumulated(cumulative_prod),
     np.sort: _ordered(searching.sort), np.argsort: _ordered(searching.argsort),
     np.bincount: bincount, np.ediff1d: ediff1d,

@@ -14,7 +14,6 @@ from finch_array.axes import axis_of
 from finch_array.indexing import getitem, take
 from finch_array.manipulation import reshape
 from finch_array.operands import array_of
-from finch_array.searching import sort
 
 
 def _along(axis: int, part: Any) -> tuple[Any, ...]:
@@ -64,28 +63,8 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> A
     return fn.FUNCTIONS["subtract"](high, low)
 
 
-def median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """The middle of the sorted elements along ``axis``, or the mean of the two in the middle; NaN
-    where one of them is."""
-    array = array_of(a)
-    shape, last = array.shape, axis
-    if last is None:
-        array, last = reshape(array, (-1,)), 0
-    last = axis_of(last, array.ndim)
-    n = array.shape[last]
-    ordered = sort(array, axis=last)
-    middle = getitem(ordered, _along(last, slice(max(n - 1, 0) // 2, n // 2 + 1)))
-    found = red.mean(middle, axis=last, keepdims=keepdims)
-    if n and array.dtype.kind == "f":
-        greatest = getitem(ordered, _along(last, slice(n - 1, n)))
-        broken = red.any(fn.isnan(greatest), axis=last, keepdims=keepdims)
-        found = fn.where(broken, array.dtype.type(np.nan), found)
-    return reshape(found, (1,) * len(shape)) if keepdims and axis is None else found
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.split: split, np.array_split: array_split, np.delete: delete, np.ptp: ptp,
-    np.median: median,
     np.vsplit: lambda ary, parts: split(ary, parts, 0),
     np.hsplit: lambda ary, parts: split(ary, parts, 1 if array_of(ary).ndim > 1 else 0),
 }  # fmt: skip

@@ -168,9 +168,9 @@ def _standard(function: Any) -> Callable[..., Any] | None:
 @cache
 def _more() -> dict[Any, Callable[..., Any]]:
     """The functions of NumPy that the standard does not have, or has with other arguments."""
-    from finch_array import numpy_functions, numpy_numbers, numpy_parts, numpy_shapes
+    from finch_array import numpy_functions, numpy_numbers, numpy_parts, numpy_shapes, quantiles
 
-    homes = (numpy_functions, numpy_parts, numpy_shapes, numpy_numbers)
+    homes = (numpy_functions, numpy_parts, numpy_shapes, numpy_numbers, quantiles)
     found = {key: own for home in homes for key, own in home.FUNCTIONS.items()}
     return {**found, **_SPECIAL}
 

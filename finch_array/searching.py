@@ -21,7 +21,7 @@ from finch_array.fibers import (
 )
 from finch_array.functions import FUNCTIONS
 from finch_array.indexing import keys_of, take_along_axis, true_places, view_of
-from finch_array.manipulation import check_size, concat, expand_dims, reshape
+from finch_array.manipulation import broadcast_to, check_size, concat, expand_dims, reshape
 from finch_array.operands import array_of, is_dense
 from finch_array.ready import warn_dense
 from finch_array.reductions import array_operand
@@ -267,12 +267,17 @@ def _among(values: Any, wanted: Any) -> Any:
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along ``axis``, ``n`` times over, which takes as many elements
-    away. ``prepend`` and ``append`` are arrays that are joined to ``x`` before. Raises
+    away. ``prepend`` and ``append`` are arrays, or numbers, that are joined to ``x`` before. Raises
     ``OutOfBounds`` for an axis that ``x`` lacks."""
     array = array_of(x)
     place = axis_of(axis, array.ndim)
-    ends = [array_of(e) for e in (prepend,) if e is not None]
-    parts = [*ends, array, *(array_of(e) for e in (append,) if e is not None)]
+    across = tuple(1 if k == place else size for k, size in enumerate(array.shape))
+
+    def end(part: Any) -> list[Any]:
+        joined = [] if part is None else [array_of(part)]
+        return [each if each.ndim else broadcast_to(each, across) for each in joined]
+
+    parts = [*end(prepend), array, *end(append)]
     array = concat(parts, axis=place) if len(parts) > 1 else array
     subtract = FUNCTIONS["not_equal" if array.dtype.kind == "b" else "subtract"]
     for _ in range(n):

@@ -181,7 +181,8 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 class PerformanceWarning(UserWarning):
-    """An access that costs more than it looks: it goes against the order of the storage.
+    """An access that costs more than it looks: it goes against the order of the storage. Or a
+    kernel that stays less optimised, as it could not be compiled again.
 
     Given once for each kernel, when it is compiled anew; silenced as any warning is, or for one
     access by the protocol ``follow`` (see ``lower.access_order``).

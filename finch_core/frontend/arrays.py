@@ -46,12 +46,23 @@ def make_array(
 def format_with(value: Any, dtype: np.dtype[Any], ndim: int, span: Span | None) -> Any:
     """A dense format of ``ndim`` dimensions. Raises ``FormatError`` where ``dtype`` does not hold
     the value."""
+    if dtype.kind in "biuf" and np.iscomplexobj(value):
+        raise complex_value(f"the value {value}", dtype, span)
     try:
         counted = dtype.kind in "mM" and not isinstance(value, np.generic)  # units of time
         first = np.asarray(value).astype(dtype)[()] if counted else dtype.type(value)
         return dense_format(ndim, first, dtype)
     except (FormatError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(str(error).partition("\n")[0], span=span) from None
+
+
+def complex_value(what: str, dtype: np.dtype[Any], span: Span | None) -> FormatError:
+    """The refusal to fill an array of real numbers with a complex value."""
+    return FormatError(
+        f"{what} is complex, and the array holds {dtype}",
+        span=span,
+        hint="give its real part, '.real', or let the array hold complex numbers: 'dtype=complex'",
+    )
 
 
 def fill(value: Any) -> Literal:
@@ -112,7 +123,7 @@ class _Array:
             try:
                 format = format_with(value, dtype, len(sizes), None)
             except FormatError as error:
-                self.context.refuse(self.call, error.message)
+                self.context.refuse(self.call, error.message, error.hint)
             init = fill(format.fill_value)
         else:
             format = DenseLike(shape_of, dtype, value, filled_with, copy_of, span=self.span)
@@ -216,4 +227,4 @@ class _Array:
         return value is not UNBOUND and is_tensor(value)
 
 
-__all__ = ["fill", "format_with", "make_array"]
+__all__ = ["complex_value", "fill", "format_with", "make_array"]

@@ -87,6 +87,7 @@ class AssignmentParser:
         self, node: ast.Assign, target: ast.Name, variable: Variable, scope: Scope
     ) -> list[Stmt]:
         """``t = e``, where ``t`` has other values, too."""
+        self.refuse_second_name(node, target, scope)
         span = self.context.span(node)
         access = Access(variable.name, (), self.context.span(target))
         op = self.user_reduction(node.value, access, scope)
@@ -118,6 +119,7 @@ class AssignmentParser:
     def let(self, node: ast.Assign, scope: Scope) -> tuple[Name, Expr]:
         target = self.only_target(node)
         assert isinstance(target, ast.Name)
+        self.refuse_second_name(node, target, scope)
         value = self.expressions.parse(node.value, scope)
         span = self.context.span(target)
         known_as = self.context.variables.by_node.get(id(target))
@@ -128,6 +130,22 @@ class AssignmentParser:
         if variable is not None and known is not None:
             self.context.known[variable] = known
         return name, value
+
+    def refuse_second_name(self, node: ast.Assign, target: ast.Name, scope: Scope) -> None:
+        """Refuse ``t = a`` of a tensor."""
+        value = node.value
+        if not isinstance(value, ast.Name) or self.context.variable(value) is not None:
+            return
+        binding = scope.find(value.id)
+        if binding is None or binding.value is not None:
+            return
+        if binding.kind == "local" or value.id in self.context.subscripted:
+            self.context.refuse(
+                node,
+                f"{value.id!r} is a tensor, and {target.id!r} would be a second name of it",
+                f"exchange tensors in one statement, 'a, b = b, a'; '{target.id} = "
+                f"{value.id}.copy()' makes a copy; '{value.id}[i]' is an element",
+            )
 
     def known_value(self, node: ast.expr, scope: Scope) -> Expr | None:
         """The value of an expression of numbers, parameters that are numbers, sizes of tensors that

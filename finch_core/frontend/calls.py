@@ -42,7 +42,10 @@ ROUNDING: dict[Any, tuple[Operator, np.dtype[Any] | None]] = {
     np.round: (operator("rint"), None),
 }
 REFUSED: dict[Any, tuple[str, str]] = {
-    builtins.sum: ("'sum' is not part of the language", "write the loop: 's[()] += A[i]'"),
+    builtins.sum: (
+        "'sum' is not part of the language",
+        "write the loop: 't = 0', then 't += A[i]'",
+    ),
     builtins.print: ("'print' is not part of the language", "print results after the call"),
     builtins.range: ("'range' is only the extent of a loop", "write 'for i in range(a, b):'"),
     parallel: ("'parallel' is only for loops", "write 'for i in parallel(_):'"),
@@ -188,6 +191,11 @@ def _cast(value: Expr, dtype: np.dtype[Any]) -> Expr:
 
 
 def _rounding(parser: ExpressionParser, node: ast.Call, function: Any, scope: Scope) -> Expr:
+    if len(node.args) == 2 and function in (builtins.round, np.round):
+        parser.context.refuse(
+            node, f"{shown(node)!r} takes 1 argument, not 2",
+            "to two digits it is 'np.round(100 * x) / 100'",
+        )  # fmt: skip
     _positional(parser, node, shown(node), 1)
     op, dtype = ROUNDING[function]
     value = Call(op, (parser.parse(node.args[0], scope),))
@@ -205,8 +213,9 @@ def _operator_call(parser: ExpressionParser, node: ast.Call, op: Operator, scope
         if op in _NARY:
             wanted = "at least 2"
         parser.context.refuse(
-            node, f"{shown(node)!r} takes {wanted} argument{'s' * (wanted != '1')}, not {count}"
-        )
+            node, f"{shown(node)!r} takes {wanted} argument{'s' * (wanted != '1')}, not {count}",
+            WHOLE_ARRAYS["max"] if op in _NARY and count == 1 else "",
+        )  # fmt: skip
     args = [parser.parse(arg, scope) for arg in node.args]
     return fold_left(op, args) if nary else Call(op, tuple(args))
 
@@ -246,10 +255,9 @@ def _refuse_call(parser: ExpressionParser, node: ast.Call, function: Any) -> NoR
         parser.context.refuse_recursion(node, function)
         parser.context.refuse(
             node,
-            f"{name!r} is a kernel, whose call is a value only where it runs once: not in the "
-            "condition of 'while', nor after 'and', 'or' or 'if'",
-            f"give its value a name on a line before: 'value = {name}(...)'; what 'while' asks "
-            "again is computed again at the end of its body",
+            f"{name!r} is a kernel, whose call is a value in a statement of a kernel only",
+            f"give its value a name on a line before: 'value = {name}(...)'; a function that calls "
+            "kernels is a kernel itself, '@kernel'",
         )
     owner = type(getattr(function, "__self__", None))
     module = getattr(function, "__module__", None) or owner.__module__

@@ -11,6 +11,10 @@ has, and the end swaps the contents back:
     ...
     if w_at == 0:
         swap(x, w)
+
+Exchanges that stand in no loop and under no condition need none of this: which tensor a name has
+after them is known, and the names that follow are those of these tensors. Nothing is swapped, and
+formats and shapes may differ.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from types import FunctionType
 from typing import NoReturn
 
 from finch_core.errors import KernelSyntaxError
+from finch_core.frontend.early_returns import returns
 from finch_core.frontend.functions import swap
 from finch_core.frontend.names import found, makes_tensor
 from finch_core.frontend.nodes import fresh, walk
@@ -50,6 +55,38 @@ def _names(node: ast.expr) -> list[str] | None:
         return None
     names = [part.id for part in node.elts if isinstance(part, ast.Name)]
     return names if len(names) == len(node.elts) else None
+
+
+def parted(node: ast.Assign) -> tuple[ast.Assign, ast.Assign] | None:
+    """``a, b = b, a`` and ``t = e`` of ``a, b, t = b, a, e``; None where no names change places
+    beside other targets that are names."""
+    target, value = node.targets[0], node.value
+    if len(node.targets) > 1 or not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    if not isinstance(value, (ast.Tuple, ast.List)) or len(target.elts) != len(value.elts):
+        return None
+    names = [part.id for part in target.elts if isinstance(part, ast.Name)]
+    if len(set(names)) < len(target.elts):
+        return None
+    among = {t: v.id for t, v in zip(names, value.elts, strict=True) if isinstance(v, ast.Name)}
+    closed: set[str] = set()
+    while closed != among.keys():
+        closed = set(among)
+        among = {t: v for t, v in among.items() if v in closed and t in among.values()}
+    rest = [k for k, name in enumerate(names) if name not in closed]
+    if not rest or all(t == v for t, v in among.items()):
+        return None
+    return _some(node, [k for k in range(len(names)) if k not in rest]), _some(node, rest)
+
+
+def _some(node: ast.Assign, places: list[int]) -> ast.Assign:
+    """The targets of an assignment at ``places``, with their values."""
+    parts: list[ast.expr] = []
+    for whole, ctx in ((node.targets[0], ast.Store()), (node.value, ast.Load())):
+        assert isinstance(whole, (ast.Tuple, ast.List))
+        found: list[ast.expr] = [whole.elts[k] for k in places]
+        parts.append(ast.copy_location(ast.Tuple(found, ctx), whole))
+    return ast.copy_location(ast.Assign([parts[0]], parts[1]), node)
 
 
 def in_pairs(node: ast.Assign) -> list[ast.stmt]:
@@ -82,18 +119,36 @@ def tensors_of(function: FunctionType, node: ast.FunctionDef) -> frozenset[str]:
     params = set(_parameters(node))
     made: set[str] = set()
     others: set[str] = set()
+    found = [part for part in walk(node) if isinstance(part, ast.Assign)]
+    apart = {id(part): both for part in found if (both := parted(part)) is not None}
+    exchanges = [exchanged_names(part) for part in found]
+    exchanges += [exchanged_names(exchange) for exchange, _rest in apart.values()]
     for part in walk(node):
         if isinstance(part, ast.Assign) and exchanged_names(part) is None:
+            _exchange, part = apart.get(id(part), (None, part))
             for target, value in _assignments(part):
                 names = {n.id for n in _stored(target)}
                 (made if makes_tensor(function, value) else others).update(names)
         elif isinstance(part, (ast.AugAssign, ast.AnnAssign, ast.For)):
             others.update(n.id for n in _stored(part.target))
     known = (made | (params & _used_as_tensors(function, node, frozenset()))) - others
-    for pair in (set(dict(exchanged_names(part) or ())) for part in _statements(node.body)):
+    for pair in (set(dict(names or ())) for names in exchanges):
         if not pair.isdisjoint(known):
             known |= (pair & params) - others
-    return frozenset(known)
+    return frozenset(known | (_unread(node) & params) - others)
+
+
+def _unread(node: ast.FunctionDef) -> set[str]:
+    """The names that are only exchanged, in no loop and under no condition, and returned: they may
+    be those of anything."""
+    exchanges = [stmt for stmt in node.body if exchanged_names(stmt)]
+    results = [part.value for part in walk(node) if isinstance(part, ast.Return)]
+    rows = [r.elts if isinstance(r, ast.Tuple) else [r] for r in results if r is not None]
+    apart = [part for stmt in exchanges for part in walk(stmt)]
+    apart += [value for row in rows for value in row]
+    known = set(map(id, apart))
+    names = {part.id for part in apart if isinstance(part, ast.Name)}
+    return names - {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in known}
 
 
 def _parameters(node: ast.FunctionDef) -> list[str]:
@@ -154,14 +209,24 @@ def _stored(target: ast.AST) -> Iterator[ast.Name]:
 
 
 def restored(
-    function: ast.FunctionDef, body: Block, results: list[ast.expr], refuse: Refuse
+    function: ast.FunctionDef,
+    body: Block,
+    results: list[ast.expr],
+    numbers: Container[str],
+    refuse: Refuse,
 ) -> Block:
     """``body`` with the contents of arguments that are exchanged where Python leaves them; the body
-    has no ``return``, and gives ``results``."""
+    has no ``return``, and gives ``results``; ``numbers`` are names that are no tensors'."""
     pairs = [node for stmt in body for node in walk(stmt) if exchanged_names(node)]
     params = _parameters(function)
     if not pairs:
         return body
+    once = len(returns(function.body)) < 2
+    for group in _groups(pairs):
+        is_given = any(isinstance(value, ast.Name) and value.id in group for value in results)
+        if (once or not is_given) and not any(name in numbers for name in group):
+            body = _renamed(body, results, group, params)
+    pairs = [node for stmt in body for node in walk(stmt) if exchanged_names(node)]
     taken = {node.id for node in walk(function) if isinstance(node, ast.Name)} | set(params)
     for group in _groups(pairs):
         if group.isdisjoint(params):
@@ -176,6 +241,39 @@ def restored(
         if all(any(_sets(part, {name}) for part in _statements(body)) for name in made):
             _Restored(names, own, taken).put(_block_of(body, made, own, refuse))
     return body
+
+
+def _renamed(body: Block, results: list[ast.expr], group: set[str], params: list[str]) -> Block:
+    """``body`` without the exchanges of the names ``group``, if all of them stand in ``body``
+    itself: the names behind each, and in ``results``, are those of the tensors that they have."""
+    bound = {*params, *(name for stmt in body for name in group if _sets(stmt, {name}))}
+    if not group <= bound:
+        return body
+    at = [k for k, stmt in enumerate(body) if _exchanges(stmt, group)]
+    inside = (part for stmt in body for part in walk(stmt))
+    if len(at) != sum(_exchanges(part, group) for part in inside):
+        return body
+    held = {name: name for name in group}
+    others: dict[int, tuple[ast.Name, str]] = {}
+    for stmt in (*body[at[0] :], *results):
+        if _exchanges(stmt, group):
+            (first, second), _ = exchanged_names(stmt) or (("", ""), None)
+            held[first], held[second] = held[second], held[first]
+            continue
+        for part in walk(stmt):
+            if isinstance(part, ast.Name) and part.id in group:
+                if isinstance(part.ctx, ast.Store):
+                    return body
+                others.setdefault(id(part), (part, held[part.id]))
+    for part, name in others.values():
+        part.id = name
+    rest: Block = [stmt for k, stmt in enumerate(body) if k not in at]
+    return rest or [ast.copy_location(ast.Pass(), body[0])]
+
+
+def _exchanges(stmt: ast.AST, group: set[str]) -> bool:
+    """Whether a node exchanges names of ``group``."""
+    return not group.isdisjoint(dict(exchanged_names(stmt) or ()))
 
 
 def _groups(pairs: list[ast.AST]) -> list[set[str]]:
@@ -299,4 +397,4 @@ def _located(made: ast.stmt, node: ast.stmt) -> ast.stmt:
     return made
 
 
-__all__ = ["exchanged_names", "in_pairs", "restored", "tensors_of"]
+__all__ = ["exchanged_names", "in_pairs", "parted", "restored", "tensors_of"]

@@ -296,7 +296,10 @@ class ExpressionParser:
         expr = self.parse(node, scope)
         if isinstance(expr, Literal) and expr.value < 0:
             self.context.refuse(
-                node, "a negative index does not count from the end", "indices start at 0"
+                node,
+                "a negative index does not count from the end",
+                "indices start at 0; the last one is 'len(A) - 1', that of dimension k "
+                "'A.shape[k] - 1'",
             )
         return expr
 

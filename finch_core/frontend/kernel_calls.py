@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from finch_core.frontend.assignments import AssignmentParser, scope_free
+from finch_core.frontend.conditional_calls import is_kernel, is_part
 from finch_core.frontend.names import Scope, found
 from finch_core.ir import primitives as prim
 from finch_core.ir.dense_like import DenseLike
@@ -36,11 +37,6 @@ from finch_core.ir.program import (
 )
 from finch_core.ir.rewrite import rewrite, rewrite_expr, rewrite_statements
 from finch_core.records import evolve
-
-
-def is_kernel(function: Any) -> bool:
-    """Whether an object is a kernel, whose program can be inlined."""
-    return hasattr(type(function), "__finch_program__")
 
 
 def inline_kernel(parser: AssignmentParser, node: ast.Call, kernel: Any, scope: Scope) -> Stmt:
@@ -74,7 +70,7 @@ def before(parser: AssignmentParser, node: ast.stmt, scope: Scope) -> list[Stmt]
                 call, f"{shown!r} is a kernel that returns no number",
                 "call it on a line of its own: it writes to its arguments",
             )  # fmt: skip
-        alone = call is whole and not isinstance(node, ast.AugAssign)
+        alone = call is whole and not isinstance(node, ast.AugAssign) and not is_part(call)
         if not alone and not written(program).isdisjoint(program.params):
             parser.context.refuse(
                 call, f"{shown!r} writes to its arguments, and its call is a part of a value",

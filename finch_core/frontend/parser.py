@@ -47,7 +47,7 @@ def parse(
     numbers = find_variables(source.node, body, is_tensor).names | returned
     found = named_results(source.node, body, numbers, context.subscripted, context.refuse)
     last, numbered = found.last, found.numbered
-    body = restored(source.node, found.body, returned_values(last), context.refuse)
+    body = restored(source.node, found.body, returned_values(last), numbers, context.refuse)
     context.variables = find_variables(source.node, body, is_tensor, numbered.values())
     context.names |= _all_names(context)
     scope = Scope(None, {name: _parameter(context, name, span) for name, span in params.items()})

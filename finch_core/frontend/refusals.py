@@ -57,19 +57,19 @@ EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
 }
 
 OPERATIONS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.MatMult: ("'@' is not part of the language", "write the three loops of the product"),
+    ast.MatMult: ("'@' is not part of the language", "write the loops of the product"),
     ast.Is: ("'is' is not part of the language", "compare values with '=='"),
     ast.IsNot: ("'is not' is not part of the language", "compare values with '!='"),
     ast.In: ("'in' takes numbers that are written out", "write 'x in (a, b)'"),
     ast.NotIn: ("'not in' takes numbers that are written out", "write 'x not in (a, b)'"),
 }
 
-_REDUCED = "write the loop: 's[()] += A[i]', or with 'min' and 'max', 's[()] = max(s[()], A[i])'"
+_REDUCED = "write the loop: 't = 0', then 't += A[i]', or with 'min' and 'max', 't = max(t, A[i])'"
 ATTRIBUTES = {
     "T": "swap the indices, 'A[j, i]', or pass 'swizzle(A, (1, 0))'",
     "astype": "cast a number by its dtype: 'np.float32(x)', 'int(x)'",
     "item": "an element, 'A[i]', is a number already",
-    "size": "'A.shape[0] * A.shape[1]' is the size of a matrix",
+    "size": "'len(x)' is the size of a vector, 'A.shape[0] * A.shape[1]' that of a matrix",
     **dict.fromkeys(
         ("nnz", "indptr", "indices", "data", "coords", "row", "col"),
         "loops visit what is stored, in any format: 'stored(A[i, j])' is whether an entry is",
@@ -87,7 +87,7 @@ ATTRIBUTES = {
 WHOLE_ARRAYS = {
     **dict.fromkeys(("sum", "prod", "mean", "max", "min", "amax", "amin", "any", "all"), _REDUCED),
     **dict.fromkeys(("std", "var", "argmax", "argmin", "median", "count_nonzero"), _REDUCED),
-    **dict.fromkeys(("dot", "vdot", "inner"), "write the loop: 's[()] += a[i] * b[i]'"),
+    **dict.fromkeys(("dot", "vdot", "inner"), "write the loop: 't = 0', then 't += a[i] * b[i]'"),
     **dict.fromkeys(("matmul", "outer", "tensordot", "einsum"), "write the loops of the product"),
     **dict.fromkeys(("cumsum", "cumprod"), "write the loop: 't += x[i]', then 'y[i] = t'"),
     **dict.fromkeys(("array", "asarray"), _COPY),
@@ -96,6 +96,14 @@ WHOLE_ARRAYS = {
 }
 """Functions of NumPy that take or make whole arrays: what is written instead."""
 RANDOM = "pass an array of random numbers, made before the call"
+
+
+def element_hint(name: str, ndim: int) -> str:
+    """What to write where a tensor stands without an index."""
+    if not ndim:
+        return f"write '{name}[()]', or pass a number, 'float({name})'"
+    indices = ", ".join("ijklmnop"[:ndim])
+    return f"read or update an element, {name}[{indices}], in a loop"
 
 
 def attribute_hint(name: str) -> str:

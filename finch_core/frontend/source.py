@@ -9,6 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from finch_core.errors import KernelSyntaxError, Source, Span
+from finch_core.frontend.conditional_calls import with_calls_apart
 from finch_core.frontend.tuple_targets import with_single_targets
 from finch_core.records import frozen
 
@@ -53,7 +54,8 @@ def _column(text: str, offset: int) -> int:
 
 def read_source(function: Any, *, as_written: bool = False) -> FunctionSource:
     """The source of a function written with ``def``; ``KernelSyntaxError`` for anything else.
-    Assignments to several targets are taken apart, unless it is to stay ``as_written``."""
+    Assignments to several targets and conditional calls of kernels are taken apart, unless it is to
+    stay ``as_written``."""
     if not isinstance(function, FunctionType):
         raise KernelSyntaxError(
             f"a {type(function).__name__} is not a Python function, so it cannot be parsed"
@@ -85,6 +87,7 @@ def read_source(function: Any, *, as_written: bool = False) -> FunctionSource:
     if not isinstance(node, ast.FunctionDef):
         found.refuse(node, "only a function written with 'def' can be parsed")
     if not as_written:
+        with_calls_apart(node, function)
         with_single_targets(node, function)
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from itertools import pairwise
 from typing import Any
 
 from finch_core.errors import FormatError
@@ -128,7 +129,7 @@ class StatementParser(AssignmentParser):
         return over.args[0], True
 
     def extent(self, over: ast.expr, scope: Scope) -> Extent | None:
-        """``_`` (``None``) or ``range(a, b)``."""
+        """``_`` (``None``) or ``range(a, b)``, or whole numbers at equal distances, ``(-1, 1)``."""
         if isinstance(over, ast.Name) and over.id == "_":
             return None
         if isinstance(over, (ast.Name, ast.Attribute)):
@@ -138,9 +139,37 @@ class StatementParser(AssignmentParser):
             return self.range(over, scope)
         elif isinstance(over, ast.Call) and self.calls(over, builtins.reversed, scope):
             return self.reversed(over, scope)
-        self.context.refuse(
-            over, "a loop runs over '_' or a 'range'", "write 'for i in _:' or 'range(a, b)'"
-        )
+        elif isinstance(over, (ast.Tuple, ast.List)):
+            found = self.progression(over, scope)
+            if found is not None:
+                return found
+        self.context.refuse(over, "a loop runs over '_' or a 'range'", self.range_for(over))
+
+    def progression(self, node: ast.Tuple | ast.List, scope: Scope) -> Extent | None:
+        """The range of the numbers that are written, if it has these alone."""
+        if not node.elts or any(isinstance(part, (ast.Tuple, ast.List)) for part in node.elts):
+            return None
+        terms = [self.expressions.parse(part, scope) for part in node.elts]
+        values = [t.value for t in terms if isinstance(t, Literal) and type(t.value) is int]
+        steps = {b - a for a, b in pairwise(values)} or {1}
+        if len(values) < len(terms) or len(steps) > 1 or steps == {0}:
+            return None
+        step, end = steps.pop(), values[-1]
+        if step == 1:
+            return Extent(literal(values[0]), literal(end + 1))
+        return Extent(literal(values[0]), literal(end + step), literal(step))
+
+    def range_for(self, node: ast.expr) -> str:
+        """What to write for a loop over something else than a range."""
+        over: ast.expr | None = node
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return "pass the values as an array: 'for k in range(len(v)):', and read 'v[k]'"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called = node.func.id in ("enumerate", "zip", "reversed", "iter") and node.args
+            over = node.args[0] if called else None
+        if isinstance(over, ast.Name):
+            return f"write 'for i in range(len({over.id})):', and read '{over.id}[i]'"
+        return "write 'for i in _:' or 'range(a, b)'"
 
     def calls(self, node: ast.Call, function: Any, scope: Scope) -> bool:
         return self.context.object_of(node.func, scope) is function

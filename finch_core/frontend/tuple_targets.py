@@ -4,6 +4,7 @@
     a, b = x[i], y[i]  ->     a = x[i]; b = y[i]
     a, b = t           ->     values = t; a = values[0]; b = values[1]
     n, m = A.shape     ->     n = A.shape[0]; m = A.shape[1]
+    a, b, t = b, a, e  ->     t = e; a, b = b, a      where a and b are tensors
     a = b = 2 * x[i]   ->     value = 2 * x[i]; a = value; b = value
     a: float = 0       ->     a = 0
 
@@ -17,7 +18,7 @@ import ast
 from copy import copy
 from types import FunctionType
 
-from finch_core.frontend.exchanges import exchanged_names, in_pairs, tensors_of
+from finch_core.frontend.exchanges import exchanged_names, in_pairs, parted, tensors_of
 from finch_core.frontend.nodes import walk
 from finch_core.records import define
 
@@ -31,7 +32,8 @@ def with_single_targets(node: ast.FunctionDef, function: FunctionType) -> ast.Fu
     if any(map(_is_apart, walk(node))):
         found = {part.id for part in walk(node) if isinstance(part, ast.Name)}
         taken = found | {part.arg for part in walk(node) if isinstance(part, ast.arg)}
-        exchanges = any(map(exchanged_names, walk(node)))
+        assignments = (part for part in walk(node) if isinstance(part, ast.Assign))
+        exchanges = any(exchanged_names(part) or parted(part) for part in assignments)
         _Apart(taken, tensors_of(function, node) if exchanges else frozenset()).visit(node)
     return node
 
@@ -74,6 +76,10 @@ class _Apart(ast.NodeTransformer):
         exchanged = exchanged_names(node)
         if exchanged is not None and not self.tensors.isdisjoint(dict(exchanged)):
             return in_pairs(node)
+        both = parted(node)
+        if both is not None and not self.tensors.isdisjoint(dict(exchanged_names(both[0]) or ())):
+            rest = self.visit_Assign(both[1])
+            return [*(rest if isinstance(rest, list) else [rest]), *in_pairs(both[0])]
         first: list[ast.stmt] = []
         pairs = self.pairs(node.targets[0], node.value, first, node)
         done: list[ast.stmt] = []

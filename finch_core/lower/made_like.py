@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from finch_core.errors import KernelSyntaxError
-from finch_core.frontend.arrays import fill, format_with
+from finch_core.frontend.arrays import complex_value, fill, format_with
 from finch_core.ir.builder import Names
 from finch_core.ir.dense_like import DenseLike
 from finch_core.ir.dtypes import Type, concrete, same
@@ -171,6 +171,8 @@ class _Fill:
                 return made
             found = fill(own.fill_value), own.dtype
         element, known = found
+        if concrete(known).kind == "c" and concrete(own.dtype).kind in "biuf":
+            raise complex_value(f"the value that fills {name}", concrete(own.dtype), like.span)
         if not same(known, own.dtype):
             element = Cast(element, concrete(own.dtype))
         body: Stmt = Update(Access(name, indices, like.span), None, element, span=like.span)

@@ -22,6 +22,8 @@ from finch_core.errors import (
     Span,
     count,
 )
+from finch_core.frontend.refusals import element_hint
+from finch_core.interface.dense_format import dense_format
 from finch_core.interface.tensorlike import BoundTensor, TensorLike
 from finch_core.interface.variable import Variable
 from finch_core.ir import primitives as prim
@@ -144,10 +146,13 @@ class _Scopes:
         for end, how in zip(extent.children, ways, strict=False):
             type_ = concrete(self.type_of(end, span))
             if type_.kind not in "biu":
+                whole = _floored(end)
                 raise FormatError(
                     f"the range of {name} {how} a value of {type_}, not an integer",
                     span=span,
-                    hint="give an integer, or cast it, as in range(int(n))",
+                    hint="give an integer, or cast it, as in range(int(n))"
+                    if whole is None
+                    else f"write {whole}, or cast it, int({_code(end)})",
                 )
             if type_ == np.uint64 and isinstance(end, Var):
                 message = f"the range of {name} {how} {end.name}, which is 2**63 or more"
@@ -205,16 +210,13 @@ class _Scopes:
         known = outcomes(init)  # 1 + 2j is a sum
         given = known[0] if len(known) == 1 else None
         if not isinstance(given, Literal) or not _is_fill(given, fill, dtype):
+            if is_array(tensor):
+                return self.stmt(_filled(stmt, tensor.format.ndim), scope)
             shown = _shown(given.value) if isinstance(given, Literal) else "a run-time value"
             leaf = tensor.format.levels()[-1]
             other = "make the tensor with that fill value"
             if not leaf.holds_fill:
                 other = f"use another leaf, as a {leaf.name} has no other fill"
-            elif tensor.fixed:
-                written = _spelled(shown) if isinstance(given, Literal) else expression_text(init)
-                set_ = f"{stmt.tensor}[i] = {written}"
-                other = f"set an array to another value in a loop, {set_}, or pass a Tensor "
-                other += "that has it as its fill"
             raise FormatError(
                 f"{stmt.tensor} is declared to {shown}, but its fill value is {as_number(fill)}",
                 span=stmt.span,
@@ -282,12 +284,10 @@ class _Scopes:
             return self.unit.scalars[node.name]
         where = getattr(node, "span", None) or span
         if node.name in self.unit.arguments:
-            argument = self.unit.arguments[node.name]
-            indices = ", ".join("ijklmnop"[: argument.ndim]) or "()"
             raise KernelSyntaxError(
                 f"{node.name} is a tensor, and is used here without an index",
                 span=where,
-                hint=f"read or update an element, {node.name}[{indices}], in a loop",
+                hint=element_hint(node.name, self.unit.arguments[node.name].ndim),
             )
         raise KernelSyntaxError(f"the name {node.name} is not bound", span=where)
 
@@ -310,10 +310,10 @@ class _Scopes:
         dtype = concrete(self.type_of(inner, node.span))
         if dtype.kind in "iu":
             return
-        code = expression_text(inner)
+        code, whole = _code(inner), _floored(inner)
         hint = f"cast it, int({code})"
-        if isinstance(inner, Call) and inner.op is prim.truediv:
-            hint = f"write {expression_text(evolve(inner, op=prim.floordiv))}, or {hint}"
+        if whole is not None:
+            hint = f"write {whole}, or {hint}"
         if dtype.kind == "b":
             hint = f"a condition selects where it is tested, as in if {code}:, or {hint}"
         raise FormatError(
@@ -356,6 +356,47 @@ class _Scopes:
         what = f"{node.op.spelling} is not defined on {' and '.join(map(spelled, dtypes))}"
         joined = node.op in (prim.bitand, prim.bitor)
         return FormatError(what, span=span, hint=_JOINED if joined else remedy(dtypes))
+
+
+def is_array(tensor: BoundTensor) -> bool:
+    """Whether a tensor is an array of NumPy's, or a workspace of this kind with a size of its
+    own: any value may be written to all of its elements."""
+    if tensor.fixed or not tensor.local or tensor.shape is None:
+        return tensor.fixed
+    plain = dense_format(tensor.format.ndim, tensor.format.fill_value, tensor.format.dtype)
+    return tensor.format == plain
+
+
+def _filled(stmt: Declare, ndim: int) -> Stmt:
+    """``A[...] = e`` as the loops that store the value, which is computed once."""
+    name = Name("value", span=stmt.span)
+    value = stmt.init if isinstance(stmt.init, Literal) else name
+    indices = tuple(Index(f"{stmt.tensor}_{k}") for k in range(ndim))
+    body: Stmt = Update(Access(stmt.tensor, indices, stmt.span), None, value, span=stmt.span)
+    for index in reversed(indices):
+        body = Loop(index, None, body, span=stmt.span)
+    return body if value is stmt.init else Define(name, stmt.init, body, span=stmt.span)
+
+
+def _code(expr: Expr) -> str:
+    """An expression as it is written in a kernel, where variables have no index."""
+
+    def rule(node: Expr) -> Expr:
+        root = node.tensor.root if isinstance(node, Access) else None
+        return Name(root.name) if root is not None and _is_variable(root) else node
+
+    return expression_text(rewrite_expr(expr, rule))
+
+
+def _is_variable(tensor: BoundTensor) -> bool:
+    return isinstance(tensor.format, Variable)
+
+
+def _floored(expr: Expr) -> str | None:
+    """The quotient in whole numbers that is written in place of one in floats; None of others."""
+    if isinstance(expr, Call) and expr.op is prim.truediv:
+        return _code(evolve(expr, op=prim.floordiv))
+    return None
 
 
 _JOINED = "join conditions by 'and' and 'or': '&' and '|' bind tighter than comparisons do"

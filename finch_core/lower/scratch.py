@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from finch_core.interface.tensorlike import BoundTensor
 from finch_core.ir.expressions import Access
-from finch_core.ir.program import Declare, Freeze, Sequential, Stmt, Thaw
+from finch_core.ir.program import Declare, Freeze, Sequential, Stmt, Swap, Thaw
 from finch_core.ir.rewrite import rewrite_statements
 from finch_core.lower.pass_state import Unit
 from finch_core.records import evolve
@@ -26,7 +26,7 @@ def scratch(stmt: Stmt, unit: Unit) -> Stmt:
     """Mark the declarations of ``stmt`` whose tensors are scratch."""
     declared = {part.tensor for part in stmt.walk() if isinstance(part, Declare)}
     private = {t for t in declared if t.local and t.name not in unit.program.results}
-    private -= used_undeclared(stmt)
+    private -= used_undeclared(stmt) | _left(stmt)
     if not private or "scratch" in unit.disabled:
         return stmt
 
@@ -54,6 +54,34 @@ def used_undeclared(stmt: Stmt, mine: _Tensors = frozenset()) -> set[BoundTensor
     for body in stmt.bodies:
         used |= used_undeclared(body, mine)
     return used
+
+
+def _left(stmt: Stmt) -> set[BoundTensor]:
+    """The tensors that a block declares and uses, and that a block in it declares, too: what that
+    leaves in them may be used after it."""
+    found: set[BoundTensor] = set()
+    for block in stmt.walk():
+        if not isinstance(block, Sequential):
+            continue
+        own = {part.tensor for part in block.statements if isinstance(part, Declare)}
+        inner = [part for part in block.statements if not isinstance(part, Declare)]
+        deeper = {p.tensor for part in inner for p in part.walk() if isinstance(p, Declare)}
+        found |= {t for t in own & deeper if any(_uses(part, t) for part in inner)}
+    return found
+
+
+def _uses(stmt: Stmt, tensor: BoundTensor) -> bool:
+    """Whether a statement uses a tensor where no block in it has declared it."""
+    if isinstance(stmt, Sequential):
+        for part in stmt.statements:
+            if isinstance(part, Declare) and part.tensor == tensor:
+                return False
+            if _uses(part, tensor):
+                return True
+        return False
+    if isinstance(stmt, Swap) and tensor in (stmt.first, stmt.second):
+        return True
+    return tensor in _roots(stmt) or any(_uses(body, tensor) for body in stmt.bodies)
 
 
 def _roots(stmt: Stmt) -> set[BoundTensor | None]:

@@ -15,7 +15,7 @@ from finch_core.errors import FormatError, KernelSyntaxError
 from finch_core.interface.plugins import hub
 from finch_core.interface.signatures import ScalarSignature, scalar_signature
 from finch_core.ir.dtypes import Type, concrete, is_storable, is_tuple, type_of
-from finch_core.ir.program import Program, Update
+from finch_core.ir.program import Declare, Program, Swap, Update
 from finch_core.ir.stored_dtypes import stored_dtype
 from finch_core.runtime.arrays import array_signature, from_array
 from finch_core.runtime.storage import TensorStorage
@@ -199,7 +199,23 @@ def _require_writeable(value: Any, name: str, program: Program) -> None:
         return
     else:
         what, hint = "the array is read-only", "pass a copy"
-    raise FormatError(f"{name} is written, and {what}", span=program.spans.get(name), hint=hint)
+    raise FormatError(
+        f"{name} {_how(name, program)}, and {what}", span=program.spans.get(name), hint=hint
+    )
+
+
+def _how(name: str, program: Program) -> str:
+    """How a program writes what is called ``name``."""
+    pairs = []
+    for part in program.body.walk():
+        if isinstance(part, Swap):
+            pairs.append((part.first, part.second))
+        elif (isinstance(part, Update) and part.target.tensor == name) or (
+            isinstance(part, Declare) and part.tensor == name
+        ):
+            return "is written"
+    others = [b if a == name else a for a, b in pairs if name in (a, b)]
+    return f"may be written, as it is exchanged with {others[0]}" if others else "is written"
 
 
 def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, program: Program) -> Any:
@@ -211,14 +227,18 @@ def array_argument(array: np.ndarray[Any, Any], name: str, written: bool, progra
     if written:
         _require_writeable(array, name, program)
     if written and not array.flags.c_contiguous:
+        order, hint = "not contiguous", "pass a copy, b = a.copy(), and assign it back, a[...] = b"
+        if array.flags.f_contiguous:
+            order = "in Fortran's order, its last dimension outermost"
+            hint = f"pass {name}.T, and write its indices in reverse; or {hint.partition(' ')[2]}"
         raise FormatError(
-            f"{name} is written, and the array is not contiguous",
+            f"{name} {_how(name, program)}, and the array is {order}",
             span=program.spans.get(name),
-            hint="pass a copy, b = a.copy(), and assign it back, a[...] = b; or a Tensor",
+            hint=f"{hint}; or a Tensor",
         )
     if written and not array.flags.aligned:
         raise FormatError(
-            f"{name} is written, and the array is not aligned in memory",
+            f"{name} {_how(name, program)}, and the array is not aligned in memory",
             span=program.spans.get(name),
             hint="pass a copy, a.copy(), or a Tensor",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -12,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from finch_core.errors import FormatError, IndexOverflow, LifecycleError
+from finch_core.errors import (
+    BackendError,
+    FormatError,
+    IndexOverflow,
+    LifecycleError,
+    OutOfMemory,
+    PerformanceWarning,
+)
 from finch_core.interface.abi import (
     CONTROL_WORDS,
     DONE,
@@ -194,14 +202,25 @@ class Specialization:
 
     def finish(self) -> None:
         """Replace the draft, if it is one, by the optimised kernel; calls in progress finish in the
-        draft."""
+        draft. Where that cannot be compiled, the draft stays for good, with a warning."""
+        failure: Exception | None = None
         with self._lock:
             if self._is_draft:
-                self._compiled = self.lowered.compile()
+                try:
+                    self._compiled = self.lowered.compile()
+                except (BackendError, OSError) as error:
+                    failure = error
                 self._is_draft = False
                 self._threads = threading.local()  # the kernel may have more threads
                 self._set_caller()
                 self._entered.clear()
+        if failure is not None:
+            name = self.lowered.program.name
+            warnings.warn(
+                f"{name} stays as it was compiled first, less optimised: {failure}",
+                PerformanceWarning,
+                stacklevel=2,
+            )
 
     def _set_caller(self) -> None:
         """``call`` runs the kernel, ``call_alone`` while no other call writes the same outputs."""
@@ -402,9 +421,15 @@ class Specialization:
             return None
         numbers = [int(v) for v in block[:3]]
         site = sites[code - FAILED]
+        error = site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
+        if isinstance(error, OutOfMemory):
+            from finch_core.runtime.out_of_memory import out_of_memory
+
+            outputs = [(self._names[k], values[k]) for k in self.outputs]
+            error = out_of_memory(self.lowered.program, outputs, locals_, error)
         if not site.early:
             self._reset(values, code - FAILED == OUT_OF_MEMORY)
-        return site.error(site.message.format(*numbers), span=site.span, hint=site.hint)
+        return error
 
     def _reset(self, values: Sequence[Any], memory: bool) -> None:
         """Make the outputs valid after a failure: those that the kernel declares, and those whose

@@ -270,8 +270,21 @@ def _conversions() -> Any:
 
 
 def _restored(format: Format, record: Any, arrays: list[Any]) -> Tensor:
-    """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers."""
-    tensor = Tensor.of_parts(format, record, arrays)
+    """Unpickle a tensor: the record is rebuilt with the addresses of the new buffers. Raises
+    ``FormatError`` where the parts are none of a valid tensor."""
+    from finch_core.runtime.validation import check_parts, validate
+
+    try:
+        check_parts(unset(format).layout, unset(format).record, record, arrays)
+        tensor = Tensor.of_parts(format, record, arrays)
+        checked_shape(tensor.shape, tensor.ndim)
+        validate(tensor)
+    except (FinchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as why:
+        message = why.message if isinstance(why, FinchError) else f"{type(why).__name__}: {why}"
+        raise FormatError(
+            f"the pickled tensor is damaged, or one of another version: {message}",
+            hint="pickle it again; files keep tensors for longer, finch_core.write(path, A)",
+        ) from None
     tensor.note_readonly()
     return tensor
 

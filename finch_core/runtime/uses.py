@@ -10,6 +10,7 @@ from typing import Any
 
 from finch_core.errors import KernelSyntaxError, Span
 from finch_core.frontend.assignments import is_whole
+from finch_core.frontend.refusals import element_hint
 from finch_core.interface.tensorlike import TensorLike
 from finch_core.ir.expressions import Access, Dimension, Expr, Name
 from finch_core.ir.program import Define, Program
@@ -43,14 +44,11 @@ def _refuse_number(node: Expr, name: str) -> None:
 
 
 def _refuse_tensor(name: str, span: Span | None, tensors: Mapping[str, TensorLike]) -> None:
-    indices = ", ".join(_LETTERS[: tensors[name].ndim]) or "()"
     loop = None if span is None else in_a_loop(span.text(), tensors)
     raise KernelSyntaxError(
         f"{name} is a tensor, and is used here without an index",
         span=span,
-        hint=f"read or update an element, {name}[{indices}], in a loop"
-        if loop is None
-        else f"write '{loop}'",
+        hint=f"write '{loop}'" if loop is not None else element_hint(name, tensors[name].ndim),
     )
 
 

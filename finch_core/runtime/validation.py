@@ -92,6 +92,17 @@ def _scalar(key: str, part: Part, value: Any) -> Any:
         ) from None
 
 
+def check_parts(layout: Layout, blank: Any, record: Any, arrays: Any) -> None:
+    """Check the record and the arrays of which a tensor is to be made; ``blank`` is a record of its
+    format. Raises ``FormatError``."""
+    if getattr(record, "dtype", None) != blank.dtype or record.shape != blank.shape:
+        raise FormatError("its record is not that of the format")
+    if not isinstance(arrays, list) or len(arrays) != len(layout.buffers):
+        raise FormatError(f"the format has {len(layout.buffers)} buffers")
+    for part in layout.buffers:
+        _array(f"{part.level}_{part.field.name}", part, arrays[part.number])
+
+
 def validate(tensor: TensorStorage) -> None:
     """Check all buffers of a tensor, level by level from the outermost. Raises ``FormatError``."""
     levels, counts, dims = tensor.layout.levels, [1], iter(tensor.shape)

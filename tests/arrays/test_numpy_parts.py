@@ -15,6 +15,12 @@ CALLS = {
     "median": (
         lambda x: np.median(x), lambda x: np.median(x, axis=0),
         lambda x: np.median(x, axis=1, keepdims=True), lambda x: np.median(x, keepdims=True),
+        lambda x: np.median(x, axis=(0, 1)), lambda x: np.median(x[0, 0]),
+        lambda x: np.nanmedian(x), lambda x: np.nanmedian(x.astype(int), axis=0),
+    ),
+    "differences": (
+        lambda x: np.diff(x, prepend=0), lambda x: np.diff(x, axis=0, append=2.5),
+        lambda x: np.diff(x, 2, 1, 1, x[:, :2]), lambda x: np.diff(x[0], prepend=x[1, :1]),
     ),
     "delete": (
         lambda x: np.delete(x, 1, 0), lambda x: np.delete(x, [0, -1], axis=1),
@@ -54,6 +60,7 @@ CALLS = {
     ),
     "sorted": (
         lambda x: np.quantile(x, 0.3), lambda x: np.quantile(x, [0, 0.4, 1], axis=0),
+        lambda x: np.quantile(x, 0.7, axis=(1, 0)), lambda x: np.nanquantile(x, 0.2, axis=0),
         lambda x: np.percentile(x, 70, axis=1, keepdims=True), lambda x: np.sort(x, axis=None),
         lambda x: np.sort(x, kind="stable"), lambda x: np.union1d(x, [8.0, 0.0]),
         lambda x: np.setdiff1d(x, [1.0]), lambda x: np.bincount(np.abs(x[0]).astype(int)),
@@ -99,6 +106,35 @@ def test_what_is_assigned_by_functions_of_numpy():
     np.copyto(A, -A, where=A > 2)
     np.copyto(a, -a, where=a > 2)
     same(A, a)
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes", "dense"])
+def test_quantiles_leave_nan_out(kind):
+    a = data((4, 6), seed=3)
+    a[1, 2], a[2, 0], a[2, 5] = np.nan, np.nan, np.nan
+    A = tensor(a, MATRICES[kind])
+    for axis in (None, 0, 1, -1, (0, 1)):
+        for keepdims in (False, True):
+            same(np.nanmedian(A, axis, keepdims=keepdims), np.nanmedian(a, axis, keepdims=keepdims))
+        same(np.nanquantile(A, [0.1, 0.5], axis), np.nanquantile(a, [0.1, 0.5], axis))
+        same(np.nanpercentile(A, 40, axis=axis), np.nanpercentile(a, 40, axis=axis))
+    a[2] = np.nan
+    with pytest.warns(RuntimeWarning, match="All-NaN"):
+        found = np.nanmedian(tensor(a, MATRICES[kind]), axis=1)
+    with pytest.warns(RuntimeWarning, match="All-NaN"):
+        same(found, np.nanmedian(a, axis=1))
+
+
+@pytest.mark.parametrize("kind", ["rows", "hashes", "dense"])
+def test_integers_to_negative_powers_are_refused_as_by_numpy(kind):
+    a = np.arange(6).reshape(2, 3)
+    A = tensor(a, MATRICES[kind])
+    for call in (lambda x: x**-1, lambda x: np.power(x, -2), lambda x: x ** np.int8(-1)):
+        for x in (a, A):
+            with pytest.raises(ValueError, match=r"(?i)integers? to a? ?negative"):
+                call(x)
+    same(A**2.0, a**2.0)
+    same(tensor(a + 1, MATRICES[kind]) ** -1.0, (a + 1) ** -1.0)
 
 
 def test_the_median_of_what_has_nan_is_nan():

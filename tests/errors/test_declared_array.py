@@ -1,7 +1,7 @@
 import math
 
 import numpy as np
-from error_support import refusal
+from error_support import dense, refusal
 
 from finch_core import FormatError, _, kernel
 
@@ -23,15 +23,26 @@ def set_first(y, A):
     return y
 
 
-def test_declared_array():
+def test_declared_tensor():
     expected = """\
 y is declared to -inf, but its fill value is 0.0
   line 2
     y[...] = -math.inf
     ^^^^^^^^^^^^^^^^^^
-  hint: write y[...] = 0.0, or set an array to another value in a loop, y[i] = -math.inf, or pass a Tensor that has it as its fill"""
-    assert refusal(FormatError, most, np.zeros(3), np.eye(3)) == expected
-    assert set_first(np.zeros(3), -np.eye(3)).tolist() == [0.0, 0.0, 0.0]
+  hint: write y[...] = 0.0, or make the tensor with that fill value"""
+    assert refusal(FormatError, most, dense(np.zeros(3)), np.eye(3)) == expected
+    for call in (most, set_first):  # an array takes any value
+        assert call(np.zeros(3), -np.eye(3)).tolist() == [0.0, 0.0, 0.0]
+
+
+@kernel
+def halves(y):
+    y[...] = 0.5
+
+
+def test_an_array_takes_what_its_dtype_holds():
+    expected = "y holds int64, and cannot take a value of float64\n  line 2\n    y[...] = 0.5\n"
+    assert refusal(FormatError, halves, np.zeros(3, np.int64)).startswith(expected)
 
 
 def test_a_bad_argument_is_shown_where_it_is_a_parameter():

@@ -1,4 +1,3 @@
-import numpy as np
 from error_support import VECTOR, dense, refusal
 
 from finch_core import FormatError, kernel
@@ -30,6 +29,5 @@ y is declared to a run-time value, but its fill value is 0.0
   line 2
     y[...] = 2 * c
     ^^^^^^^^^^^^^^
-  hint: write y[...] = 0.0, or set an array to another value in a loop, y[i] = 2 * c, or pass a \
-Tensor that has it as its fill"""
-    assert refusal(FormatError, set_to, np.zeros(3), 2.0) == expected
+  hint: write y[...] = 0.0, or make the tensor with that fill value"""
+    assert refusal(FormatError, set_to, dense(VECTOR), 2.0) == expected

@@ -42,3 +42,34 @@ index 0 of x is {what}, not an integer
            {"^" * len(code)}
   hint: {hint}"""
     assert refusal(FormatError, call, np.zeros(4), VECTOR) == expected
+
+
+@kernel
+def by_variable(x):
+    h = len(x)
+    while x[0] < h:
+        h /= 2
+    return x[h / 2]
+
+
+@kernel
+def to_half(x, n):
+    s = 0.0
+    for i in range(n / 2):
+        s += x[i]
+    return s
+
+
+def test_variables_have_no_index_in_hints():
+    expected = "hint: write h // 2, or cast it, int(h / 2)"
+    assert refusal(FormatError, by_variable, VECTOR).endswith(expected)
+
+
+def test_a_range_to_a_quotient():
+    expected = """\
+the range of i ends at a value of float64, not an integer
+  line 3
+    for i in range(n / 2):
+        ^
+  hint: write n // 2, or cast it, int(n / 2)"""
+    assert refusal(FormatError, to_half, VECTOR, 4) == expected

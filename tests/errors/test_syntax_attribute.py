@@ -27,7 +27,7 @@ def other(y, A):
 @pytest.mark.parametrize(
     ("kernel", "line", "code", "caret", "name", "hint"),
     [
-        (size, 9, "A.size", "^^^^^^", "size", "'A.shape[0] * A.shape[1]' is the size of a matrix"),
+        (size, 9, "A.size", "^^^^^^", "size", "'len(x)' is the size of a vector, 'A.shape[0] * A.shape[1]' that of a matrix"),
         (shape, 14, "A.shpae[0]", "^^^^^^^", "shpae", "did you mean 'shape'?"),
         (
             method, 19, "A[i].astype(float)", "^^^^^^^^^^^", "astype",

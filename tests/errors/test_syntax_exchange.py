@@ -10,8 +10,24 @@ outer = np.ones(4)
 
 def gives(y, x, n):
     w = np.zeros_like(x)
+    for _k in range(n):
+        x, w = w, x
+    return x
+
+
+def gives_earlier(y, x, n):
+    w = np.zeros_like(x)
+    if n > 5:
+        return x
     x, w = w, x
     return x
+
+
+def second_name(y, x, n):
+    t = x
+    x = y
+    y = t
+    x[0], y[0] = 1, n
 
 
 def within(y, x, n):
@@ -29,6 +45,7 @@ def followed(y, x, n):
 
 def beside(y, x, n):
     x, y = y, x
+    x[0] += y[0]
     if n > 2:
         w = np.zeros_like(x)
         x, w = w, x
@@ -61,6 +78,17 @@ TOLD = {
         "write 'swap(x, w)', which exchanges contents, those of the caller's arrays too: then 'x' is "
         "one tensor",
     ),
+    gives_earlier: (
+        "'return' gives 'x', whose name is exchanged with that of another tensor: which one that "
+        "is, only the run tells",
+        "write 'swap(x, w)', which exchanges contents, those of the caller's arrays too: then 'x' is "
+        "one tensor",
+    ),
+    second_name: (
+        "'x' is a tensor, and 't' would be a second name of it",
+        "exchange tensors in one statement, 'a, b = b, a'; 't = x.copy()' makes a copy; 'x[i]' is "
+        "an element",
+    ),
     within: block("w"),
     followed: block("w"),
     beside: block("w"),
@@ -89,21 +117,23 @@ def test_what_cannot_be_exchanged(function):
 def exchanged(x, n):
     w = np.zeros(4, dtype=np.int32)
     v = np.zeros(n)
-    x, v = v, x
-    w, v = v, w
+    for _k in range(n):
+        x, v = v, x
+        w, v = v, w
 
 
 @kernel
 def longer(x, n):
     v = np.zeros(n)
-    x, v = v, x
+    for _k in range(n):
+        x, v = v, x
 
 
 def test_dtypes_differ():
     found = refusal(FormatError, exchanged, np.zeros(4), 4)
     assert found.startswith("w and v have different formats, and cannot be swapped: Dense(")
     assert found.endswith("""\
-  line 5
+  line 6
     w, v = v, w
     ^^^^^^^^^^^
   hint: make both of one format""")
@@ -112,8 +142,20 @@ def test_dtypes_differ():
 def test_shapes_differ():
     expected = """\
 dimension 0 of x is 4, but of v 5
-  line 3
+  line 4
     x, v = v, x
     ^^^^^^^^^^^
   hint: tensors that are swapped must have one shape"""
     assert refusal(DimensionMismatch, longer, np.zeros(4), 5) == expected
+
+
+def test_read_only():
+    x = np.zeros(4)
+    x.flags.writeable = False
+    expected = """\
+x may be written, as it is exchanged with v, and the array is read-only
+  line 1
+    def longer(x, n):
+               ^
+  hint: pass a copy"""
+    assert refusal(FormatError, longer, x, 4) == expected

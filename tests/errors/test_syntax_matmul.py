@@ -17,5 +17,5 @@ def test_matmul():
   File "FILE", line 10
     y[i] = A[i] @ A[i]
            ^^^^^^^^^^^
-  hint: write the three loops of the product"""
+  hint: write the loops of the product"""
     assert message == expected

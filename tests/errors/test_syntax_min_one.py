@@ -16,5 +16,6 @@ def test_min_one():
 'min' takes at least 2 arguments, not 1
   File "FILE", line 10
     y[i] = min(A[i])
-           ^^^^^^^^^"""
+           ^^^^^^^^^
+  hint: write the loop: 't = 0', then 't += A[i]', or with 'min' and 'max', 't = max(t, A[i])'"""
     assert message == expected

@@ -17,5 +17,5 @@ a negative index does not count from the end
   File "FILE", line 10
     y[i] = A[-1]
              ^^
-  hint: indices start at 0"""
+  hint: indices start at 0; the last one is 'len(A) - 1', that of dimension k 'A.shape[k] - 1'"""
     assert message == expected

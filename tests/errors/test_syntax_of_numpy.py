@@ -10,7 +10,7 @@ from finch_core import kernel
 from finch_core.errors import FinchError
 from finch_core.runtime.uses import in_a_loop
 
-LOOP = "write the loop: 's[()] += A[i]', or with 'min' and 'max', 's[()] = max(s[()], A[i])'"
+LOOP = "write the loop: 't = 0', then 't += A[i]', or with 'min' and 'max', 't = max(t, A[i])'"
 WHOLE = "is of whole arrays, and a kernel computes with elements"
 WITHOUT = "{} is a tensor, and is used here without an index"
 ZEROS = "'w = np.zeros(n)' on a line of its own makes a vector of n zeros"
@@ -156,7 +156,7 @@ def within(y, x):
 
 TOLD = {
     total: (f"'np.sum' {WHOLE}", LOOP),
-    product: (f"'np.dot' {WHOLE}", "write the loop: 's[()] += a[i] * b[i]'"),
+    product: (f"'np.dot' {WHOLE}", "write the loop: 't = 0', then 't += a[i] * b[i]'"),
     norm: (f"'np.linalg.norm' {WHOLE}", "call it before the kernel, and pass what it gives"),
     like_an_element: (
         "'x[0]' is no tensor: it takes a plain name",

@@ -16,5 +16,6 @@ def test_round_digits():
 'round' takes 1 argument, not 2
   File "FILE", line 10
     y[i] = round(A[i], 2)
-           ^^^^^^^^^^^^^^"""
+           ^^^^^^^^^^^^^^
+  hint: to two digits it is 'np.round(100 * x) / 100'"""
     assert message == expected

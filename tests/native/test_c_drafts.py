@@ -12,7 +12,7 @@ import pytest
 from finch_backend_c import cbackend, loader
 from finch_backend_c.cbackend import CBackend
 from finch_core import Tensor, _, kernel, parallel
-from finch_core.errors import FinchError
+from finch_core.errors import BackendError, FinchError, PerformanceWarning
 from finch_core.interface.abi import POOL
 from finch_core.runtime import specialization as entries
 from finch_core.runtime.arguments import SMALL_NUMBER
@@ -377,3 +377,29 @@ print(s.tolist(), entry.lowered.is_draft, total.stats()["from_disk"])
         for _process in range(2)
     ]
     assert [done.stdout for done in said] == [f"[1.0, 1.0, 1.0] True {k}\n" for k in (0, 1)]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_draft_stays_where_the_kernel_cannot_be_compiled(monkeypatch, large):
+    spmv, args = made(), arguments()
+    for _call in range(5):
+        spmv(*args)
+    monkeypatch.setattr(CBackend, "compile", failing("no space left on device"))
+    if large:
+        args = arguments(SMALL.extent + 1, 1)
+    with pytest.warns(PerformanceWarning, match="spmv stays as it was compiled first.*no space"):
+        spmv(*args)
+    for _call in range(3):
+        assert np.array_equal(args[0].to_numpy(), args[1].to_numpy() @ args[2])
+        args[2][0] += 1
+        spmv(*args)
+    (entry,) = spmv._specializations.values()
+    assert not entry.is_draft
+    assert entry.lowered.is_draft
+
+
+def failing(words):
+    def compile(self, *args, **options):
+        raise BackendError(f"the compiler failed: {words}")
+
+    return compile

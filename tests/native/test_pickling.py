@@ -11,6 +11,10 @@ import cloudpickle
 import numpy as np
 import pytest
 
+from finch_core import Tensor
+from finch_core.errors import FormatError
+from finch_levels import Dense, Element, SparseList
+
 ROOT = Path(__file__).parents[2]
 
 MODULE = """
@@ -145,3 +149,36 @@ print(again is doubled, pickle.loads(pickle.dumps(again)) is doubled)
         capture_output=True, text=True, check=False, timeout=100,
     )  # fmt: skip
     assert done.stdout == "True True\n", done.stderr
+
+
+def test_damaged_pickles_of_tensors_are_refused():
+    A = Tensor(Dense(SparseList(Element(0.0))), [[0.0, 1.0, 2.0], [0.0, 0.0, 3.0]])
+    restore, (format, record, arrays) = A.__reduce__()
+    assert np.array_equal(restore(format, record, list(arrays)).to_numpy(), A.to_numpy())
+
+    def changed(number, position, value):
+        parts = [array.copy() for array in arrays]
+        parts[number][position] = value
+        return format, record, parts
+
+    names = [f"{part.level}_{part.field.name}" for part in A.layout.buffers]
+    at = {name: A.layout.buffers[k].number for k, name in enumerate(names)}
+    longer, negative = record.copy(), record.copy()
+    longer[0], negative[1] = 7, 2**64 - 1
+    damaged = {
+        "idx[1]": changed(at["1_idx"], 1, 0),
+        "idx": changed(at["1_idx"], 2, 5),
+        "ptr": changed(at["1_ptr"], 1, 900),
+        "needs 8": (format, longer, arrays),
+        "dimension": (format, negative, arrays),
+        "its record": (format, record[:-1], arrays),
+        "has 3 buffers": (format, record, arrays[:-1]),
+        "dtype float32": (format, record, [*arrays[:2], arrays[2].astype(np.float32)]),
+        "is a bytes": (format, record, [*arrays[:2], b"abc"]),
+        "AttributeError": (1, record, arrays),
+    }
+    for words, parts in damaged.items():
+        with pytest.raises(FormatError, match="the pickled tensor is damaged, or one of") as error:
+            restore(*parts)
+        assert words in str(error.value), (words, str(error.value))
+        assert "hint: pickle it again" in str(error.value)

@@ -170,6 +170,9 @@ OF_XARRAY = {
     "count": lambda x: x.count("a"), "fillna": lambda x: x.fillna(0),
     "clip": lambda x: x.clip(0, 1),
     "cumsum": lambda x: x.cumsum("a"), "roll": lambda x: x.roll(a=1), "diff": lambda x: x.diff("a"),
+    "median": lambda x: x.median("a"), "medians": lambda x: x.median(("a", "b"), skipna=False),
+    "quantiles": lambda x: x.quantile([0.2, 0.5], "b"),
+    "quantile": lambda x: x.quantile(0.9, "a", skipna=False),
     "round": lambda x: x.round(1), "var": lambda x: x.var("a"), "prod": lambda x: x.prod("a"),
 }  # fmt: skip
 

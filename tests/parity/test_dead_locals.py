@@ -184,3 +184,41 @@ def test_a_local_that_nothing_updates_is_fill(level, backend, monkeypatch):
     for function in (rows_of_product, above_a_fill):
         found = kernel(function, backend=backend)(Tensor(STORED_ROWS, (6, 6)), A, B)
         np.testing.assert_array_equal(found.to_numpy(), a @ b)
+
+
+def left_by_a_loop(y, n):
+    w = np.zeros(3)
+    for k in range(n):
+        w[:] = 0
+        for i in range(3):
+            w[i] = k + 1
+    for i in range(3):
+        y[i] = w[i]
+
+
+def left_by_a_turn(y, n):
+    w = np.zeros(3)
+    for k in range(n):
+        y[k] += w[0]
+        w[:] = 0
+        w[0] = k + 1
+
+
+def left_under_a_condition(y, n):
+    w = np.zeros(3)
+    w[2] = 5
+    for k in range(n):
+        if k == 1:
+            w[:] = 0
+            w[1] = 7
+    y[1] = w[1] + 10 * w[2]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [left_by_a_loop, left_by_a_turn, left_under_a_condition])
+def test_what_an_inner_block_leaves_is_read_after_it(function, backend):
+    for n in range(4):
+        y, wanted = np.zeros(4), np.zeros(4)
+        kernel(backend=backend)(function)(y, n)
+        function(wanted, n)
+        assert y.tolist() == wanted.tolist()

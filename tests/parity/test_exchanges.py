@@ -132,9 +132,47 @@ def numbers_too(y, x, n):
     y[0] = a - 2 * b
 
 
+def gives_what_is_exchanged_once(y, x, n):
+    w = np.zeros_like(x)
+    for i in range(4):
+        w[i] = x[i] + n
+    x, w = w, x
+    for i in range(4):
+        w[i] -= x[i]
+    y, w = w, y
+    w[0] = 1
+    return x, y, w
+
+
+def one_statement_for_tensors_and_numbers(y, x, n):
+    t, u = 0, 1.0
+    for k in range(n):
+        for i in range(4):
+            y[i] = x[(i + 1) % 4] + k
+        x, y, t, u = y, x, t + k, u + x[0]
+    x[0], y[1] = t, u
+
+
+def of_other_shapes_and_dtypes(y, x, n):
+    w, v = np.zeros(n + 1, dtype=np.float32), np.zeros(2)
+    w, v, x = v, x, w
+    for i in range(len(x)):
+        x[i] = i
+    for i in range(len(w)):
+        w[i] = len(v) + x[0]
+    y[0] = w[1] + len(x)
+
+
+def of_which_nothing_is_read(y, x, n):
+    y, x = x, y
+    return x
+
+
 PROGRAMS = [
     workspaces, one_argument, two_arguments, rotated, several, in_the_last_block, ends_early,
     different_fills, equal_fills, made_anew, gives_one, numbers_too,
+    gives_what_is_exchanged_once, one_statement_for_tensors_and_numbers,
+    of_other_shapes_and_dtypes, of_which_nothing_is_read,
 ]  # fmt: skip
 
 

@@ -85,6 +85,47 @@ def loops(y, x):
     return n
 
 
+def conditions(y, x):
+    n = 0
+    while dot(y, y) < 100 and (n < 3 or dot(x, y) < 0):
+        n += 1
+        if n == 2:
+            continue
+        y[n] += 2 * n
+    t = dot(x, x) if n > 2 else 0.0
+    y[0] += dot(x, y) if t > 50 else place_of_greatest(x) + (dot(x, y) if n else 1)
+    if n < 0 or dot(x, x) > 80:
+        return dot(y, y)
+    elif n > 0 and (place_of_greatest(x) == 3 or dot(x, x) < 5):
+        y[1] -= t or dot(x, x)
+    return -1.0 if n > 9 else dot(y, y) and t + 1
+
+
+def guards(y, x):
+    for i in range(len(x)):
+        if i > 0 and dot(x, x) > x[i - 1]:
+            y[i] = x[i - 1]
+        y[i] += dot(x, x) * x[i - 1] if i > 0 else 0.5
+        k = i
+        while (k > 0 and dot(x, x) > x[k - 1]) or k > 2:
+            k -= 1
+        y[i] += k
+    return taken(y, 1) if x[0] > 0 else 7
+
+
+def written_within(y, x):
+    y[0] = y[1] + (taken(y, 1) if x[0] > 0 else 0)
+
+
+def written_after(y, x):
+    t = y[1] == 0 and taken(y, 1)
+    y[0] = t
+
+
+def chained(y, x):
+    y[0] = 0 < dot(x, x) < dot(x, x) + 1
+
+
 def arguments(y, x):
     scaled_by(y, 2 * dot(x, x) - place_of_greatest(x))
     y[1] = taken(y, place_of_greatest(x))
@@ -100,9 +141,12 @@ def effects(y, x):
     return top
 
 
+PROGRAMS = [names, parts, loops, conditions, guards, arguments, effects]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("fmt", FORMATS, ids=str)
-@pytest.mark.parametrize("program", [names, parts, arguments, effects])
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("values", [[3.0, 9.0, 0.0, 0.0], [0.0, 0.0, -2.0, 1.0], [1.0] * 4])
 def test_calls_are_values(backend, fmt, program, values):
     x, y, wanted = np.array(values), np.zeros(4), np.zeros(4)
@@ -115,9 +159,15 @@ def test_calls_are_values(backend, fmt, program, values):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_call_that_is_not_certainly_needed_is_refused(backend):
-    with pytest.raises(KernelSyntaxError, match="'dot' is a kernel, whose call is a value only wh"):
-        kernel(backend=backend)(loops)(np.zeros(4), np.ones(4))
+def test_a_call_in_a_chain_of_comparisons_is_refused(backend):
+    with pytest.raises(KernelSyntaxError, match="'dot' is a kernel, whose call is a value in a st"):
+        kernel(backend=backend)(chained)(np.zeros(4), np.ones(4))
+
+
+@pytest.mark.parametrize("program", [written_within, written_after])
+def test_a_call_that_writes_is_no_part_of_a_condition(program):
+    with pytest.raises(KernelSyntaxError, match="'taken' writes to its arguments, and its call"):
+        kernel(program)(np.zeros(4), np.ones(4))
 
 
 def test_the_call_is_inlined():
